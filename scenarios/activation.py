@@ -1,0 +1,122 @@
+"""How many robots are active: a fixed number, thresholds on the level, or rate-limited switching."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import ConfigDict, RootModel, model_validator
+
+from scenarios.base import Count, OneKey, Section
+from scenarios.errors import refused
+
+__all__ = [
+    "Activation",
+    "Optimal",
+    "Static",
+    "Switching",
+    "SwitchingRule",
+    "Threshold",
+    "ThresholdRule",
+]
+
+
+class Static(RootModel[Count]):
+    """Always the same number of robots."""
+
+    model_config = ConfigDict(frozen=True)
+    key: ClassVar[str] = "static"
+
+    @property
+    def robots(self) -> int:
+        """Number of active robots."""
+        return self.root
+
+
+class ThresholdRule(Section):
+    """``robots[t]`` robots while the level is at most ``at[t]``; the last above all of them."""
+
+    robots: tuple[Count, ...]
+    at: tuple[Count, ...]
+
+    @model_validator(mode="after")
+    def _valid(self) -> ThresholdRule:
+        if not self.robots or any(a <= b for a, b in _neighbours(self.robots)):
+            allowed = "must be strictly decreasing, with at least one entry"
+            raise refused(allowed, key="robots", value=self.robots)
+        if len(self.at) != len(self.robots) - 1:
+            allowed = f"must have {len(self.robots) - 1} entries, one fewer than robots"
+            raise refused(allowed, key="at", value=self.at)
+        if any(a > b for a, b in _neighbours(self.at)):
+            raise refused("must not decrease", key="at", value=self.at)
+        return self
+
+
+def _neighbours(values: tuple[int, ...]) -> list[tuple[int, int]]:
+    return list(zip(values, values[1:], strict=False))
+
+
+class Threshold(RootModel[ThresholdRule]):
+    """Robots switched on and off freely as the level crosses thresholds (avrachenkov2011)."""
+
+    model_config = ConfigDict(frozen=True)
+    key: ClassVar[str] = "threshold"
+
+    @property
+    def robots(self) -> tuple[int, ...]:
+        """Numbers of robots, strictly decreasing."""
+        return self.root.robots
+
+    @property
+    def at(self) -> tuple[int, ...]:
+        """Thresholds on the number of pages in the system, one fewer than `robots`."""
+        return self.root.at
+
+
+class SwitchingRule(Section):
+    """Target numbers of active robots by level, or one such list per service phase."""
+
+    targets: tuple[Count, ...] | tuple[tuple[Count, ...], ...]
+
+    @model_validator(mode="after")
+    def _valid(self) -> SwitchingRule:
+        for row in self.rows:
+            if not row or row[0] < 1:
+                allowed = "the target at level 0 must be >= 1"
+                raise refused(allowed, key="targets", value=self.targets)
+        if not self.rows:
+            raise refused("must not be empty", key="targets", value=self.targets)
+        return self
+
+    @property
+    def rows(self) -> tuple[tuple[int, ...], ...]:
+        """The lists of targets, one per service phase (a single one where phases do not count)."""
+        nested = bool(self.targets) and isinstance(self.targets[0], tuple)
+        return self.targets if nested else (self.targets,)  # type: ignore[return-value]  # narrowed by `nested`
+
+
+class Switching(RootModel[SwitchingRule]):
+    """Robots switched on one at a time and never recalled (talim2001)."""
+
+    model_config = ConfigDict(frozen=True)
+    key: ClassVar[str] = "switching"
+
+    @property
+    def targets(self) -> tuple[tuple[int, ...], ...]:
+        """Target numbers of robots, shape (1 or service phases, levels)."""
+        return self.root.rows
+
+
+class Optimal(RootModel[Literal["static", "threshold", "switching"]]):
+    """To be found by optimisation within one family of rules."""
+
+    model_config = ConfigDict(frozen=True)
+    key: ClassVar[str] = "optimal"
+
+    @property
+    def family(self) -> str:
+        """The family: static, threshold or switching."""
+        return self.root
+
+
+Activation = Annotated[Static | Threshold | Switching | Optimal, OneKey()]
+"""The rule that says how many robots are active."""

@@ -1,0 +1,189 @@
+"""What every part of a scenario file is made of: frozen sections, checked numbers, one-of tables."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from scenarios.errors import refused
+
+__all__ = [
+    "ByType",
+    "Count",
+    "Matrix",
+    "NonNegative",
+    "OneKey",
+    "Positive",
+    "Section",
+    "Vector",
+    "listed",
+]
+
+LARGEST = 1e100
+"""Numbers of a scenario stay where products and quotients of a few of them cannot overflow."""
+
+NonNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST, allow_inf_nan=False)]
+Positive = Annotated[
+    float, Field(strict=True, ge=1 / LARGEST, le=LARGEST, allow_inf_nan=False)
+]
+Number = Annotated[
+    float, Field(strict=True, ge=-LARGEST, le=LARGEST, allow_inf_nan=False)
+]
+Count = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
+Vector = tuple[Number, ...]
+Matrix = tuple[tuple[Number, ...], ...]
+
+
+def listed(names: typing.Iterable[str]) -> str:
+    """The names as an English list: ``a, b or c``."""
+    *head, last = names
+    return f"{', '.join(head)} or {last}" if head else last
+
+
+class Section(BaseModel):
+    """A frozen table of the scenario file; keys that it does not know are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    one_of: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    """Groups of keys of which only one may stand; setting one removes the others."""
+
+
+class OneKey:
+    """Annotation of a union: a table whose one key names the member and holds its content.
+
+    Each member class has a class attribute `key`. A member with the class attribute
+    `whole = True` is recognised by its key but keeps the whole table (``{ file, column }``).
+    """
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        members = {member.key: member for member in _members(source)}
+        choices = {key: _member_schema(member, handler) for key, member in members.items()}
+
+        def key_of(value: Any) -> str | None:
+            if isinstance(value, dict):
+                return next((key for key in members if key in value), None)
+            return getattr(type(value), "key", None)
+
+        union = core_schema.tagged_union_schema(choices, discriminator=key_of)
+        return core_schema.no_info_before_validator_function(
+            partial(_check_one_key, members), union
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        choices = typing.cast("dict[str, Any]", schema)["schema"]["choices"]
+        return {"oneOf": [_member_json(key, choice, handler) for key, choice in choices.items()]}
+
+
+def _members(union: Any) -> list[Any]:
+    """The classes of a union, those of annotated unions inside it included."""
+    if typing.get_origin(union) is Annotated:
+        return _members(typing.get_args(union)[0])
+    inner = typing.get_args(union)
+    return [each for part in inner for each in _members(part)] if inner else [union]
+
+
+def _member_schema(member: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    whole = getattr(member, "whole", False)
+    wrap = core_schema.wrap_serializer_function_ser_schema(
+        partial(_wrap, None if whole else member.key)
+    )
+    return core_schema.no_info_before_validator_function(
+        partial(_unwrap, None if whole else member.key),
+        handler.generate_schema(member),
+        serialization=wrap,
+        metadata={"whole": whole},
+    )
+
+
+def _wrap(key: str | None, value: Any, serialise: Callable[[Any], Any]) -> Any:
+    return serialise(value) if key is None else {key: serialise(value)}
+
+
+def _unwrap(key: str | None, value: Any) -> Any:
+    return value[key] if key is not None and isinstance(value, dict) else value
+
+
+def _check_one_key(members: dict[str, Any], value: Any) -> Any:
+    """Refuse whatever is not exactly one of the known keys."""
+    if isinstance(value, tuple(members.values())):
+        return value
+    allowed = f"must be a table with exactly one of the keys {listed(members)}"
+    if not isinstance(value, dict):
+        raise refused(allowed)
+    found = [key for key in members if key in value]
+    if len(found) == 1 and getattr(members[found[0]], "whole", False):
+        return value
+    strange = [key for key in value if key not in members]
+    if strange:
+        near = get_close_matches(strange[0], members, n=1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise refused(
+            f"unknown key{hint}; {allowed}", key=strange[0], value=value[strange[0]]
+        )
+    if len(found) != 1:
+        raise refused(allowed)
+    return value
+
+
+def _member_json(key: str, choice: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    inner = handler(choice["schema"])
+    if choice["metadata"]["whole"]:
+        return inner
+    return {
+        "type": "object",
+        "properties": {key: inner},
+        "required": [key],
+        "additionalProperties": False,
+    }
+
+
+class ByType:
+    """Annotation of a union of a word, a list and a table: the branch is chosen by type.
+
+    A word is a ``Literal``, a list a ``tuple``; everything else is a table.
+    """
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        branches = {_branch_of(member): member for member in typing.get_args(source)}
+        choices = {name: handler.generate_schema(each) for name, each in branches.items()}
+        union = core_schema.tagged_union_schema(choices, discriminator=_branch_by_value)
+        check = partial(_check_branch, branches)
+        return core_schema.no_info_before_validator_function(check, union)
+
+
+def _branch_of(member: Any) -> str:
+    origin = typing.get_origin(member)
+    return {Literal: "<word>", tuple: "<list>"}.get(origin, "<table>")
+
+
+def _branch_by_value(value: Any) -> str:
+    if isinstance(value, str):
+        return "<word>"
+    return "<list>" if isinstance(value, list | tuple) else "<table>"
+
+
+def _check_branch(branches: dict[str, Any], value: Any) -> Any:
+    words = typing.get_args(branches.get("<word>", Literal[()]))
+    if isinstance(value, str):
+        known = value in words
+    else:
+        tabular = isinstance(value, dict | list | tuple | BaseModel)
+        known = tabular and _branch_by_value(value) in branches
+    if known:
+        return value
+    names = [f'"{word}"' for word in words]
+    names += ["a list"] * ("<list>" in branches) + ["a table"] * ("<table>" in branches)
+    raise refused(f"must be {listed(names)}")

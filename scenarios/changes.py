@@ -1,0 +1,101 @@
+"""Changing entries of a parsed scenario file, one-of tables included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from scenarios.accessing import POLICIES
+from scenarios.activation import Optimal, Static, Switching, Threshold
+from scenarios.deliveries import Independent, Marked, Modes, Thinned
+from scenarios.distributions import (
+    Deterministic,
+    Empirical,
+    Erlang,
+    Exponential,
+    Gamma,
+    Hyperexponential,
+    PhaseType,
+    Uniform,
+)
+from scenarios.errors import ScenarioError
+from scenarios.processes import Bmap, Map, Mmpp, Poisson, Renewal
+from scenarios.sections import Period, Random, Robots, Servers
+
+__all__ = ["with_changes"]
+
+_TIMES = (
+    Deterministic,
+    Exponential,
+    Erlang,
+    Gamma,
+    Uniform,
+    Hyperexponential,
+    PhaseType,
+    Empirical,
+    Poisson,
+    Renewal,
+    Mmpp,
+    Map,
+    Bmap,
+)
+
+_GROUPS: tuple[frozenset[str], ...] = (
+    frozenset(each.key for each in _TIMES),
+    frozenset(each.key for each in (Static, Threshold, Switching, Optimal)),
+    frozenset(each.key for each in (Modes, Independent, Thinned, Marked)),
+    frozenset(each.key for each in (Period, Random)),
+    frozenset({"zipf", "file"}),
+    frozenset({"zipf", "column"}),
+    *(
+        frozenset(group)
+        for section in (Exponential, Empirical, Robots, Servers)
+        for group in section.one_of
+    ),
+)
+"""Keys that exclude one another within a table."""
+
+
+def with_changes(entries: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of `entries` with every dotted key of `changes` set."""
+    changed = _copy(entries)
+    for path, value in changes.items():
+        _set(changed, path, path.split("."), value)
+    return changed
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copy(inner) for key, inner in value.items()}
+    return value
+
+
+def _set(table: dict[str, Any], path: str, keys: list[str], value: Any) -> None:
+    key, *rest = keys
+    if not key:
+        raise ScenarioError(path, value, "is not a key; write section.key")
+    for other in _excluded_by(key, table):
+        del table[other]
+    if not rest:
+        _forget_parameters(table, key, value)
+        table[key] = _copy(value)
+        return
+    inner = table.get(key)
+    if isinstance(inner, list | tuple):
+        raise ScenarioError(path, value, f"{key} is a list; give the whole list")
+    if not isinstance(inner, dict):
+        inner = table[key] = {}
+    _set(inner, path, rest, value)
+
+
+def _excluded_by(key: str, table: Mapping[str, Any]) -> Iterator[str]:
+    others = {other for group in _GROUPS if key in group for other in group} - {key}
+    return iter([other for other in table if other in others])
+
+
+def _forget_parameters(table: dict[str, Any], key: str, value: Any) -> None:
+    """A new accessing policy keeps those parameters of the old one that it knows."""
+    if key == "policy" and isinstance(value, str) and value in POLICIES:
+        known = POLICIES[value].model_fields
+        for other in [other for other in table if other not in known]:
+            del table[other]

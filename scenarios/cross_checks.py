@@ -1,0 +1,174 @@
+"""The rules between sections, one small check each (DESIGN.md section 2, first paragraph)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from scenarios.accessing import Cyclic, GoldenRatio, Randomized
+from scenarios.activation import Static, Switching, Threshold
+from scenarios.base import listed
+from scenarios.columns import Column
+from scenarios.distributions import PhaseType
+from scenarios.errors import refused
+from scenarios.measures import MEASURES
+from scenarios.sections import Zipf
+from scenarios.validity import check_probabilities
+
+if TYPE_CHECKING:
+    from scenarios.scenario import Scenario
+
+__all__ = ["CHECKS"]
+
+_SEARCH_ENGINE = ("pages", "robots", "activation", "buffer", "clients")
+
+
+def _one_system(scenario: Scenario) -> None:
+    kinds = {
+        "pages, robots, activation, buffer, clients": _SEARCH_ENGINE,
+        "source, probing": ("source", "probing"),
+        "servers": ("servers",),
+    }
+    present = {
+        name: [section for section in sections if getattr(scenario, section) is not None]
+        for name, sections in kinds.items()
+    }
+    systems = [sections for sections in present.values() if sections]
+    if not systems:
+        raise refused(f"describes no system; needs the sections of one of: {'; '.join(kinds)}")
+    if len(systems) > 1:
+        names = [section for sections in systems for section in sections]
+        raise refused(f"mixes the sections of several systems: {listed(names)}")
+
+
+def _known_measures(scenario: Scenario) -> None:
+    for index, name in enumerate(scenario.judged):
+        if name not in MEASURES:
+            allowed = f"must be a measure: {listed(MEASURES)}"
+            raise refused(allowed, key=f"judged[{index}]", value=name)
+
+
+def _needs(section: str, others: tuple[str, ...]) -> Callable[[Scenario], None]:
+    def check(scenario: Scenario) -> None:
+        found = any(getattr(scenario, other) is not None for other in others)
+        if getattr(scenario, section) is not None and not found:
+            raise refused(f"needs {listed(f'[{other}]' for other in others)}", key=section)
+
+    return check
+
+
+def _accessing_with_pages(scenario: Scenario) -> None:
+    if scenario.robots is None:
+        return
+    if scenario.pages is not None and scenario.robots.accessing is None:
+        raise refused("is missing; [pages] needs it", key="robots.accessing")
+    if scenario.pages is None and scenario.robots.accessing is not None:
+        raise refused("needs [pages]", key="robots.accessing")
+
+
+def _freshness_needs_pages(scenario: Scenario) -> None:
+    if scenario.pages is not None:
+        return
+    buffer = scenario.buffer
+    if buffer is not None and buffer.obsolescence == "page-change":
+        raise refused("needs [pages]", key="buffer.obsolescence", value="page-change")
+    if buffer is not None and buffer.replace_older_copy:
+        raise refused("needs [pages]", key="buffer.replace_older_copy", value=True)
+    if scenario.costs.staleness:
+        raise refused("needs [pages]", key="costs.staleness", value=scenario.costs.staleness)
+
+
+def _policy_fits_pages(scenario: Scenario) -> None:
+    if scenario.pages is None or scenario.robots is None:
+        return
+    policy, count = scenario.robots.accessing, scenario.pages.count
+    if isinstance(policy, Cyclic) and max(policy.template) >= count:
+        allowed = f"pages are numbered 0 … {count - 1}"
+        raise refused(allowed, key="robots.accessing.template", value=policy.template)
+    if isinstance(policy, Randomized | GoldenRatio) and isinstance(policy.frequencies, tuple):
+        key = "robots.accessing.frequencies"
+        check_probabilities(key, policy.frequencies)
+        if len(policy.frequencies) != count:
+            allowed = f"has {len(policy.frequencies)} entries; must have {count}, one per page"
+            raise refused(allowed, key=key)
+
+
+def _change_rate_needs_changes(scenario: Scenario) -> None:
+    """Shares by change rate exist only where some page changes."""
+    if scenario.pages is None or scenario.robots is None:
+        return
+    frequencies = getattr(scenario.robots.accessing, "frequencies", None)
+    rates = scenario.pages.change_rates
+    numbers = rates.numbers if isinstance(rates, Column) else rates
+    if frequencies == "change-rate" and not isinstance(numbers, Zipf) and not any(numbers):
+        key = "robots.accessing.frequencies"
+        raise refused("needs a page with a positive change rate", key=key, value=frequencies)
+
+
+def _robots_available(scenario: Scenario) -> None:
+    rule, robots = scenario.activation, scenario.robots
+    if robots is None:
+        return
+    if isinstance(rule, Static) and rule.robots > robots.available:
+        raise refused(_at_most(robots.available), key="activation.static", value=rule.robots)
+    if isinstance(rule, Threshold) and rule.robots[0] > robots.available:
+        key = "activation.threshold.robots"
+        raise refused(_at_most(robots.available), key=key, value=rule.robots)
+    if isinstance(rule, Switching) and max(map(max, rule.targets)) > robots.available:
+        key = "activation.switching.targets"
+        raise refused(_at_most(robots.available), key=key, value=rule.targets)
+
+
+def _at_most(available: int) -> str:
+    return f"must be at most robots.available ({available})"
+
+
+def _control_needs_buffer(scenario: Scenario) -> None:
+    rule = scenario.activation
+    if rule is not None and not isinstance(rule, Static) and scenario.buffer is None:
+        raise refused("needs [buffer]", key=f"activation.{rule.key}")
+
+
+def _switching_fits(scenario: Scenario) -> None:
+    rule, buffer, robots = scenario.activation, scenario.buffer, scenario.robots
+    if not isinstance(rule, Switching) or buffer is None or robots is None:
+        return
+    if robots.access_time is None:
+        raise refused("needs access_time", key="activation.switching")
+    key, levels = "activation.switching.targets", buffer.waiting_places + 2
+    for row in rule.targets:
+        if len(row) != levels:
+            allowed = f"must have {levels} entries, one per level 0 … waiting_places + 1"
+            raise refused(allowed, key=key, value=row)
+    phases = len(buffer.service.alpha) if isinstance(buffer.service, PhaseType) else 1
+    if len(rule.targets) not in (1, phases):
+        allowed = f"must be one list, or {phases}, one per phase of the phase-type service"
+        raise refused(allowed, key=key, value=rule.targets)
+
+
+def _optimal_needs_costs(scenario: Scenario) -> None:
+    rule = scenario.activation
+    if rule is not None and rule.key == "optimal" and not scenario.costs.model_fields_set:
+        raise refused("needs [costs]", key="activation.optimal")
+
+
+CHECKS: tuple[Callable[[Scenario], None], ...] = (
+    _one_system,
+    _known_measures,
+    _needs("robots", ("pages", "buffer")),
+    _needs("pages", ("robots",)),
+    _needs("buffer", ("robots",)),
+    _needs("activation", ("robots",)),
+    _needs("clients", ("pages",)),
+    _needs("source", ("probing",)),
+    _needs("probing", ("source",)),
+    _accessing_with_pages,
+    _freshness_needs_pages,
+    _policy_fits_pages,
+    _change_rate_needs_changes,
+    _robots_available,
+    _control_needs_buffer,
+    _switching_fits,
+    _optimal_needs_costs,
+)
+"""Every rule between sections, in the order in which they are reported."""

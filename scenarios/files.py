@@ -1,0 +1,146 @@
+"""Scenario files: TOML to `Scenario` and back, the library, the JSON Schema."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from scenarios.base import listed
+from scenarios.changes import with_changes
+from scenarios.errors import MISSING, ScenarioError
+from scenarios.scenario import Scenario, scenario_from
+
+__all__ = [
+    "dumps",
+    "library_names",
+    "library_text",
+    "load",
+    "parse_value",
+    "read_entries",
+    "schema",
+]
+
+_LIBRARY = resources.files("scenarios") / "library"
+_LARGEST_FILE = 50_000_000
+
+
+def library_names() -> list[str]:
+    """Names of the ready scenarios."""
+    names = (entry.name for entry in _LIBRARY.iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+
+
+def library_text(name: str) -> str:
+    """The file of a ready scenario."""
+    return (_LIBRARY / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def load(source: str | Path, changes: Mapping[str, Any] | None = None) -> Scenario:
+    """The scenario of a file, or of a name in the library.
+
+    Parameters
+    ----------
+    source : str or Path
+        A path, or the name of a library scenario (a name has no dot and no slash).
+    changes : mapping, optional
+        Dotted keys and values to set before the scenario is checked, as in `Scenario.with_`.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be read or is not valid.
+    """
+    entries, base, shown = read_entries(source)
+    try:
+        return scenario_from(with_changes(entries, changes or {}), base)
+    except ScenarioError as error:
+        error.file = error.file or shown
+        raise
+
+
+def read_entries(source: str | Path) -> tuple[dict[str, Any], str, str]:
+    """Parsed tables of a file, the folder that its paths count from, and its name to show."""
+    text = str(source)
+    if isinstance(source, str) and source in library_names():
+        return _parsed(library_text(source), source), ".", source
+    path = Path(text)
+    looks_like_name = not path.suffix and os.sep not in text
+    if looks_like_name and not path.exists():
+        allowed = f"is neither a file nor in the library: {listed(library_names())}"
+        raise ScenarioError(text, MISSING, allowed)
+    return _parsed(_read(path), text), str(path.absolute().parent), text
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise ScenarioError("", MISSING, "is too large for a scenario file", str(path))
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        allowed = f"is not UTF-8 (byte {error.start})"
+        raise ScenarioError("", MISSING, allowed, str(path)) from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, ScenarioError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ScenarioError("", MISSING, f"cannot be read: {reason}", str(path)) from None
+
+
+def _parsed(text: str, shown: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError("", MISSING, f"is not TOML: {error}", shown) from None
+    except RecursionError:
+        raise ScenarioError("", MISSING, "is nested too deeply", shown) from None
+    except ValueError as error:
+        raise ScenarioError("", MISSING, f"is not TOML: {error}", shown) from None
+
+
+def parse_value(text: str) -> Any:
+    """A value as in a scenario file; what is not TOML is taken as a string."""
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        return text
+    return parsed["value"] if set(parsed) == {"value"} else text
+
+
+def dumps(scenario: Scenario, folder: str | Path | None = None) -> str:
+    """The scenario as a TOML file.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    folder : path, optional
+        Where the file will lie; paths inside are written relative to it.
+    """
+    entries = scenario.as_file()
+    _rebase(entries, Path(folder or ".").absolute())
+    return tomli_w.dumps(entries)
+
+
+def _rebase(table: dict[str, Any], folder: Path) -> None:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            _rebase(value, folder)
+        elif isinstance(value, list):
+            for inner in value:
+                if isinstance(inner, dict):
+                    _rebase(inner, folder)
+        elif key == "file":
+            table[key] = Path(os.path.relpath(value, folder)).as_posix()
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of the scenario file."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Scenario.model_json_schema(),
+    }

@@ -1,0 +1,144 @@
+"""The words that both sides speak: measures, their estimates, and the results of a simulation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MEASURES", "SUBJECT_WORDS", "Estimate", "Measure", "Results", "Subject"]
+
+Subject = int | str | None
+"""What a number is about: an index (page, level, server), a word, or nothing."""
+
+SUBJECT_WORDS = ("served", "obsolete", "accepted", "all")
+"""Words that can be a subject: classes of pages, or all servers together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One kind of number: its name, what its subjects are, its unit and its definition.
+
+    `is_fraction` marks probabilities and fractions of time.
+    """
+
+    name: str
+    subject: str | None
+    unit: str
+    definition: str
+    is_fraction: bool = False
+
+
+def _fraction(name: str, subject: str | None, definition: str) -> Measure:
+    return Measure(name, subject, "1", definition, is_fraction=True)
+
+
+_CLASSES = "served, obsolete, accepted, all"
+
+_ALL = (
+    _fraction("obsolescence_rate", "page", "fraction of time the copy is out of date"),
+    Measure("weighted_obsolescence", None, "weight", "sum of weights × obsolescence rates"),
+    _fraction("crawl_frequency", "page", "share of the accesses"),
+    Measure("crawl_rate", "page", "1/time", "accesses per unit time"),
+    _fraction(
+        "stale_answer_probability",
+        None,
+        "fraction of client queries answered from an out-of-date copy",
+    ),
+    Measure("arrival_rate", None, "1/time", "pages delivered per unit time"),
+    Measure("loss_rate", None, "1/time", "pages lost per unit time"),
+    Measure("throughput", None, "1/time", "pages indexed per unit time"),
+    _fraction("loss_probability", None, "share of the pages that are lost"),
+    _fraction("obsolescence_probability", None, "share of the pages dropped as obsolete"),
+    _fraction("success_probability", None, "share of the pages that are indexed"),
+    _fraction("replacement_probability", None, "share of the pages replaced by a newer copy"),
+    _fraction("starvation_probability", None, "fraction of time without a page in the system"),
+    Measure("mean_active_robots", None, "robots", "time average of the active robots"),
+    Measure("mean_in_system", None, "pages", "time average of the pages in the system"),
+    _fraction("level_probability", "level", "fraction of time with that many pages in the system"),
+    Measure("sojourn_time", _CLASSES, "time", "mean time from entry to end of the pages of a class"),
+    Measure(
+        "sojourn_time_second_moment", _CLASSES, "time²", "mean square of the time from entry to end"
+    ),
+    Measure("control_cost", None, "cost/time", "sum of the prices in [costs] × their measures"),
+    _fraction("preemption_probability", "server, all", "fraction of the packets that are lost"),
+    Measure(
+        "obsolescence_cost", None, "importance", "importance-weighted waiting of the updates"
+    ),
+)
+
+MEASURES: dict[str, Measure] = {measure.name: measure for measure in _ALL}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A simulated number with its standard error and 95 % interval (nan where undefined)."""
+
+    measure: str
+    subject: Subject
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a simulation of one scenario gave.
+
+    Attributes
+    ----------
+    scenario, engine, seed, count
+        What was run: name, engine, seed, number of replications.
+    estimates : tuple of Estimate
+    replications : mapping (measure, subject) -> tuple of float
+        The value of each replication; nan where it is undefined.
+    events : int
+        Pages that ended in all windows together: the sample behind the shares.
+    """
+
+    scenario: str
+    engine: str
+    seed: int
+    count: int
+    estimates: tuple[Estimate, ...]
+    replications: Mapping[tuple[str, Subject], tuple[float, ...]] = field(repr=False)
+    events: int = 0
+
+    def find(self, measure: str, subject: Subject = None) -> Estimate | None:
+        """The estimate of a measure, or None."""
+        matching = (e for e in self.estimates if (e.measure, e.subject) == (measure, subject))
+        return next(matching, None)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The estimates, one row each."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "scenario": self.scenario,
+                "measure": [e.measure for e in self.estimates],
+                "subject": pd.Series([e.subject for e in self.estimates], dtype=object),
+                "estimate": [e.estimate for e in self.estimates],
+                "standard_error": [e.standard_error for e in self.estimates],
+                "low": [e.low for e in self.estimates],
+                "high": [e.high for e in self.estimates],
+            }
+        )
+
+    def replications_frame(self) -> pd.DataFrame:
+        """The value of each replication, one row per measure, subject and replication."""
+        import pandas as pd
+
+        rows = [
+            (self.scenario, replication, measure, subject, value)
+            for (measure, subject), values in self.replications.items()
+            for replication, value in enumerate(values)
+            if not math.isnan(value)
+        ]
+        columns = ["scenario", "replication", "measure", "subject", "value"]
+        return pd.DataFrame(rows, columns=columns).astype({"subject": object})

@@ -1,0 +1,134 @@
+"""From the list of a validation's errors to the one that helps most, in the file's own words."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from scenarios.base import listed
+from scenarios.errors import MISSING, ScenarioError
+
+__all__ = ["first_error"]
+
+_WORDS = {
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "int_parsing_size": "must be a smaller whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "string_type": "must be a string",
+    "bool_type": "must be true or false",
+    "tuple_type": "must be a list",
+    "model_type": "must be a table",
+    "dict_type": "must be a table",
+    "string_pattern_mismatch": "must consist of letters, digits, - and _",
+    "too_short": "must not be empty",
+}
+
+_BOUNDS = {
+    "greater_than_equal": ("ge", ">="),
+    "greater_than": ("gt", ">"),
+    "less_than_equal": ("le", "<="),
+    "less_than": ("lt", "<"),
+}
+
+
+def first_error(
+    error: ValidationError, model: type[BaseModel], entries: Mapping[str, Any]
+) -> ScenarioError:
+    """The error to show: unknown keys first, then wrong values, then missing keys."""
+    details = min(error.errors(include_url=False), key=_rank)
+    key = _path(details["loc"])
+    if details["type"] == "extra_forbidden":
+        hint = _suggestion(key, model)
+        return ScenarioError(key, details["input"], f"unknown key{hint}")
+    if details["type"] == "missing":
+        return ScenarioError(key, MISSING, "is missing")
+    if details["type"] == "refused":
+        return _own(key, details, entries)
+    return ScenarioError(key, details["input"], _allowed(details))
+
+
+def _rank(details: ErrorDetails) -> int:
+    unknown = details["msg"].startswith("unknown key")
+    if details["type"] == "extra_forbidden" or unknown:
+        return 0
+    return 2 if details["type"] == "missing" else 1
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    """Dotted path; list places in brackets, tags of branches (``<…>``) left out."""
+    path = ""
+    for part in location:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif not part.startswith("<") and not part.startswith("tuple["):
+            path += f".{part}" if path else part
+    return path
+
+
+def _own(key: str, details: ErrorDetails, entries: Mapping[str, Any]) -> ScenarioError:
+    """An error raised by our own validators; its key is relative to the place it was found."""
+    context = details["ctx"]
+    inner = context["key"]
+    joined = key + (inner if inner.startswith("[") or not key else f".{inner}" if inner else "")
+    value = context.get("value", MISSING)
+    if value is MISSING and not (isinstance(details["input"], Mapping) and inner):
+        value = details["input"]
+    if isinstance(value, Mapping) and value is entries:
+        value = MISSING
+    return ScenarioError(joined, value, context["allowed"])
+
+
+def _allowed(details: ErrorDetails) -> str:
+    kind = details["type"]
+    context = details.get("ctx", {})
+    if kind in _BOUNDS:
+        name, sign = _BOUNDS[kind]
+        return f"must be {sign} {context[name]:g}"
+    if kind == "literal_error":
+        return f"must be {context['expected'].replace(chr(39), chr(34))}"
+    return _WORDS.get(kind, details["msg"])
+
+
+def _suggestion(path: str, model: type[BaseModel]) -> str:
+    """The nearest known key and its section, as an addition to the message."""
+    *parents, key = path.split(".")
+    section = ".".join(parents)
+    places: dict[str, list[str]] = {}
+    for place, name in _known_keys(model, ""):
+        places.setdefault(name, []).append(place)
+    here = [name for name, where in places.items() if section in where]
+    near = get_close_matches(key, here, n=1) or get_close_matches(key, list(places), n=1)
+    if not near:
+        return f"; known here: {listed(sorted(here))}" if here else ""
+    place = section if section in places[near[0]] else places[near[0]][0]
+    return f"; did you mean {near[0]} in {f'[{place}]' if place else 'the top of the file'}?"
+
+
+def _known_keys(model: type[BaseModel], section: str) -> Iterator[tuple[str, str]]:
+    """Pairs (section, key) of a model and of the models inside it."""
+    for name, field in model.model_fields.items():
+        inner_section = section if name == "root" else f"{section}.{name}".lstrip(".")
+        if name != "root":
+            yield section, name
+        for inner in _models_in(field.annotation):
+            key = getattr(inner, "key", None)
+            whole = getattr(inner, "whole", False)
+            if key and not whole:
+                yield inner_section, key
+            place = f"{inner_section}.{key}" if key and not whole else inner_section
+            yield from _known_keys(inner, place)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+        return
+    for part in typing.get_args(annotation):
+        yield from _models_in(part)

@@ -1,0 +1,121 @@
+"""Point processes and piecewise-constant rates: parameters and their validity only."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import ConfigDict, RootModel, model_validator
+
+from scenarios.base import Matrix, NonNegative, OneKey, Positive, Section
+from scenarios.distributions import Distribution
+from scenarios.errors import refused
+from scenarios.validity import check_batches, check_every_phase_reaches, check_generator
+
+__all__ = [
+    "ArrivalProcess",
+    "Bmap",
+    "Map",
+    "Markovian",
+    "Mmpp",
+    "Poisson",
+    "Rate",
+    "Renewal",
+]
+
+
+class Poisson(Section):
+    """Poisson process."""
+
+    key: ClassVar[str] = "poisson"
+    rate: Positive
+
+
+class Renewal(RootModel[Distribution]):
+    """Renewal process: independent gaps of one distribution."""
+
+    model_config = ConfigDict(frozen=True)
+    key: ClassVar[str] = "renewal"
+
+    @property
+    def gap(self) -> Distribution:
+        """The distribution of one gap."""
+        return self.root
+
+
+class Mmpp(Section):
+    """Poisson process whose rate is that of the phase of a Markov chain with generator `Q`."""
+
+    key: ClassVar[str] = "mmpp"
+    Q: Matrix
+    rates: tuple[NonNegative, ...]
+
+    @model_validator(mode="after")
+    def _valid(self) -> Mmpp:
+        check_generator("Q", self.Q)
+        if len(self.rates) != len(self.Q):
+            allowed = f"must have {len(self.Q)} entries, one per row of Q"
+            raise refused(allowed, key="rates", value=self.rates)
+        if not any(self.rates):
+            raise refused("must have a positive entry", key="rates", value=self.rates)
+        return self
+
+
+class Map(Section):
+    """Markovian arrival process: `D0` without, `D1` with an arrival."""
+
+    key: ClassVar[str] = "map"
+    D0: Matrix
+    D1: Matrix
+
+    @model_validator(mode="after")
+    def _valid(self) -> Map:
+        check_batches("D0", self.D0, [("D1", self.D1)])
+        check_every_phase_reaches("D0", self.D0, "an arrival")
+        return self
+
+
+class Bmap(Section):
+    """Batch Markovian arrival process: ``D[k]`` holds the rates of arrivals of k pages at once."""
+
+    key: ClassVar[str] = "bmap"
+    D: tuple[Matrix, ...]
+
+    @model_validator(mode="after")
+    def _valid(self) -> Bmap:
+        if len(self.D) < 2:
+            allowed = "must have at least two matrices, D[0] and D[1]"
+            raise refused(allowed, key="D", value=self.D)
+        batches = [(f"D[{size}]", matrix) for size, matrix in enumerate(self.D) if size]
+        check_batches("D[0]", self.D[0], batches)
+        return self
+
+
+ArrivalProcess = Annotated[Poisson | Renewal | Mmpp | Map, OneKey()]
+"""Single arrivals, one after the other."""
+
+Markovian = Annotated[Poisson | Mmpp | Map | Bmap, OneKey()]
+"""A process with a Markov chain behind it; arrivals may come in batches."""
+
+
+class Rate(Section):
+    """Piecewise-constant function of time, repeated with `period`."""
+
+    breaks: tuple[NonNegative, ...]
+    values: tuple[NonNegative, ...]
+    period: Positive
+
+    @model_validator(mode="after")
+    def _valid(self) -> Rate:
+        if not self.breaks or self.breaks[0] != 0:
+            raise refused("must begin with 0", key="breaks", value=self.breaks)
+        ends = (*self.breaks[1:], self.period)
+        for index, (start, end) in enumerate(zip(self.breaks, ends, strict=True)):
+            if end <= start:
+                allowed = f"must increase and stay below period ({self.period!r})"
+                raise refused(allowed, key=f"breaks[{index}]", value=start)
+        if len(self.values) != len(self.breaks):
+            allowed = f"must have {len(self.breaks)} entries, one per break"
+            raise refused(allowed, key="values", value=self.values)
+        if not any(self.values):
+            raise refused("must have a positive entry", key="values", value=self.values)
+        return self

@@ -1,0 +1,103 @@
+"""A scenario: what the whole system is, checked across its sections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+
+from scenarios.activation import Activation
+from scenarios.base import Section
+from scenarios.changes import with_changes
+from scenarios.cross_checks import CHECKS
+from scenarios.messages import first_error
+from scenarios.sections import (
+    Buffer,
+    Clients,
+    Costs,
+    Pages,
+    Probing,
+    Robots,
+    Run,
+    Servers,
+    Source,
+)
+
+__all__ = ["Scenario", "scenario_from"]
+
+Text = Annotated[str, Field(strict=True)]
+
+
+class Scenario(Section):
+    """One system and how to run it; frozen, and valid by construction.
+
+    The fields are the sections of the scenario file.
+    """
+
+    name: Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]+$")]
+    title: Text = ""
+    paper: Text = ""
+    time_unit: Text = "time unit"
+    judged: tuple[Text, ...] = ()
+    pages: Pages | None = None
+    robots: Robots | None = None
+    activation: Activation | None = None
+    buffer: Buffer | None = None
+    clients: Clients | None = None
+    source: Source | None = None
+    probing: Probing | None = None
+    servers: Servers | None = None
+    costs: Costs = Costs()
+    run: Run = Run()
+
+    @model_validator(mode="after")
+    def _sections_fit(self) -> Scenario:
+        for check in CHECKS:
+            check(self)
+        return self
+
+    def as_file(self) -> dict[str, Any]:
+        """The entries that were given, as a scenario file would hold them."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+    def with_(self, changes: str | Mapping[str, Any], value: Any = None) -> Scenario:
+        """A changed copy.
+
+        Parameters
+        ----------
+        changes : str or mapping
+            ``"buffer.waiting_places"`` with a value, or ``{key: value, …}``; keys and values are
+            those of the scenario file. All are applied together and the result is checked once.
+            Setting one alternative of a one-of table removes the others.
+        value : object, optional
+            The value, where `changes` is one key.
+
+        Raises
+        ------
+        ScenarioError
+            If a key is unknown or the changed scenario is not valid.
+        """
+        given = {changes: value} if isinstance(changes, str) else changes
+        return scenario_from(with_changes(self.as_file(), given))
+
+
+def scenario_from(entries: Mapping[str, Any], base: str = ".") -> Scenario:
+    """The scenario that a parsed scenario file describes.
+
+    Parameters
+    ----------
+    entries : mapping
+        The tables of the file.
+    base : str
+        Folder from which relative paths in the file count.
+
+    Raises
+    ------
+    ScenarioError
+        Naming the key, its value and what is allowed.
+    """
+    try:
+        return Scenario.model_validate(dict(entries), context={"base": base})
+    except ValidationError as error:
+        raise first_error(error, Scenario, entries) from None

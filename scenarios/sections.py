@@ -1,0 +1,269 @@
+"""The sections of a scenario file, each checked by itself."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import ConfigDict, Field, RootModel, model_validator
+
+from scenarios.accessing import Accessing
+from scenarios.base import ByType, Count, NonNegative, Number, OneKey, Positive, Section
+from scenarios.columns import Column
+from scenarios.deliveries import Deliveries
+from scenarios.distributions import Distribution
+from scenarios.errors import refused
+from scenarios.processes import ArrivalProcess, Rate
+from scenarios.validity import check_probabilities
+
+__all__ = [
+    "Buffer",
+    "Clients",
+    "Costs",
+    "Pages",
+    "Probing",
+    "Robots",
+    "Run",
+    "Servers",
+    "Source",
+    "Times",
+    "Zipf",
+    "ZipfRates",
+]
+
+
+class ZipfRates(Section):
+    """Parameters of rates proportional to ``(i + 1) ** -exponent``, i = 0 … pages - 1."""
+
+    pages: Annotated[int, Field(strict=True, ge=1, le=100_000_000)]
+    exponent: Annotated[NonNegative, Field(le=100)]
+    total: Positive
+
+
+class Zipf(RootModel[ZipfRates]):
+    """Change rates that follow a power law."""
+
+    model_config = ConfigDict(frozen=True)
+    key: ClassVar[str] = "zipf"
+
+
+class Pages(Section):
+    """The pages, their change rates and their weights in the cost."""
+
+    change_rates: Annotated[
+        tuple[NonNegative, ...] | Annotated[Zipf | Column, OneKey()], ByType()
+    ]
+    weights: Annotated[
+        Literal["change-rate", "uniform"]
+        | tuple[NonNegative, ...]
+        | Annotated[Column, OneKey()],
+        ByType(),
+    ] = "change-rate"
+
+    @model_validator(mode="after")
+    def _valid(self) -> Pages:
+        if not self.count:
+            raise refused("must not be empty", key="change_rates")
+        weights = self.weights.numbers if isinstance(self.weights, Column) else self.weights
+        if isinstance(weights, tuple) and len(weights) != self.count:
+            allowed = f"has {len(weights)} entries; must have {self.count}, one per page"
+            raise refused(allowed, key="weights")
+        return self
+
+    @property
+    def count(self) -> int:
+        """Number of pages."""
+        if isinstance(self.change_rates, Zipf):
+            return self.change_rates.root.pages
+        if isinstance(self.change_rates, Column):
+            return len(self.change_rates.numbers)
+        return len(self.change_rates)
+
+
+AccessTime = Annotated[
+    Distribution | ArrivalProcess, OneKey()
+]
+"""Time of one access: a distribution, or a process whose gaps are the successive times."""
+
+
+class Robots(Section):
+    """The robots: how many, how long an access takes, which page they take next."""
+
+    one_of: ClassVar[tuple[tuple[str, ...], ...]] = (("access_time", "deliveries"),)
+    available: Annotated[int, Field(strict=True, ge=1, le=100_000)]
+    access_time: AccessTime | None = None
+    deliveries: Deliveries | None = None
+    accessing: Accessing | None = None
+
+    @model_validator(mode="after")
+    def _valid(self) -> Robots:
+        if (self.access_time is None) == (self.deliveries is None):
+            raise refused("must have exactly one of the keys access_time or deliveries")
+        if self.deliveries is not None and self.deliveries.robots != self.available:
+            allowed = f"has {self.deliveries.robots} entries; must have one per available robot"
+            raise refused(f"{allowed} ({self.available})", key="deliveries")
+        return self
+
+
+class Buffer(Section):
+    """The indexing engine: one server and its waiting places."""
+
+    waiting_places: Count
+    service: Distribution
+    admission: Literal["partial", "reject", "complete"] = "partial"
+    obsolescence: Annotated[Literal["never", "page-change"] | Distribution, ByType()] = "never"
+    discipline: Literal["fifo", "lifo"] = "fifo"
+    when_full: Literal["lose-new", "push-out"] = "lose-new"
+    replace_older_copy: Annotated[bool, Field(strict=True)] = False
+
+    @model_validator(mode="after")
+    def _valid(self) -> Buffer:
+        if self.admission == "partial":
+            return self
+        if self.when_full == "push-out":
+            raise refused('needs admission = "partial"', key="when_full", value="push-out")
+        if self.replace_older_copy:
+            raise refused('needs admission = "partial"', key="replace_older_copy", value=True)
+        return self
+
+
+class Clients(Section):
+    """Users of the index, who query pages by weight."""
+
+    query_rate: Positive
+
+
+class Source(Section):
+    """One information source: when it is updated, and how much an update matters."""
+
+    updates: Rate
+    importance: Rate
+
+
+class Times(RootModel[Annotated[tuple[Positive, ...], Field(min_length=1)]]):
+    """Given probe times."""
+
+    model_config = ConfigDict(frozen=True)
+    key: ClassVar[str] = "times"
+
+
+class Probing(Section):
+    """When the monitor probes its source; one replication is one path of [0, horizon]."""
+
+    horizon: Positive
+    probes: Annotated[int, Field(strict=True, ge=1, le=10_000_000)] | None = None
+    policy: Annotated[
+        Literal["optimal", "uniform", "threshold", "first-arrival"]
+        | Annotated[Times, OneKey()],
+        ByType(),
+    ]
+    minimum_spacing: NonNegative = 0.0
+    slots: Annotated[int, Field(strict=True, ge=1, le=100_000_000)] | None = None
+    refine: Annotated[bool, Field(strict=True)] = False
+
+    @model_validator(mode="after")
+    def _valid(self) -> Probing:
+        if isinstance(self.policy, Times):
+            self._check_times(self.policy.root)
+        elif self.probes is None:
+            raise refused("is missing; how many probes?", key="probes")
+        if self.policy == "optimal" and self.slots is None:
+            raise refused('is missing; policy = "optimal" needs it', key="slots")
+        count = self.probes or len(self.policy.root)  # type: ignore[union-attr]  # times, when probes is None
+        if count * self.minimum_spacing > self.horizon * (1 + 1e-9):
+            allowed = f"times {count} probes must not exceed horizon ({self.horizon!r})"
+            raise refused(allowed, key="minimum_spacing", value=self.minimum_spacing)
+        return self
+
+    def _check_times(self, times: tuple[float, ...]) -> None:
+        gaps = [after - before for before, after in zip((0.0, *times), times, strict=False)]
+        if min(gaps[1:], default=1.0) <= 0:
+            raise refused("must increase", key="policy.times", value=times)
+        if times[-1] != self.horizon:
+            allowed = f"the last must be the horizon ({self.horizon!r})"
+            raise refused(allowed, key="policy.times", value=times)
+        if min(gaps) < self.minimum_spacing * (1 - 1e-9):
+            allowed = f"must lie minimum_spacing ({self.minimum_spacing!r}) apart, from 0 on"
+            raise refused(allowed, key="policy.times", value=times)
+        if self.probes not in (None, len(times)):
+            allowed = f"must be the number of times ({len(times)}), or be left out"
+            raise refused(allowed, key="probes", value=self.probes)
+
+
+class Period(RootModel[Annotated[tuple[Count, ...], Field(min_length=1)]]):
+    """Servers in turn, again and again."""
+
+    model_config = ConfigDict(frozen=True)
+    key: ClassVar[str] = "period"
+
+
+class Random(RootModel[tuple[Annotated[Number, Field(ge=0, le=1)], ...]]):
+    """Each packet to a server drawn with these probabilities."""
+
+    model_config = ConfigDict(frozen=True)
+    key: ClassVar[str] = "random"
+
+
+class Servers(Section):
+    """Parallel servers without buffers, fed by open-loop routing (altman2000)."""
+
+    one_of: ClassVar[tuple[tuple[str, ...], ...]] = (("rates", "service"),)
+    rates: tuple[Positive, ...] | None = None
+    service: tuple[Distribution, ...] | None = None
+    arrivals: ArrivalProcess
+    routing: Annotated[
+        Literal["optimal"] | Annotated[Period | Random, OneKey()], ByType()
+    ]
+    discipline: Literal["preemptive", "non-preemptive"] = "preemptive"
+
+    @model_validator(mode="after")
+    def _valid(self) -> Servers:
+        if (self.rates is None) == (self.service is None):
+            raise refused("must have exactly one of the keys rates or service")
+        if not self.count:
+            raise refused("must not be empty", key="rates" if self.service is None else "service")
+        if isinstance(self.routing, Period) and max(self.routing.root) >= self.count:
+            allowed = f"servers are numbered 0 … {self.count - 1}"
+            raise refused(allowed, key="routing.period", value=self.routing.root)
+        if isinstance(self.routing, Random):
+            self._check_random(self.routing.root)
+        return self
+
+    def _check_random(self, probabilities: tuple[float, ...]) -> None:
+
+
+        check_probabilities("routing.random", probabilities)
+        if len(probabilities) != self.count:
+            allowed = f"must have {self.count} entries, one per server"
+            raise refused(allowed, key="routing.random", value=probabilities)
+
+    @property
+    def count(self) -> int:
+        """Number of servers."""
+        return len(self.rates or self.service or ())
+
+
+class Costs(Section):
+    """Prices of what goes wrong; see the measure control_cost."""
+
+    loss: NonNegative = 0.0
+    obsolescence: NonNegative = 0.0
+    starvation: NonNegative = 0.0
+    response: NonNegative = 0.0
+    robots: NonNegative = 0.0
+    staleness: NonNegative = 0.0
+
+
+class Run(Section):
+    """How long and how often to simulate."""
+
+    horizon: Positive = 100_000.0
+    warmup: NonNegative = 1000.0
+    replications: Annotated[int, Field(strict=True, ge=1, le=10_000_000)] = 40
+    seed: Annotated[int, Field(strict=True, ge=0)] = 1
+
+    @model_validator(mode="after")
+    def _valid(self) -> Run:
+        if self.warmup >= self.horizon:
+            allowed = f"must be < horizon ({self.horizon!r})"
+            raise refused(allowed, key="warmup", value=self.warmup)
+        return self

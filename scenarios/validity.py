@@ -1,0 +1,137 @@
+"""When is a vector a probability vector and a matrix a (sub-)generator: checks that name the row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from scenarios.base import Matrix
+from scenarios.errors import refused
+
+__all__ = [
+    "check_batches",
+    "check_every_phase_reaches",
+    "check_generator",
+    "check_probabilities",
+    "check_square",
+    "check_subgenerator",
+]
+
+TOLERANCE = 1e-9
+"""Sums may be off by this much, relative to one or to the largest rate of the row."""
+
+
+def check_probabilities(key: str, values: Sequence[float]) -> None:
+    """Refuse what is not a probability vector (entries >= 0, sum one to 1e-9)."""
+    for index, value in enumerate(values):
+        if value < 0:
+            raise refused("must be >= 0", key=f"{key}[{index}]", value=value)
+    total = math.fsum(values)
+    if not values or abs(total - 1) > TOLERANCE:
+        raise refused(f"must sum to 1; the sum is {total!r}", key=key, value=values)
+
+
+def check_square(key: str, matrix: Matrix, order: int) -> None:
+    """Refuse what is not an `order` x `order` matrix."""
+    for row, entries in enumerate(matrix):
+        if len(entries) != order:
+            allowed = f"row {row} has {len(entries)} entries; each row must have {order}"
+            raise refused(allowed, key=key, value=matrix)
+    if len(matrix) != order or not order:
+        allowed = f"has {len(matrix)} rows; must have {max(order, 1)}"
+        raise refused(allowed, key=key, value=matrix)
+
+
+def _check_off_diagonal(key: str, matrix: Matrix) -> None:
+    for row, entries in enumerate(matrix):
+        for column, rate in enumerate(entries):
+            if row != column and rate < 0:
+                raise refused(
+                    f"row {row}: rates off the diagonal must be >= 0",
+                    key=f"{key}[{row}][{column}]",
+                    value=rate,
+                )
+
+
+def _slack(*rows: Sequence[float]) -> float:
+    return TOLERANCE * max(abs(rate) for row in rows for rate in row)
+
+
+def check_subgenerator(key: str, matrix: Matrix) -> None:
+    """Refuse what is not a sub-generator: no row may sum to more than 0."""
+    check_square(key, matrix, len(matrix))
+    _check_off_diagonal(key, matrix)
+    for row, entries in enumerate(matrix):
+        total = math.fsum(entries)
+        if total > _slack(entries):
+            allowed = f"row {row} sums to {total!r}; must be <= 0"
+            raise refused(allowed, key=key, value=entries)
+
+
+def check_generator(key: str, matrix: Matrix) -> None:
+    """Refuse what is not a generator: every row must sum to 0."""
+    check_square(key, matrix, len(matrix))
+    _check_off_diagonal(key, matrix)
+    for row, entries in enumerate(matrix):
+        total = math.fsum(entries)
+        if abs(total) > _slack(entries):
+            allowed = f"row {row} sums to {total!r}; must sum to 0"
+            raise refused(allowed, key=key, value=entries)
+
+
+def check_batches(key: str, hidden: Matrix, batches: Sequence[tuple[str, Matrix]]) -> None:
+    """Refuse D0, D1, … that do not form a BMAP.
+
+    Parameters
+    ----------
+    key : str
+        Key of D0 (`hidden`).
+    hidden : Matrix
+        D0: rates of phase changes without a delivery, and the negative exit rates.
+    batches : sequence of (key, Matrix)
+        The matrices of phase changes with deliveries.
+    """
+    order = len(hidden)
+    check_square(key, hidden, order)
+    _check_off_diagonal(key, hidden)
+    for name, matrix in batches:
+        check_square(name, matrix, order)
+        _check_non_negative(name, matrix)
+    for row in range(order):
+        rows = [hidden[row], *(matrix[row] for _, matrix in batches)]
+        total = math.fsum(rate for entries in rows for rate in entries)
+        if abs(total) > _slack(*rows):
+            names = " + ".join([key, *(name for name, _ in batches)])
+            allowed = f"row {row} of {names} sums to {total!r}; must sum to 0"
+            raise refused(allowed, key=key, value=hidden[row])
+
+
+def _check_non_negative(key: str, matrix: Matrix) -> None:
+    for row, entries in enumerate(matrix):
+        for column, rate in enumerate(entries):
+            if rate < 0:
+                allowed = f"row {row}: rates of deliveries must be >= 0"
+                raise refused(allowed, key=f"{key}[{row}][{column}]", value=rate)
+
+
+def check_every_phase_reaches(key: str, hidden: Matrix, event: str) -> None:
+    """Refuse a sub-generator with a phase from which `event` (its exit) is never reached."""
+    order = len(hidden)
+    leaves = {
+        row
+        for row, entries in enumerate(hidden)
+        if -math.fsum(entries) > _slack(entries)
+    }
+    while True:
+        more = {
+            row
+            for row in range(order)
+            if row not in leaves and any(hidden[row][column] > 0 for column in leaves)
+        }
+        if not more:
+            break
+        leaves |= more
+    stuck = sorted(set(range(order)) - leaves)
+    if stuck:
+        allowed = f"row {stuck[0]}: from this phase {event} is never reached"
+        raise refused(allowed, key=key, value=hidden[stuck[0]])
