@@ -1,0 +1,47 @@
+"""A SimPy environment whose events carry the absolute time at which they happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappush
+from itertools import count
+from typing import Any
+
+import simpy
+
+__all__ = ["Alarm", "Clock"]
+
+
+class Alarm(simpy.Event):
+    """An event at a known time, with one action; it can be set again once it has gone off."""
+
+    _ok = True
+    _value = None
+
+    def __init__(self, clock: Clock, action: Callable[[Any], None], index: int = 0) -> None:
+        self.env = clock
+        self.action = [action]
+        self.index = index
+        self.time = 0.0
+
+
+class Clock(simpy.Environment):
+    """The environment of one replication.
+
+    SimPy adds a delay to the present time, and ``now + (time - now)`` can miss `time` by the last
+    bit. Here an alarm is set for the time itself, and equal times are ordered by `rules.tie_order`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers = count()
+
+    def at(self, time: float, order: int, alarm: Alarm) -> None:
+        """Set an alarm; its action is called with it."""
+        alarm.time = time
+        alarm.callbacks = alarm.action
+        heappush(self._queue, (time, order, next(self._numbers), alarm))  # type: ignore[arg-type]  # SimPy types its priorities as a NewType of int
+
+    def once(self, time: float, order: int, action: Callable[[Any], None], index: int = 0) -> None:
+        """Call an action once at a time."""
+        self.at(time, order, Alarm(self, action, index))

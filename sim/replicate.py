@@ -1,0 +1,186 @@
+"""Replications of a scenario on any executor, until there are enough of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from functools import partial
+from typing import Any
+
+from scenarios import Results, Scenario, ScenarioError
+from scenarios.base import listed
+from sim import simpy_engine
+from sim.estimates import results_from
+from sim.event_log import EventLog
+from sim.tally import Tally
+
+__all__ = ["ENGINES", "Precision", "engine_for", "run", "run_to_precision"]
+
+ENGINES: dict[str, Any] = {"simpy": simpy_engine}
+"""Engines by name, the fastest first; each has `covers` and `simulate`."""
+
+Progress = Callable[[int, int], None]
+
+
+def engine_for(scenario: Scenario, name: str | None = None) -> str:
+    """The named engine, or the fastest that covers the scenario.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such engine, or it does not simulate some part of the scenario.
+    """
+    if name is not None and name not in ENGINES:
+        raise ScenarioError("engine", name, f"must be {listed(ENGINES)}")
+    candidates = [name] if name else list(ENGINES)
+    refusals = []
+    for candidate in candidates:
+        try:
+            ENGINES[candidate].covers(scenario)
+        except ScenarioError as refusal:
+            refusals.append(refusal)
+        else:
+            return candidate
+    raise refusals[-1]
+
+
+def run(
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    replications: int | None = None,
+    engine: str | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    log: EventLog | None = None,
+) -> Results:
+    """Simulate a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    seed, replications : int, optional
+        Default: those of the scenario's [run].
+    engine : str, optional
+        Default: the fastest that covers the scenario.
+    executor : concurrent.futures.Executor, optional
+        Where the replications run; default: this process. The results are the same anywhere.
+    progress : callable, optional
+        Called with (replications done, replications in all).
+    log : EventLog, optional
+        Receives every event; the replications then run in this process.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has a part that the engine does not simulate.
+    """
+    scenario = _with_run(scenario, seed, replications)
+    chosen = engine_for(scenario, engine)
+    count = scenario.run.replications
+    tallies = _tallies(scenario, chosen, range(count), count, executor, progress, log)
+    return results_from(tallies, scenario, chosen, scenario.run.seed)
+
+
+def _with_run(scenario: Scenario, seed: int | None, replications: int | None) -> Scenario:
+    given = {"run.seed": seed, "run.replications": replications}
+    changes = {key: value for key, value in given.items() if value is not None}
+    return scenario.with_(changes) if changes else scenario
+
+
+def _tallies(
+    scenario: Scenario,
+    engine: str,
+    which: Sequence[int],
+    in_all: int,
+    executor: Executor | None,
+    progress: Progress | None,
+    log: EventLog | None = None,
+) -> list[Tally]:
+    one = partial(_simulate, engine, scenario, log)
+    done: Iterable[Tally]
+    done = executor.map(one, which) if executor and log is None else map(one, which)
+    tallies = []
+    for tally in done:
+        tallies.append(tally)
+        if progress:
+            progress(which[0] + len(tallies), in_all)
+    return tallies
+
+
+def _simulate(engine: str, scenario: Scenario, log: EventLog | None, replication: int) -> Tally:
+    tally: Tally = ENGINES[engine].simulate(scenario, replication, scenario.run.seed, log)
+    return tally
+
+
+class Precision:
+    """When a run is precise enough: relative half-widths of the 95 % intervals.
+
+    Parameters
+    ----------
+    relative : float
+        Largest half-width divided by the estimate.
+    measures : sequence of str
+        The measures it must hold for; empty: all of `judged`, else all.
+    most : int
+        Largest number of replications.
+    """
+
+    def __init__(self, relative: float, measures: Sequence[str], most: int) -> None:
+        self.relative, self.measures, self.most = relative, tuple(measures), most
+
+    def next_count(self, results: Results, scenario: Scenario) -> int:
+        """Replications to have next; the present number when precise enough or at the limit."""
+        needed = max(
+            (self._needed(row, results.count) for row in self._watched(results, scenario)),
+            default=results.count,
+        )
+        if needed <= results.count:
+            return results.count
+        step = max(results.count + 1, min(needed, 2 * results.count))
+        return max(results.count, min(step, self.most))
+
+    def _watched(self, results: Results, scenario: Scenario) -> list[Any]:
+        names = self.measures or scenario.judged
+        return [row for row in results.estimates if not names or row.measure in names]
+
+    def _needed(self, row: Any, count: int) -> int:
+        half = row.high - row.estimate
+        if half == 0:
+            return count
+        if math.isnan(half) or row.estimate == 0:
+            return self.most
+        ratio = half / (self.relative * abs(row.estimate))
+        return count if ratio <= 1 else min(math.ceil(count * ratio**2), self.most)
+
+
+def run_to_precision(
+    scenario: Scenario,
+    precision: Precision,
+    *,
+    engine: str | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Results:
+    """Simulate, adding replications until the precision is met or its limit is reached.
+
+    The scenario's own number of replications comes first; the same seed continues, so that the
+    result is that of a single run with the final number. Stopping on the intervals themselves
+    makes them slightly too short: with n replications at the first look their true coverage is
+    near 95 % only when n is not small.
+    """
+    chosen = engine_for(scenario, engine)
+    tallies: list[Tally] = []
+    count = min(scenario.run.replications, precision.most)
+    while True:
+        which = range(len(tallies), count)
+        tallies += _tallies(scenario, chosen, which, count, executor, progress)
+        results = results_from(tallies, scenario, chosen, scenario.run.seed)
+        count = precision.next_count(results, scenario)
+        if count == len(tallies):
+            return results

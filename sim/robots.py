@@ -1,0 +1,248 @@
+"""The robots: when pages are delivered, and how many robots are active."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from typing import Any, Protocol
+
+import numpy as np
+
+from sim import rules
+from sim.buffer import Buffer
+from sim.clock import Alarm, Clock
+from sim.draws import cumulative
+from sim.start_phase import stationary_phase
+
+__all__ = ["FreeRobots", "JointRobots", "Robots", "SwitchedRobots"]
+
+Draw = Callable[[], float]
+Note = Callable[[float, str, int | None, int | None], None]
+
+_DELIVERY = rules.tie_order(rules.DELIVERY, 0)
+
+
+class Robots(Protocol):
+    """What the engine asks of a fleet of robots."""
+
+    @property
+    def active(self) -> int:
+        """Number of active robots now."""
+
+    def start(self) -> None:
+        """Begin all trips at time 0."""
+
+    def cut(self, now: float) -> None:
+        """Forget what was counted so far: the warm-up is over."""
+
+    def robots_time(self, now: float, level_time: Sequence[float]) -> float:
+        """Time integral of the active robots since the cut."""
+
+
+class FreeRobots:
+    """Robots with trips of their own; the level just before a delivery decides who is heard.
+
+    A robot that is switched off keeps running, and what it would deliver is discarded.
+
+    Parameters
+    ----------
+    active_at : sequence of int
+        Active robots at each level.
+    trips : sequence of callable
+        For each robot that is ever active, a function that draws its next access time.
+    """
+
+    def __init__(
+        self, clock: Clock, buffer: Buffer, active_at: Sequence[int], trips: Sequence[Draw]
+    ) -> None:
+        self._clock, self._buffer, self._active_at = clock, buffer, active_at
+        self._trips = trips
+
+    @property
+    def active(self) -> int:
+        """Number of active robots now."""
+        return self._active_at[self._buffer.level]
+
+    def start(self) -> None:
+        """Begin all trips at time 0."""
+        for robot, trip in enumerate(self._trips):
+            self._clock.at(trip(), _DELIVERY + robot, Alarm(self._clock, self._arrive, robot))
+
+    def _arrive(self, alarm: Alarm) -> None:
+        robot, now = alarm.index, alarm.time
+        if robot < self._active_at[self._buffer.level]:
+            self._buffer.deliver(now, 1, robot)
+        self._clock.at(now + self._trips[robot](), _DELIVERY + robot, alarm)
+
+    def cut(self, now: float) -> None:
+        """Nothing is counted here: the level says how many robots are active."""
+
+    def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
+        """Time integral of the active robots since the cut."""
+        return rules.time_of_robots(level_time, self._active_at)
+
+
+class SwitchedRobots:
+    """Robots switched on one at a time and never recalled (talim2001).
+
+    A robot is switched off by its own delivery, accepted or lost. Then, and at a service
+    completion, the lowest-numbered idle robot is switched on if fewer are active than the target
+    of the level, both counted after the event. A trip begins when its robot is switched on.
+
+    Parameters
+    ----------
+    targets : sequence of sequence of int
+        Targets by level, one row per service phase (a single row where phases do not count).
+    service_phase : callable
+        The phase of the service now; 0 where phases do not count or nobody is served.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        buffer: Buffer,
+        targets: Sequence[Sequence[int]],
+        trips: Sequence[Draw],
+        service_phase: Callable[[float], int],
+        note: Note | None = None,
+    ) -> None:
+        self._clock, self._buffer, self._targets, self._trips = clock, buffer, targets, trips
+        self._service_phase, self._note = service_phase, note
+        self._alarms = [Alarm(clock, self._arrive, robot) for robot in range(len(trips))]
+        self._idle: list[int] = []
+        self.active = len(trips)
+        self._active_since = self._robots_time = 0.0
+        buffer.service_completed = self._reconsider
+
+    def start(self) -> None:
+        """Begin all trips at time 0: every available robot is active."""
+        for robot in range(len(self._trips)):
+            self._begin_trip(0.0, robot)
+
+    def _begin_trip(self, now: float, robot: int) -> None:
+        self._clock.at(now + self._trips[robot](), _DELIVERY + robot, self._alarms[robot])
+
+    def _count(self, now: float, step: int) -> None:
+        self._robots_time += self.active * (now - self._active_since)
+        self._active_since = now
+        self.active += step
+
+    def _arrive(self, alarm: Alarm) -> None:
+        now, robot = alarm.time, alarm.index
+        heappush(self._idle, robot)
+        self._count(now, -1)
+        self._buffer.deliver(now, 1, robot)
+        self._reconsider(now)
+
+    def _reconsider(self, now: float) -> None:
+        level = self._buffer.level
+        row = self._service_phase(now) if level and len(self._targets) > 1 else 0
+        if self._idle and rules.switches_on(self.active, self._targets[row][level]):
+            robot = heappop(self._idle)
+            self._count(now, 1)
+            self._begin_trip(now, robot)
+            if self._note:
+                self._note(now, "switch-on", robot, None)
+
+    def cut(self, now: float) -> None:
+        """Forget what was counted so far: the warm-up is over."""
+        self._active_since, self._robots_time = now, 0.0
+
+    def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
+        """Time integral of the active robots since the cut."""
+        self._count(now, 0)
+        return self._robots_time
+
+
+class JointRobots:
+    """All robots together deliver as a batch Markovian process, one per number of active robots.
+
+    The phase is common and kept at a change of mode; each phase event takes one exponential and
+    one uniform, and the exponential is drawn again at a change of mode only.
+
+    Parameters
+    ----------
+    active_at : sequence of int
+        Active robots at each level.
+    modes : ndarray, shape (robots + 1, largest batch + 1, order, order)
+        D0, D1, … for each number of active robots.
+    stream : Generator
+    """
+
+    def __init__(
+        self, clock: Clock, buffer: Buffer, active_at: Sequence[int], modes: Any, stream: Any
+    ) -> None:
+        self._clock, self._buffer, self._active_at = clock, buffer, active_at
+        self._stream = stream
+        self._order = modes.shape[2]
+        used = sorted(set(active_at))
+        self._means = {mode: _mean_times(modes[mode]) for mode in used}
+        self._next = {mode: _next_events(modes[mode]) for mode in used}
+        self._mode = active_at[0]
+        self._phase = stationary_phase(modes[self._mode].sum(axis=0), stream)
+        self._pending: Alarm | None = None
+        self._in_event = False
+        if len(used) > 1:
+            buffer.level_changed = self._follow_level
+
+    @property
+    def active(self) -> int:
+        """Number of active robots now."""
+        return self._active_at[self._buffer.level]
+
+    def start(self) -> None:
+        """Wait for the first phase event."""
+        self._await_event(0.0)
+
+    def _await_event(self, now: float) -> None:
+        mean = self._means[self._mode][self._phase]
+        if mean is None:
+            self._pending = None
+            return
+        self._pending = Alarm(self._clock, self._change_phase)
+        self._clock.at(now + rules.draw_exponential(self._stream, mean), _DELIVERY, self._pending)
+
+    def _change_phase(self, alarm: Alarm) -> None:
+        if alarm is not self._pending:
+            return
+        now = alarm.time
+        chosen = rules.pick(self._next[self._mode][self._phase], self._stream.random())
+        batch, self._phase = divmod(chosen, self._order)
+        if batch:
+            self._in_event = True
+            self._buffer.deliver(now, batch)
+            self._in_event = False
+            self._mode = self._active_at[self._buffer.level]
+        self._await_event(now)
+
+    def _follow_level(self, now: float) -> None:
+        mode = self._active_at[self._buffer.level]
+        if mode != self._mode and not self._in_event:
+            self._mode = mode
+            self._await_event(now)
+
+    def cut(self, now: float) -> None:
+        """Nothing is counted here: the level says how many robots are active."""
+
+    def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
+        """Time integral of the active robots since the cut."""
+        return rules.time_of_robots(level_time, self._active_at)
+
+
+def _event_rates(mode: Any, phase: int) -> Any:
+    """Rates of the phase events of one phase, shape (largest batch + 1, order)."""
+    rates = mode[:, phase, :].copy()
+    rates[0, phase] = 0.0
+    return rates
+
+
+def _mean_times(mode: Any) -> list[float | None]:
+    """Mean time to the next phase event in each phase; None where there is none."""
+    totals = [_event_rates(mode, phase).sum() for phase in range(mode.shape[1])]
+    return [1.0 / float(total) if total > 0 else None for total in totals]
+
+
+def _next_events(mode: Any) -> list[tuple[float, ...]]:
+    """For each phase, cumulative probabilities over (batch size, next phase)."""
+    rates = [_event_rates(mode, phase).ravel() for phase in range(mode.shape[1])]
+    return [cumulative(list(each / each.sum())) if each.any() else () for each in rates]

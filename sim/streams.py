@@ -1,0 +1,40 @@
+"""One seed, and from it a named, independent stream of random numbers for every source."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["SOURCES", "stream"]
+
+SOURCES = {
+    "change": 0,
+    "access": 1,
+    "delivery": 2,
+    "accessing": 3,
+    "service": 4,
+    "obsolescence": 5,
+    "query": 6,
+    "update": 7,
+    "arrival": 8,
+    "routing": 9,
+}
+"""Fixed numbers of the sources; never renumbered, since results depend on them."""
+
+
+def stream(seed: int, replication: int, source: str, robot: int = 0) -> np.random.Generator:
+    """The stream of one source in one replication.
+
+    Stateless: the same whatever the engine, the number of workers or the order of the calls.
+
+    Parameters
+    ----------
+    seed : int
+        The seed of the run.
+    replication : int
+    source : str
+        A key of `SOURCES`.
+    robot : int
+        Index of the robot (or server); 0 for sources without.
+    """
+    key = (replication, SOURCES[source], robot)
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
