@@ -3,33 +3,61 @@
 from __future__ import annotations
 
 import csv
-import io
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO, TypeVar
 
-__all__ = ["COLUMNS", "EventLog"]
+from scenarios import ScenarioError
+
+__all__ = ["COLUMNS", "EventLog", "log_to_file"]
 
 COLUMNS = ("replication", "time", "event", "robot", "page", "level", "active")
 
 Row = tuple[int, float, str, int | None, int | None, int, int]
+T = TypeVar("T")
 
 
 class EventLog:
-    """Rows (replication, time, event, robot, page, level, active) in the order of the events.
+    """Writes rows (replication, time, event, robot, page, level, active) as CSV.
 
     Without [pages], `page` is the running number of the page among those that entered. `level`
     and `active` are the pages in the system and the active robots after the event.
+
+    Parameters
+    ----------
+    stream : text stream
     """
 
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
+    def __init__(self, stream: TextIO) -> None:
+        self._writer = csv.writer(stream, lineterminator="\n")
+        self._writer.writerow(COLUMNS)
 
     def add(self, row: Row) -> None:
-        """Append one event."""
-        self.rows.append(row)
+        """Write one event."""
+        self._writer.writerow(row)
 
-    def to_csv(self) -> str:
-        """The log as CSV text with a header."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(self.rows)
-        return text.getvalue()
+
+def log_to_file(path: str, work: Callable[[EventLog], T]) -> T:
+    """Do some work with a log; the file appears once the work is done, or not at all.
+
+    Raises
+    ------
+    ScenarioError
+        If the file cannot be written.
+    """
+    target = Path(path)
+    try:
+        descriptor, partial = tempfile.mkstemp(dir=target.absolute().parent, prefix=".partial-")
+    except OSError as error:
+        raise ScenarioError("--trace", path, f"cannot be written: {error.strerror}") from None
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
+            result = work(EventLog(stream))
+        if target.is_dir():
+            raise ScenarioError("--trace", path, "is a folder")
+        Path(partial).replace(target)
+    finally:
+        Path(partial).unlink(missing_ok=True)
+    return result

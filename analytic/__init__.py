@@ -1,0 +1,20 @@
+"""What must come out: formulas, their predictions, and the verdict on a simulation."""
+
+from analytic.crosscheck import Comparison, compare, overall
+from analytic.formula import Formula, Prediction
+from analytic.indexing_queue import relaxation_time_of
+from analytic.predict import FORMULAS, NotApplicable, predict
+from analytic.resolve import resolve
+
+__all__ = [
+    "FORMULAS",
+    "Comparison",
+    "Formula",
+    "NotApplicable",
+    "Prediction",
+    "compare",
+    "overall",
+    "predict",
+    "relaxation_time_of",
+    "resolve",
+]

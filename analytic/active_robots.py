@@ -1,0 +1,29 @@
+"""How many robots are active at a level, under a static or threshold rule."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+
+from scenarios import Scenario
+from scenarios.activation import Static, Threshold
+
+__all__ = ["most_active", "robots_at"]
+
+
+def robots_at(scenario: Scenario) -> Callable[[int], int]:
+    """Active robots as a function of the level.
+
+    avrachenkov2011, section 2: ``robots[t]`` where ``at[t - 1] < level <= at[t]``.
+    """
+    assert scenario.robots is not None
+    rule = scenario.activation
+    if isinstance(rule, Threshold):
+        return lambda level: rule.robots[bisect_left(rule.at, level)]
+    fixed = rule.robots if isinstance(rule, Static) else scenario.robots.available
+    return lambda level: fixed  # noqa: ARG005  # a fixed number does not depend on the level
+
+
+def most_active(scenario: Scenario) -> int:
+    """Largest number of robots that are ever active: that of the empty system."""
+    return robots_at(scenario)(0)

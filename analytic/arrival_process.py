@@ -1,0 +1,96 @@
+"""Markovian arrival processes: what robots deliver, as matrices per number of active robots."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.markov import stationary
+from analytic.phase_type import as_phase_type, exponential_rate
+from scenarios.deliveries import LARGEST_ORDER, Independent, as_modes
+from scenarios.processes import Map, Mmpp, Poisson, Renewal
+from scenarios.sections import AccessTime, Robots
+
+__all__ = ["access_rate", "delivery_modes", "gap_map", "joint_order", "mean_rate"]
+
+Array = NDArray[np.float64]
+
+
+def access_rate(access: AccessTime) -> float | None:
+    """Rate of the accesses of one robot where their times are exponential, else None."""
+    if isinstance(access, Poisson):
+        return access.rate
+    if isinstance(access, Map | Mmpp):
+        return None
+    return exponential_rate(access.gap if isinstance(access, Renewal) else access)
+
+
+def gap_map(access: AccessTime) -> tuple[Array, Array] | None:
+    """D0 and D1 of the accesses of one robot, or None where they are not Markovian."""
+    if isinstance(access, Poisson):
+        return np.array([[-access.rate]]), np.array([[access.rate]])
+    if isinstance(access, Mmpp):
+        arrivals = np.diag(access.rates)
+        return np.array(access.Q) - arrivals, arrivals
+    if isinstance(access, Map):
+        return np.array(access.D0), np.array(access.D1)
+    law = as_phase_type(access.gap if isinstance(access, Renewal) else access)
+    if law is None:
+        return None
+    return law.generator, np.outer(law.exit_rates, law.start)
+
+
+def joint_order(robots: Robots, active: int) -> int:
+    """Number of joint phases of the deliveries of `active` robots with trips of their own."""
+    if robots.access_time is None or access_rate(robots.access_time) is not None:
+        return 1
+    matrices = gap_map(robots.access_time)
+    order = 1 if matrices is None else len(matrices[0])
+    joint = 1
+    for _ in range(active):
+        joint = min(joint * order, LARGEST_ORDER + 1)
+    return joint
+
+
+def delivery_modes(robots: Robots, largest: int) -> Array:
+    """D0, D1, … of all robots together while 0, 1, … `largest` are active.
+
+    Robots with trips of their own superpose; one that is switched off runs on unheard
+    (interpretation 1 of avrachenkov2011). Exponential trips need a single phase.
+
+    Returns
+    -------
+    ndarray, shape (largest + 1, largest batch + 1, order, order)
+    """
+    if robots.deliveries is not None:
+        return as_modes(robots.deliveries)[: largest + 1]
+    assert robots.access_time is not None
+    rate = access_rate(robots.access_time)
+    if rate is not None:
+        rates = rate * np.arange(largest + 1.0)
+        return np.stack([-rates, rates], axis=1)[:, :, None, None]
+    matrices = gap_map(robots.access_time)
+    assert matrices is not None
+    own = Map(D0=_rows(matrices[0]), D1=_rows(matrices[1]))
+    return as_modes(Independent((own,) * largest))
+
+
+def _rows(matrix: Array) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(float(entry) for entry in row) for row in matrix)
+
+
+def mean_rate(batches: Array) -> float:
+    """Pages per unit time of a stationary BMAP: ``theta · sum k D_k · 1``.
+
+    Parameters
+    ----------
+    batches : ndarray, shape (largest batch + 1, order, order)
+        D0, D1, …
+
+    Notes
+    -----
+    avrachenkov2011, section 2 (fundamental rate).
+    """
+    sizes = np.arange(len(batches))
+    pages = np.tensordot(sizes, batches, axes=1).sum(axis=1)
+    return float(stationary(batches.sum(axis=0)) @ pages)

@@ -1,0 +1,30 @@
+"""Full references of the papers and books that formulas cite."""
+
+from __future__ import annotations
+
+__all__ = ["REFERENCES"]
+
+REFERENCES: dict[str, str] = {
+    "altman2000": (
+        "E. Altman, S. Bhulai, B. Gaujal, A. Hordijk, Open-loop routeing to M parallel servers "
+        "with no buffers. J. Appl. Prob. 37 (2000)."
+    ),
+    "avrachenkov2011": (
+        "K. Avrachenkov, A. Dudin, V. Klimenok, P. Nain, O. Semenova, Optimal threshold control "
+        "by the robots of Web search engines with obsolescence of documents. Computer Networks "
+        "(2011)."
+    ),
+    "coffman1998": (
+        "E. G. Coffman, Z. Liu, R. R. Weber, Optimal robot scheduling for Web search engines. "
+        "J. Scheduling 1 (1998)."
+    ),
+    "eckstein2005": (
+        "J. Eckstein, A. Gal, S. Reiner, Optimal information monitoring under a politeness "
+        "constraint. RUTCOR Research Report 16-2005."
+    ),
+    "kleinrock1975": "L. Kleinrock, Queueing Systems, volume I: Theory. Wiley, New York (1975).",
+    "talim2001": (
+        "J. Talim, Z. Liu, P. Nain, E. G. Coffman, Controlling the robots of Web search engines. "
+        "Proc. ACM SIGMETRICS / Performance (2001)."
+    ),
+}

@@ -1,0 +1,170 @@
+"""Conditions of formulas: what a scenario must be, each with the reason where it is not."""
+
+from __future__ import annotations
+
+from analytic.arrival_process import access_rate, gap_map
+from analytic.phase_type import as_phase_type, exponential_rate
+from scenarios import Scenario
+from scenarios.activation import Optimal, Static, Switching
+from scenarios.distributions import Distribution
+
+__all__ = [
+    "exponential_service",
+    "exponential_timers_or_none",
+    "first_come_first_served",
+    "has_buffer",
+    "markovian_accesses",
+    "memoryless_or_ordered",
+    "no_timers",
+    "not_switching",
+    "nothing_pushed_out",
+    "pages_leave_the_queue_alone",
+    "phase_type_service",
+    "phase_type_timers",
+    "poisson_accesses",
+    "priced",
+    "priced_by_loss_and_starvation",
+    "resolved_activation",
+    "static_robots",
+    "timers_of",
+]
+
+
+def timers_of(scenario: Scenario) -> Distribution | None:
+    """The law of the obsolescence timers, or None where waiting pages have none."""
+    law = scenario.buffer.obsolescence if scenario.buffer else "never"
+    return None if isinstance(law, str) else law
+
+
+def has_buffer(scenario: Scenario) -> str | None:
+    """Robots feed a buffer."""
+    found = scenario.buffer is not None and scenario.robots is not None
+    return None if found else "there is no [buffer]"
+
+
+def resolved_activation(scenario: Scenario) -> str | None:
+    """The activation is given, not to be optimised."""
+    return "the activation is still to be optimised" if _is(scenario, Optimal) else None
+
+
+def _is(scenario: Scenario, kind: type) -> bool:
+    return isinstance(scenario.activation, kind)
+
+
+def static_robots(scenario: Scenario) -> str | None:
+    """The number of active robots is fixed."""
+    fixed = scenario.activation is None or _is(scenario, Static)
+    return None if fixed else "the number of active robots depends on the level"
+
+
+def not_switching(scenario: Scenario) -> str | None:
+    """The level alone says how many robots are active."""
+    return "robots are switched on one at a time" if _is(scenario, Switching) else None
+
+
+def first_come_first_served(scenario: Scenario) -> str | None:
+    """First come first served, nothing pushed out."""
+    assert scenario.buffer is not None
+    if scenario.buffer.discipline == "lifo":
+        return "last come first served"
+    return nothing_pushed_out(scenario)
+
+
+def nothing_pushed_out(scenario: Scenario) -> str | None:
+    """A full buffer loses the new page."""
+    assert scenario.buffer is not None
+    return "a full buffer pushes out" if scenario.buffer.when_full == "push-out" else None
+
+
+def priced(scenario: Scenario) -> str | None:
+    """[costs] sets a price, none of them on staleness."""
+    if not scenario.costs.model_fields_set:
+        return "there are no [costs]"
+    return "[costs] prices staleness" if scenario.costs.staleness else None
+
+
+def poisson_accesses(scenario: Scenario) -> str | None:
+    """Robots deliver single pages after exponential times."""
+    assert scenario.robots is not None
+    access = scenario.robots.access_time
+    if access is None:
+        return "deliveries are a joint process"
+    return None if access_rate(access) is not None else "access times are not exponential"
+
+
+def markovian_accesses(scenario: Scenario) -> str | None:
+    """Deliveries have a Markovian form; under switching the access times are exponential."""
+    assert scenario.robots is not None
+    access = scenario.robots.access_time
+    if access is None:
+        return None
+    if gap_map(access) is None:
+        return f"access times have no Markovian form ({access.key})"
+    if _is(scenario, Switching) and access_rate(access) is None:
+        return "switched robots with access times that are not exponential"
+    return None
+
+
+def exponential_service(scenario: Scenario) -> str | None:
+    """Service times are exponential."""
+    assert scenario.buffer is not None
+    known = exponential_rate(scenario.buffer.service) is not None
+    return None if known else "service times are not exponential"
+
+
+def phase_type_service(scenario: Scenario) -> str | None:
+    """Service times are of phase type."""
+    assert scenario.buffer is not None
+    law = scenario.buffer.service
+    known = as_phase_type(law) is not None
+    return None if known else f"service times are not of phase type ({law.key})"
+
+
+def no_timers(scenario: Scenario) -> str | None:
+    """Waiting pages never become obsolete."""
+    assert scenario.buffer is not None
+    never = scenario.buffer.obsolescence == "never"
+    return None if never else "waiting pages become obsolete"
+
+
+def pages_leave_the_queue_alone(scenario: Scenario) -> str | None:
+    """What the pages are, and whether they change, does not matter to the queue."""
+    assert scenario.buffer is not None
+    if scenario.buffer.obsolescence == "page-change":
+        return "waiting pages are dropped when their originals change"
+    return "newer copies replace older ones" if scenario.buffer.replace_older_copy else None
+
+
+def exponential_timers_or_none(scenario: Scenario) -> str | None:
+    """Obsolescence timers, if any, are exponential."""
+    law = timers_of(scenario)
+    known = law is None or exponential_rate(law) is not None
+    return None if known else "obsolescence timers are not exponential"
+
+
+def phase_type_timers(scenario: Scenario) -> str | None:
+    """Obsolescence timers, if any, are of phase type."""
+    law = timers_of(scenario)
+    known = law is None or as_phase_type(law) is not None
+    return None if known else f"obsolescence timers are not of phase type ({law.key})"  # type: ignore[union-attr]  # not None here
+
+
+def memoryless_or_ordered(scenario: Scenario) -> str | None:
+    """First come first served without push-out, or timers that have no memory."""
+    if exponential_timers_or_none(scenario) is None:
+        return None
+    assert scenario.buffer is not None
+    if scenario.buffer.discipline == "lifo":
+        return "last come first served with timers that are not exponential"
+    if scenario.buffer.when_full == "push-out":
+        return "push-out with timers that are not exponential"
+    return None
+
+
+def priced_by_loss_and_starvation(scenario: Scenario) -> str | None:
+    """[costs] prices loss and starvation only."""
+    costs = scenario.costs
+    others = costs.obsolescence or costs.response or costs.robots or costs.staleness
+    if others:
+        return "[costs] prices more than loss and starvation"
+    return None if costs.model_fields_set else "there are no [costs]"

@@ -1,0 +1,262 @@
+"""Do the formulas and the simulation agree? One verdict per prediction, and one overall.
+
+A family of comparisons has a false-alarm probability of 1e-3 (Holm). *Agrees* is more than "no
+difference seen": the run must have been able to see a difference larger than the tolerance, and
+otherwise the verdict is *inconclusive* and says how many replications would settle it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from scipy.special import stdtr, stdtrit
+
+from analytic.formula import Kind, Prediction
+from scenarios.measures import MEASURES, Estimate, Results, Subject
+
+__all__ = ["Comparison", "Verdict", "compare", "holm", "overall"]
+
+Verdict = Literal["agrees", "disagrees", "inconclusive", "not judged"]
+
+FAMILY_ERROR = 1e-3
+POWER = 0.95
+RELATIVE_TOLERANCE = 0.02
+NEGLIGIBLE = 0.002
+FLOOR = 0.001
+CLUSTERING = 5.0
+"""Variance of a share relative to independent pages that is assumed of events never seen."""
+
+_PAGE_RATES = ("arrival_rate", "loss_rate", "throughput")
+_JUDGED_KINDS: tuple[Kind, ...] = ("exact", "lower bound", "upper bound")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One prediction against its estimate.
+
+    Attributes
+    ----------
+    z : float
+        Difference in standard errors; nan where undefined.
+    verdict : str
+        "agrees", "disagrees", "inconclusive" or "not judged".
+    detectable : float or None
+        Smallest relative difference that this run would have seen with probability 0.95.
+    replications_needed : int or None
+        For *inconclusive*: replications that would settle it.
+    """
+
+    measure: str
+    subject: Subject
+    predicted: float
+    estimated: float
+    standard_error: float
+    z: float
+    verdict: Verdict
+    detectable: float | None
+    kind: Kind
+    source: str
+    replications_needed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A prediction with what is needed to judge it."""
+
+    prediction: Prediction
+    estimate: float
+    error: float
+    floor: float
+
+    @property
+    def difference(self) -> float:
+        return self.estimate - self.prediction.value
+
+    @property
+    def tolerance(self) -> float:
+        return max(RELATIVE_TOLERANCE * abs(self.prediction.value), self.floor)
+
+    @property
+    def z(self) -> float:
+        if self.error == 0:
+            return 0.0 if self.difference == 0 else math.copysign(math.inf, self.difference)
+        return self.difference / self.error
+
+    @property
+    def violation(self) -> float:
+        """How far the estimate is on the wrong side; for a bound, 0 on the right side."""
+        if self.prediction.kind == "lower bound":
+            return max(-self.difference, 0.0)
+        if self.prediction.kind == "upper bound":
+            return max(self.difference, 0.0)
+        return abs(self.difference)
+
+    def p_value(self, degrees: int) -> float:
+        """Probability of such a violation if the prediction holds."""
+        if math.isnan(self.z) or degrees < 1:
+            return 1.0
+        if self.prediction.kind == "exact":
+            return float(2 * stdtr(degrees, -abs(self.z)))
+        sign = 1 if self.prediction.kind == "lower bound" else -1
+        return float(stdtr(degrees, sign * self.z))
+
+
+def compare(
+    predictions: Iterable[Prediction], results: Results, judged: Sequence[str] = ()
+) -> list[Comparison]:
+    """Compare predictions with a simulation.
+
+    Parameters
+    ----------
+    predictions : iterable of Prediction
+        Those of `analytic.predict`, or one's own.
+    results : Results
+    judged : sequence of str, optional
+        The measures that are judged (a scenario's `judged`); empty: every exact and bound row.
+
+    Returns
+    -------
+    list of Comparison
+        One row per prediction; and one without a predicted value for each judged measure that
+        nothing predicts, which is inconclusive.
+    """
+    rows = list(predictions)
+    arrivals = _arrival_rate(rows, results)
+    family, shown = [], []
+    for prediction in rows:
+        in_family = prediction.kind in _JUDGED_KINDS and (
+            not judged or prediction.measure in judged
+        )
+        row = _row(prediction, results, arrivals)
+        (family if in_family else shown).append(row)
+    verdicts = iter(_judge(family, results.count))
+    unjudged = iter([_comparison(row, "not judged", None) for row in shown])
+    members = {id(row.prediction) for row in family}
+    ordered = [next(verdicts) if id(each) in members else next(unjudged) for each in rows]
+    predicted = {prediction.measure for prediction in rows}
+    return ordered + [_unpredicted(name, results) for name in judged if name not in predicted]
+
+
+def overall(comparisons: Iterable[Comparison]) -> Verdict:
+    """The verdict on a whole scenario: the worst of its judged rows."""
+    verdicts = {row.verdict for row in comparisons}
+    worst: tuple[Verdict, ...] = ("disagrees", "inconclusive", "agrees")
+    return next((each for each in worst if each in verdicts), "not judged")
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values, in the order given."""
+    count, largest = len(p_values), 0.0
+    adjusted = [0.0] * count
+    for rank, index in enumerate(sorted(range(count), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (count - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def _judge(family: Sequence[_Row], replications: int) -> list[Comparison]:
+    degrees = replications - 1
+    adjusted = holm([row.p_value(degrees) for row in family])
+    return [
+        _judged(row, p_value, len(family), replications)
+        for row, p_value in zip(family, adjusted, strict=True)
+    ]
+
+
+def _judged(row: _Row, p_value: float, size: int, replications: int) -> Comparison:
+    predicted = abs(row.prediction.value)
+    if replications < 2 or math.isnan(row.error) or math.isnan(row.estimate):
+        return _comparison(row, "inconclusive", None)
+    quantiles = stdtrit(replications - 1, 1 - FAMILY_ERROR / (2 * size))
+    quantiles += stdtrit(replications - 1, POWER)
+    visible = float(quantiles) * row.error
+    detectable = visible / predicted if predicted else None
+    if p_value < FAMILY_ERROR and row.violation > max(NEGLIGIBLE * predicted, row.floor / 2):
+        return _comparison(row, "disagrees", detectable)
+    if visible <= row.tolerance:
+        return _comparison(row, "agrees", detectable)
+    needed = _replications(replications, visible, row.tolerance)
+    return replace(_comparison(row, "inconclusive", detectable), replications_needed=needed)
+
+
+def _replications(now: int, visible: float, tolerance: float) -> int | None:
+    if tolerance == 0 or math.isinf(visible):
+        return None
+    return math.ceil(now * (visible / tolerance) ** 2)
+
+
+def _comparison(row: _Row, verdict: Verdict, detectable: float | None) -> Comparison:
+    prediction = row.prediction
+    return Comparison(
+        measure=prediction.measure,
+        subject=prediction.subject,
+        predicted=prediction.value,
+        estimated=row.estimate,
+        standard_error=row.error,
+        z=row.z,
+        verdict=verdict,
+        detectable=detectable,
+        kind=prediction.kind,
+        source=prediction.source,
+    )
+
+
+def _unpredicted(measure: str, results: Results) -> Comparison:
+    """A judged measure that no formula predicts for this scenario."""
+    found = results.find(measure)
+    estimate = found.estimate if found else math.nan
+    error = found.standard_error if found else math.nan
+    missing = Prediction(measure, None, math.nan, "exact", "no formula applies")
+    return _comparison(_Row(missing, estimate, error, 0.0), "inconclusive", None)
+
+
+def _arrival_rate(predictions: Sequence[Prediction], results: Results) -> float:
+    """Predicted arrival rate; the estimated one where none is predicted."""
+    for prediction in predictions:
+        if prediction.measure == "arrival_rate":
+            return prediction.value
+    found = results.find("arrival_rate")
+    return found.estimate if found else 0.0
+
+
+def _row(prediction: Prediction, results: Results, arrivals: float) -> _Row:
+    found = results.find(prediction.measure, prediction.subject)
+    if found is None:
+        return _Row(prediction, math.nan, math.nan, 0.0)
+    error = _careful_error(prediction, found, results, arrivals)
+    return _Row(prediction, found.estimate, error, _floor(prediction, arrivals))
+
+
+def _is_fraction(prediction: Prediction) -> bool:
+    measure = MEASURES.get(prediction.measure)
+    return measure is not None and measure.is_fraction
+
+
+def _floor(prediction: Prediction, arrivals: float) -> float:
+    """Differences below this do not matter, however small the prediction."""
+    if _is_fraction(prediction):
+        return FLOOR
+    return FLOOR * arrivals if prediction.measure in _PAGE_RATES else 0.0
+
+
+def _careful_error(
+    prediction: Prediction, found: Estimate, results: Results, arrivals: float
+) -> float:
+    """The standard error, raised where a rare event was seen too seldom to show its variance.
+
+    An estimate below the prediction has its error multiplied by sqrt(predicted / estimate). An
+    event never seen shows no variance at all; then the predicted share is given the variance of
+    that share among the pages of the run, times a factor for clustering.
+    """
+    predicted, estimate = prediction.value, found.estimate
+    if 0 < estimate < predicted:
+        return found.standard_error * math.sqrt(predicted / estimate)
+    if estimate != 0 or predicted <= 0 or found.standard_error != 0:
+        return found.standard_error
+    scale = 1.0 if _is_fraction(prediction) else arrivals
+    if not results.events or not scale or (scale != 1.0 and prediction.measure not in _PAGE_RATES):
+        return math.nan
+    return scale * math.sqrt(CLUSTERING * predicted / scale / results.events)

@@ -1,0 +1,60 @@
+"""Closed forms of the indexing queue with exponential accesses, service and timers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.markov import birth_death
+
+__all__ = ["birth_death_levels", "mm1k_levels"]
+
+Array = NDArray[np.float64]
+
+
+def mm1k_levels(load: float, capacity: int) -> Array:
+    """Level probabilities of M/M/1/K: ``p_n = load^n / (1 + load + … + load^K)``.
+
+    Parameters
+    ----------
+    load : float
+        Arrival rate divided by service rate.
+    capacity : int
+        K, the places with the one in service.
+
+    Returns
+    -------
+    ndarray, shape (capacity + 1,)
+
+    Notes
+    -----
+    Kleinrock, Queueing Systems I (1975), section 3.6. Above load 1 the sum is taken from the top,
+    in powers of 1/load, so that nothing overflows.
+    """
+    powers = np.arange(capacity + 1.0)
+    weights = load**powers if load <= 1 else (1 / load) ** powers[::-1]
+    result: Array = weights / weights.sum()
+    return result
+
+
+def birth_death_levels(births: Array, service: float, stale: float, capacity: int) -> Array:
+    """Level probabilities where pages enter at a rate given by the level.
+
+    Parameters
+    ----------
+    births : ndarray, shape (capacity + 1,)
+        Deliveries per unit time at each level; those at the top are lost.
+    service : float
+        Service rate.
+    stale : float
+        Rate of the exponential timer of each waiting page; 0: never.
+    capacity : int
+        Places, the one in service included.
+
+    Notes
+    -----
+    avrachenkov2011, section 3 with one phase everywhere: deaths ``service + (n - 1) · stale``
+    from level n, since the page in service has no timer.
+    """
+    deaths = service + stale * np.arange(float(capacity))
+    return birth_death(list(births[:capacity]), list(deaths))

@@ -1,0 +1,293 @@
+"""The index of formulas of the indexing queue, and what they say of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from analytic import conditions
+from analytic.active_robots import most_active, robots_at
+from analytic.arrival_process import access_rate, delivery_modes, joint_order
+from analytic.formula import Formula, Values
+from analytic.indexing_queue.chain import (
+    NO_TIMER,
+    QueueChain,
+    controlled_chain,
+    count_states,
+    switching_chain,
+)
+from analytic.indexing_queue.closed_forms import birth_death_levels, mm1k_levels
+from analytic.indexing_queue.measures import (
+    control_cost,
+    fate_rates,
+    level_probabilities,
+    queue_measures,
+    sojourn_moments,
+)
+from analytic.markov import closed_classes, relaxation_time, stationary
+from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
+from scenarios import Scenario
+from scenarios.activation import Switching
+from scenarios.deliveries import as_modes
+from scenarios.measures import Subject
+
+__all__ = ["FORMULAS", "chain_of", "relaxation_time_of"]
+
+LARGEST_DENSE = 2000
+"""States up to which the dense elimination is used."""
+
+_LARGEST_SPECTRUM = 400
+
+
+def _laws(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
+    """Service and timer as phase-type laws."""
+    assert scenario.buffer is not None
+    service, timer = as_phase_type(scenario.buffer.service), NO_TIMER
+    law = conditions.timers_of(scenario)
+    if law is not None:
+        rate = exponential_rate(law)
+        single = None if rate is None else PhaseLaw(np.ones(1), np.array([[-rate]]))
+        timer = single or as_phase_type(law) or NO_TIMER
+    assert service is not None
+    return service, timer
+
+
+def _states(scenario: Scenario) -> int:
+    """Number of states of the chain, without building it."""
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    service, timer = _laws(scenario)
+    top = scenario.buffer.waiting_places + 1
+    if isinstance(scenario.activation, Switching):
+        order = scenario.robots.available + 1
+    elif scenario.robots.deliveries is not None:
+        modes = as_modes(scenario.robots.deliveries)
+        order = modes.shape[2]
+        top += modes.shape[1] - 2 if scenario.buffer.admission == "complete" else 0
+    else:
+        order = joint_order(scenario.robots, max(most_active(scenario), 1))
+    phases = len(timer.start)
+    if phases > 1 and top > 64:
+        return 2**63
+    return count_states(order, len(service.start), phases, top)
+
+
+def small_enough(scenario: Scenario) -> str | None:
+    """The chain has at most 2000 states."""
+    states = _states(scenario)
+    if states <= LARGEST_DENSE:
+        return None
+    size = f"{states}" if states < 10**15 else "more than 10^15"
+    return f"its chain has {size} states; the dense solution takes at most {LARGEST_DENSE}"
+
+
+def one_closed_class(scenario: Scenario) -> str | None:
+    """The chain forgets where it started."""
+    chain = chain_of(scenario)
+    classes = len(closed_classes(chain.generator, chain.start))
+    return None if classes == 1 else f"its chain has {classes} closed classes"
+
+
+def chain_of(scenario: Scenario) -> QueueChain:
+    """The chain of a scenario that meets the conditions of `FORMULAS`' last rows."""
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    service, timer = _laws(scenario)
+    capacity = scenario.buffer.waiting_places + 1
+    rule = scenario.activation
+    if isinstance(rule, Switching):
+        assert scenario.robots.access_time is not None
+        rate = access_rate(scenario.robots.access_time)
+        assert rate is not None
+        available = scenario.robots.available
+        return switching_chain(rate, available, rule.targets, service, timer, capacity)
+    modes = delivery_modes(scenario.robots, max(most_active(scenario), 1))
+    at = robots_at(scenario)
+    return controlled_chain(modes, at, service, timer, capacity, scenario.buffer.admission)
+
+
+def relaxation_time_of(scenario: Scenario) -> float | None:
+    """Relaxation time of the queue, where its chain is small enough to know it."""
+    against = (condition(scenario) for condition in _CHAIN)
+    if any(reason is not None for reason in against) or _states(scenario) > _LARGEST_SPECTRUM:
+        return None
+    chain = chain_of(scenario)
+    return relaxation_time(chain.generator, chain.start)
+
+
+def _birth_death(scenario: Scenario) -> Values:
+    """Measures of the level alone, from the product form."""
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    assert scenario.robots.access_time is not None
+    access, timer = access_rate(scenario.robots.access_time), conditions.timers_of(scenario)
+    service = exponential_rate(scenario.buffer.service)
+    stale = 0.0 if timer is None else exponential_rate(timer)
+    assert access is not None
+    assert service is not None
+    assert stale is not None
+    at, capacity = robots_at(scenario), scenario.buffer.waiting_places + 1
+    robots = np.array([at(level) for level in range(capacity + 1)], dtype=float)
+    levels = birth_death_levels(access * robots, service, stale, capacity)
+    waiting = np.maximum(np.arange(capacity + 1.0) - 1, 0)
+    delivered = access * float(levels @ robots)
+    rates = {
+        "loss": access * robots[-1] * levels[-1],
+        "obsolescence": stale * float(levels @ waiting),
+        "success": service * float(1 - levels[0]),
+    }
+    yield "arrival_rate", None, delivered
+    yield "loss_rate", None, rates["loss"]
+    yield "throughput", None, rates["success"]
+    yield "starvation_probability", None, float(levels[0])
+    yield "mean_active_robots", None, float(levels @ robots)
+    yield "mean_in_system", None, float(levels @ np.arange(capacity + 1.0))
+    for name, rate in rates.items():
+        yield f"{name}_probability", None, rate / delivered if delivered else np.nan
+    for level, probability in enumerate(levels):
+        yield "level_probability", level, float(probability)
+
+
+def _mm1k(scenario: Scenario) -> Values:
+    """Level probabilities, and the sojourn of the pages that enter."""
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    assert scenario.robots.access_time is not None
+    access = access_rate(scenario.robots.access_time)
+    service = exponential_rate(scenario.buffer.service)
+    assert access is not None
+    assert service is not None
+    arrivals = access * robots_at(scenario)(0)
+    capacity = scenario.buffer.waiting_places + 1
+    levels = mm1k_levels(arrivals / service, capacity)
+    for level, probability in enumerate(levels):
+        yield "level_probability", level, float(probability)
+    if arrivals > 0:
+        entering = arrivals * float(levels[:-1].sum())
+        mean = float(levels @ np.arange(capacity + 1.0)) / entering
+        yield "sojourn_time", "accepted", mean
+
+
+@lru_cache(maxsize=8)
+def _solved(scenario: Scenario) -> tuple[tuple[str, Subject, float], ...]:
+    """All measures of the chain, solved once for all formulas."""
+    assert scenario.buffer is not None
+    chain = chain_of(scenario)
+    law = stationary(chain.generator, chain.start)
+    ordered = scenario.buffer.discipline == "fifo" and scenario.buffer.when_full == "lose-new"
+    return tuple(queue_measures(chain, law, scenario.costs, ordered=ordered))
+
+
+def _from_chain(*measures: str) -> Callable[[Scenario], Values]:
+    """Evaluator of some of the measures of the chain."""
+    return lambda scenario: [row for row in _solved(scenario) if row[0] in measures]
+
+
+_CHAIN = (
+    conditions.has_buffer,
+    conditions.resolved_activation,
+    conditions.pages_leave_the_queue_alone,
+    conditions.markovian_accesses,
+    conditions.phase_type_service,
+    conditions.phase_type_timers,
+    conditions.memoryless_or_ordered,
+    small_enough,
+    one_closed_class,
+)
+"""Conditions of every result of the chain."""
+
+_POISSON = (
+    conditions.has_buffer,
+    conditions.resolved_activation,
+    conditions.pages_leave_the_queue_alone,
+    conditions.not_switching,
+    conditions.poisson_accesses,
+    conditions.exponential_service,
+)
+
+_FIFO = (conditions.first_come_first_served,)
+
+FORMULAS: tuple[Formula, ...] = (
+    Formula(
+        paper="kleinrock1975",
+        number="section 3.6",
+        quantity="level probabilities and mean sojourn time of M/M/1/K",
+        function=mm1k_levels,
+        kind="exact",
+        conditions=(
+            *_POISSON,
+            conditions.static_robots,
+            conditions.no_timers,
+            conditions.nothing_pushed_out,
+        ),
+        evaluate=_mm1k,
+    ),
+    Formula(
+        paper="avrachenkov2011",
+        number="section 3, one phase",
+        quantity="birth-death queue: levels, rates, shares of the fates",
+        function=birth_death_levels,
+        kind="exact",
+        conditions=(*_POISSON, conditions.exponential_timers_or_none),
+        evaluate=_birth_death,
+    ),
+    Formula(
+        paper="avrachenkov2011",
+        number="Lemma and Theorem 1",
+        quantity="level probabilities, starvation probability, active robots",
+        function=level_probabilities,
+        kind="exact",
+        conditions=_CHAIN,
+        evaluate=_from_chain(
+            "level_probability", "mean_in_system", "starvation_probability", "mean_active_robots"
+        ),
+    ),
+    Formula(
+        paper="avrachenkov2011",
+        number="Theorem 2",
+        quantity="arrival rate, loss probability",
+        function=fate_rates,
+        kind="exact",
+        conditions=_CHAIN,
+        evaluate=_from_chain("arrival_rate", "loss_rate", "loss_probability"),
+    ),
+    Formula(
+        paper="avrachenkov2011",
+        number="Theorem 3",
+        quantity="obsolescence probability, success probability, throughput",
+        function=fate_rates,
+        kind="exact",
+        conditions=_CHAIN,
+        evaluate=_from_chain("obsolescence_probability", "success_probability", "throughput"),
+    ),
+    Formula(
+        paper="avrachenkov2011",
+        number="Corollary 1",
+        quantity="mean sojourn time by class of pages",
+        function=sojourn_moments,
+        kind="exact",
+        conditions=_CHAIN,
+        evaluate=_from_chain("sojourn_time"),
+    ),
+    Formula(
+        paper="avrachenkov2011",
+        number="Theorem 4",
+        quantity="second moment of the sojourn time by class of pages",
+        function=sojourn_moments,
+        kind="exact",
+        conditions=(*_CHAIN, *_FIFO),
+        evaluate=_from_chain("sojourn_time_second_moment"),
+    ),
+    Formula(
+        paper="avrachenkov2011",
+        number="(2)",
+        quantity="control cost",
+        function=control_cost,
+        kind="exact",
+        conditions=(*_CHAIN, conditions.priced),
+        evaluate=_from_chain("control_cost"),
+    ),
+)
+"""The index: paper, number, quantity, function, kind, conditions."""

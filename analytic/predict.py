@@ -1,0 +1,35 @@
+"""Everything that the formulas say of a scenario, and why the others do not apply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analytic import indexing_queue, robot_control
+from analytic.formula import Formula, Prediction
+from scenarios import Scenario
+
+__all__ = ["FORMULAS", "NotApplicable", "predict"]
+
+FORMULAS: tuple[Formula, ...] = (*robot_control.FORMULAS, *indexing_queue.FORMULAS)
+"""The whole index, subject by subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotApplicable:
+    """A formula that does not cover the scenario, and the reason."""
+
+    source: str
+    reason: str
+
+
+def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
+    """The predictions of all formulas that cover the scenario, and the reasons of the others."""
+    predictions: list[Prediction] = []
+    others: list[NotApplicable] = []
+    for formula in FORMULAS:
+        reason = formula.reason_against(scenario)
+        if reason is None:
+            predictions += formula.predict(scenario)
+        else:
+            others.append(NotApplicable(formula.source, reason))
+    return predictions, others

@@ -1,0 +1,31 @@
+"""Every "optimal" in a scenario becomes the numbers found."""
+
+from __future__ import annotations
+
+from scenarios import Scenario, ScenarioError
+from scenarios.activation import Optimal
+
+__all__ = ["resolve"]
+
+
+def resolve(scenario: Scenario) -> Scenario:
+    """The scenario with every "optimal" replaced by the solution.
+
+    Raises
+    ------
+    ScenarioError
+        Naming an "optimal" for which there is no solver.
+    """
+    frequencies = getattr(getattr(scenario.robots, "accessing", None), "frequencies", None)
+    unsolved = {
+        "activation.optimal": isinstance(scenario.activation, Optimal),
+        "robots.accessing.frequencies": frequencies == "optimal",
+        "probing.policy": scenario.probing is not None and scenario.probing.policy == "optimal",
+        "servers.routing": scenario.servers is not None and scenario.servers.routing == "optimal",
+    }
+    for key, is_unsolved in unsolved.items():
+        if is_unsolved:
+            value = getattr(scenario.activation, "family", "optimal")
+            allowed = "has no solver in this version; give the decision itself"
+            raise ScenarioError(key, value, allowed)
+    return scenario

@@ -1,0 +1,53 @@
+"""The command line; the only part of `sim` that sees the formulas too."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from scenarios import ScenarioError
+from sim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
+
+__all__ = ["main"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="crawlsim")
+def commands() -> None:
+    """Simulate the robots of a search engine, solve the same system exactly, compare the two."""
+
+
+for _command in (list_scenarios, run, solve, check, formulas, print_schema):
+    commands.add_command(_command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line.
+
+    Exit codes: 0 success, 1 a check disagreed, 2 bad input, 130 interrupted.
+    """
+    sys.exit(_exit_code(arguments))
+
+
+def _exit_code(arguments: list[str] | None) -> int:
+    try:
+        code = commands.main(arguments, prog_name="crawlsim", standalone_mode=False)
+    except ScenarioError as error:
+        click.echo(f"crawlsim: {error}", err=True)
+        return 2
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return 2
+    except click.ClickException as error:
+        where = getattr(error, "ctx", None)
+        help_of = f"\nsee: {where.command_path} --help" if where else ""
+        click.echo(f"crawlsim: {error.format_message()}{help_of}", err=True)
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("crawlsim: interrupted; nothing was written", err=True)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    return code if isinstance(code, int) else 0

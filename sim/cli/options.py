@@ -1,0 +1,116 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from scenarios import Scenario, ScenarioError, load
+from scenarios.files import parse_value
+
+__all__ = ["RunOptions", "load_scenarios", "run_options", "scenario_options"]
+
+Command = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a simulation is run: engine, worker processes, folder for files, precision asked for."""
+
+    engine: str | None
+    jobs: int
+    out: str | None
+    precision: float | None
+    measures: tuple[str, ...]
+    max_replications: int
+
+
+def scenario_options(command: Command) -> Command:
+    """The scenarios to work on, ``--set`` and ``--json``."""
+    for decorate in (
+        click.argument("sources", metavar="SCENARIO...", nargs=-1, required=True),
+        click.option(
+            "--set",
+            "changes",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Change an entry of the scenario; repeatable. The value is TOML.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
+    ):
+        command = decorate(command)
+    return command
+
+
+def run_options(command: Command) -> Command:
+    """Options of every command that simulates."""
+    for decorate in (
+        click.option("--replications", type=int, metavar="N", help="Number of replications."),
+        click.option("--seed", type=int, metavar="N", help="Seed of the random streams."),
+        click.option("--engine", metavar="NAME", help="simpy; default the fastest that fits."),
+        click.option(
+            "--jobs",
+            type=click.IntRange(1, 256),
+            default=1,
+            metavar="N",
+            help="Worker processes; the results are the same for any number.",
+        ),
+        click.option("--out", metavar="DIR", help="Write CSV files, scenario and provenance."),
+        click.option(
+            "--precision",
+            type=click.FloatRange(0, 1, min_open=True),
+            metavar="X",
+            help="Add replications until the 95 % half-widths are below X times the estimate.",
+        ),
+        click.option(
+            "--measure",
+            "measures",
+            multiple=True,
+            metavar="M",
+            help="Measure that --precision is about; repeatable.",
+        ),
+        click.option(
+            "--max-replications",
+            type=click.IntRange(1),
+            default=1000,
+            show_default=True,
+            metavar="N",
+            help="Where --precision stops in any case.",
+        ),
+    ):
+        command = decorate(command)
+    return command
+
+
+def load_scenarios(
+    sources: tuple[str, ...],
+    changes: tuple[str, ...],
+    seed: int | None = None,
+    replications: int | None = None,
+) -> list[Scenario]:
+    """The scenarios, changed as asked; each name once, since answers are keyed by it."""
+    given = _parsed(changes)
+    for key, value in (("run.seed", seed), ("run.replications", replications)):
+        if value is not None:
+            given[key] = value
+    scenarios = [load(source, given) for source in sources]
+    names = [scenario.name for scenario in scenarios]
+    for name in names:
+        if names.count(name) > 1:
+            raise ScenarioError("name", name, "stands twice; each scenario needs its own name")
+    return scenarios
+
+
+def _parsed(changes: tuple[str, ...]) -> dict[str, Any]:
+    parsed: dict[str, Any] = {}
+    for change in changes:
+        key, sign, text = change.partition("=")
+        if not sign or not key.strip():
+            raise ScenarioError("--set", change, "must be KEY=VALUE")
+        if key.strip() in parsed:
+            raise ScenarioError(f"--set {key.strip()}", text, "is set twice")
+        parsed[key.strip()] = parse_value(text)
+    return parsed

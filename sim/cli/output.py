@@ -1,0 +1,128 @@
+"""What the commands show and write: tables, one JSON document, files that appear all at once."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from scenarios import ScenarioError
+
+__all__ = [
+    "add_columns",
+    "csv_text",
+    "number",
+    "print_json",
+    "progress_bar",
+    "show_table",
+    "warn",
+    "write_files",
+    "writable_folder",
+]
+
+_PIPED_WIDTH = 200
+
+
+def print_json(document: Any) -> None:
+    """One strict JSON document on stdout; undefined numbers are null."""
+    click.echo(json.dumps(_defined(document), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _defined(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _defined(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_defined(inner) for inner in value]
+    return value
+
+
+def warn(message: str) -> None:
+    """A warning on stderr."""
+    click.echo(f"warning: {message}", err=True)
+
+
+def number(value: float | None) -> str:
+    """A number for people: six significant digits, a dash where it is undefined."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:.6g}"
+
+
+def add_columns(table: Table, left: Sequence[str], right: Sequence[str] = ()) -> None:
+    """Columns of words, then columns of numbers."""
+    for name in left:
+        table.add_column(name, overflow="fold")
+    for name in right:
+        table.add_column(name, justify="right", no_wrap=True)
+
+
+def show_table(table: Table) -> None:
+    """A table on stdout."""
+    piped = not sys.stdout.isatty()
+    Console(width=_PIPED_WIDTH if piped else None, highlight=False).print(table)
+
+
+@contextmanager
+def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on the terminal; silent when piped."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    hidden = quiet or not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, in_all: bar.update(task, completed=done, total=in_all)
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """CSV text; numbers in full, undefined ones empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    undefined = value is None or (isinstance(value, float) and not math.isfinite(value))
+    return "" if undefined else value
+
+
+def writable_folder(folder: str) -> Path:
+    """The folder for results, or a refusal before any work is done."""
+    path = Path(folder)
+    parent = next(each for each in (path, *path.absolute().parents) if each.exists())
+    if not parent.is_dir():
+        raise ScenarioError("--out", folder, f"{parent} is not a folder")
+    if not os.access(parent, os.W_OK):
+        raise ScenarioError("--out", folder, f"{parent} cannot be written to")
+    return path
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write all files, or none: each is complete beside its place before any takes it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as staging:
+        for name, text in files.items():
+            Path(staging, name).write_text(text, encoding="utf-8")
+        for name in files:
+            Path(staging, name).replace(folder / name)
