@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +15,7 @@ from scenarios.sections import AccessTime, Robots
 
 __all__ = ["access_rate", "delivery_modes", "gap_map", "joint_order", "mean_rate"]
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 
 def access_rate(access: AccessTime) -> float | None:

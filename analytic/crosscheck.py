@@ -125,7 +125,8 @@ def compare(
     """
     rows = list(predictions)
     arrivals = _arrival_rate(rows, results)
-    family, shown = [], []
+    family: list[_Row] = []
+    shown: list[_Row] = []
     for prediction in rows:
         in_family = prediction.kind in _JUDGED_KINDS and (
             not judged or prediction.measure in judged

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 __all__ = ["birth_death", "closed_classes", "relaxation_time", "residual", "stationary"]
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 
 def closed_classes(generator: Array, start: int | None = None) -> list[NDArray[np.intp]]:

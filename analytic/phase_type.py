@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from scenarios.distributions import (
 
 __all__ = ["PhaseLaw", "as_phase_type", "exponential_rate", "moment"]
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 
 class PhaseLaw(NamedTuple):
@@ -64,7 +64,7 @@ def as_phase_type(law: Distribution) -> PhaseLaw | None:
 
 def moment(law: PhaseLaw, order: int) -> float:
     """The moment E X^order: ``order! · start · (-generator)^-order · 1``."""
-    vector = np.ones(len(law.start))
+    vector: Array = np.ones(len(law.start))
     for _ in range(order):
         vector = np.linalg.solve(-law.generator, vector)
     return float(math.factorial(order) * law.start @ vector)

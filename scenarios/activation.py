@@ -1,7 +1,8 @@
-"""How many robots are active: a fixed number, thresholds on the level, or rate-limited switching."""
+"""How many robots are active: a fixed number, thresholds on the level, or slow switching."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, RootModel, model_validator
@@ -52,7 +53,7 @@ class ThresholdRule(Section):
 
 
 def _neighbours(values: tuple[int, ...]) -> list[tuple[int, int]]:
-    return list(zip(values, values[1:], strict=False))
+    return list(pairwise(values))
 
 
 class Threshold(RootModel[ThresholdRule]):

@@ -1,4 +1,4 @@
-"""What every part of a scenario file is made of: frozen sections, checked numbers, one-of tables."""
+"""What a scenario file is made of: frozen sections, checked numbers, one-of tables."""
 
 from __future__ import annotations
 
@@ -29,12 +29,8 @@ LARGEST = 1e100
 """Numbers of a scenario stay where products and quotients of a few of them cannot overflow."""
 
 NonNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST, allow_inf_nan=False)]
-Positive = Annotated[
-    float, Field(strict=True, ge=1 / LARGEST, le=LARGEST, allow_inf_nan=False)
-]
-Number = Annotated[
-    float, Field(strict=True, ge=-LARGEST, le=LARGEST, allow_inf_nan=False)
-]
+Positive = Annotated[float, Field(strict=True, ge=1 / LARGEST, le=LARGEST, allow_inf_nan=False)]
+Number = Annotated[float, Field(strict=True, ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
 Vector = tuple[Number, ...]
 Matrix = tuple[tuple[Number, ...], ...]
@@ -128,9 +124,7 @@ def _check_one_key(members: dict[str, Any], value: Any) -> Any:
     if strange:
         near = get_close_matches(strange[0], members, n=1)
         hint = f" (did you mean {near[0]}?)" if near else ""
-        raise refused(
-            f"unknown key{hint}; {allowed}", key=strange[0], value=value[strange[0]]
-        )
+        raise refused(f"unknown key{hint}; {allowed}", key=strange[0], value=value[strange[0]])
     if len(found) != 1:
         raise refused(allowed)
     return value

@@ -58,7 +58,7 @@ _GROUPS: tuple[frozenset[str], ...] = (
 
 def with_changes(entries: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of `entries` with every dotted key of `changes` set."""
-    changed = _copy(entries)
+    changed: dict[str, Any] = _copy(entries)
     for path, value in changes.items():
         _set(changed, path, path.split("."), value)
     return changed

@@ -6,7 +6,7 @@ thinned batches, marked batches, and free modes. `as_modes` writes the first thr
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, RootModel, model_validator
 
 from scenarios.base import Matrix, Number, OneKey, Section
 from scenarios.errors import refused
-from scenarios.processes import Bmap, Map, Markovian, Mmpp, Poisson
+from scenarios.processes import Map, Markovian, Mmpp, Poisson
 from scenarios.validity import check_batches
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
     "batch_matrices",
 ]
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 LARGEST_ORDER = 1024
 """Largest number of joint phases; the matrices of more would not fit."""

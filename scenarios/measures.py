@@ -60,15 +60,15 @@ _ALL = (
     Measure("mean_active_robots", None, "robots", "time average of the active robots"),
     Measure("mean_in_system", None, "pages", "time average of the pages in the system"),
     _fraction("level_probability", "level", "fraction of time with that many pages in the system"),
-    Measure("sojourn_time", _CLASSES, "time", "mean time from entry to end of the pages of a class"),
+    Measure(
+        "sojourn_time", _CLASSES, "time", "mean time from entry to end of the pages of a class"
+    ),
     Measure(
         "sojourn_time_second_moment", _CLASSES, "time²", "mean square of the time from entry to end"
     ),
     Measure("control_cost", None, "cost/time", "sum of the prices in [costs] × their measures"),
     _fraction("preemption_probability", "server, all", "fraction of the packets that are lost"),
-    Measure(
-        "obsolescence_cost", None, "importance", "importance-weighted waiting of the updates"
-    ),
+    Measure("obsolescence_cost", None, "importance", "importance-weighted waiting of the updates"),
 )
 
 MEASURES: dict[str, Measure] = {measure.name: measure for measure in _ALL}

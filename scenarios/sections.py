@@ -49,13 +49,9 @@ class Zipf(RootModel[ZipfRates]):
 class Pages(Section):
     """The pages, their change rates and their weights in the cost."""
 
-    change_rates: Annotated[
-        tuple[NonNegative, ...] | Annotated[Zipf | Column, OneKey()], ByType()
-    ]
+    change_rates: Annotated[tuple[NonNegative, ...] | Annotated[Zipf | Column, OneKey()], ByType()]
     weights: Annotated[
-        Literal["change-rate", "uniform"]
-        | tuple[NonNegative, ...]
-        | Annotated[Column, OneKey()],
+        Literal["change-rate", "uniform"] | tuple[NonNegative, ...] | Annotated[Column, OneKey()],
         ByType(),
     ] = "change-rate"
 
@@ -79,9 +75,7 @@ class Pages(Section):
         return len(self.change_rates)
 
 
-AccessTime = Annotated[
-    Distribution | ArrivalProcess, OneKey()
-]
+AccessTime = Annotated[Distribution | ArrivalProcess, OneKey()]
 """Time of one access: a distribution, or a process whose gaps are the successive times."""
 
 
@@ -152,8 +146,7 @@ class Probing(Section):
     horizon: Positive
     probes: Annotated[int, Field(strict=True, ge=1, le=10_000_000)] | None = None
     policy: Annotated[
-        Literal["optimal", "uniform", "threshold", "first-arrival"]
-        | Annotated[Times, OneKey()],
+        Literal["optimal", "uniform", "threshold", "first-arrival"] | Annotated[Times, OneKey()],
         ByType(),
     ]
     minimum_spacing: NonNegative = 0.0
@@ -210,9 +203,7 @@ class Servers(Section):
     rates: tuple[Positive, ...] | None = None
     service: tuple[Distribution, ...] | None = None
     arrivals: ArrivalProcess
-    routing: Annotated[
-        Literal["optimal"] | Annotated[Period | Random, OneKey()], ByType()
-    ]
+    routing: Annotated[Literal["optimal"] | Annotated[Period | Random, OneKey()], ByType()]
     discipline: Literal["preemptive", "non-preemptive"] = "preemptive"
 
     @model_validator(mode="after")
@@ -229,7 +220,6 @@ class Servers(Section):
         return self
 
     def _check_random(self, probabilities: tuple[float, ...]) -> None:
-
 
         check_probabilities("routing.random", probabilities)
         if len(probabilities) != self.count:

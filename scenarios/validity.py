@@ -1,4 +1,4 @@
-"""When is a vector a probability vector and a matrix a (sub-)generator: checks that name the row."""
+"""Probability vectors, generators, batch processes: checks whose messages name the row."""
 
 from __future__ import annotations
 
@@ -117,11 +117,7 @@ def _check_non_negative(key: str, matrix: Matrix) -> None:
 def check_every_phase_reaches(key: str, hidden: Matrix, event: str) -> None:
     """Refuse a sub-generator with a phase from which `event` (its exit) is never reached."""
     order = len(hidden)
-    leaves = {
-        row
-        for row, entries in enumerate(hidden)
-        if -math.fsum(entries) > _slack(entries)
-    }
+    leaves = {row for row, entries in enumerate(hidden) if -math.fsum(entries) > _slack(entries)}
     while True:
         more = {
             row

@@ -35,12 +35,13 @@ class Clock(simpy.Environment):
     def __init__(self) -> None:
         super().__init__()
         self._numbers = count()
+        self._events: list[Any] = self._queue
 
     def at(self, time: float, order: int, alarm: Alarm) -> None:
         """Set an alarm; its action is called with it."""
         alarm.time = time
         alarm.callbacks = alarm.action
-        heappush(self._queue, (time, order, next(self._numbers), alarm))  # type: ignore[arg-type]  # SimPy types its priorities as a NewType of int
+        heappush(self._events, (time, order, next(self._numbers), alarm))
 
     def once(self, time: float, order: int, action: Callable[[Any], None], index: int = 0) -> None:
         """Call an action once at a time."""

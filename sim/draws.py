@@ -131,6 +131,7 @@ class MapGaps:
         self._phase = interval_stationary_phase(hidden, arrivals, stream)
 
     def __call__(self) -> float:
+        """Draw the next gap."""
         total = 0.0
         while True:
             total += rules.draw_exponential(self._stream, self._means[self._phase])
@@ -159,6 +160,7 @@ class TrackedService:
         self._path: list[tuple[float, int]] = []
 
     def __call__(self) -> float:
+        """Draw the next service, remembering its path."""
         begin, total = self._now(), 0.0
         self._path.clear()
         phase = rules.pick(self._start, self._stream.random())

@@ -22,7 +22,7 @@ from sim.tally import Tally
 
 __all__ = ["Totals", "estimates_of", "jackknife_error", "results_from", "t_quantile"]
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 Values = dict[tuple[str, Subject], Array]
 
 _CONFIDENCE = 0.95

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any, Protocol
 
-import numpy as np
-
 from sim import rules
 from sim.buffer import Buffer
 from sim.clock import Alarm, Clock

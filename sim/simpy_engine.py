@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from scenarios import Scenario, ScenarioError
 from scenarios import deliveries as joint
@@ -37,9 +38,7 @@ def covers(scenario: Scenario) -> None:
         raise ScenarioError("activation.optimal", rule.root, allowed)
 
 
-def simulate(
-    scenario: Scenario, replication: int, seed: int, log: EventLog | None = None
-) -> Tally:
+def simulate(scenario: Scenario, replication: int, seed: int, log: EventLog | None = None) -> Tally:
     """One replication.
 
     Parameters
@@ -70,7 +69,7 @@ class _Replication:
         assert scenario.buffer is not None
         self._scenario, self._section = scenario, scenario.buffer
         self._available = scenario.robots.available
-        self._stream = lambda source, robot=0: stream(seed, replication, source, robot)
+        self._stream = partial(stream, seed, replication)
         self._log = log
         self._note = self._write if log else None
         self._replication = replication
@@ -148,9 +147,7 @@ class _Replication:
         if isinstance(rule, Switching):
             phase = self._service.phase if self._service else lambda _now: 0
             trips = self._trips(self._available)
-            return SwitchedRobots(
-                self._clock, self._buffer, rule.targets, trips, phase, self._note
-            )
+            return SwitchedRobots(self._clock, self._buffer, rule.targets, trips, phase, self._note)
         active_at = self._active_at()
         return FreeRobots(self._clock, self._buffer, active_at, self._trips(max(active_at)))
 

@@ -11,7 +11,7 @@ from sim import rules
 
 __all__ = ["interval_stationary_phase", "stationary_phase", "stationary_phases"]
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 
 def stationary_phases(generator: Array) -> Array | None:
@@ -70,4 +70,4 @@ def _drawn(law: Array | None, stream: Any) -> int:
         return 0
     sums = np.cumsum(law)
     sums[np.flatnonzero(law)[-1] :] = 1.0
-    return rules.pick(sums, stream.random())
+    return rules.pick(sums.tolist(), stream.random())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,12 @@ __all__ = [
     "NO_TIMER",
     "QueueChain",
     "accepted_pages",
-    "count_states",
     "controlled_chain",
+    "count_states",
     "switching_chain",
 ]
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 NO_TIMER = PhaseLaw(np.ones(1), np.zeros((1, 1)))
 """A timer that never goes off: one phase without exit."""
@@ -56,7 +57,7 @@ def count_states(order: int, service_phases: int, timer_phases: int, top: int) -
 
     avrachenkov2011, section 3; for one timer phase ``W (1 + M top)``.
     """
-    waiting = sum(timer_phases**places for places in range(top))
+    waiting: int = sum(timer_phases**places for places in range(top))
     return order * (1 + service_phases * waiting)
 
 
@@ -104,7 +105,7 @@ class QueueChain:
 
 def _powers(row: Array, exponent: int) -> Array:
     """Kronecker power of a row vector, shape (1, len(row) ** exponent)."""
-    result = np.ones((1, 1))
+    result: Array = np.ones((1, 1))
     for _ in range(exponent):
         result = np.kron(result, row[None, :])
     return result
@@ -123,6 +124,7 @@ class _Blocks:
 
     def __init__(self, order: int, service: PhaseLaw, timer: PhaseLaw, top: int) -> None:
         self.order, self.service, self.timer = order, service, timer
+        self.sizes: list[int]
         phases, timers = len(service.start), len(timer.start)
         self.sizes = [order] + [order * phases * timers**waiting for waiting in range(top)]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,7 @@ from analytic.markov import birth_death
 
 __all__ = ["birth_death_levels", "mm1k_levels"]
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 
 def mm1k_levels(load: float, capacity: int) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,14 @@ from scenarios.sections import Costs
 
 __all__ = ["control_cost", "fate_rates", "level_probabilities", "queue_measures", "sojourn_moments"]
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 Row = tuple[str, Subject, float]
 
 
 def level_probabilities(chain: QueueChain, law: Array) -> Array:
     """Fraction of time with 0, 1, … pages in the system, shape (levels,)."""
-    return np.bincount(chain.level, weights=law, minlength=chain.top + 1)
+    levels: Array = np.bincount(chain.level, weights=law, minlength=chain.top + 1)
+    return levels
 
 
 def fate_rates(chain: QueueChain, law: Array) -> dict[str, float]:
@@ -30,9 +32,7 @@ def fate_rates(chain: QueueChain, law: Array) -> dict[str, float]:
     """
     sizes = np.arange(len(chain.batch_rates))
     refused = sizes - chain.accepted[chain.level]
-    lost = sum(
-        float(law @ (chain.batch_rates[batch] * refused[:, batch])) for batch in sizes[1:]
-    )
+    lost = sum(float(law @ (chain.batch_rates[batch] * refused[:, batch])) for batch in sizes[1:])
     return {
         "delivered": float(law @ (sizes[1:] @ chain.batch_rates[1:])),
         "lost": lost,

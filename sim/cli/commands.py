@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -168,7 +169,7 @@ def formulas(paper: str | None, as_json: bool) -> None:
     papers = sorted({formula.paper for formula in FORMULAS})
     if paper is not None and paper not in papers:
         raise ScenarioError("paper", paper, f"must be {listed(papers)}")
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "paper": f.paper,
             "number": f.number,
@@ -260,9 +261,7 @@ def _warn_of_short_warmup(scenario: Scenario) -> None:
         )
 
 
-def _run_traced(
-    scenarios: list[Scenario], options: RunOptions, quiet: bool, trace: str
-) -> None:
+def _run_traced(scenarios: list[Scenario], options: RunOptions, quiet: bool, trace: str) -> None:
     from sim.event_log import log_to_file
     from sim.replicate import run
 
@@ -315,7 +314,7 @@ def _show_estimates(simulated: list[tuple[Scenario, Results]], as_json: bool) ->
 
 
 def _show_verdicts(
-    checked: list[tuple[Scenario, list[Comparison]]], verdicts: dict[str, str], as_json: bool
+    checked: list[tuple[Scenario, list[Comparison]]], verdicts: Mapping[str, str], as_json: bool
 ) -> None:
     if as_json:
         print_json(

@@ -29,8 +29,8 @@ __all__ = [
     "progress_bar",
     "show_table",
     "warn",
-    "write_files",
     "writable_folder",
+    "write_files",
 ]
 
 _PIPED_WIDTH = 200
