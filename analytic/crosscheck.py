@@ -73,14 +73,17 @@ class _Row:
 
     @property
     def difference(self) -> float:
+        """Estimate minus prediction."""
         return self.estimate - self.prediction.value
 
     @property
     def tolerance(self) -> float:
+        """Largest difference that still counts as agreement."""
         return max(RELATIVE_TOLERANCE * abs(self.prediction.value), self.floor)
 
     @property
     def z(self) -> float:
+        """Difference in standard errors."""
         if self.error == 0:
             return 0.0 if self.difference == 0 else math.copysign(math.inf, self.difference)
         return self.difference / self.error

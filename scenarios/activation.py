@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, RootModel, model_validator
+from pydantic import ConfigDict, Discriminator, RootModel, Tag, model_validator
 
 from scenarios.base import Count, OneKey, Section
 from scenarios.errors import refused
@@ -73,10 +73,19 @@ class Threshold(RootModel[ThresholdRule]):
         return self.root.at
 
 
+def _shape(targets: Any) -> str:
+    rows = targets if isinstance(targets, list | tuple) else ()
+    return "<nested>" if any(isinstance(row, list | tuple) for row in rows) else "<flat>"
+
+
 class SwitchingRule(Section):
     """Target numbers of active robots by level, or one such list per service phase."""
 
-    targets: tuple[Count, ...] | tuple[tuple[Count, ...], ...]
+    targets: Annotated[
+        Annotated[tuple[Count, ...], Tag("<flat>")]
+        | Annotated[tuple[tuple[Count, ...], ...], Tag("<nested>")],
+        Discriminator(_shape),
+    ]
 
     @model_validator(mode="after")
     def _valid(self) -> SwitchingRule:
@@ -84,8 +93,6 @@ class SwitchingRule(Section):
             if not row or row[0] < 1:
                 allowed = "the target at level 0 must be >= 1"
                 raise refused(allowed, key="targets", value=self.targets)
-        if not self.rows:
-            raise refused("must not be empty", key="targets", value=self.targets)
         return self
 
     @property

@@ -23,13 +23,17 @@ __all__ = [
     "Section",
     "Vector",
     "listed",
+    "nearest",
 ]
 
 LARGEST = 1e100
 """Numbers of a scenario stay where products and quotients of a few of them cannot overflow."""
 
+SMALLEST = 1 / LARGEST
+"""The same for positive numbers and underflow."""
+
 NonNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST, allow_inf_nan=False)]
-Positive = Annotated[float, Field(strict=True, ge=1 / LARGEST, le=LARGEST, allow_inf_nan=False)]
+Positive = Annotated[float, Field(strict=True, ge=SMALLEST, le=LARGEST, allow_inf_nan=False)]
 Number = Annotated[float, Field(strict=True, ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
 Vector = tuple[Number, ...]
@@ -40,6 +44,12 @@ def listed(names: typing.Iterable[str]) -> str:
     """The names as an English list: ``a, b or c``."""
     *head, last = names
     return f"{', '.join(head)} or {last}" if head else last
+
+
+def nearest(key: str, known: typing.Iterable[str]) -> str:
+    """A hint at the known key that looks most like `key`, or nothing."""
+    near = get_close_matches(key, list(known), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
 
 
 class Section(BaseModel):
@@ -62,14 +72,15 @@ class OneKey:
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         members = {member.key: member for member in _members(source)}
-        choices = {key: _member_schema(member, handler) for key, member in members.items()}
+        tags = {key: f"<{key}>" if _is_whole(each) else key for key, each in members.items()}
+        choices = {tags[key]: _member_schema(each, handler) for key, each in members.items()}
 
-        def key_of(value: Any) -> str | None:
+        def tag_of(value: Any) -> str | None:
             if isinstance(value, dict):
-                return next((key for key in members if key in value), None)
-            return getattr(type(value), "key", None)
+                return next((tags[key] for key in members if key in value), None)
+            return tags.get(getattr(type(value), "key", ""))
 
-        union = core_schema.tagged_union_schema(choices, discriminator=key_of)
+        union = core_schema.tagged_union_schema(choices, discriminator=tag_of)
         return core_schema.no_info_before_validator_function(
             partial(_check_one_key, members), union
         )
@@ -89,8 +100,12 @@ def _members(union: Any) -> list[Any]:
     return [each for part in inner for each in _members(part)] if inner else [union]
 
 
+def _is_whole(member: Any) -> bool:
+    return getattr(member, "whole", False)
+
+
 def _member_schema(member: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-    whole = getattr(member, "whole", False)
+    whole = _is_whole(member)
     wrap = core_schema.wrap_serializer_function_ser_schema(
         partial(_wrap, None if whole else member.key)
     )
@@ -114,20 +129,26 @@ def _check_one_key(members: dict[str, Any], value: Any) -> Any:
     """Refuse whatever is not exactly one of the known keys."""
     if isinstance(value, tuple(members.values())):
         return value
-    allowed = f"must be a table with exactly one of the keys {listed(members)}"
+    wanted = "exactly one of the keys" if len(members) > 1 else "the key"
+    allowed = f"must be a table with {wanted} {listed(members)}"
     if not isinstance(value, dict):
         raise refused(allowed)
     found = [key for key in members if key in value]
-    if len(found) == 1 and getattr(members[found[0]], "whole", False):
+    if len(found) == 1 and _is_whole(members[found[0]]):
         return value
-    strange = [key for key in value if key not in members]
+    strange = [key for key in value if key not in _keys_of(members)]
     if strange:
-        near = get_close_matches(strange[0], members, n=1)
-        hint = f" (did you mean {near[0]}?)" if near else ""
+        hint = nearest(strange[0], members)
         raise refused(f"unknown key{hint}; {allowed}", key=strange[0], value=value[strange[0]])
-    if len(found) != 1:
+    if len(found) != 1 or len(value) != 1:
         raise refused(allowed)
     return value
+
+
+def _keys_of(members: dict[str, Any]) -> set[str]:
+    """The keys that a table of these members can have, right or wrong together."""
+    inside = (each.model_fields for each in members.values() if _is_whole(each))
+    return {*members, *(key for fields in inside for key in fields)}
 
 
 def _member_json(key: str, choice: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from scenarios.distributions import (
     PhaseType,
     Uniform,
 )
-from scenarios.errors import ScenarioError
+from scenarios.errors import MISSING, ScenarioError
 from scenarios.processes import Bmap, Map, Mmpp, Poisson, Renewal
 from scenarios.sections import Period, Random, Robots, Servers
 
@@ -58,9 +58,12 @@ _GROUPS: tuple[frozenset[str], ...] = (
 
 def with_changes(entries: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of `entries` with every dotted key of `changes` set."""
-    changed: dict[str, Any] = _copy(entries)
-    for path, value in changes.items():
-        _set(changed, path, path.split("."), value)
+    try:
+        changed: dict[str, Any] = _copy(entries)
+        for path, value in changes.items():
+            _set(changed, path, path.split("."), value)
+    except RecursionError:
+        raise ScenarioError("", MISSING, "is nested too deeply") from None
     return changed
 
 

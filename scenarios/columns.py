@@ -32,12 +32,13 @@ def read_numbers(path: str, column: str | None) -> tuple[float, ...]:
         Name of the column in the header; None takes the first column, header or not.
     """
     try:
-        with Path(path).open(encoding="utf-8", newline="") as stream:
+        with Path(path).open(encoding="utf-8-sig", newline="") as stream:
             rows = [row for row in csv.reader(stream) if row]
-    except OSError as error:
-        raise refused(f"cannot be read: {error.strerror}", key="file", value=path) from None
     except (UnicodeDecodeError, csv.Error):
         raise refused("must be a CSV file in UTF-8", key="file", value=path) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise refused(f"cannot be read: {reason}", key="file", value=path) from None
     first, start = _place_of(column, rows, path)
     numbers = tuple(_number(row, first, line, path) for line, row in enumerate(rows[start:], start))
     if not numbers:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from scenarios.accessing import Cyclic, GoldenRatio, Randomized
-from scenarios.activation import Static, Switching, Threshold
+from scenarios.activation import Optimal, Static, Switching, Threshold
 from scenarios.base import listed
 from scenarios.columns import Column
 from scenarios.distributions import PhaseType
@@ -38,7 +38,7 @@ def _one_system(scenario: Scenario) -> None:
         raise refused(f"describes no system; needs the sections of one of: {'; '.join(kinds)}")
     if len(systems) > 1:
         names = [section for sections in systems for section in sections]
-        raise refused(f"mixes the sections of several systems: {listed(names)}")
+        raise refused(f"mixes the sections of several systems: {', '.join(names)}")
 
 
 def _known_measures(scenario: Scenario) -> None:
@@ -98,11 +98,25 @@ def _change_rate_needs_changes(scenario: Scenario) -> None:
     if scenario.pages is None or scenario.robots is None:
         return
     frequencies = getattr(scenario.robots.accessing, "frequencies", None)
-    rates = scenario.pages.change_rates
-    numbers = rates.numbers if isinstance(rates, Column) else rates
-    if frequencies == "change-rate" and not isinstance(numbers, Zipf) and not any(numbers):
+    if frequencies == "change-rate" and not _some_positive(scenario.pages.change_rates):
         key = "robots.accessing.frequencies"
         raise refused("needs a page with a positive change rate", key=key, value=frequencies)
+
+
+def _some_positive(numbers: tuple[float, ...] | Zipf | Column) -> bool:
+    values = numbers.numbers if isinstance(numbers, Column) else numbers
+    return isinstance(values, Zipf) or any(values)
+
+
+def _clients_need_weights(scenario: Scenario) -> None:
+    """Queries draw their page by weight: some weight must be positive."""
+    if scenario.clients is None or scenario.pages is None:
+        return
+    weights = scenario.pages.weights
+    numbers = scenario.pages.change_rates if weights == "change-rate" else weights
+    if not isinstance(numbers, str) and not _some_positive(numbers):
+        allowed = "[clients] needs a page with a positive weight"
+        raise refused(allowed, key="pages.weights", value=weights)
 
 
 def _robots_available(scenario: Scenario) -> None:
@@ -116,7 +130,7 @@ def _robots_available(scenario: Scenario) -> None:
         raise refused(_at_most(robots.available), key=key, value=rule.robots)
     if isinstance(rule, Switching) and max(map(max, rule.targets)) > robots.available:
         key = "activation.switching.targets"
-        raise refused(_at_most(robots.available), key=key, value=rule.targets)
+        raise refused(_at_most(robots.available), key=key, value=rule.root.targets)
 
 
 def _at_most(available: int) -> str:
@@ -129,12 +143,18 @@ def _control_needs_buffer(scenario: Scenario) -> None:
         raise refused("needs [buffer]", key=f"activation.{rule.key}")
 
 
-def _switching_fits(scenario: Scenario) -> None:
-    rule, buffer, robots = scenario.activation, scenario.buffer, scenario.robots
-    if not isinstance(rule, Switching) or buffer is None or robots is None:
+def _switching_needs_access_time(scenario: Scenario) -> None:
+    rule, robots = scenario.activation, scenario.robots
+    if rule is None or robots is None or robots.access_time is not None:
         return
-    if robots.access_time is None:
-        raise refused("needs access_time", key="activation.switching")
+    if "switching" in (rule.key, rule.family if isinstance(rule, Optimal) else None):
+        raise refused("needs robots.access_time", key=f"activation.{rule.key}")
+
+
+def _switching_fits(scenario: Scenario) -> None:
+    rule, buffer = scenario.activation, scenario.buffer
+    if not isinstance(rule, Switching) or buffer is None:
+        return
     key, levels = "activation.switching.targets", buffer.waiting_places + 2
     for row in rule.targets:
         if len(row) != levels:
@@ -143,7 +163,7 @@ def _switching_fits(scenario: Scenario) -> None:
     phases = len(buffer.service.alpha) if isinstance(buffer.service, PhaseType) else 1
     if len(rule.targets) not in (1, phases):
         allowed = f"must be one list, or {phases}, one per phase of the phase-type service"
-        raise refused(allowed, key=key, value=rule.targets)
+        raise refused(allowed, key=key, value=rule.root.targets)
 
 
 def _optimal_needs_costs(scenario: Scenario) -> None:
@@ -166,8 +186,10 @@ CHECKS: tuple[Callable[[Scenario], None], ...] = (
     _freshness_needs_pages,
     _policy_fits_pages,
     _change_rate_needs_changes,
+    _clients_need_weights,
     _robots_available,
     _control_needs_buffer,
+    _switching_needs_access_time,
     _switching_fits,
     _optimal_needs_costs,
 )

@@ -178,8 +178,8 @@ def as_modes(deliveries: Deliveries) -> Array:
         robots = _lifted([batch_matrices(process) for process in deliveries.root])
         hidden = sum((each[0] for each in robots), np.zeros_like(robots[0][0]))
     else:
-        robots = [_unmarked(np.array(each)) for each in deliveries.root.robots]
         hidden = np.array(deliveries.root.D0)
+        robots = [_unmarked(each, hidden.shape) for each in deliveries.root.robots]
     return _first_robots_heard(hidden, robots)
 
 
@@ -195,9 +195,9 @@ def _thin(batches: Array, keep: float) -> Array:
     return thinned
 
 
-def _unmarked(batches: Array) -> Array:
+def _unmarked(batches: tuple[Matrix, ...], shape: tuple[int, ...]) -> Array:
     """The batches of one robot with an empty D0 in front."""
-    return np.concatenate([np.zeros((1, *batches.shape[1:])), batches])
+    return np.array([np.zeros(shape), *map(np.array, batches)])
 
 
 def _lifted(robots: list[Array]) -> list[Array]:

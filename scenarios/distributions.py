@@ -14,6 +14,7 @@ from scenarios.validity import (
     check_probabilities,
     check_square,
     check_subgenerator,
+    exits,
 )
 
 __all__ = [
@@ -109,7 +110,7 @@ class PhaseType(Section):
         check_probabilities("alpha", self.alpha)
         check_square("T", self.T, len(self.alpha))
         check_subgenerator("T", self.T)
-        check_every_phase_reaches("T", self.T, "absorption")
+        check_every_phase_reaches("T", self.T, exits(self.T), "absorption")
         return self
 
 

@@ -3,27 +3,47 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic_core import PydanticCustomError
 
 __all__ = ["MISSING", "ScenarioError", "brief", "refused"]
 
-MISSING = object()
-"""Stands for the value of a key that is not there."""
+MISSING: Any = ...
+"""Stands for the value of a key that is not there (and is still itself after pickling)."""
 
-_SHORT = reprlib.Repr()
-_SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxstring = 3, 8, 60
+
+class _Short(reprlib.Repr):
+    """Values as TOML writes them; `reprlib` finds the method by the name of the type."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxlist, self.maxstring = 3, 8, 60
+
+    def repr_bool(self, value: bool, _level: int) -> str:
+        """Write ``true`` or ``false``."""
+        return str(value).lower()
+
+    def repr_str(self, x: str, level: int) -> str:
+        """Write a string in double quotes."""
+        return '"' + super().repr_str(x, level)[1:-1] + '"'
+
+    def repr_tuple(self, x: tuple[Any, ...], level: int) -> str:
+        """Write a list, which a checked section holds as a tuple."""
+        return self.repr_list(list(x), level)
+
+    def repr_dict(self, x: Mapping[str, Any], level: int) -> str:
+        """Write an inline table."""
+        shown = list(x)[: self.maxdict if level else 0]
+        items = [f"{key} = {self.repr1(x[key], level - 1)}" for key in shown]
+        items += ["..."] * (len(x) > len(shown))
+        return f"{{ {', '.join(items)} }}" if items else "{}"
 
 
 def brief(value: object) -> str:
     """One short line that shows a value as a scenario file would write it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return '"' + _SHORT.repr(value)[1:-1] + '"'
-    text = _SHORT.repr(list(value) if isinstance(value, tuple) else value)
-    return " ".join(text.split())
+    return " ".join(_Short().repr(value).split())
 
 
 class ScenarioError(ValueError):

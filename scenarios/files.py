@@ -71,17 +71,24 @@ def read_entries(source: str | Path) -> tuple[dict[str, Any], str, str]:
         return _parsed(library_text(source), source), ".", source
     path = Path(text)
     looks_like_name = not path.suffix and os.sep not in text
-    if looks_like_name and not path.exists():
+    if looks_like_name and not _exists(path):
         allowed = f"is neither a file nor in the library: {listed(library_names())}"
         raise ScenarioError(text, MISSING, allowed)
     return _parsed(_read(path), text), str(path.absolute().parent), text
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # the name is too long for a file
+        return False
 
 
 def _read(path: Path) -> str:
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise ScenarioError("", MISSING, "is too large for a scenario file", str(path))
-        return path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         allowed = f"is not UTF-8 (byte {error.start})"
         raise ScenarioError("", MISSING, allowed, str(path)) from None

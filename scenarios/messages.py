@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from scenarios.base import listed
+from scenarios.base import SMALLEST, listed
 from scenarios.errors import MISSING, ScenarioError
 
 __all__ = ["first_error"]
@@ -38,9 +40,7 @@ _BOUNDS = {
 }
 
 
-def first_error(
-    error: ValidationError, model: type[BaseModel], entries: Mapping[str, Any]
-) -> ScenarioError:
+def first_error(error: ValidationError, model: type[BaseModel]) -> ScenarioError:
     """The error to show: unknown keys first, then wrong values, then missing keys."""
     details = min(error.errors(include_url=False), key=_rank)
     key = _path(details["loc"])
@@ -50,7 +50,7 @@ def first_error(
     if details["type"] == "missing":
         return ScenarioError(key, MISSING, "is missing")
     if details["type"] == "refused":
-        return _own(key, details, entries)
+        return _own(key, details)
     return ScenarioError(key, details["input"], _allowed(details))
 
 
@@ -68,20 +68,19 @@ def _path(location: tuple[int | str, ...]) -> str:
         if isinstance(part, int):
             path += f"[{part}]"
         elif not part.startswith("<") and not part.startswith("tuple["):
-            path += f".{part}" if path else part
+            name = part if re.fullmatch("[A-Za-z0-9_-]+", part) else json.dumps(part)
+            path += f".{name}" if path else name
     return path
 
 
-def _own(key: str, details: ErrorDetails, entries: Mapping[str, Any]) -> ScenarioError:
+def _own(key: str, details: ErrorDetails) -> ScenarioError:
     """An error raised by our own validators; its key is relative to the place it was found."""
     context = details["ctx"]
     inner = context["key"]
     joined = key + (inner if inner.startswith("[") or not key else f".{inner}" if inner else "")
     value = context.get("value", MISSING)
-    if value is MISSING and not (isinstance(details["input"], Mapping) and inner):
+    if value is MISSING and key and not inner:
         value = details["input"]
-    if isinstance(value, Mapping) and value is entries:
-        value = MISSING
     return ScenarioError(joined, value, context["allowed"])
 
 
@@ -90,7 +89,10 @@ def _allowed(details: ErrorDetails) -> str:
     context = details.get("ctx", {})
     if kind in _BOUNDS:
         name, sign = _BOUNDS[kind]
-        return f"must be {sign} {context[name]:g}"
+        bound = context[name]
+        if bound == SMALLEST and details["input"] <= 0:
+            return "must be > 0"
+        return f"must be {sign} {bound:g}"
     if kind == "literal_error":
         return f"must be {context['expected'].replace(chr(39), chr(34))}"
     return _WORDS.get(kind, details["msg"])
@@ -104,11 +106,11 @@ def _suggestion(path: str, model: type[BaseModel]) -> str:
     for place, name in _known_keys(model, ""):
         places.setdefault(name, []).append(place)
     here = [name for name, where in places.items() if section in where]
-    near = get_close_matches(key, here, n=1) or get_close_matches(key, list(places), n=1)
+    near = get_close_matches(key, here, n=1) or get_close_matches(key, places, n=1, cutoff=0.75)
     if not near:
         return f"; known here: {listed(sorted(here))}" if here else ""
     place = section if section in places[near[0]] else places[near[0]][0]
-    return f"; did you mean {near[0]} in {f'[{place}]' if place else 'the top of the file'}?"
+    return f"; did you mean {near[0]} {f'in [{place}]' if place else 'at the top of the file'}?"
 
 
 def _known_keys(model: type[BaseModel], section: str) -> Iterator[tuple[str, str]]:

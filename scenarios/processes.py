@@ -57,6 +57,8 @@ class Mmpp(Section):
             raise refused(allowed, key="rates", value=self.rates)
         if not any(self.rates):
             raise refused("must have a positive entry", key="rates", value=self.rates)
+        arriving = {phase for phase, rate in enumerate(self.rates) if rate}
+        check_every_phase_reaches("Q", self.Q, arriving, "an arrival")
         return self
 
 
@@ -70,7 +72,8 @@ class Map(Section):
     @model_validator(mode="after")
     def _valid(self) -> Map:
         check_batches("D0", self.D0, [("D1", self.D1)])
-        check_every_phase_reaches("D0", self.D0, "an arrival")
+        arriving = {phase for phase, rates in enumerate(self.D1) if any(rates)}
+        check_every_phase_reaches("D0", self.D0, arriving, "an arrival")
         return self
 
 

@@ -59,7 +59,7 @@ class Scenario(Section):
 
     def as_file(self) -> dict[str, Any]:
         """The entries that were given, as a scenario file would hold them."""
-        return self.model_dump(mode="json", exclude_unset=True)
+        return self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
     def with_(self, changes: str | Mapping[str, Any], value: Any = None) -> Scenario:
         """A changed copy.
@@ -100,4 +100,4 @@ def scenario_from(entries: Mapping[str, Any], base: str = ".") -> Scenario:
     try:
         return Scenario.model_validate(dict(entries), context={"base": base})
     except ValidationError as error:
-        raise first_error(error, Scenario, entries) from None
+        raise first_error(error, Scenario) from None

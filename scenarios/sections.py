@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, RootModel, model_validator
@@ -159,13 +160,21 @@ class Probing(Section):
             self._check_times(self.policy.root)
         elif self.probes is None:
             raise refused("is missing; how many probes?", key="probes")
-        if self.policy == "optimal" and self.slots is None:
-            raise refused('is missing; policy = "optimal" needs it', key="slots")
         count = self.probes or len(self.policy.root)  # type: ignore[union-attr]  # times, when probes is None
         if count * self.minimum_spacing > self.horizon * (1 + 1e-9):
             allowed = f"times {count} probes must not exceed horizon ({self.horizon!r})"
             raise refused(allowed, key="minimum_spacing", value=self.minimum_spacing)
+        if self.policy == "optimal":
+            self._check_grid(count)
         return self
+
+    def _check_grid(self, count: int) -> None:
+        if self.slots is None:
+            raise refused('is missing; policy = "optimal" needs it', key="slots")
+        spacing = max(1, math.ceil(self.minimum_spacing / self.horizon * self.slots - 1e-9))
+        if count * spacing > self.slots:
+            allowed = f"has no room for {count} probes, each {spacing} slots after the last"
+            raise refused(allowed, key="slots", value=self.slots)
 
     def _check_times(self, times: tuple[float, ...]) -> None:
         gaps = [after - before for before, after in zip((0.0, *times), times, strict=False)]
@@ -220,7 +229,6 @@ class Servers(Section):
         return self
 
     def _check_random(self, probabilities: tuple[float, ...]) -> None:
-
         check_probabilities("routing.random", probabilities)
         if len(probabilities) != self.count:
             allowed = f"must have {self.count} entries, one per server"

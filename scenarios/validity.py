@@ -15,6 +15,7 @@ __all__ = [
     "check_probabilities",
     "check_square",
     "check_subgenerator",
+    "exits",
 ]
 
 TOLERANCE = 1e-9
@@ -114,20 +115,28 @@ def _check_non_negative(key: str, matrix: Matrix) -> None:
                 raise refused(allowed, key=f"{key}[{row}][{column}]", value=rate)
 
 
-def check_every_phase_reaches(key: str, hidden: Matrix, event: str) -> None:
-    """Refuse a sub-generator with a phase from which `event` (its exit) is never reached."""
-    order = len(hidden)
-    leaves = {row for row, entries in enumerate(hidden) if -math.fsum(entries) > _slack(entries)}
-    while True:
-        more = {
-            row
-            for row in range(order)
-            if row not in leaves and any(hidden[row][column] > 0 for column in leaves)
-        }
-        if not more:
-            break
-        leaves |= more
-    stuck = sorted(set(range(order)) - leaves)
+def exits(matrix: Matrix) -> set[int]:
+    """Rows of a sub-generator that sum to less than 0: the phases that can end at once."""
+    return {row for row, entries in enumerate(matrix) if -math.fsum(entries) > _slack(entries)}
+
+
+def check_every_phase_reaches(key: str, matrix: Matrix, ends: set[int], event: str) -> None:
+    """Refuse a matrix with a phase from which `event`, possible in the phases `ends`, is cut off.
+
+    Parameters
+    ----------
+    key : str
+    matrix : Matrix
+        Rates of phase changes off the diagonal.
+    ends : set of int
+        Phases in which the event can happen.
+    event : str
+        Its name in the message.
+    """
+    reached, stuck = set(ends), set(range(len(matrix))) - ends
+    while more := {row for row in stuck if any(matrix[row][column] > 0 for column in reached)}:
+        reached |= more
+        stuck -= more
     if stuck:
-        allowed = f"row {stuck[0]}: from this phase {event} is never reached"
-        raise refused(allowed, key=key, value=hidden[stuck[0]])
+        allowed = f"row {min(stuck)}: from this phase {event} is never reached"
+        raise refused(allowed, key=key, value=matrix[min(stuck)])

@@ -21,7 +21,8 @@ Row = tuple[str, Subject, float]
 
 def level_probabilities(chain: QueueChain, law: Array) -> Array:
     """Fraction of time with 0, 1, … pages in the system, shape (levels,)."""
-    levels: Array = np.bincount(chain.level, weights=law, minlength=chain.top + 1)
+    levels: Array = np.zeros(chain.top + 1)
+    np.add.at(levels, chain.level, law)
     return levels
 
 

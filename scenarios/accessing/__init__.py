@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Discriminator, Tag
@@ -11,7 +12,7 @@ from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.accessing.policy import Policy
 from scenarios.accessing.randomized import Randomized
 from scenarios.accessing.round_robin import RoundRobin
-from scenarios.base import listed
+from scenarios.base import listed, nearest
 from scenarios.errors import MISSING, refused
 
 __all__ = ["POLICIES", "Accessing", "Cyclic", "GoldenRatio", "Policy", "Randomized", "RoundRobin"]
@@ -30,10 +31,27 @@ def _known(value: Any) -> Any:
     if not isinstance(value, dict):
         raise refused("must be a table with the key policy")
     name = value.get("policy", MISSING)
+    for key in value:
+        _check_key(key, value[key], name)
     if not isinstance(name, str) or name not in POLICIES:
-        names = [f'"{known}"' for known in POLICIES]
-        raise refused(f"must be {listed(names)}", key="policy", value=name)
+        missing = "is missing; " if name is MISSING else ""
+        raise refused(f"{missing}must be {_quoted(POLICIES)}", key="policy", value=name)
     return value
+
+
+def _check_key(key: str, value: Any, name: Any) -> None:
+    """Refuse a key that no policy has, or that only policies other than `name` have."""
+    owners = [owner for owner, policy in POLICIES.items() if key in policy.model_fields]
+    if not owners:
+        known = {key: None for policy in POLICIES.values() for key in policy.model_fields}
+        raise refused(f"unknown key{nearest(key, known)}", key=key, value=value)
+    if name in POLICIES and name not in owners:
+        allowed = f'unknown key for policy = "{name}"; it goes with {_quoted(owners)}'
+        raise refused(allowed, key=key, value=value)
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return listed(f'"{name}"' for name in names)
 
 
 def _tag(value: Any) -> str:

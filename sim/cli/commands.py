@@ -29,8 +29,10 @@ from sim.cli.results import (
     comparison_record,
     comparison_table,
     comparisons_csv,
+    condition_marks,
     estimate_record,
     estimate_table,
+    formula_table,
     result_files,
 )
 from sim.cli.workers import workers
@@ -45,8 +47,12 @@ __all__ = ["check", "formulas", "list_scenarios", "print_schema", "run", "solve"
 @click.command("scenarios")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def list_scenarios(name: str | None, as_json: bool) -> None:
+@click.option("--names", is_flag=True, help="Names only, for scripts.")
+def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
     """List the ready scenarios, or print the file of one."""
+    if names:
+        click.echo("\n".join(library_names()))
+        return
     if name is not None:
         if name not in library_names():
             raise ScenarioError("scenario", name, f"must be one of {listed(library_names())}")
@@ -184,11 +190,10 @@ def formulas(paper: str | None, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    table = Table(box=rich.box.SIMPLE, show_lines=True)
-    add_columns(table, ["paper", "number", "quantity", "function", "kind", "conditions"])
-    for row in rows:
-        table.add_row(*map(str, list(row.values())[:5]), " ".join(row["conditions"]))
-    show_table(table)
+    show_table(formula_table(rows))
+    for words, number_of in condition_marks(rows).items():
+        click.echo(f"  {number_of:>3}  {words}")
+    click.echo()
     for key in sorted({row["paper"] for row in rows}):
         click.echo(f"  {key}: {REFERENCES[str(key)]}")
 

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import rich
+from rich.markup import escape
 from rich.table import Table
 
 from scenarios import Estimate, Results, Scenario, dumps
@@ -20,8 +21,10 @@ __all__ = [
     "comparison_record",
     "comparison_table",
     "comparisons_csv",
+    "condition_marks",
     "estimate_record",
     "estimate_table",
+    "formula_table",
     "result_files",
 ]
 
@@ -96,6 +99,24 @@ def _verdict_in_words(row: Comparison) -> str:
     needed = row.replications_needed
     more = f" ({needed} replications would settle it)" if needed else ""
     return f"[{colour}]{row.verdict}[/{colour}]{more}"
+
+
+def condition_marks(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Conditions in words, numbered in the order of their first use."""
+    words = dict.fromkeys(condition for row in rows for condition in row["conditions"])
+    return {condition: number for number, condition in enumerate(words, 1)}
+
+
+def formula_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """The index of formulas; conditions as numbers, for a list below the table."""
+    marks = condition_marks(rows)
+    table = Table(box=rich.box.SIMPLE)
+    add_columns(table, ["paper", "number", "quantity", "function", "kind", "conditions"])
+    for row in rows:
+        numbers = " ".join(str(marks[condition]) for condition in row["conditions"])
+        words = (row[name] for name in ("paper", "number", "quantity", "function", "kind"))
+        table.add_row(*map(escape, words), numbers)
+    return table
 
 
 def comparisons_csv(checked: Sequence[tuple[Scenario, Sequence[Comparison]]]) -> str:

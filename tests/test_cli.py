@@ -1,0 +1,310 @@
+"""The command line as a user meets it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from systems import queue
+
+from scenarios import dumps, library_names
+from scenarios.measures import MEASURES
+from sim.cli import main
+from sim.event_log import COLUMNS
+
+CRAWLSIM = [sys.executable, "-m", "sim.cli"]
+
+
+@pytest.fixture
+def scenario_file(tmp_path: Path) -> str:
+    path = tmp_path / "queue.toml"
+    path.write_text(dumps(queue({"judged": ["arrival_rate"], "costs.loss": 1.0})))
+    return str(path)
+
+
+Outcome = tuple[int, str, str]
+
+
+@pytest.fixture
+def crawlsim(capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: str) -> Outcome:
+        with pytest.raises(SystemExit) as stop:
+            main(list(arguments))
+        written = capsys.readouterr()
+        return int(stop.value.code or 0), written.out, written.err
+
+    return call
+
+
+def strict(text: str) -> Any:
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is not strict JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_run_prints_the_promised_json(crawlsim: Any, scenario_file: str) -> None:
+    code, out, err = crawlsim("run", scenario_file, "--json", "--seed", "7")
+    (run,) = strict(out)
+    assert (code, err) == (0, "")
+    assert list(run) == ["scenario", "engine", "seed", "replications", "estimates"]
+    assert (run["scenario"], run["seed"], run["replications"]) == ("queue", 7, 4)
+    row = run["estimates"][0]
+    assert list(row) == ["measure", "subject", "estimate", "standard_error", "low", "high"]
+    assert row["low"] < row["estimate"] < row["high"]
+
+
+def test_undefined_numbers_are_null(crawlsim: Any, scenario_file: str) -> None:
+    _, out, _ = crawlsim("run", scenario_file, "--json", "--replications", "1")
+    assert strict(out)[0]["estimates"][0]["low"] is None
+
+
+def test_solve_prints_the_promised_json(crawlsim: Any, scenario_file: str) -> None:
+    code, out, _ = crawlsim("solve", scenario_file, "--json")
+    (solved,) = strict(out)
+    assert code == 0
+    assert list(solved) == ["scenario", "predictions", "not_applicable"]
+    assert list(solved["predictions"][0]) == ["measure", "subject", "value", "kind", "source"]
+    reasons = {row["reason"] for row in solved["not_applicable"]}
+    assert "the number of active robots depends on the level" in reasons
+
+
+def test_check_prints_the_promised_json_and_its_exit_code_is_the_verdict(
+    crawlsim: Any, scenario_file: str
+) -> None:
+    code, out, _ = crawlsim("check", scenario_file, "--json")
+    (checked,) = strict(out)
+    assert code == 0
+    assert list(checked) == ["scenario", "comparisons", "verdict"]
+    promised = ["measure", "subject", "predicted", "estimated", "standard_error", "z", "verdict"]
+    assert list(checked["comparisons"][0])[:8] == [*promised, "detectable"]
+    assert checked["verdict"] == "inconclusive"
+
+
+def test_a_disagreement_exits_with_1(
+    crawlsim: Any, scenario_file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sim import rules
+
+    monkeypatch.setattr(rules, "draw_exponential", lambda _stream, mean: 1.2 * mean)
+    code, out, _ = crawlsim("check", scenario_file, "--json")
+    assert (code, strict(out)[0]["verdict"]) == (1, "disagrees")
+
+
+def test_set_changes_entries_together(crawlsim: Any, scenario_file: str) -> None:
+    changes = [
+        "robots.available=2",
+        "activation.static=2",
+        "title=what if",
+        "buffer.service.erlang={shape=2, mean=1}",
+    ]
+    flags = [word for change in changes for word in ("--set", change)]
+    _, out, _ = crawlsim("solve", scenario_file, "--json", *flags)
+    rows = {(r["measure"], r["subject"]): r["value"] for r in strict(out)[0]["predictions"]}
+    assert rows["mean_active_robots", None] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run", "no-such-scenario"], "neither a file nor in the library"),
+        (["run", "FILE", "FILE"], "stands twice"),
+        (["run", "FILE", "--set", "buffer.waiting_place=3"], "did you mean waiting_places"),
+        (["run", "FILE", "--set", "nonsense"], "must be KEY=VALUE"),
+        (["run", "FILE", "--set", "run.seed=1", "--set", "run.seed=2"], "set twice"),
+        (["run", "FILE", "--engine", "petrol"], 'engine = "petrol"'),
+        (["run", "FILE", "--replications", "0"], "run.replications = 0"),
+        (["run", "FILE", "--seed", "-1"], "run.seed = -1"),
+        (["run", "FILE", "--jobs", "0"], "--jobs"),
+        (["run", "FILE", "--precision", "0.1", "--measure", "luck"], "must be a measure"),
+        (["run", "FILE", "--measure", "throughput"], "goes with --precision"),
+        (["run", "FILE", "--trace", "DIR"], "is a folder"),
+        (["run", "FILE", "--trace", "/no/such/folder/file"], "cannot be written"),
+        (["run", "FILE", "--out", "FILE"], "is not a folder"),
+        (["run"], "Missing argument"),
+        (["run", "FILE", "--bogus"], "No such option"),
+        (["optimise"], "No such command"),
+        (["scenarios", "nowhere"], "must be one of"),
+        (["formulas", "knuth1968"], "must be"),
+        (["check", "FILE", "--set", "activation.optimal=static"], "activation.optimal"),
+        (
+            [
+                "run",
+                "FILE",
+                "--set",
+                "pages={change_rates=[1]}",
+                "--set",
+                "robots.accessing={policy='round-robin'}",
+            ],
+            "not simulated",
+        ),
+    ],
+)
+def test_bad_input_exits_with_2_in_three_lines_and_writes_nothing(
+    crawlsim: Any, scenario_file: str, tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    places = {"FILE": scenario_file, "DIR": str(tmp_path)}
+    code, out, err = crawlsim(*(places.get(each, each) for each in arguments))
+    assert (code, out) == (2, "")
+    assert says in err
+    assert len(err.strip().splitlines()) <= 3
+    assert "Traceback" not in err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in folder.iterdir() if p.name != "provenance.json"}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2", "3"])
+def test_the_same_seed_gives_the_same_bytes_for_any_number_of_jobs(
+    crawlsim: Any, scenario_file: str, tmp_path: Path, jobs: str
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    _, alone, _ = crawlsim("check", scenario_file, "--json", "--out", str(first))
+    _, many, _ = crawlsim("check", scenario_file, "--json", "--jobs", jobs, "--out", str(second))
+    assert alone == many
+    names = {"comparisons.csv", "estimates.csv", "replications.csv", "queue.toml"}
+    assert set(contents(first)) == names
+    assert contents(first) == contents(second)
+
+
+def test_the_written_files_hold_the_run(crawlsim: Any, scenario_file: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    _, text, _ = crawlsim("run", scenario_file, "--json", "--out", str(out))
+    with (out / "estimates.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    shown = strict(text)[0]["estimates"]
+    assert [row["measure"] for row in rows] == [row["measure"] for row in shown]
+    assert [float(row["estimate"]) for row in rows] == [row["estimate"] for row in shown]
+    again = tmp_path / "again"
+    crawlsim("run", str(out / "queue.toml"), "--out", str(again))
+    assert contents(again) == contents(out)
+    provenance = json.loads((out / "provenance.json").read_text())
+    assert provenance["runs"][0]["seed"] == 1
+    assert not [path for path in out.iterdir() if path.name.startswith(".")]
+
+
+def test_the_trace_has_a_row_per_event(crawlsim: Any, scenario_file: str, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    code, _, _ = crawlsim("run", scenario_file, "--trace", str(trace), "--replications", "2")
+    with trace.open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert code == 0
+    assert tuple(rows[0]) == COLUMNS
+    assert {row["replication"] for row in rows} == {"0", "1"}
+    level = 0
+    for row in (row for row in rows if row["replication"] == "0"):
+        level += {"delivery": 1, "service": -1, "obsolescence": -1}.get(row["event"], 0)
+        assert int(row["level"]) == level
+
+
+def test_precision_adds_replications(crawlsim: Any, scenario_file: str) -> None:
+    flags = ["--precision", "0.03", "--measure", "loss_probability", "--max-replications", "300"]
+    _, out, _ = crawlsim("run", scenario_file, "--json", *flags)
+    (run,) = strict(out)
+    (row,) = [each for each in run["estimates"] if each["measure"] == "loss_probability"]
+    assert 4 < run["replications"] < 300
+    assert row["high"] - row["estimate"] <= 0.03 * row["estimate"]
+
+
+def test_a_short_warmup_is_warned_of(crawlsim: Any, scenario_file: str) -> None:
+    code, _, err = crawlsim("run", scenario_file, "--set", "run.warmup=0.01")
+    assert code == 0
+    assert "shorter than the relaxation time" in err
+
+
+def test_the_library_is_listed_and_printed(crawlsim: Any) -> None:
+    _, out, _ = crawlsim("scenarios", "--json")
+    listed = strict(out)
+    assert [row["name"] for row in listed] == library_names()
+    assert all(list(row) == ["name", "title", "paper"] and row["title"] for row in listed)
+    _, text, _ = crawlsim("scenarios", "one-robot")
+    assert 'name = "one-robot"' in text
+
+
+def test_formulas_are_indexed_by_paper(crawlsim: Any) -> None:
+    _, out, _ = crawlsim("formulas", "talim2001", "--json")
+    rows = strict(out)
+    assert {row["paper"] for row in rows} == {"talim2001"}
+    assert all(row["conditions"] and all(row["conditions"]) for row in rows)
+    _, table, _ = crawlsim("formulas")
+    assert "avrachenkov2011" in table
+    assert "[costs]" in table
+
+
+def test_the_schema_is_json(crawlsim: Any) -> None:
+    _, out, _ = crawlsim("schema")
+    assert "buffer" in strict(out)["properties"]
+
+
+def test_library_scenarios_judge_known_measures_and_have_a_source() -> None:
+    from scenarios import load
+
+    assert len(library_names()) >= 8
+    for name in library_names():
+        scenario = load(name)
+        assert scenario.name == name
+        assert scenario.paper
+        assert scenario.judged
+        assert set(scenario.judged) <= set(MEASURES)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupt_leaves_nothing_behind(scenario_file: str, tmp_path: Path, jobs: str) -> None:
+    out, trace = tmp_path / "out", tmp_path / "trace.csv"
+    command = [*CRAWLSIM, "run", scenario_file, "--set", "run.horizon=1e8", "--out", str(out)]
+    command += ["--trace", str(trace)] if jobs == "1" else ["--jobs", jobs]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    time.sleep(3)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert err.strip().splitlines()[-1] == "crawlsim: interrupted; nothing was written"
+    assert "Traceback" not in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["queue.toml"]
+
+
+def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
+    """Built and installed beside, not over, what the tests use."""
+    root = Path(__file__).parents[1]
+    target = tmp_path / "installed"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    source = tmp_path / "source"
+    source.mkdir()
+    for part in ("scenarios", "sim", "analytic", "pyproject.toml", "README.md", "LICENSE"):
+        subprocess.run(["cp", "-r", str(root / part), str(source)], check=True)
+    subprocess.run(
+        [*pip, "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(source)], check=True
+    )
+    (wheel,) = tmp_path.glob("crawlsim-*.whl")
+    install = [*pip, "install", "--no-deps", "--target", str(target), str(wheel)]
+    subprocess.run(install, check=True)
+    code = "import scenarios, sys; print(scenarios.__file__, *scenarios.library_names())"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(target)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    place, *names = done.stdout.split()
+    assert Path(place).is_relative_to(target)
+    assert names == library_names()
+    assert {path.name for path in target.iterdir() if path.is_dir()} >= {
+        "scenarios",
+        "sim",
+        "analytic",
+    }

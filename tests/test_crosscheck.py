@@ -1,0 +1,324 @@
+"""The verdicts: on made-up numbers, on systems that agree, and on planted errors.
+
+Every simulated family has a false-alarm probability of 1e-3 and fixed seeds. The sizes below see
+errors of about 3 % of the service or timer rate, and a threshold that is off by one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from robot_by_robot import simulate_robot_by_robot
+from systems import BATCHES, PHASES, queue
+
+import sim
+from analytic import Comparison, Prediction, compare, overall, predict
+from analytic.crosscheck import holm
+from scenarios import Estimate, Results, Scenario, library_names, load
+from sim import rules
+from sim.buffer import Buffer
+from sim.clock import Alarm
+from sim.estimates import results_from
+
+
+def results(*rows: tuple[str, float, float], count: int = 40, events: int = 10**6) -> Results:
+    estimates = tuple(Estimate(m, None, value, error, value, value) for m, value, error in rows)
+    return Results("made-up", "none", 1, count, estimates, {}, events)
+
+
+def exact(measure: str, value: float, kind: str = "exact") -> Prediction:
+    return Prediction(measure, None, value, kind, "made up")  # type: ignore[arg-type]
+
+
+def only(predictions: list[Prediction], found: Results) -> Comparison:
+    (row,) = compare(predictions, found)
+    return row
+
+
+# A family of one at 40 replications: t quantiles 3.558 (0.9995) and 1.685 (0.95), 5.24 together.
+@pytest.mark.parametrize(
+    ("predicted", "estimate", "error", "verdict"),
+    [
+        (1.0, 1.001, 0.001, "agrees"),
+        (1.0, 1.001, 0.0037, "agrees"),  # 5.24 × 0.0037 = 0.0194 < 2 %
+        (1.0, 1.001, 0.0040, "inconclusive"),
+        (1.0, 1.015, 0.0015, "disagrees"),  # 10 standard errors
+        (1.0, 1.015, 0.0037, "disagrees"),  # z = 4.05
+        (1.0, 1.013, 0.0037, "agrees"),  # z = 3.51: within the error, and 2 % would be seen
+        (1.0, 1.0019, 0.0001, "agrees"),  # 19 standard errors, but below 0.2 %
+        (1.0, 1.0021, 0.0001, "disagrees"),
+        (1.0, 1.5, math.nan, "inconclusive"),
+        (1.0, math.nan, math.nan, "inconclusive"),
+        (0.0, 0.0, 0.0, "agrees"),
+        (1.0, 1.0, 0.0, "agrees"),
+        (1.0, 1.01, 0.0, "disagrees"),
+    ],
+)
+def test_verdict_on_a_time(predicted: float, estimate: float, error: float, verdict: str) -> None:
+    row = only([exact("mean_in_system", predicted)], results(("mean_in_system", estimate, error)))
+    assert row.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("measure", "predicted", "estimate", "error", "verdict"),
+    [
+        ("loss_probability", 1e-5, 2e-5, 1e-5, "agrees"),  # the floor of 0.001
+        ("loss_probability", 0.0, 1e-4, 1e-5, "agrees"),
+        ("loss_probability", 0.0, 6e-4, 1e-5, "disagrees"),
+        ("loss_rate", 0.001, 0.0016, 1e-5, "agrees"),  # floor 0.001 × arrival rate 2
+        ("loss_rate", 0.001, 0.0021, 1e-5, "disagrees"),
+        ("loss_probability", 1e-4, 0.0, 0.0, "agrees"),  # never seen among 1e6 pages
+        ("loss_probability", 0.01, 0.0, 0.0, "disagrees"),
+    ],
+)
+def test_small_numbers_have_a_floor(
+    measure: str, predicted: float, estimate: float, error: float, verdict: str
+) -> None:
+    found = results((measure, estimate, error), ("arrival_rate", 2.0, 1e-4))
+    rows = compare([exact(measure, predicted), exact("arrival_rate", 2.0)], found)
+    assert rows[0].verdict == verdict
+
+
+def test_an_event_never_seen_in_few_pages_settles_nothing() -> None:
+    few = results(("loss_probability", 0.0, 0.0), events=100)
+    assert only([exact("loss_probability", 0.01)], few).verdict == "inconclusive"
+
+
+def test_a_rare_event_seen_too_seldom_does_not_hide_its_variance() -> None:
+    row = only([exact("sojourn_time", 4.0)], results(("sojourn_time", 1.0, 0.01)))
+    assert row.standard_error == pytest.approx(0.02)
+
+
+def test_inconclusive_says_how_many_replications_would_settle_it() -> None:
+    row = only([exact("mean_in_system", 1.0)], results(("mean_in_system", 1.0, 0.01)))
+    assert row.detectable == pytest.approx(0.0524, rel=1e-3)
+    assert row.replications_needed == math.ceil(40 * (row.detectable / 0.02) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "estimate", "verdict"),
+    [
+        ("lower bound", 1.5, "agrees"),
+        ("lower bound", 0.9, "disagrees"),
+        ("upper bound", 0.5, "agrees"),
+        ("upper bound", 1.1, "disagrees"),
+        ("asymptotic", 5.0, "not judged"),
+        ("approximation", 5.0, "not judged"),
+    ],
+)
+def test_bounds_are_violated_on_one_side_only(kind: str, estimate: float, verdict: str) -> None:
+    found = results(("mean_in_system", estimate, 0.001))
+    assert only([exact("mean_in_system", 1.0, kind)], found).verdict == verdict
+
+
+def test_one_replication_is_inconclusive() -> None:
+    found = results(("mean_in_system", 1.0, math.nan), count=1)
+    row = only([exact("mean_in_system", 1.0)], found)
+    assert (row.verdict, row.detectable) == ("inconclusive", None)
+
+
+def test_only_judged_measures_are_judged_and_unpredicted_ones_are_inconclusive() -> None:
+    found = results(("mean_in_system", 2.0, 0.001), ("throughput", 1.0, 0.001))
+    predictions = [exact("mean_in_system", 1.0), exact("throughput", 1.0)]
+    rows = compare(predictions, found, ["throughput", "crawl_rate"])
+    assert [row.verdict for row in rows] == ["not judged", "agrees", "inconclusive"]
+    assert overall(rows) == "inconclusive"
+    assert math.isnan(rows[-1].predicted)
+
+
+def test_the_overall_verdict_is_the_worst() -> None:
+    found = results(("mean_in_system", 2.0, 0.001), ("throughput", 1.0, 0.1))
+    rows = compare([exact("mean_in_system", 1.0), exact("throughput", 1.0)], found)
+    assert overall(rows) == "disagrees"
+    assert overall(rows[1:]) == "inconclusive"
+    assert overall([]) == "not judged"
+
+
+def test_holm_by_hand() -> None:
+    """Holm (1979): 0.01, 0.04, 0.03, 0.005 of four give 0.03, 0.06, 0.06, 0.02."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_true_formulas_are_seldom_refuted_and_wrong_ones_are() -> None:
+    """3000 families of ten true values, 40 normal replications each (seed 5).
+
+    At the stated 1e-3 per family, more than ten alarms has probability below 1e-3. With every
+    value 2 % off and a standard error of 0.25 %, at least 99 % of the families disagree.
+    """
+    stream = np.random.default_rng(5)
+    alarms = caught = 0
+    names = list(dict.fromkeys(["mean_in_system", "throughput", "control_cost", "sojourn_time"]))
+    for _ in range(3000):
+        data = stream.normal(1.0, 0.0025 * math.sqrt(40), (len(names), 40))
+        errors = data.std(axis=1, ddof=1) / math.sqrt(40)
+        rows = zip(names, data.mean(axis=1), errors, strict=True)
+        found = results(*((n, float(m), float(e)) for n, m, e in rows))
+        alarms += overall(compare([exact(n, 1.0) for n in names], found)) == "disagrees"
+        caught += overall(compare([exact(n, 1.02) for n in names], found)) == "disagrees"
+    assert alarms <= 10
+    assert caught >= 2970
+
+
+CONTROLLED = {
+    "run.horizon": 30_000.0,
+    "run.warmup": 100.0,
+    "run.replications": 20,
+    "run.seed": 4,
+}
+JUDGED = (
+    "loss_probability",
+    "obsolescence_probability",
+    "starvation_probability",
+    "mean_in_system",
+    "arrival_rate",
+)
+
+
+def verdict(simulated: Scenario, predicted: Scenario) -> str:
+    found = sim.run(simulated)
+    return overall(compare(predict(predicted)[0], found, JUDGED))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"buffer.service.exponential.rate": 1.03},
+        {"buffer.obsolescence.exponential.mean": 4.0 / 1.06},
+        {"robots.access_time.exponential.rate": 0.7 * 1.03},
+        {"activation.threshold.at": [3]},
+        {"activation.threshold.at": [1]},
+        {"buffer.waiting_places": 4},
+    ],
+    ids=str,
+)
+def test_a_changed_parameter_disagrees(error: dict[str, object]) -> None:
+    true = queue(CONTROLLED)
+    assert verdict(true.with_(error), true) == "disagrees"
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("phases", [False, True])
+def test_the_true_system_does_not_disagree(phases: bool) -> None:
+    true = queue(CONTROLLED | ({"buffer.obsolescence": PHASES} if phases else {}))
+    assert verdict(true, true) != "disagrees"
+
+
+honest_expire = Buffer._expire
+honest_completion = Buffer._complete_service
+
+
+def mark_or_expire(self: Buffer, alarm: Alarm) -> None:
+    """The clock of the page in service goes off: it is counted obsolete at its service end."""
+    if alarm.index in self._waiting:
+        honest_expire(self, alarm)
+    elif self.level and self._in_service[0] == alarm.index:
+        self._stale_in_service = alarm.index
+
+
+def complete_unless_stale(self: Buffer, alarm: Alarm) -> None:
+    number = self._in_service[0]
+    before = self._ended[rules.SERVED]
+    honest_completion(self, alarm)
+    assert self._ended[rules.SERVED] == before + 1
+    if getattr(self, "_stale_in_service", None) == number:
+        self._ended[rules.SERVED] -= 1
+        self._ended[rules.OBSOLETE] += 1
+
+
+@pytest.mark.statistical
+def test_a_timer_that_is_not_cancelled_at_service_start_disagrees(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    true = queue(CONTROLLED)
+    monkeypatch.setattr(Buffer, "_complete_service", complete_unless_stale)
+    monkeypatch.setattr(Buffer, "_expire", mark_or_expire)
+    assert verdict(true, true) == "disagrees"
+
+
+@pytest.mark.statistical
+def test_a_partly_admitted_batch_counted_lost_disagrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = queue(
+        CONTROLLED | {"robots.deliveries.thinned": {"process": BATCHES, "keep": [0.4, 0.7, 1.0]}}
+    )
+    assert verdict(true, true) != "disagrees"
+    honest = rules.admitted
+
+    def all_or_none(pages: int, level: int, capacity: int, admission: int) -> int:
+        return honest(pages, level, capacity, rules.REJECT if admission == rules.PARTIAL else 0)
+
+    monkeypatch.setattr(rules, "admitted", all_or_none)
+    assert verdict(true, true) == "disagrees"
+
+
+@pytest.mark.statistical
+def test_an_empty_start_biases_a_short_run_and_the_warmup_removes_it() -> None:
+    short = queue(CONTROLLED | {"run.replications": 4000})
+    cold = short.with_({"run.warmup": 0.0, "run.horizon": 6.0})
+    warm = short.with_({"run.warmup": 40.0, "run.horizon": 46.0})
+    assert verdict(cold, cold) == "disagrees"
+    assert verdict(warm, warm) != "disagrees"
+
+
+DELIVERIES: dict[str, dict[str, object]] = {
+    "independent": {
+        "independent": [
+            BATCHES,
+            {"poisson": {"rate": 0.3}},
+            {"mmpp": {"Q": [[-0.2, 0.2], [0.4, -0.4]], "rates": [0.0, 1.5]}},
+        ]
+    },
+    "thinned": {"thinned": {"process": BATCHES, "keep": [0.3, 0.6, 1.0]}},
+    "marked": {
+        "marked": {
+            "D0": [[-1.0, 0.2], [0.1, -0.6]],
+            "robots": [
+                [[[0.3, 0.0], [0.0, 0.1]]],
+                [[[0.2, 0.0], [0.0, 0.1]], [[0.1, 0.0], [0.1, 0.0]]],
+                [[[0.2, 0.0], [0.0, 0.2]]],
+            ],
+        }
+    },
+}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", DELIVERIES)
+@pytest.mark.parametrize(
+    "simulate", [None, simulate_robot_by_robot], ids=["engine", "robot-by-robot"]
+)
+def test_joint_deliveries_are_what_their_words_say(
+    name: str, simulate: Callable[..., object] | None
+) -> None:
+    """The engine and a simulation robot by robot both agree with the chain of `as_modes`."""
+    scenario = queue(
+        CONTROLLED
+        | {
+            "robots.deliveries": DELIVERIES[name],
+            "activation.threshold": {"robots": [3, 1], "at": [1]},
+            "run.horizon": 8000.0,
+        }
+    )
+    if simulate is None:
+        found = sim.run(scenario)
+    else:
+        tallies = [simulate(scenario, each, 9) for each in range(scenario.run.replications)]
+        found = results_from(tallies, scenario, "robot by robot", 9)
+    rows = compare(predict(scenario)[0], found, JUDGED)
+    assert overall(rows) != "disagrees"
+    assert max(row.detectable or 0.0 for row in rows if row.measure == "mean_in_system") < 0.15
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", library_names())
+def test_no_library_scenario_disagrees_when_shortened(name: str) -> None:
+    """A tenth of the horizon: differences of some 6 % in the judged measures would be seen."""
+    scenario = load(name)
+    short = scenario.with_({"run.horizon": scenario.run.horizon / 10, "run.seed": 2})
+    rows = compare(predict(short)[0], sim.run(short), short.judged)
+    judged = {row.measure for row in rows if row.verdict != "not judged"}
+    assert judged == set(scenario.judged)
+    assert overall(rows) != "disagrees"
