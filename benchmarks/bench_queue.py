@@ -66,7 +66,7 @@ def engine_run(engine: Any, scenario: Scenario) -> Contestant:
 
 
 def horizon_for(run: Contestant, seconds: float) -> float:
-    """Horizon that takes about so many CPU seconds; the first run compiles and is not counted."""
+    """Horizon that takes about so many CPU seconds; the first run may compile and says nothing."""
     horizon = 500.0
     run(horizon, 0)
     while (took := run(horizon, 0).seconds) < seconds / 10:
@@ -122,10 +122,16 @@ def table(summaries: dict[str, dict[str, Any]]) -> str:
     columns = ("contestant", "pages per CPU second", "ratio", *FRACTIONS)
     lines = ["| " + " | ".join(columns) + " |", "|---" + "|--:" * (len(columns) - 1) + "|"]
     for name, entry in summaries.items():
-        speed = "{median:.3g} [{min:.3g} … {max:.3g}]".format_map(entry)
+        median, low, high = (three_digits(entry[key]) for key in ("median", "min", "max"))
         shares = [with_error(entry[key], entry[f"{key}_error"]) for key in FRACTIONS]
-        lines.append("| " + " | ".join([name, speed, f"{entry['ratio']:.2f}", *shares]) + " |")
+        cells = [name, f"{median} [{low} … {high}]", f"{entry['ratio']:.2f}", *shares]
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def three_digits(value: float) -> str:
+    """A speed such as 64,400: more digits than three would be noise."""
+    return f"{float(f'{value:.3g}'):,.0f}"
 
 
 def with_error(value: float, error: float | None) -> str:
@@ -160,9 +166,9 @@ def at_least_one(text: str) -> int:
     return value
 
 
-def positive(text: str) -> float:
-    if not 0 < (value := float(text)) < math.inf:
-        raise argparse.ArgumentTypeError(f"must be > 0 and finite, not {value}")
+def long_enough(text: str) -> float:
+    if not 0.01 <= (value := float(text)) < math.inf:
+        raise argparse.ArgumentTypeError(f"must be >= 0.01 and finite, not {value}")
     return value
 
 
@@ -178,7 +184,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--rounds", type=at_least_one, default=5, help="turns of each (%(default)s)"
     )
     parser.add_argument(
-        "--seconds", type=positive, default=3.0, help="CPU seconds of a turn (%(default)s)"
+        "--seconds", type=long_enough, default=3.0, help="CPU seconds of a turn (%(default)s)"
     )
     parser.add_argument("--seed", type=natural, default=1, help="of round 1 (%(default)s)")
     parser.add_argument(

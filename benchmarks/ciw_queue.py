@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from typing import Any
 
-import ciw
+import ciw  # type: ignore[import-untyped]  # it has no type hints
 from idiomatic_simpy import DELIVERY_RATE, FEWER_ROBOTS, PLACES, ROBOTS, THRESHOLD
 from outcome import Outcome
 
