@@ -1,4 +1,4 @@
-"""What one replication counted, with conservation asserted."""
+"""Counts and time integrals of the buffer."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ import math
 from dataclasses import dataclass
 
 from sim import rules
+from sim.tally.conservation import RELATIVE, ROUNDING, require
 
-__all__ = ["BufferTally", "ConservationError", "Tally"]
-
-_RELATIVE = 1e-9
-_ROUNDING = 2.0**-50
-
-
-class ConservationError(AssertionError):
-    """A replication whose counts do not add up: an error in an engine, never in a scenario."""
+__all__ = ["BufferTally"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,42 +58,19 @@ class BufferTally:
         """
         came = self.inside_at_start + self.delivered
         went = self.inside_at_end + self.refused + sum(self.ended)
-        _require(came == went, f"{came} pages came, {went} are accounted for")
+        require(came == went, f"{came} pages came, {went} are accounted for")
         total = math.fsum(self.level_time)
         changes = 2 + self.delivered + sum(self.ended)
-        rounding = changes * horizon * _ROUNDING
-        _require(min(self.level_time) >= 0, "a level has negative time")
-        _require(
-            abs(total - window) <= _RELATIVE * window + rounding,
+        rounding = changes * horizon * ROUNDING
+        require(min(self.level_time) >= 0, "a level has negative time")
+        require(
+            abs(total - window) <= RELATIVE * window + rounding,
             f"the levels' times sum to {total!r}, not to the window {window!r}",
         )
         in_system = math.fsum(level * time for level, time in enumerate(self.level_time))
         sojourns = math.fsum(self.sojourn) + self.age_at_end - self.age_at_start
         scale = in_system + self.age_at_start
-        _require(
-            abs(in_system - sojourns) <= _RELATIVE * scale + rounding * len(self.level_time),
+        require(
+            abs(in_system - sojourns) <= RELATIVE * scale + rounding * len(self.level_time),
             f"Little's law: level integral {in_system!r}, sojourns {sojourns!r}",
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Everything that one replication counted over the window (warm-up, horizon].
-
-    `robots_time` is the time integral of the number of active robots.
-    """
-
-    window: float
-    buffer: BufferTally
-    robots_time: float
-
-    def check(self, horizon: float, robots: int) -> None:
-        """Raise `ConservationError` unless all parts add up; `robots` is the number available."""
-        self.buffer.check(self.window, horizon)
-        most = robots * self.window * (1 + _RELATIVE)
-        _require(0 <= self.robots_time <= most, "more active robots than there are")
-
-
-def _require(holds: bool, message: str) -> None:
-    if not holds:
-        raise ConservationError(message)

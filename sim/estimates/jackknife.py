@@ -1,0 +1,97 @@
+"""From tallies to estimates: ratios of sums over replications, with jackknife standard errors.
+
+Every measure is a function of totals. The estimate is that function of the sums over all
+replications; leaving out one replication at a time gives its standard error; Student's t with
+replications - 1 degrees of freedom gives the interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from scenarios import Estimate, Results, Scenario
+from sim.estimates.buffer import buffer_measures, control_cost, pages_ended
+from sim.estimates.pages import client_measures, page_measures
+from sim.estimates.totals import Array, Totals, Values
+from sim.tally import Tally
+
+__all__ = ["estimates_of", "jackknife_error", "measures_of", "results_from", "t_quantile"]
+
+_CONFIDENCE = 0.95
+
+
+def measures_of(totals: Totals, scenario: Scenario) -> Values:
+    """Every measure of a scenario as a function of totals; nan where it is undefined."""
+    values: Values = {}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if scenario.robots is not None:
+            values["mean_active_robots", None] = totals.own["robots_time"] / totals.own["window"]
+        if "buffer" in totals.parts:
+            values |= buffer_measures(totals, scenario)
+        if "pages" in totals.parts:
+            values |= page_measures(totals, scenario)
+        if "clients" in totals.parts:
+            values |= client_measures(totals)
+        if scenario.costs.model_fields_set:
+            values["control_cost", None] = control_cost(values, totals, scenario)
+    return values
+
+
+def t_quantile(probability: float, degrees: int) -> float:
+    """Quantile of Student's t distribution."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, probability))
+
+
+def jackknife_error(without_each: Array) -> float:
+    """Standard error from the estimates with one replication left out; nan for a single one.
+
+    Parameters
+    ----------
+    without_each : ndarray, shape (replications,)
+    """
+    count = len(without_each)
+    if count < 2:
+        return math.nan
+    deviations = without_each - without_each.mean()
+    return float(np.sqrt((count - 1) / count * np.sum(deviations**2)))
+
+
+def estimates_of(totals: Totals, scenario: Scenario) -> tuple[Estimate, ...]:
+    """Estimate, standard error and 95 % interval of every measure."""
+    together = measures_of(totals.together(), scenario)
+    without = measures_of(totals.without_each(), scenario)
+    count = totals.count
+    quantile = t_quantile((1 + _CONFIDENCE) / 2, count - 1) if count > 1 else math.nan
+    rows = []
+    for (measure, subject), value in together.items():
+        estimate = float(value[0])
+        error = jackknife_error(without[measure, subject])
+        half = quantile * error
+        rows.append(Estimate(measure, subject, estimate, error, estimate - half, estimate + half))
+    return tuple(rows)
+
+
+def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed: int) -> Results:
+    """The results of a run: estimates, and the value of each replication."""
+    totals = Totals.of(tallies)
+    each = measures_of(totals, scenario)
+    buffer = totals.parts.get("buffer")
+    ended = 0 if buffer is None else pages_ended(buffer).sum()
+    return Results(
+        scenario=scenario.name,
+        engine=engine,
+        seed=seed,
+        count=len(tallies),
+        estimates=estimates_of(totals, scenario),
+        replications={key: _plain(values) for key, values in each.items()},
+        events=int(ended),
+    )
+
+
+def _plain(values: Array) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)

@@ -1,0 +1,37 @@
+"""Measures of pages and clients as functions of totals."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scenarios import Scenario
+from scenarios.sections import Pages
+from sim.estimates.totals import Totals, Values
+from sim.page_rates import page_weights
+
+__all__ = ["client_measures", "page_measures"]
+
+
+def page_measures(totals: Totals, scenario: Scenario) -> Values:
+    """Obsolescence rate, access rate and share of the accesses of each page, and their cost."""
+    assert isinstance(scenario.pages, Pages)
+    part, window = totals.parts["pages"], totals.own["window"]
+    stale = part["stale_time"] / window[:, None]
+    rates = part["deliveries"] / window[:, None]
+    shares = part["deliveries"] / part["deliveries"].sum(axis=1, keepdims=True)
+    values: Values = {
+        ("weighted_obsolescence", None): stale @ np.array(page_weights(scenario.pages))
+    }
+    for name, columns in (
+        ("obsolescence_rate", stale),
+        ("crawl_rate", rates),
+        ("crawl_frequency", shares),
+    ):
+        values |= {(name, page): columns[:, page] for page in range(columns.shape[1])}
+    return values
+
+
+def client_measures(totals: Totals) -> Values:
+    """Share of the queries that were answered from an out-of-date copy."""
+    part = totals.parts["clients"]
+    return {("stale_answer_probability", None): part["stale"] / part["queries"]}

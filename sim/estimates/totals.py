@@ -1,0 +1,76 @@
+"""Tallies of all replications as arrays, and the sums that estimates are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenarios.measures import Subject
+from sim.tally import Tally
+
+__all__ = ["Array", "Part", "Totals", "Values"]
+
+Array = NDArray[np.floating[Any]]
+Part = Mapping[str, Array]
+"""The fields of one part of the tallies, each with one entry per replication in front."""
+
+Values = dict[tuple[str, Subject], Array]
+"""Measures, one value per replication (or per sum over replications)."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The fields of the tallies, one entry per replication (or per sum over replications).
+
+    Attributes
+    ----------
+    own : mapping name -> ndarray, shape (n,)
+        Fields of the tally itself.
+    parts : mapping name of the part -> mapping name -> ndarray, shape (n,) or (n, k)
+        Only the parts that the scenario has.
+    """
+
+    own: Part
+    parts: Mapping[str, Part]
+
+    @classmethod
+    def of(cls, tallies: Sequence[Tally]) -> Totals:
+        """The tallies of all replications."""
+        own, parts = {}, {}
+        for field in fields(Tally):
+            values = [getattr(tally, field.name) for tally in tallies]
+            if is_dataclass(values[0]):
+                parts[field.name] = _stacked(values)
+            elif values[0] is not None:
+                own[field.name] = np.array(values, dtype=float)
+        return cls(own, parts)
+
+    @property
+    def count(self) -> int:
+        """Number of entries."""
+        return len(self.own["window"])
+
+    def together(self) -> Totals:
+        """The sum over all replications, as one entry."""
+        return self._each(lambda values: values.sum(axis=0, keepdims=True))
+
+    def without_each(self) -> Totals:
+        """The sums over all replications but one, one entry for each left out."""
+        return self._each(lambda values: values.sum(axis=0) - values)
+
+    def _each(self, change: Any) -> Totals:
+        own = {name: change(values) for name, values in self.own.items()}
+        parts = {
+            part: {name: change(values) for name, values in fields_of.items()}
+            for part, fields_of in self.parts.items()
+        }
+        return Totals(own, parts)
+
+
+def _stacked(parts: Sequence[Any]) -> Part:
+    names = [field.name for field in fields(parts[0])]
+    return {name: np.array([getattr(part, name) for part in parts], dtype=float) for name in names}

@@ -1,0 +1,43 @@
+"""What one replication counted, part by part, with conservation asserted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sim.tally.buffer import BufferTally
+from sim.tally.conservation import RELATIVE, ConservationError, require
+from sim.tally.pages import ClientsTally, PagesTally
+
+__all__ = ["BufferTally", "ClientsTally", "ConservationError", "PagesTally", "Tally"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Everything that one replication counted over the window (warm-up, horizon].
+
+    Attributes
+    ----------
+    window : float
+        Length of the window.
+    robots_time : float
+        Time integral of the number of active robots.
+    buffer, pages, clients
+        The parts that the scenario has, else None.
+    """
+
+    window: float
+    robots_time: float = 0.0
+    buffer: BufferTally | None = None
+    pages: PagesTally | None = None
+    clients: ClientsTally | None = None
+
+    def check(self, horizon: float, robots: int) -> None:
+        """Raise `ConservationError` unless all parts add up; `robots` is the number available."""
+        for part in (self.buffer, self.pages, self.clients):
+            if part is not None:
+                part.check(self.window, horizon)
+        most = robots * self.window * (1 + RELATIVE)
+        require(0 <= self.robots_time <= most, "more active robots than there are")
+        if self.buffer is not None and self.pages is not None:
+            delivered = sum(self.pages.deliveries)
+            require(delivered == self.buffer.delivered, "pages delivered without the buffer")
