@@ -14,9 +14,10 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Threshold
 from scenarios.deliveries import Independent, Marked, Thinned, batch_matrices
-from sim import rules, simpy_engine
+from sim import rules
 from sim.buffer import Buffer
 from sim.clock import Alarm, Clock
+from sim.search_engine import SearchEngine
 from sim.tally import Tally
 
 __all__ = ["simulate_robot_by_robot"]
@@ -111,7 +112,7 @@ class Fleet:
 
 def simulate_robot_by_robot(scenario: Scenario, replication: int, seed: int) -> Tally:
     """One replication in which each robot (or mark) is followed by itself."""
-    run = simpy_engine._Replication(scenario, replication, seed, None)
+    run = SearchEngine(scenario, replication, seed, None)
     stream = np.random.default_rng([seed, replication])
     run._buffer.level_changed = None  # the engine's own fleet is not to hear of the levels
     run._robots = partial(Fleet, scenario, run._clock)(run._buffer, stream)  # type: ignore[assignment]
