@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sim import rules
 from sim.clock import Alarm, Clock
+from sim.pages import Copy, Pages
 from sim.tally import BufferTally
 
-__all__ = ["Buffer", "BufferRules"]
+__all__ = ["Buffer", "BufferRules", "Load"]
 
 Draw = Callable[[], float]
 Note = Callable[[float, str, int | None, int | None], None]
 
+Load = Copy | None
+"""What a robot brings: a copy of a page, or a page without identity."""
+
+Item = tuple[int, float, Load]
+"""A page in the system: its place in the order of the queue, its time of entry, its copy."""
+
 _SERVICE = rules.tie_order(rules.SERVICE, 0)
 _OBSOLESCENCE = rules.tie_order(rules.OBSOLESCENCE, 0)
+_NOBODY: Item = (-1, 0.0, None)
 
 
 @dataclass(frozen=True, slots=True)
 class BufferRules:
     """What does not change during a run: sizes, admission, discipline, and the laws to draw from.
 
-    `obsolescence` is None where waiting pages never go stale. `top` is the highest level.
+    `obsolescence` is None where no clock is drawn; `page_change` drops a waiting copy when its
+    original changes. `top` is the highest level.
     """
 
     capacity: int
@@ -31,6 +41,8 @@ class BufferRules:
     admission: int
     newest_first: bool
     push_out: bool
+    replace: bool
+    page_change: bool
     service: Draw
     obsolescence: Draw | None
 
@@ -46,26 +58,26 @@ class Buffer:
     ----------
     clock : Clock
     fixed : BufferRules
-    level_changed : callable, optional
-        Called with the time after each change of the level.
-    service_completed : callable, optional
-        Called with the time after a service completion, once the next service has started.
+    pages : Pages, optional
+        Whose index is refreshed when an indexing ends.
     note : callable, optional
-        Writes the event log: time, event, robot, running number of the page.
+        Writes the event log: time, event, robot, page.
     """
 
-    def __init__(self, clock: Clock, fixed: BufferRules, note: Note | None = None) -> None:
-        self._clock, self._fixed, self._note = clock, fixed, note
+    def __init__(
+        self, clock: Clock, fixed: BufferRules, pages: Pages | None = None, note: Note | None = None
+    ) -> None:
+        self._clock, self._fixed, self._pages, self._note = clock, fixed, pages, note
         self._draw_service, self._draw_obsolescence = fixed.service, fixed.obsolescence
         self.level_changed: Callable[[float], None] | None = None
         self.service_completed: Callable[[float], None] | None = None
         self.level = 0
         self._level_since = 0.0
         self._entered = 0
-        self._in_service = (0, 0.0)
-        self._waiting: OrderedDict[int, float] = OrderedDict()
+        self._in_service = _NOBODY
+        self._waiting: OrderedDict[int, Item] = OrderedDict()
+        self._place_of: dict[int, int] = {}
         self._service_end = Alarm(clock, self._complete_service)
-        self._window_start = 0.0
         self._start_counting(0.0)
 
     @property
@@ -73,90 +85,127 @@ class Buffer:
         """The highest level that can be reached."""
         return self._fixed.top
 
-    def deliver(self, now: float, pages: int, robot: int | None = None) -> None:
+    def deliver(self, now: float, loads: Sequence[Load], robot: int | None = None) -> None:
         """A robot brings a batch; its pages enter in their order, as far as the rules admit."""
-        self._delivered += pages
+        self._delivered += len(loads)
+        if self._fixed.replace:
+            for load in loads:
+                if not self._replaces(now, load, robot):
+                    self._admit(now, (load,), robot)
+        else:
+            self._admit(now, loads, robot)
+
+    def _admit(self, now: float, loads: Sequence[Load], robot: int | None) -> None:
         fixed = self._fixed
         if self.level < fixed.capacity:
-            entering = rules.admitted(pages, self.level, fixed.capacity, fixed.admission)
+            entering = rules.admitted(len(loads), self.level, fixed.capacity, fixed.admission)
             if entering:
-                self._enter(now, entering, robot)
-                pages -= entering
-        if pages:
-            self._overflow(now, pages, robot)
+                self._enter(now, loads[:entering], robot)
+                loads = loads[entering:]
+        for load in loads:
+            self._overflow(now, load, robot)
 
-    def _enter(self, now: float, pages: int, robot: int | None) -> None:
+    def _enter(self, now: float, loads: Sequence[Load], robot: int | None) -> None:
         before = self.level
-        self._level_time[before] += now - self._level_since
-        self._level_since = now
-        self.level = before + pages
-        for _ in range(pages):
-            number = self._entered
-            self._entered = number + 1
+        self._change_level(now, len(loads))
+        for load in loads:
+            place = self._entered
+            self._entered = place + 1
             if before == 0:
-                self._start_service(now, number, now)
+                self._start_service(now, (place, now, load))
                 before = 1
             else:
-                self._wait(now, number)
+                self._wait(now, place, load)
             if self._note:
-                self._note(now, "delivery", robot, number)
+                self._note(now, "delivery", robot, _shown(place, load))
         if self.level_changed:
             self.level_changed(now)
 
-    def _overflow(self, now: float, pages: int, robot: int | None) -> None:
-        """Pages that find no room: lost, or pushing out the page that has waited longest."""
-        for _ in range(pages):
-            if self._fixed.push_out and self._waiting:
-                number, entered = self._waiting.popitem(last=False)
-                self._end(rules.PUSHED_OUT, now - entered)
-                if self._note:
-                    self._note(now, "push-out", None, number)
-                number = self._entered
-                self._entered = number + 1
-                self._wait(now, number)
-                if self._note:
-                    self._note(now, "delivery", robot, number)
-            else:
-                self._refused += 1
-                if self._note:
-                    self._note(now, "loss", robot, None)
+    def _overflow(self, now: float, load: Load, robot: int | None) -> None:
+        """A page that finds no room: lost, or pushing out the page that has waited longest."""
+        place = self._entered
+        if not (self._fixed.push_out and self._waiting):
+            self._refused += 1
+            if self._note:
+                self._note(now, "loss", robot, None if load is None else load.page)
+            return
+        self._entered = place + 1
+        oldest = self._next_waiting(last=False)
+        self._end(rules.PUSHED_OUT, now - oldest[1])
+        self._wait(now, place, load)
+        if self._note:
+            self._note(now, "push-out", None, _shown(oldest[0], oldest[2]))
+            self._note(now, "delivery", robot, _shown(place, load))
 
-    def _wait(self, now: float, number: int) -> None:
-        self._waiting[number] = now
+    def _replaces(self, now: float, load: Load, robot: int | None) -> bool:
+        """A newer copy takes the place of its own waiting older copy, if there is one."""
+        assert load is not None
+        place = self._place_of.get(load.page)
+        if place is None:
+            return False
+        self._end(rules.REPLACED, now - self._waiting[place][1])
+        self._wait(now, place, load)
+        if self._note:
+            self._note(now, "replacement", robot, load.page)
+        return True
+
+    def _wait(self, now: float, place: int, load: Load) -> None:
+        item = (place, now, load)
+        self._waiting[place] = item
+        if self._fixed.replace and load is not None:
+            self._place_of[load.page] = place
         if self._draw_obsolescence:
-            due = now + self._draw_obsolescence()
-            alarm = Alarm(self._clock, self._expire, number)
-            self._clock.at(due, _OBSOLESCENCE + number, alarm)
+            self._set_clock(now + self._draw_obsolescence(), item)
+        elif self._fixed.page_change and load is not None and load.stale_from < math.inf:
+            self._set_clock(load.stale_from, item)
 
-    def _start_service(self, now: float, number: int, entered: float) -> None:
-        self._in_service = (number, entered)
+    def _set_clock(self, due: float, item: Item) -> None:
+        """The clock of a waiting page; it means nothing once the page waits no longer."""
+
+        def expire(alarm: Alarm) -> None:
+            if self._waiting.get(item[0]) is item:
+                self._expire(alarm.time, item)
+
+        self._clock.once(due, _OBSOLESCENCE + item[0], expire)
+
+    def _expire(self, now: float, item: Item) -> None:
+        del self._waiting[item[0]]
+        self._forget(item[2])
+        self._end(rules.OBSOLETE, now - item[1])
+        self._change_level(now, -1)
+        if self._note:
+            self._note(now, "obsolescence", None, _shown(item[0], item[2]))
+        if self.level_changed:
+            self.level_changed(now)
+
+    def _next_waiting(self, last: bool) -> Item:
+        item = self._waiting.popitem(last=last)[1]
+        self._forget(item[2])
+        return item
+
+    def _forget(self, load: Load) -> None:
+        if load is not None:
+            self._place_of.pop(load.page, None)
+
+    def _start_service(self, now: float, item: Item) -> None:
+        self._in_service = item
         self._clock.at(now + self._draw_service(), _SERVICE, self._service_end)
 
     def _complete_service(self, alarm: Alarm) -> None:
         now = alarm.time
-        number, entered = self._in_service
+        place, entered, load = self._in_service
         self._end(rules.SERVED, now - entered)
+        if load is not None and self._pages:
+            self._pages.index(now, load)
         self._change_level(now, -1)
         if self._waiting:
-            self._start_service(now, *self._waiting.popitem(last=self._fixed.newest_first))
+            self._start_service(now, self._next_waiting(self._fixed.newest_first))
         if self._note:
-            self._note(now, "service", None, number)
+            self._note(now, "service", None, _shown(place, load))
         if self.level_changed:
             self.level_changed(now)
         if self.service_completed:
             self.service_completed(now)
-
-    def _expire(self, alarm: Alarm) -> None:
-        entered = self._waiting.pop(alarm.index, None)
-        if entered is None:
-            return
-        now = alarm.time
-        self._end(rules.OBSOLETE, now - entered)
-        self._change_level(now, -1)
-        if self._note:
-            self._note(now, "obsolescence", None, alarm.index)
-        if self.level_changed:
-            self.level_changed(now)
 
     def _change_level(self, now: float, step: int) -> None:
         self._level_time[self.level] += now - self._level_since
@@ -173,14 +222,13 @@ class Buffer:
         self._ended, self._sojourn, self._square = [0] * 4, [0.0] * 4, [0.0] * 4
         self._level_time = [0.0] * (self._fixed.top + 1)
         self._level_since = now
-        self._window_start = now
         self._inside_at_start, self._age_at_start = self.level, self._total_age(now)
 
     def _total_age(self, now: float) -> float:
         """Time since entry, summed over the pages in the system."""
         if not self.level:
             return 0.0
-        return sum((now - entered for entered in self._waiting.values()), now - self._in_service[1])
+        return sum((now - item[1] for item in self._waiting.values()), now - self._in_service[1])
 
     def cut(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
@@ -201,3 +249,8 @@ class Buffer:
             age_at_end=self._total_age(now),
             level_time=tuple(self._level_time),
         )
+
+
+def _shown(place: int, load: Load) -> int:
+    """How the event log names a page: by its index, or by its running number."""
+    return place if load is None else load.page

@@ -10,12 +10,15 @@ from sim import rules
 from sim.buffer import Buffer
 from sim.clock import Alarm, Clock
 from sim.draws import cumulative
+from sim.loads import DirectIndex, Loads
 from sim.start_phase import stationary_phase
 
 __all__ = ["FreeRobots", "JointRobots", "Robots", "SwitchedRobots"]
 
 Draw = Callable[[], float]
 Note = Callable[[float, str, int | None, int | None], None]
+
+Target = Buffer | DirectIndex
 
 _DELIVERY = rules.tie_order(rules.DELIVERY, 0)
 
@@ -42,19 +45,29 @@ class FreeRobots:
 
     A robot that is switched off keeps running, and what it would deliver is discarded.
 
+    It keeps its page for its next access.
+
     Parameters
     ----------
     active_at : sequence of int
         Active robots at each level.
     trips : sequence of callable
         For each robot that is ever active, a function that draws its next access time.
+    loads : Loads
+        What the robots carry.
     """
 
     def __init__(
-        self, clock: Clock, buffer: Buffer, active_at: Sequence[int], trips: Sequence[Draw]
+        self,
+        clock: Clock,
+        buffer: Target,
+        active_at: Sequence[int],
+        trips: Sequence[Draw],
+        loads: Loads,
     ) -> None:
         self._clock, self._buffer, self._active_at = clock, buffer, active_at
-        self._trips = trips
+        self._trips, self._loads = trips, loads
+        self._carried = [-1] * len(trips)
 
     @property
     def active(self) -> int:
@@ -64,12 +77,15 @@ class FreeRobots:
     def start(self) -> None:
         """Begin all trips at time 0."""
         for robot, trip in enumerate(self._trips):
+            self._carried[robot] = self._loads.ask()
             self._clock.at(trip(), _DELIVERY + robot, Alarm(self._clock, self._arrive, robot))
 
     def _arrive(self, alarm: Alarm) -> None:
         robot, now = alarm.index, alarm.time
         if robot < self._active_at[self._buffer.level]:
-            self._buffer.deliver(now, 1, robot)
+            load = self._loads.bring(now, self._carried[robot])
+            self._buffer.deliver(now, (load,), robot)
+            self._carried[robot] = self._loads.ask()
         self._clock.at(now + self._trips[robot](), _DELIVERY + robot, alarm)
 
     def cut(self, now: float) -> None:
@@ -93,6 +109,8 @@ class SwitchedRobots:
         Targets by level, one row per service phase (a single row where phases do not count).
     service_phase : callable
         The phase of the service now; 0 where phases do not count or nobody is served.
+    loads : Loads
+        What the robots carry.
     """
 
     def __init__(
@@ -102,10 +120,12 @@ class SwitchedRobots:
         targets: Sequence[Sequence[int]],
         trips: Sequence[Draw],
         service_phase: Callable[[float], int],
+        loads: Loads,
         note: Note | None = None,
     ) -> None:
         self._clock, self._buffer, self._targets, self._trips = clock, buffer, targets, trips
-        self._service_phase, self._note = service_phase, note
+        self._service_phase, self._loads, self._note = service_phase, loads, note
+        self._carried = [-1] * len(trips)
         self._alarms = [Alarm(clock, self._arrive, robot) for robot in range(len(trips))]
         self._idle: list[int] = []
         self.active = len(trips)
@@ -118,6 +138,7 @@ class SwitchedRobots:
             self._begin_trip(0.0, robot)
 
     def _begin_trip(self, now: float, robot: int) -> None:
+        self._carried[robot] = self._loads.ask()
         self._clock.at(now + self._trips[robot](), _DELIVERY + robot, self._alarms[robot])
 
     def _count(self, now: float, step: int) -> None:
@@ -129,7 +150,7 @@ class SwitchedRobots:
         now, robot = alarm.time, alarm.index
         heappush(self._idle, robot)
         self._count(now, -1)
-        self._buffer.deliver(now, 1, robot)
+        self._buffer.deliver(now, (self._loads.bring(now, self._carried[robot]),), robot)
         self._reconsider(now)
 
     def _reconsider(self, now: float) -> None:
@@ -165,11 +186,20 @@ class JointRobots:
     modes : ndarray, shape (robots + 1, largest batch + 1, order, order)
         D0, D1, … for each number of active robots.
     stream : Generator
+    loads : Loads
+        What the robots carry; each delivered page asks the policy when it is delivered.
     """
 
     def __init__(
-        self, clock: Clock, buffer: Buffer, active_at: Sequence[int], modes: Any, stream: Any
+        self,
+        clock: Clock,
+        buffer: Target,
+        active_at: Sequence[int],
+        modes: Any,
+        stream: Any,
+        loads: Loads,
     ) -> None:
+        self._loads = loads
         self._clock, self._buffer, self._active_at = clock, buffer, active_at
         self._stream = stream
         self._order = modes.shape[2]
@@ -208,7 +238,9 @@ class JointRobots:
         batch, self._phase = divmod(chosen, self._order)
         if batch:
             self._in_event = True
-            self._buffer.deliver(now, batch)
+            loads = self._loads
+            pages = tuple(loads.bring(now, loads.ask()) for _ in range(batch))
+            self._buffer.deliver(now, pages)
             self._in_event = False
             self._mode = self._active_at[self._buffer.level]
         self._await_event(now)

@@ -1,4 +1,4 @@
-"""Robots, activation and buffer put together for one replication."""
+"""Pages, robots, activation, buffer and clients put together for one replication."""
 
 from __future__ import annotations
 
@@ -8,20 +8,45 @@ from functools import partial
 from scenarios import Scenario
 from scenarios import deliveries as joint
 from scenarios.activation import Static, Switching, Threshold
+from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.sections import Buffer as BufferSection
 from sim import rules
 from sim.buffer import Buffer, BufferRules
+from sim.clients import Clients
 from sim.clock import Alarm, Clock
 from sim.draws import TrackedService, draws_of_process, sampler
 from sim.event_log import EventLog
+from sim.loads import Anonymous, Chosen, DirectIndex, Loads
+from sim.pages import Pages, page_source
 from sim.robots import FreeRobots, JointRobots, Robots, SwitchedRobots
 from sim.streams import stream
 from sim.tally import Tally
 
-__all__ = ["ADMISSION", "SearchEngine"]
+__all__ = ["ADMISSION", "SearchEngine", "buffer_sizes", "robots_at_levels"]
 
 ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules.COMPLETE}
 """Admissions of the scenario file as `rules.admitted` knows them."""
+
+
+def buffer_sizes(scenario: Scenario) -> tuple[int, int]:
+    """Places with the one in service, and the highest level that can be reached."""
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    capacity, deliveries = scenario.buffer.waiting_places + 1, scenario.robots.deliveries
+    if scenario.buffer.admission != "complete" or deliveries is None:
+        return capacity, capacity
+    return capacity, capacity + joint.as_modes(deliveries).shape[1] - 2
+
+
+def robots_at_levels(scenario: Scenario) -> list[int]:
+    """Active robots at every level, under a static or threshold rule; level 0 without a buffer."""
+    assert scenario.robots is not None
+    rule = scenario.activation
+    levels = range(buffer_sizes(scenario)[1] + 1) if scenario.buffer else range(1)
+    if isinstance(rule, Threshold):
+        return [rules.threshold_robots(level, rule.robots, rule.at) for level in levels]
+    robots = rule.robots if isinstance(rule, Static) else scenario.robots.available
+    return [robots for _ in levels]
 
 
 class SearchEngine:
@@ -39,42 +64,52 @@ class SearchEngine:
     def __init__(
         self, scenario: Scenario, replication: int, seed: int, log: EventLog | None
     ) -> None:
-        assert scenario.robots is not None
-        assert scenario.buffer is not None
-        self._scenario, self._section = scenario, scenario.buffer
-        self._available = scenario.robots.available
+        self._scenario, self._replication = scenario, replication
         self._stream = partial(stream, seed, replication)
         self._log = log
         self._note = self._write if log else None
-        self._replication = replication
         self._clock = Clock()
         self._service: TrackedService | None = None
-        self._buffer = Buffer(self._clock, self._buffer_rules(self._section), self._note)
+        self._pages = self._all_pages()
+        self._buffer = self._target()
         self._robots = self._fleet()
+        self._clients = self._all_clients()
         self._tally: Tally | None = None
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
         run = self._scenario.run
+        assert self._scenario.robots is not None
         self._robots.start()
+        if self._clients:
+            self._clients.start()
         self._clock.once(run.warmup, rules.tie_order(rules.WARMUP, 0), self._cut)
         end = Alarm(self._clock, self._finish)
         self._clock.at(run.horizon, rules.tie_order(rules.HORIZON, 0), end)
         self._clock.run(until=end)
         assert self._tally is not None
-        self._tally.check(run.horizon, self._available)
+        self._tally.check(run.horizon, self._scenario.robots.available)
         return self._tally
 
     def _cut(self, alarm: Alarm) -> None:
-        self._buffer.cut(alarm.time)
         self._robots.cut(alarm.time)
+        if isinstance(self._buffer, Buffer):
+            self._buffer.cut(alarm.time)
+        if self._pages:
+            self._pages.cut(alarm.time)
+        if self._clients:
+            self._clients.cut()
 
     def _finish(self, alarm: Alarm) -> None:
-        counted = self._buffer.tally(alarm.time)
+        now, window = alarm.time, alarm.time - self._scenario.run.warmup
+        queue = self._buffer.tally(now) if isinstance(self._buffer, Buffer) else None
+        level_time = queue.level_time if queue else (window,)
         self._tally = Tally(
-            window=alarm.time - self._scenario.run.warmup,
-            buffer=counted,
-            robots_time=self._robots.robots_time(alarm.time, counted.level_time),
+            window=window,
+            robots_time=self._robots.robots_time(now, level_time),
+            buffer=queue,
+            pages=self._pages.tally(now) if self._pages else None,
+            clients=self._clients.tally() if self._clients else None,
         )
 
     def _write(self, now: float, event: str, robot: int | None, page: int | None) -> None:
@@ -82,16 +117,40 @@ class SearchEngine:
         level, active = self._buffer.level, self._robots.active
         self._log.add((self._replication, now, event, robot, page, level, active))
 
+    def _all_pages(self) -> Pages | None:
+        section = self._scenario.pages
+        if section is None:
+            return None
+        return Pages(change_rates(section).tolist(), self._stream("change"))
+
+    def _all_clients(self) -> Clients | None:
+        section = self._scenario.clients
+        if section is None or self._pages is None:
+            return None
+        assert self._scenario.pages is not None
+        weights = page_weights(self._scenario.pages).tolist()
+        own = self._stream("query")
+        return Clients(self._clock, self._pages, section.query_rate, weights, own)
+
+    def _target(self) -> Buffer | DirectIndex:
+        """Where deliveries go: the buffer, or straight into the index."""
+        if self._scenario.buffer is None:
+            assert self._pages is not None
+            return DirectIndex(self._pages, self._note)
+        fixed = self._buffer_rules(self._scenario.buffer)
+        return Buffer(self._clock, fixed, self._pages, self._note)
+
     def _buffer_rules(self, section: BufferSection) -> BufferRules:
-        capacity = section.waiting_places + 1
-        extra = self._largest_batch() - 1 if section.admission == "complete" else 0
+        capacity, top = buffer_sizes(self._scenario)
         law = section.obsolescence
         return BufferRules(
             capacity=capacity,
-            top=capacity + extra,
+            top=top,
             admission=ADMISSION[section.admission],
             newest_first=section.discipline == "lifo",
             push_out=section.when_full == "push-out",
+            replace=section.replace_older_copy,
+            page_change=law == "page-change",
             service=self._service_draw(section),
             obsolescence=(
                 None if isinstance(law, str) else sampler(law, self._stream("obsolescence"))
@@ -105,35 +164,34 @@ class SearchEngine:
             return self._service
         return sampler(section.service, own)
 
-    def _largest_batch(self) -> int:
-        assert self._scenario.robots is not None
-        deliveries = self._scenario.robots.deliveries
-        return 1 if deliveries is None else joint.as_modes(deliveries).shape[1] - 1
+    def _loads(self) -> Loads:
+        section, robots = self._scenario.pages, self._scenario.robots
+        if section is None or self._pages is None or robots is None or robots.accessing is None:
+            return Anonymous()
+        shares = access_shares(robots.accessing, section)
+        blocks = robots.accessing.sequence(shares, self._stream("accessing"))
+        return Chosen(page_source(blocks), self._pages)
 
     def _fleet(self) -> Robots:
         """The robots, as the scenario has them delivered and activated."""
         assert self._scenario.robots is not None
-        robots, rule = self._scenario.robots, self._scenario.activation
+        robots, rule, loads = self._scenario.robots, self._scenario.activation, self._loads()
+        if isinstance(rule, Switching):
+            assert isinstance(self._buffer, Buffer)
+            phase = self._service.phase if self._service else lambda _now: 0
+            trips = self._trips(robots.available)
+            return SwitchedRobots(
+                self._clock, self._buffer, rule.targets, trips, phase, loads, self._note
+            )
+        active_at = robots_at_levels(self._scenario)
         if robots.deliveries is not None:
             modes = joint.as_modes(robots.deliveries)
             own = self._stream("delivery")
-            return JointRobots(self._clock, self._buffer, self._active_at(), modes, own)
-        if isinstance(rule, Switching):
-            phase = self._service.phase if self._service else lambda _now: 0
-            trips = self._trips(self._available)
-            return SwitchedRobots(self._clock, self._buffer, rule.targets, trips, phase, self._note)
-        active_at = self._active_at()
-        return FreeRobots(self._clock, self._buffer, active_at, self._trips(max(active_at)))
+            return JointRobots(self._clock, self._buffer, active_at, modes, own, loads)
+        trips = self._trips(max(active_at))
+        return FreeRobots(self._clock, self._buffer, active_at, trips, loads)
 
     def _trips(self, robots: int) -> list[Callable[[], float]]:
         assert self._scenario.robots is not None
         law = self._scenario.robots.access_time
         return [draws_of_process(law, self._stream("access", robot)) for robot in range(robots)]
-
-    def _active_at(self) -> list[int]:
-        """Active robots at every level, under a static or threshold rule."""
-        rule, levels = self._scenario.activation, range(self._buffer.top + 1)
-        if isinstance(rule, Threshold):
-            return [rules.threshold_robots(level, rule.robots, rule.at) for level in levels]
-        robots = rule.robots if isinstance(rule, Static) else self._available
-        return [robots for _ in levels]

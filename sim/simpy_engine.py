@@ -9,7 +9,7 @@ from sim.tally import Tally
 
 __all__ = ["covers", "simulate"]
 
-_LATER = ("pages", "clients", "source", "probing", "servers")
+_LATER = ("source", "probing", "servers")
 """Sections that this version checks but does not simulate."""
 
 
@@ -21,8 +21,12 @@ def covers(scenario: Scenario) -> None:
             raise ScenarioError(section, getattr(scenario, section), allowed)
     rule = scenario.activation
     if rule is not None and rule.key == "optimal":
-        allowed = "is not solved by this version; give static, threshold or switching"
+        allowed = "is still to be resolved; give static, threshold or switching"
         raise ScenarioError("activation.optimal", rule.root, allowed)
+    policy = scenario.robots.accessing if scenario.robots else None
+    if getattr(policy, "frequencies", None) == "optimal":
+        allowed = "is still to be resolved; give the frequencies"
+        raise ScenarioError("robots.accessing.frequencies", "optimal", allowed)
 
 
 def simulate(scenario: Scenario, replication: int, seed: int, log: EventLog | None = None) -> Tally:

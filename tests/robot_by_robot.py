@@ -94,7 +94,7 @@ class Fleet:
         else:
             kept = robot < self.active
         if kept:
-            self.buffer.deliver(now, size)
+            self.buffer.deliver(now, (None,) * size)
 
     def start(self) -> None:
         for chain in self.chains:

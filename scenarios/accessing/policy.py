@@ -2,17 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from scenarios.base import ByType, Section, Vector
 
-__all__ = ["Frequencies", "Policy"]
+__all__ = ["Frequencies", "Periodic", "Policy", "Shares"]
 
 Frequencies = Annotated[Literal["uniform", "optimal", "change-rate"] | Vector, ByType()]
 """Shares of the accesses: a word, or a list that sums to 1."""
+
+Shares = NDArray[np.floating[Any]]
+Indices = NDArray[np.intp]
 
 
 class Policy(Section):
     """An accessing policy; subclasses set `policy` to their name in the file."""
 
     policy: str
+
+    @abstractmethod
+    def sequence(self, shares: Shares, stream: np.random.Generator) -> Iterator[Indices]:
+        """The pages to access, in blocks without end.
+
+        Parameters
+        ----------
+        shares : ndarray, shape (pages,)
+            Share of the accesses of each page.
+        stream : Generator
+            The stream "accessing"; policies that do not draw leave it alone.
+        """
+
+
+class Periodic(Policy):
+    """A policy that repeats one list of pages."""
+
+    @abstractmethod
+    def cycle_of(self, shares: Shares) -> Indices:
+        """One period: the page of each slot."""
+
+    def sequence(self, shares: Shares, stream: np.random.Generator) -> Iterator[Indices]:  # noqa: ARG002  # nothing is drawn
+        """The period, again and again."""
+        period = self.cycle_of(shares)
+        while True:
+            yield period

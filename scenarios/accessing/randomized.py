@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
-from scenarios.accessing.policy import Frequencies, Policy
+import numpy as np
+
+from scenarios.accessing.policy import Frequencies, Indices, Policy, Shares
 
 __all__ = ["Randomized"]
+
+_BLOCK = 1024
 
 
 class Randomized(Policy):
@@ -14,3 +19,10 @@ class Randomized(Policy):
 
     policy: Literal["randomized"]
     frequencies: Frequencies = "uniform"
+
+    def sequence(self, shares: Shares, stream: np.random.Generator) -> Iterator[Indices]:
+        """Pages drawn one by one: one uniform each, by the cumulative shares."""
+        cumulative = np.cumsum(shares)
+        cumulative[np.flatnonzero(shares)[-1] :] = 1.0
+        while True:
+            yield np.searchsorted(cumulative, stream.random(_BLOCK), side="right")

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
-from scenarios.accessing.policy import Policy
+import numpy as np
+
+from scenarios.accessing.policy import Indices, Periodic, Shares
 
 __all__ = ["RoundRobin"]
 
 
-class RoundRobin(Policy):
+class RoundRobin(Periodic):
     """Pages 0, 1, 2, … in turn."""
 
     policy: Literal["round-robin"]
+
+    def cycle_of(self, shares: Shares) -> Indices:
+        """One period: each page once."""
+        return np.arange(len(shares))

@@ -7,7 +7,7 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.sections import Pages
 from sim.estimates.totals import Totals, Values
-from sim.page_rates import page_weights
+from scenarios.page_data import page_weights
 
 __all__ = ["client_measures", "page_measures"]
 
@@ -20,7 +20,7 @@ def page_measures(totals: Totals, scenario: Scenario) -> Values:
     rates = part["deliveries"] / window[:, None]
     shares = part["deliveries"] / part["deliveries"].sum(axis=1, keepdims=True)
     values: Values = {
-        ("weighted_obsolescence", None): stale @ np.array(page_weights(scenario.pages))
+        ("weighted_obsolescence", None): stale @ page_weights(scenario.pages)
     }
     for name, columns in (
         ("obsolescence_rate", stale),

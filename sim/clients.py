@@ -1,0 +1,63 @@
+"""Clients that query the index."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from sim import rules
+from sim.clock import Alarm, Clock
+from sim.draws import cumulative
+from sim.pages import Pages
+from sim.tally.pages import ClientsTally
+
+__all__ = ["Clients"]
+
+_QUERY = rules.tie_order(rules.QUERY, 0)
+
+
+class Clients:
+    """Poisson queries; each draws its page by weight.
+
+    A query takes one uniform (the page), then one exponential (the time to the next query).
+
+    Parameters
+    ----------
+    clock : Clock
+    pages : Pages
+    rate : float
+        Queries per unit time.
+    weights : sequence of float
+    stream : Generator
+        The stream "query".
+    """
+
+    def __init__(
+        self, clock: Clock, pages: Pages, rate: float, weights: Sequence[float], stream: Any
+    ) -> None:
+        self._clock, self._pages, self._stream = clock, pages, stream
+        self._mean = 1.0 / rate
+        total = sum(weights)
+        self._cumulative = cumulative([weight / total for weight in weights])
+        self._queries = self._stale = 0
+
+    def start(self) -> None:
+        """Wait for the first query."""
+        first = Alarm(self._clock, self._query)
+        self._clock.at(rules.draw_exponential(self._stream, self._mean), _QUERY, first)
+
+    def _query(self, alarm: Alarm) -> None:
+        page = bisect_right(self._cumulative, self._stream.random())
+        self._queries += 1
+        self._stale += self._pages.is_stale(alarm.time, page)
+        gap = rules.draw_exponential(self._stream, self._mean)
+        self._clock.at(alarm.time + gap, _QUERY, alarm)
+
+    def cut(self) -> None:
+        """Forget what was counted so far: the warm-up is over."""
+        self._queries = self._stale = 0
+
+    def tally(self) -> ClientsTally:
+        """What was counted since the cut."""
+        return ClientsTally(self._queries, self._stale)

@@ -1,0 +1,106 @@
+"""The pages: when they change, and when the copies in the index are out of date.
+
+Changes are sampled lazily and exactly: the time of a page's first change after its last delivery
+is all that matters, and it stays valid until it has passed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sim import rules
+from sim.tally.pages import PagesTally
+
+__all__ = ["Copy", "Pages", "page_source"]
+
+
+class Copy(NamedTuple):
+    """A delivered copy of a page.
+
+    `number` counts the deliveries, so that a later copy is newer; the copy is out of date from
+    `stale_from` on.
+    """
+
+    page: int
+    number: int
+    stale_from: float
+
+
+def page_source(blocks: Iterator[Any]) -> Callable[[], int]:
+    """A function that gives the next page of a sequence in blocks."""
+    pages = (page for block in blocks for page in block.tolist())
+    return pages.__next__
+
+
+class Pages:
+    """All pages and their copies in the index.
+
+    Parameters
+    ----------
+    change_rates : sequence of float
+        A page with rate 0 never changes, and nothing is drawn for it.
+    stream : Generator
+        The stream "change"; one draw per page at time 0, in page order.
+    """
+
+    def __init__(self, change_rates: Sequence[float], stream: Any) -> None:
+        self._means = [1.0 / rate if rate > 0 else math.inf for rate in change_rates]
+        self._stream = stream
+        self._next_change = [self._after(0.0, page) for page in range(len(self._means))]
+        self._stale_from = list(self._next_change)
+        self._newest = [-1] * len(self._means)
+        self._copies = 0
+        self._window_start = 0.0
+        self._start_counting(0.0)
+
+    def _after(self, now: float, page: int) -> float:
+        mean = self._means[page]
+        return math.inf if mean == math.inf else now + rules.draw_exponential(self._stream, mean)
+
+    def deliver(self, now: float, page: int) -> Copy:
+        """The copy that a robot brings: the content at this moment."""
+        self._deliveries[page] += 1
+        if self._next_change[page] <= now:
+            self._next_change[page] = self._after(now, page)
+        number = self._copies
+        self._copies = number + 1
+        return Copy(page, number, self._next_change[page])
+
+    def index(self, now: float, copy: Copy) -> None:
+        """The indexing of a copy ends; an older copy never overwrites a newer one.
+
+        A copy that is out of date by now leaves the page as stale as it was.
+        """
+        page, number, stale_from = copy
+        if number < self._newest[page]:
+            return
+        self._newest[page] = number
+        if stale_from > now:
+            self._close(now, page)
+            self._stale_from[page] = stale_from
+
+    def _close(self, now: float, page: int) -> None:
+        stale_from = self._stale_from[page]
+        if stale_from < now:
+            self._stale_time[page] += now - max(stale_from, self._window_start)
+
+    def is_stale(self, now: float, page: int) -> bool:
+        """Whether the copy in the index is out of date."""
+        return self._stale_from[page] <= now
+
+    def _start_counting(self, now: float) -> None:
+        self._window_start = now
+        self._deliveries = [0] * len(self._means)
+        self._stale_time = [0.0] * len(self._means)
+
+    def cut(self, now: float) -> None:
+        """Forget what was counted so far: the warm-up is over."""
+        self._start_counting(now)
+
+    def tally(self, now: float) -> PagesTally:
+        """What was counted from the cut up to now."""
+        for page in range(len(self._means)):
+            self._close(now, page)
+        return PagesTally(tuple(self._deliveries), tuple(self._stale_time))
