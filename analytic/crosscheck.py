@@ -26,9 +26,13 @@ POWER = 0.95
 RELATIVE_TOLERANCE = 0.02
 NEGLIGIBLE = 0.002
 FLOOR = 0.001
+ROUNDING = 1e-12
+"""Relative differences of this size come from adding in another order."""
 CLUSTERING = 5.0
 """Variance of a share relative to independent pages that is assumed of events never seen."""
 
+_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency")
+_FEW_PAGES, _CHOSEN_PAGES = 50, 20
 _PAGE_RATES = ("arrival_rate", "loss_rate", "throughput")
 _JUDGED_KINDS: tuple[Kind, ...] = ("exact", "lower bound", "upper bound")
 
@@ -47,6 +51,8 @@ class Comparison:
         Smallest relative difference that this run would have seen with probability 0.95.
     replications_needed : int or None
         For *inconclusive*: replications that would settle it.
+    tolerance : float
+        Largest difference that still counts as agreement.
     """
 
     measure: str
@@ -60,6 +66,7 @@ class Comparison:
     kind: Kind
     source: str
     replications_needed: int | None = None
+    tolerance: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +91,10 @@ class _Row:
     @property
     def z(self) -> float:
         """Difference in standard errors."""
+        if abs(self.difference) <= ROUNDING * abs(self.prediction.value):
+            return 0.0
         if self.error == 0:
-            return 0.0 if self.difference == 0 else math.copysign(math.inf, self.difference)
+            return math.copysign(math.inf, self.difference)
         return self.difference / self.error
 
     @property
@@ -108,7 +117,10 @@ class _Row:
 
 
 def compare(
-    predictions: Iterable[Prediction], results: Results, judged: Sequence[str] = ()
+    predictions: Iterable[Prediction],
+    results: Results,
+    judged: Sequence[str] = (),
+    weights: Sequence[float] | None = None,
 ) -> list[Comparison]:
     """Compare predictions with a simulation.
 
@@ -119,6 +131,9 @@ def compare(
     results : Results
     judged : sequence of str, optional
         The measures that are judged (a scenario's `judged`); empty: every exact and bound row.
+    weights : sequence of float, optional
+        Weights of the pages. Of more than 50 pages only the 20 with the largest predicted
+        weight × obsolescence rate are judged, chosen without looking at the estimates.
 
     Returns
     -------
@@ -127,14 +142,17 @@ def compare(
         nothing predicts, which is inconclusive.
     """
     rows = list(predictions)
-    arrivals = _arrival_rate(rows, results)
+    arrivals, chosen = _arrival_rate(rows, results), _chosen_pages(rows, weights)
+    crawls = math.fsum({p.subject: p.value for p in rows if p.measure == "crawl_rate"}.values())
     family: list[_Row] = []
     shown: list[_Row] = []
     for prediction in rows:
         in_family = prediction.kind in _JUDGED_KINDS and (
             not judged or prediction.measure in judged
         )
-        row = _row(prediction, results, arrivals)
+        if chosen is not None and prediction.measure in _PAGE_MEASURES:
+            in_family = in_family and prediction.subject in chosen
+        row = _row(prediction, results, arrivals, crawls)
         (family if in_family else shown).append(row)
     verdicts = iter(_judge(family, results.count))
     unjudged = iter([_comparison(row, "not judged", None) for row in shown])
@@ -205,6 +223,7 @@ def _comparison(row: _Row, verdict: Verdict, detectable: float | None) -> Compar
         detectable=detectable,
         kind=prediction.kind,
         source=prediction.source,
+        tolerance=row.tolerance,
     )
 
 
@@ -226,12 +245,32 @@ def _arrival_rate(predictions: Sequence[Prediction], results: Results) -> float:
     return found.estimate if found else 0.0
 
 
-def _row(prediction: Prediction, results: Results, arrivals: float) -> _Row:
+def _chosen_pages(
+    predictions: Sequence[Prediction], weights: Sequence[float] | None
+) -> set[Subject] | None:
+    """The pages that are judged, or None for all of them.
+
+    Ranked by weight × predicted obsolescence rate, or × crawl rate where no formula gives one.
+    """
+    for measure in _PAGE_MEASURES:
+        values = {p.subject: p.value for p in predictions if p.measure == measure}
+        if values:
+            break
+    if len(values) <= _FEW_PAGES:
+        return None
+
+    def importance(page: Subject) -> float:
+        return values[page] * (1.0 if weights is None else weights[int(page or 0)])
+
+    return set(sorted(values, key=importance, reverse=True)[:_CHOSEN_PAGES])
+
+
+def _row(prediction: Prediction, results: Results, arrivals: float, crawls: float) -> _Row:
     found = results.find(prediction.measure, prediction.subject)
     if found is None:
         return _Row(prediction, math.nan, math.nan, 0.0)
     error = _careful_error(prediction, found, results, arrivals)
-    return _Row(prediction, found.estimate, error, _floor(prediction, arrivals))
+    return _Row(prediction, found.estimate, error, _floor(prediction, arrivals, crawls))
 
 
 def _is_fraction(prediction: Prediction) -> bool:
@@ -239,10 +278,12 @@ def _is_fraction(prediction: Prediction) -> bool:
     return measure is not None and measure.is_fraction
 
 
-def _floor(prediction: Prediction, arrivals: float) -> float:
+def _floor(prediction: Prediction, arrivals: float, crawls: float) -> float:
     """Differences below this do not matter, however small the prediction."""
     if _is_fraction(prediction):
         return FLOOR
+    if prediction.measure == "crawl_rate":
+        return FLOOR * crawls
     return FLOOR * arrivals if prediction.measure in _PAGE_RATES else 0.0
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analytic import indexing_queue, robot_control
+from analytic import indexing_queue, page_refresh, robot_control, routing
 from analytic.formula import Formula, Prediction
 from scenarios import Scenario
 
 __all__ = ["FORMULAS", "NotApplicable", "predict"]
 
-FORMULAS: tuple[Formula, ...] = (*robot_control.FORMULAS, *indexing_queue.FORMULAS)
+FORMULAS: tuple[Formula, ...] = (
+    *page_refresh.FORMULAS,
+    *robot_control.FORMULAS,
+    *indexing_queue.FORMULAS,
+    *routing.FORMULAS,
+)
 """The whole index, subject by subject."""
 
 

@@ -77,6 +77,9 @@ def _set(table: dict[str, Any], path: str, keys: list[str], value: Any) -> None:
     key, *rest = keys
     if not key:
         raise ScenarioError(path, value, "is not a key; write section.key")
+    if value is None and not rest:
+        table.pop(key, None)
+        return
     for other in _excluded_by(key, table):
         del table[other]
     if not rest:

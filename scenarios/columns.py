@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import os
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,7 +19,10 @@ __all__ = ["Column", "read_numbers", "resolve_path"]
 def resolve_path(path: str, info: ValidationInfo) -> str:
     """The absolute path; a relative one counts from the folder of the scenario file."""
     base = (info.context or {}).get("base", ".")
-    return str((Path(base) / path).absolute())
+    try:
+        return os.path.realpath(Path(base) / path)
+    except ValueError as error:
+        raise refused(f"cannot be read: {error}", key="file", value=path) from None
 
 
 def read_numbers(path: str, column: str | None) -> tuple[float, ...]:
@@ -34,11 +38,10 @@ def read_numbers(path: str, column: str | None) -> tuple[float, ...]:
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as stream:
             rows = [row for row in csv.reader(stream) if row]
+    except OSError as error:
+        raise refused(f"cannot be read: {error.strerror}", key="file", value=path) from None
     except (UnicodeDecodeError, csv.Error):
         raise refused("must be a CSV file in UTF-8", key="file", value=path) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise refused(f"cannot be read: {reason}", key="file", value=path) from None
     first, start = _place_of(column, rows, path)
     numbers = tuple(_number(row, first, line, path) for line, row in enumerate(rows[start:], start))
     if not numbers:

@@ -129,7 +129,7 @@ def dumps(scenario: Scenario, folder: str | Path | None = None) -> str:
         Where the file will lie; paths inside are written relative to it.
     """
     entries = scenario.as_file()
-    _rebase(entries, Path(folder or ".").absolute())
+    _rebase(entries, Path(folder or ".").resolve())
     return tomli_w.dumps(entries)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -111,8 +112,11 @@ class Results:
 
     def find(self, measure: str, subject: Subject = None) -> Estimate | None:
         """The estimate of a measure, or None."""
-        matching = (e for e in self.estimates if (e.measure, e.subject) == (measure, subject))
-        return next(matching, None)
+        return self._by_name.get((measure, subject))
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[str, Subject], Estimate]:
+        return {(row.measure, row.subject): row for row in self.estimates}
 
     def to_frame(self) -> pd.DataFrame:
         """The estimates, one row each."""

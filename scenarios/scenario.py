@@ -69,7 +69,7 @@ class Scenario(Section):
         changes : str or mapping
             ``"buffer.waiting_places"`` with a value, or ``{key: value, …}``; keys and values are
             those of the scenario file. All are applied together and the result is checked once.
-            Setting one alternative of a one-of table removes the others.
+            Setting one alternative of a one-of table removes the others; None removes the entry.
         value : object, optional
             The value, where `changes` is one key.
 

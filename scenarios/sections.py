@@ -11,7 +11,7 @@ from scenarios.accessing import Accessing
 from scenarios.base import ByType, Count, NonNegative, Number, OneKey, Positive, Section
 from scenarios.columns import Column
 from scenarios.deliveries import Deliveries
-from scenarios.distributions import Distribution
+from scenarios.distributions import Distribution, Exponential
 from scenarios.errors import refused
 from scenarios.processes import ArrivalProcess, Rate
 from scenarios.validity import check_probabilities
@@ -238,6 +238,11 @@ class Servers(Section):
     def count(self) -> int:
         """Number of servers."""
         return len(self.rates or self.service or ())
+
+    @property
+    def laws(self) -> tuple[Distribution, ...]:
+        """The service law of each server; exponential where only `rates` are given."""
+        return self.service or tuple(Exponential(rate=rate) for rate in self.rates or ())
 
 
 class Costs(Section):

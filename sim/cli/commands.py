@@ -156,7 +156,9 @@ def check(
     chosen = _options(options)
     scenarios = _resolved(sources, changes, seed, replications)
     simulated = _simulate_all(scenarios, chosen, as_json)
-    checked = [(s, compare(predict(s)[0], results, s.judged)) for s, results in simulated]
+    checked = [
+        (s, compare(predict(s)[0], results, s.judged, _weights(s))) for s, results in simulated
+    ]
     extra = {"comparisons.csv": comparisons_csv(checked)}
     _write(simulated, chosen, extra)
     verdicts = {scenario.name: overall(rows) for scenario, rows in checked}
@@ -202,6 +204,12 @@ def formulas(paper: str | None, as_json: bool) -> None:
 def print_schema() -> None:
     """JSON Schema of the scenario file, for editors."""
     click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
+
+
+def _weights(scenario: Scenario) -> list[float] | None:
+    from scenarios.page_data import page_weights
+
+    return None if scenario.pages is None else page_weights(scenario.pages).tolist()
 
 
 def _options(given: dict[str, Any]) -> RunOptions:

@@ -1,0 +1,111 @@
+"""Conditions of formulas about pages, each with the reason where it does not hold."""
+
+from __future__ import annotations
+
+from analytic.active_robots import most_active
+from analytic.phase_type import exponential_rate
+from analytic.transforms import mean_time
+from scenarios import Scenario
+from scenarios.accessing import Randomized
+from scenarios.accessing.policy import Periodic
+from scenarios.activation import Static
+from scenarios.distributions import Distribution, Exponential
+from scenarios.processes import Map, Mmpp, Poisson, Renewal
+
+__all__ = [
+    "access_law",
+    "has_pages",
+    "independent_accesses",
+    "law_between_accesses",
+    "no_buffer",
+    "one_robot",
+    "one_robot_or_memoryless",
+    "periodic_policy",
+    "randomized_policy",
+    "resolved_frequencies",
+    "robots_always_work",
+    "some_robot_works",
+]
+
+
+def access_law(scenario: Scenario) -> Distribution | None:
+    """Law of one access time, where successive times are independent; else None."""
+    access = scenario.robots.access_time if scenario.robots else None
+    if access is None or isinstance(access, Map | Mmpp):
+        return None
+    if isinstance(access, Poisson):
+        return Exponential(rate=access.rate)
+    return access.gap if isinstance(access, Renewal) else access
+
+
+def law_between_accesses(scenario: Scenario) -> Distribution:
+    """Law of the time from one access to the next: several exponential robots are one fast one."""
+    law, robots = access_law(scenario), most_active(scenario)
+    assert law is not None
+    return law if robots == 1 else Exponential(mean=mean_time(law) / robots)
+
+
+def has_pages(scenario: Scenario) -> str | None:
+    """There are pages to access."""
+    return None if scenario.pages is not None else "there are no [pages]"
+
+
+def no_buffer(scenario: Scenario) -> str | None:
+    """Deliveries refresh the index at once."""
+    return None if scenario.buffer is None else "deliveries wait in a [buffer]"
+
+
+def independent_accesses(scenario: Scenario) -> str | None:
+    """Access times are independent."""
+    if scenario.robots is not None and scenario.robots.access_time is None:
+        return "deliveries are a joint process"
+    return None if access_law(scenario) is not None else "access times are not independent"
+
+
+def resolved_frequencies(scenario: Scenario) -> str | None:
+    """The frequencies are given, not to be optimised."""
+    policy = scenario.robots.accessing if scenario.robots else None
+    optimal = getattr(policy, "frequencies", None) == "optimal"
+    return "the frequencies are still to be optimised" if optimal else None
+
+
+def some_robot_works(scenario: Scenario) -> str | None:
+    """At least one robot is active."""
+    return None if _fixed(scenario) and most_active(scenario) > 0 else "no robot is active"
+
+
+def robots_always_work(scenario: Scenario) -> str | None:
+    """A fixed number of robots is active."""
+    if not _fixed(scenario):
+        return "the number of active robots depends on the level"
+    return some_robot_works(scenario)
+
+
+def _fixed(scenario: Scenario) -> bool:
+    return scenario.activation is None or isinstance(scenario.activation, Static)
+
+
+def one_robot(scenario: Scenario) -> str | None:
+    """One robot is active."""
+    robots = most_active(scenario)
+    return None if robots == 1 else f"{robots} robots share the sequence of pages"
+
+
+def one_robot_or_memoryless(scenario: Scenario) -> str | None:
+    """One robot is active, or access times are exponential."""
+    law = access_law(scenario)
+    if most_active(scenario) == 1 or (law is not None and exponential_rate(law) is not None):
+        return None
+    return "several robots with access times that are not exponential"
+
+
+def periodic_policy(scenario: Scenario) -> str | None:
+    """The accessing policy repeats a list of pages."""
+    policy = scenario.robots.accessing if scenario.robots else None
+    return None if isinstance(policy, Periodic) else "the accessing policy has no period"
+
+
+def randomized_policy(scenario: Scenario) -> str | None:
+    """Each access draws its page independently."""
+    policy = scenario.robots.accessing if scenario.robots else None
+    return None if isinstance(policy, Randomized) else "pages are not drawn independently"

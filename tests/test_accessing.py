@@ -1,0 +1,137 @@
+"""Accessing policies: shares, spacing, and what the paper promises of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarios import ScenarioError, scenario_from
+from scenarios.accessing import POLICIES, Cyclic, GoldenRatio, Randomized, RoundRobin
+from scenarios.accessing.golden_ratio import golden_cycle, largest_remainder
+from scenarios.page_data import access_shares, change_rates, page_weights
+
+FIBONACCI = [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987]
+
+
+def distances(cycle: np.ndarray, page: int) -> list[int]:
+    """Slots from each access of a page to its next one, around the cycle."""
+    slots = np.flatnonzero(cycle == page)
+    return [int(gap) for gap in np.diff(np.append(slots, slots[0] + len(cycle)))]
+
+
+def test_every_policy_in_the_table_gives_pages_without_end() -> None:
+    shares = np.array([0.5, 0.25, 0.25])
+    extra = {"cyclic": {"template": [0, 1, 2]}}
+    for name, policy in POLICIES.items():
+        made = policy.model_validate({"policy": name, **extra.get(name, {})})
+        blocks = made.sequence(shares, np.random.default_rng(1))
+        pages = [page for block in islice(blocks, 40) for page in block.tolist()]
+        assert set(pages) == {0, 1, 2}, name
+
+
+def test_cyclic_and_round_robin_by_hand() -> None:
+    shares = np.full(3, 1 / 3)
+    cyclic = Cyclic(policy="cyclic", template=(2, 0, 2, 1))
+    assert cyclic.cycle_of(shares).tolist() == [2, 0, 2, 1]
+    assert RoundRobin(policy="round-robin").cycle_of(shares).tolist() == [0, 1, 2]
+
+
+def test_largest_remainder_by_hand() -> None:
+    """Shares of 10 slots: 4.5, 3.5, 2.0: one slot is left over, the tie goes to page 0."""
+    assert largest_remainder(np.array([0.45, 0.35, 0.2]), 10).tolist() == [5, 3, 2]
+    assert largest_remainder(np.array([1.0, 0.0]), 5).tolist() == [5, 0]
+
+
+@given(st.lists(st.floats(0.01, 1.0), min_size=1, max_size=30), st.integers(1, 500))
+def test_largest_remainder_misses_no_slot_and_no_share(weights: list[float], slots: int) -> None:
+    shares = np.array(weights) / sum(weights)
+    counts = largest_remainder(shares, slots)
+    assert counts.sum() == slots
+    assert np.all(np.abs(counts - shares * slots) < 1 + 1e-9)
+
+
+def test_a_golden_cycle_by_hand() -> None:
+    """F_5 = 5, F_4 = 3: points 0 … 4 stand in slots 0, 3, 1, 4, 2; pages own 2, 2 and 1 of them."""
+    assert golden_cycle(np.array([2, 2, 1])).tolist() == [0, 1, 2, 0, 1]
+
+
+@given(st.integers(5, 13), st.data())
+def test_golden_distances_are_three_successive_fibonacci_numbers(
+    k: int, data: st.DataObject
+) -> None:
+    """The catalogue's explicit counts: F_{k-m} × (M - F_m), F_{k-m+1} × (M - F_{m-1}),
+    F_{k-m+2} × (F_{m+1} - M), where F_m <= M < F_{m+1} and F_1 = F_2 = 1.
+    """
+    slots = FIBONACCI[k - 1]
+    first = data.draw(st.integers(1, slots - 1))
+    cycle = golden_cycle(np.array([first, slots - first]))
+    m = max(index for index, value in enumerate(FIBONACCI, 1) if value <= first)
+    fib = lambda index: FIBONACCI[index - 1] if index > 0 else 0  # noqa: E731
+    expected: Counter[int] = Counter()
+    for distance, count in (
+        (fib(k - m), first - fib(m)),
+        (fib(k - m + 1), first - fib(m - 1)),
+        (fib(k - m + 2), fib(m + 1) - first),
+    ):
+        expected[distance] += count
+    assert Counter(distances(cycle, 0)) == +expected
+
+
+def test_the_default_golden_cycle_is_the_smallest_that_visits_every_page() -> None:
+    policy = GoldenRatio(policy="golden-ratio")
+    assert len(policy.cycle_of(np.full(6, 1 / 6))) == 8
+    assert len(policy.cycle_of(np.array([0.9, 0.1]))) == 8  # of 5 slots the tie goes to page 0
+    assert len(policy.cycle_of(np.array([0.5, 0.0, 0.5]))) == 2
+    assert len(policy.cycle_of(np.array([1.0]))) == 1
+
+
+def test_a_golden_cycle_that_would_be_too_long_is_refused() -> None:
+    with pytest.raises(ScenarioError, match="visits every page"):
+        GoldenRatio(policy="golden-ratio").cycle_of(np.array([1 - 1e-12, 1e-12]))
+
+
+def test_randomized_pages_have_their_shares() -> None:
+    """200 blocks of 1024 draws: shares within 5 standard errors (seed 3); zero is never drawn."""
+    shares = np.array([0.2, 0.0, 0.7, 0.1, 0.0])
+    policy = Randomized(policy="randomized", frequencies=tuple(shares))
+    blocks = islice(policy.sequence(shares, np.random.default_rng(3)), 200)
+    pages = np.concatenate(list(blocks))
+    counts = np.bincount(pages, minlength=5) / len(pages)
+    assert np.all(np.abs(counts - shares) <= 5 * np.sqrt(shares * (1 - shares) / len(pages)))
+
+
+def with_pages(pages: dict[str, object], accessing: dict[str, object]) -> object:
+    return scenario_from(
+        {
+            "name": "pages",
+            "pages": pages,
+            "robots": {
+                "available": 1,
+                "access_time": {"exponential": {"mean": 1.0}},
+                "accessing": accessing,
+            },
+        }
+    )
+
+
+def test_the_words_of_pages_and_frequencies_stand_for_numbers() -> None:
+    zipf = {"zipf": {"pages": 3, "exponent": 1.0, "total": 11.0}}
+    made = with_pages(
+        {"change_rates": zipf}, {"policy": "randomized", "frequencies": "change-rate"}
+    )
+    assert change_rates(made.pages) == pytest.approx([6.0, 3.0, 2.0])
+    assert page_weights(made.pages) == pytest.approx([6.0, 3.0, 2.0])
+    assert access_shares(made.robots.accessing, made.pages) == pytest.approx(
+        [6 / 11, 3 / 11, 2 / 11]
+    )
+    even = with_pages(
+        {"change_rates": [1.0, 2.0], "weights": "uniform"},
+        {"policy": "cyclic", "template": [0, 1, 1]},
+    )
+    assert page_weights(even.pages).tolist() == [1.0, 1.0]
+    assert access_shares(even.robots.accessing, even.pages) == pytest.approx([1 / 3, 2 / 3])
