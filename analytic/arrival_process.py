@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.markov import stationary
+from analytic.markov import closed_classes, stationary
 from analytic.phase_type import as_phase_type, exponential_rate
 from scenarios.deliveries import LARGEST_ORDER, Independent, as_modes
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 from scenarios.sections import AccessTime, Robots
 
-__all__ = ["access_rate", "delivery_modes", "gap_map", "joint_order", "mean_rate"]
+__all__ = [
+    "access_rate",
+    "delivery_modes",
+    "embedded_period",
+    "gap_map",
+    "interval_phases",
+    "joint_order",
+    "mean_rate",
+]
 
 Array = NDArray[np.floating[Any]]
 
@@ -96,3 +105,49 @@ def mean_rate(batches: Array) -> float:
     sizes = np.arange(len(batches))
     pages = np.tensordot(sizes, batches, axes=1).sum(axis=1)
     return float(stationary(batches.sum(axis=0)) @ pages)
+
+
+def interval_phases(hidden: Array, arrivals: Array) -> Array:
+    """Law of the phase just after an arrival: ``q = s D1 / (s D1 e)``, where ``s (D0 + D1) = 0``.
+
+    Not s itself: that is the law at an arbitrary time.
+
+    Parameters
+    ----------
+    hidden, arrivals : ndarray, shape (order, order)
+        D0 and D1.
+
+    Notes
+    -----
+    altman2000, section 5.2.
+    """
+    after = stationary(hidden + arrivals) @ arrivals
+    result: Array = after / after.sum()
+    return result
+
+
+def embedded_period(hidden: Array, arrivals: Array) -> int:
+    """Period of the phases at arrivals, the chain ``(-D0)^{-1} D1``; 1 where they forget the start.
+
+    Where it is p, the phase after arrival k says what k is modulo p. From the zeros of the
+    matrices alone; of the recurrent phases.
+
+    Parameters
+    ----------
+    hidden, arrivals : ndarray, shape (order, order)
+        D0 and D1, with one closed class of phases.
+    """
+    quiet = np.eye(len(hidden), dtype=bool) | (hidden > 0)
+    for _ in range(len(hidden).bit_length()):
+        quiet = quiet @ quiet
+    steps = quiet @ (arrivals > 0)
+    recurrent = closed_classes(steps.astype(float))[0]
+    edges = steps[np.ix_(recurrent, recurrent)]
+    depth, period, reached = {0: 0}, 0, [0]
+    for phase in reached:
+        for after in np.flatnonzero(edges[phase]).tolist():
+            if after not in depth:
+                depth[after] = depth[phase] + 1
+                reached.append(after)
+            period = math.gcd(period, depth[phase] + 1 - depth[after])
+    return period

@@ -25,6 +25,7 @@ __all__ = [
     "priced",
     "priced_by_loss_and_starvation",
     "resolved_activation",
+    "response_known",
     "static_robots",
     "timers_of",
 ]
@@ -81,6 +82,13 @@ def priced(scenario: Scenario) -> str | None:
     if not scenario.costs.model_fields_set:
         return "there are no [costs]"
     return "[costs] prices staleness" if scenario.costs.staleness else None
+
+
+def response_known(scenario: Scenario) -> str | None:
+    """[costs] prices the response time only where pages are served in their order."""
+    if not scenario.costs.response or first_come_first_served(scenario) is None:
+        return None
+    return "[costs] prices the response time of pages that are not served in their order"
 
 
 def poisson_accesses(scenario: Scenario) -> str | None:

@@ -14,6 +14,9 @@ __all__ = ["birth_death", "closed_classes", "relaxation_time", "residual", "stat
 
 Array = NDArray[np.floating[Any]]
 
+LARGEST_WEIGHT = 1e100
+"""Unnormalised probabilities are scaled down above this: a ratio of two rates is at most 1e200."""
+
 
 def closed_classes(generator: Array, start: int | None = None) -> list[NDArray[np.intp]]:
     """The closed communicating classes of a generator, each as an array of states.
@@ -80,6 +83,8 @@ def _reduced(rates: Array) -> Array:
     weights[0] = 1.0
     for state in range(1, size):
         weights[state] = weights[:state] @ rates[:state, state]
+        if weights[state] > LARGEST_WEIGHT:
+            weights[: state + 1] /= weights[state]
     result: Array = weights / weights.sum()
     return result
 

@@ -8,8 +8,8 @@ the code of `analytic`: the two can only be wrong independently.
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,8 @@ from scenarios.processes import Bmap, Map, Mmpp, Poisson, Renewal
 
 __all__ = ["Queue", "State", "measures", "sojourns", "stationary"]
 
-Row = tuple[str, int | str | None]
+Found = dict[tuple[str, int | str | None], float]
+Jump = tuple[float, tuple[int, ...], int]  # rate, robots afterwards, pages delivered
 
 
 class Law(NamedTuple):
@@ -42,31 +43,39 @@ class Law(NamedTuple):
 
 
 def law_of(law: Any) -> Law:
-    if isinstance(law, Exponential):
-        return Law((1.0,), ((-(law.rate or 1.0 / (law.mean or 1.0)),),))
-    if isinstance(law, Erlang):
-        rate = law.shape / law.mean
-        steps = np.diag([-rate] * law.shape) + np.diag([rate] * (law.shape - 1), 1)
-        return Law((1.0,) + (0.0,) * (law.shape - 1), tuple(map(tuple, steps.tolist())))
+    if isinstance(law, PhaseType):
+        return Law(law.alpha, law.T)
     if isinstance(law, Hyperexponential):
-        return Law(law.probabilities, tuple(map(tuple, (-np.diag(law.rates)).tolist())))
-    assert isinstance(law, PhaseType)
-    return Law(law.alpha, law.T)
+        return Law(law.probabilities, tuple(map(tuple, np.diag(np.negative(law.rates)).tolist())))
+    if isinstance(law, Exponential):
+        return Law((1.0,), ((-(law.rate or 1.0 / law.mean),),))
+    assert isinstance(law, Erlang)
+    rate = law.shape / law.mean
+    steps = np.diag([-rate] * law.shape) + np.diag([rate] * (law.shape - 1), 1)
+    return Law((1.0,) + (0.0,) * (law.shape - 1), tuple(map(tuple, steps.tolist())))
 
 
-def batches_of(process: Any) -> list[np.ndarray]:
+def batches_of(process: Any) -> list[Any]:
     """Matrices of deliveries of 0, 1, 2, … pages."""
     if isinstance(process, Poisson):
-        return [np.array([[-process.rate]]), np.array([[process.rate]])]
+        return [[[-process.rate]], [[process.rate]]]
     if isinstance(process, Mmpp):
-        return [np.array(process.Q) - np.diag(process.rates), np.diag(process.rates)]
+        return [process.Q, np.diag(process.rates)]
     if isinstance(process, Map):
-        return [np.array(process.D0), np.array(process.D1)]
+        return [process.D0, process.D1]
     if isinstance(process, Bmap):
-        return [np.array(matrix) for matrix in process.D]
+        return list(process.D)
     law = law_of(process.root if isinstance(process, Renewal) else process)
     again = [[law.end(i) * share for share in law.start] for i in range(len(law.start))]
-    return [np.array(law.rates), np.array(again)]
+    return [law.rates, again]
+
+
+def jumps(batches: Iterable[Any], phase: int) -> Iterator[tuple[float, int, int]]:
+    """Rate, next phase, pages; the diagonal of the first matrix is no event."""
+    for size, matrix in enumerate(batches):
+        for target, rate in enumerate(matrix[phase]):
+            if rate > 0 and (size or target != phase):
+                yield float(rate), target, size
 
 
 class Page(NamedTuple):
@@ -87,6 +96,9 @@ class State(NamedTuple):
     def pages(self) -> tuple[Page, ...]:
         return self.waiting if self.serving is None else (self.serving, *self.waiting)
 
+    def with_robot(self, robot: int, value: int) -> tuple[int, ...]:
+        return (*self.robots[:robot], value, *self.robots[robot + 1 :])
+
 
 class Event(NamedTuple):
     """What happens next: its rate, the state after it, pages delivered, pages that ended."""
@@ -97,38 +109,37 @@ class Event(NamedTuple):
     ended: tuple[tuple[str, Page], ...] = ()
 
 
+Outcome = tuple[float, State, tuple[Page, ...]]  # probability, state afterwards, pages lost
+
+
 class Queue:
     """One scenario and its events."""
 
     def __init__(self, scenario: Scenario) -> None:
-        assert scenario.buffer is not None
-        assert scenario.robots is not None
-        self.buffer, self.rule, self.fleet = scenario.buffer, scenario.activation, scenario.robots
+        self.buffer: Any = scenario.buffer
+        self.fleet: Any = scenario.robots
+        self.rule = scenario.activation
         self.places = self.buffer.waiting_places + 1
         self.service = law_of(self.buffer.service)
         never = self.buffer.obsolescence == "never"
         self.clock = Law((1.0,), ((0.0,),)) if never else law_of(self.buffer.obsolescence)
 
     def empty(self) -> State:
-        robots: tuple[int, ...] = (0,)  # one common phase
         if isinstance(self.rule, Switching):
-            robots = (1,) * self.fleet.available
-        elif isinstance(self.fleet.deliveries, Independent):
-            robots = (0,) * self.fleet.available
-        elif self.fleet.access_time is not None:
-            robots = (0,) * self.active(State(None, (), ()))  # the others never start
-        return State(None, (), robots)
+            return State(None, (), (1,) * self.fleet.available)
+        robots = self.active(State(None, (), ()))  # the others never start
+        if self.fleet.deliveries is not None:
+            own = isinstance(self.fleet.deliveries, Independent)
+            robots = self.fleet.available if own else 1
+        return State(None, (), (0,) * robots)
 
     def active(self, state: State) -> int:
-        level = len(state.pages)
         if isinstance(self.rule, Switching):
             return sum(state.robots)
         if isinstance(self.rule, Threshold):
-            limits = (*self.rule.at, math.inf)
-            return next(n for n, at in zip(self.rule.robots, limits, strict=True) if level <= at)
+            steps = zip(self.rule.robots, (*self.rule.at, math.inf), strict=True)
+            return next(robots for robots, at in steps if len(state.pages) <= at)
         return self.rule.robots if isinstance(self.rule, Static) else self.fleet.available
-
-    # -- events ----------------------------------------------------------------------------------
 
     def events(self, state: State, tag: int | None = None) -> Iterator[Event]:
         """All that can happen; with `tag`, that page of a batch is followed."""
@@ -136,28 +147,24 @@ class Queue:
         yield from self.clock_events(state)
         for rate, robots, size in self.robot_events(state):
             pages = [Page(tagged=place == tag) for place in range(size)]
-            moved = state._replace(robots=robots)
-            for share, after, lost in self.admit(moved, pages):
-                ended = tuple(("lost", page) for page in lost)
+            for share, after, lost in self.admit(state._replace(robots=robots), pages):
                 after = self.switch_on(after) if size else after
-                yield Event(rate * share, after, size, ended)
+                yield Event(rate * share, after, size, tuple(("lost", page) for page in lost))
 
     def service_events(self, state: State) -> Iterator[Event]:
-        page = state.serving
-        if page is None:
+        if state.serving is None:
             return
-        for rate, phase in self.service.moves(page.phase):
-            yield Event(rate, state._replace(serving=page._replace(phase=phase)))
-        rate, ended = self.service.end(page.phase), (("served", page),)
+        for rate, phase in self.service.moves(state.serving.phase):
+            yield Event(rate, state._replace(serving=state.serving._replace(phase=phase)))
+        rate, ended = self.service.end(state.serving.phase), (("served", state.serving),)
         if not state.waiting:
             yield Event(rate, self.switch_on(state._replace(serving=None)), 0, ended)
             return
-        lifo = self.buffer.discipline == "lifo"
-        chosen, rest = state.waiting[0], state.waiting[1:]
-        if lifo:
-            chosen, rest = state.waiting[-1], state.waiting[:-1]
+        first, *behind = state.waiting
+        *before, last = state.waiting
+        page, rest = (last, before) if self.buffer.discipline == "lifo" else (first, behind)
         for share, phase in self.service.draws():
-            after = State(chosen._replace(phase=phase), rest, state.robots)
+            after = State(page._replace(phase=phase), tuple(rest), state.robots)
             yield Event(rate * share, self.switch_on(after), 0, ended)
 
     def clock_events(self, state: State) -> Iterator[Event]:
@@ -169,44 +176,54 @@ class Queue:
             after = state._replace(waiting=before + behind)
             yield Event(self.clock.end(page.phase), after, 0, (("obsolete", page),))
 
-    def robot_events(self, state: State) -> Iterator[tuple[float, tuple[int, ...], int]]:
-        """Rate, robots afterwards, pages delivered."""
-        active, joint = self.active(state), self.fleet.deliveries
+    def robot_events(self, state: State) -> Iterator[Jump]:
+        joint = self.fleet.deliveries
         if isinstance(self.rule, Switching):
-            own = batches_of(self.fleet.access_time)
-            assert own[1].shape == (1, 1)
-            for robot in (n for n, is_on in enumerate(state.robots) if is_on):
-                yield own[1][0, 0], replaced(state.robots, robot, 0), 1
-        elif joint is None or isinstance(joint, Independent):
-            for robot in range(len(state.robots)):  # each for itself; one that is off is not heard
-                own = batches_of(self.fleet.access_time if joint is None else joint.root[robot])
-                for rate, phase, size in jumps(own, state.robots[robot]):
-                    robots = replaced(state.robots, robot, phase)
-                    yield rate, robots, size if robot < active else 0
-        elif isinstance(joint, Thinned):
+            rate = batches_of(self.fleet.access_time)[1][0][0]
+            on = [robot for robot, is_on in enumerate(state.robots) if is_on]
+            return iter([(rate, state.with_robot(robot, 0), 1) for robot in on])
+        if joint is None or isinstance(joint, Independent):
+            return self.each_robot(state)
+        if isinstance(joint, Marked):
+            return self.marks(state)
+        return self.common_process(state)
+
+    def each_robot(self, state: State) -> Iterator[Jump]:
+        """Every robot for itself; one that is switched off runs on and is not heard."""
+        for robot, phase in enumerate(state.robots):
+            joint = self.fleet.deliveries
+            own = batches_of(self.fleet.access_time if joint is None else joint.root[robot])
+            heard = robot < self.active(state)
+            for rate, target, size in jumps(own, phase):
+                yield rate, state.with_robot(robot, target), size if heard else 0
+
+    def marks(self, state: State) -> Iterator[Jump]:
+        joint, (phase,) = self.fleet.deliveries.root, state.robots
+        for rate, target, _ in jumps([joint.D0], phase):
+            yield rate, (target,), 0
+        for robot, batches in enumerate(joint.robots):
+            for size, matrix in enumerate(batches, start=1):
+                for target, rate in enumerate(matrix[phase]):
+                    yield rate, (target,), size if robot < self.active(state) else 0
+
+    def common_process(self, state: State) -> Iterator[Jump]:
+        """Thinned batches, or a process per number of robots; with no robot it stands still."""
+        joint, active, (phase,) = self.fleet.deliveries, self.active(state), state.robots
+        if isinstance(joint, Thinned):
             keep = (0.0, *joint.root.keep)[active]
-            for rate, phase, size in jumps(batches_of(joint.root.process), state.robots[0]):
-                yield rate * keep, (phase,), size
-                yield rate * (1 - keep), (phase,), 0
-        elif isinstance(joint, Marked):
-            yield from ((r, (j,), 0) for r, j, _ in jumps([joint.root.D0], state.robots[0]))
-            for robot, own in enumerate(joint.root.robots):
-                for size, matrix in enumerate(own, start=1):
-                    for phase, rate in enumerate(matrix[state.robots[0]]):
-                        yield rate, (phase,), size if robot < active else 0
-        elif active > 0:  # modes; with no robot the phase stands still
-            own = batches_of(joint.root[active - 1])
-            yield from ((r, (j,), size) for r, j, size in jumps(own, state.robots[0]))
+            for rate, target, size in jumps(batches_of(joint.root.process), phase):
+                yield rate * keep, (target,), size
+                yield rate * (1 - keep), (target,), 0
+        elif active > 0:
+            for rate, target, size in jumps(batches_of(joint.root[active - 1]), phase):
+                yield rate, (target,), size
 
-    # -- what events do --------------------------------------------------------------------------
-
-    def admit(self, state: State, pages: list[Page]) -> list[tuple[float, State, tuple[Page, ...]]]:
-        """Probability, state afterwards, pages lost."""
+    def admit(self, state: State, pages: list[Page]) -> list[Outcome]:
         room = self.places - len(state.pages)
-        rejects = self.buffer.admission == "reject" and len(pages) > room
-        if rejects or (self.buffer.admission == "complete" and room <= 0):
+        refused = {"partial": False, "reject": len(pages) > room, "complete": room <= 0}
+        if refused[self.buffer.admission]:
             return [(1.0, state, tuple(pages))]
-        outcomes: list[tuple[float, State, tuple[Page, ...]]] = [(1.0, state, ())]
+        outcomes: list[Outcome] = [(1.0, state, ())]
         for page in pages:
             outcomes = [
                 (share * more, after, lost + also)
@@ -215,80 +232,62 @@ class Queue:
             ]
         return outcomes
 
-    def enter(self, state: State, page: Page) -> Iterator[tuple[float, State, tuple[Page, ...]]]:
+    def enter(self, state: State, page: Page) -> list[Outcome]:
         if state.serving is None:
-            for share, phase in self.service.draws():
-                yield share, state._replace(serving=page._replace(phase=phase)), ()
-            return
+            draws = self.service.draws()
+            return [(q, state._replace(serving=page._replace(phase=j)), ()) for q, j in draws]
         waiting, lost = state.waiting, ()
         if self.buffer.admission != "complete" and len(state.pages) >= self.places:
             if self.buffer.when_full == "lose-new" or not waiting:
-                yield 1.0, state, (page,)
-                return
-            waiting, lost = waiting[1:], waiting[:1]
-        for share, phase in self.clock.draws():
-            yield share, state._replace(waiting=(*waiting, page._replace(phase=phase))), lost
+                return [(1.0, state, (page,))]
+            lost, waiting = waiting[:1], waiting[1:]  # push-out
+        draws = self.clock.draws()
+        return [
+            (q, state._replace(waiting=(*waiting, Page(j, page.tagged))), lost) for q, j in draws
+        ]
 
     def switch_on(self, state: State) -> State:
         """After a delivery or a service: the first idle robot, if fewer are active than wanted."""
         if not isinstance(self.rule, Switching):
             return state
         by_phase = state.serving is not None and len(self.rule.targets) > 1
-        row = self.rule.targets[state.serving.phase if by_phase else 0]  # type: ignore[union-attr]
+        row = self.rule.targets[state.serving.phase if by_phase and state.serving else 0]
         if sum(state.robots) >= row[len(state.pages)]:
             return state
-        return state._replace(robots=replaced(state.robots, state.robots.index(0), 1))
+        return state._replace(robots=state.with_robot(state.robots.index(0), 1))
 
 
-def replaced(values: tuple[int, ...], place: int, value: int) -> tuple[int, ...]:
-    return (*values[:place], value, *values[place + 1 :])
-
-
-def jumps(batches: Iterable[Any], phase: int) -> Iterator[tuple[float, int, int]]:
-    """Rate, next phase, pages; the diagonal of D0 is no event."""
-    for size, matrix in enumerate(batches):
-        for target, rate in enumerate(matrix[phase]):
-            if rate > 0 and (size or target != phase):
-                yield float(rate), target, size
-
-
-# -- the chain and what it says ------------------------------------------------------------------
-
-
-def walk(queue: Queue, first: Iterable[State]) -> dict[State, int]:
-    """Numbers of all states that can be reached."""
+def chain(
+    queue: Queue, first: Iterable[State], inside: Callable[[State], bool]
+) -> tuple[dict[State, int], Any]:
+    """Numbers of the states that can be reached inside, and the rates between them."""
     number = {state: index for index, state in enumerate(first)}
-    todo = deque(number)
+    todo, moves = deque(number), []
     while todo:
-        for event in queue.events(todo.popleft()):
-            if event.rate > 0 and event.after not in number:
-                number[event.after] = len(number)
-                todo.append(event.after)
-    return number
-
-
-def rates_between(queue: Queue, number: dict[State, int]) -> np.ndarray:
-    rates = np.zeros((len(number), len(number)))
-    for state, row in number.items():
+        state = todo.popleft()
         for event in queue.events(state):
-            if event.rate > 0 and event.after in number:
-                rates[row, number[event.after]] += event.rate
-    np.fill_diagonal(rates, 0.0)
-    return rates
+            if event.rate > 0 and event.after != state and inside(event.after):
+                if event.after not in number:
+                    number[event.after] = len(number)
+                    todo.append(event.after)
+                moves.append((number[state], number[event.after], event.rate))
+    rates = np.zeros((len(number), len(number)))
+    for origin, target, rate in moves:
+        rates[origin, target] += rate
+    return number, rates
 
 
-def stationary(rates: np.ndarray) -> np.ndarray:
-    """Censoring one state after the other (Grassmann, Taksar, Heyman), on the closed class."""
+def stationary(rates: Any) -> Any:
+    """Censoring one state after the other, on the one closed class."""
     reach = (rates > 0) | np.eye(len(rates), dtype=bool)
-    for _ in range(max(1, len(rates).bit_length())):
+    for _ in range(len(rates).bit_length()):
         reach = (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
     kept = np.flatnonzero([not np.any(reach[i] & ~reach[:, i]) for i in range(len(rates))])
     assert reach[np.ix_(kept, kept)].all(), "several closed classes"
-    censored = rates[np.ix_(kept, kept)]
+    censored, weight = rates[np.ix_(kept, kept)], np.ones(len(kept))
     for last in range(len(kept) - 1, 0, -1):
         share = censored[last, :last] / censored[last, :last].sum()
         censored[:last, :last] += np.outer(censored[:last, last], share)
-    weight = np.ones(len(kept))
     for state in range(1, len(kept)):
         inflow = weight[:state] @ censored[:state, state]
         weight[state] = inflow / censored[state, :state].sum()
@@ -297,77 +296,93 @@ def stationary(rates: np.ndarray) -> np.ndarray:
     return law
 
 
-def solve(queue: Queue) -> dict[State, float]:
-    number = walk(queue, [queue.empty()])
-    law = stationary(rates_between(queue, number))
-    return {state: float(law[index]) for state, index in number.items() if law[index] > 0}
+def solve(queue: Queue) -> list[tuple[State, float]]:
+    number, rates = chain(queue, [queue.empty()], lambda _: True)
+    return [(state, float(p)) for state, p in zip(number, stationary(rates), strict=True) if p > 0]
 
 
-def measures(scenario: Scenario) -> dict[Row, float]:
-    """Every measure but the sojourn times, as {(measure, subject): value}."""
+def measures(scenario: Scenario) -> Found:
+    """Every measure but the sojourn times."""
     queue = Queue(scenario)
-    law = solve(queue)
-    flow: Counter[str] = Counter()
-    levels: Counter[int] = Counter()
-    for state, probability in law.items():
-        levels[len(state.pages)] += probability  # type: ignore[assignment]
+    flow = dict.fromkeys(("delivered", "lost", "obsolete", "served"), 0.0)
+    levels: dict[int, float] = {}
+    robots = 0.0
+    for state, probability in solve(queue):
+        levels[len(state.pages)] = levels.get(len(state.pages), 0.0) + probability
+        robots += probability * queue.active(state)
         for event in queue.events(state):
-            flow["delivered"] += probability * event.rate * event.delivered  # type: ignore[assignment]
+            flow["delivered"] += probability * event.rate * event.delivered
             for fate, _ in event.ended:
-                flow[fate] += probability * event.rate  # type: ignore[assignment]
-    found: dict[Row, float] = {
-        ("arrival_rate", None): flow["delivered"],
-        ("loss_rate", None): flow["lost"],
-        ("throughput", None): flow["served"],
-        ("starvation_probability", None): levels[0],
-        ("mean_active_robots", None): sum(p * queue.active(state) for state, p in law.items()),
-        ("mean_in_system", None): sum(level * p for level, p in levels.items()),
-    }
+                flow[fate] += probability * event.rate
+    found: Found = {("arrival_rate", None): flow["delivered"], ("loss_rate", None): flow["lost"]}
+    found["throughput", None] = flow["served"]
+    found["starvation_probability", None] = levels[0]
+    found["mean_active_robots", None] = robots
+    found["mean_in_system", None] = sum(level * p for level, p in levels.items())
     found |= {("level_probability", level): p for level, p in levels.items()}
-    if flow["delivered"]:
-        names = {"loss": "lost", "obsolescence": "obsolete", "success": "served"}
-        shares = {name: flow[fate] / flow["delivered"] for name, fate in names.items()}
-        found |= {(f"{name}_probability", None): share for name, share in shares.items()}
+    fates = {"loss": "lost", "obsolescence": "obsolete", "success": "served"}
+    for name in fates if flow["delivered"] > 0 else ():
+        found[f"{name}_probability", None] = flow[fates[name]] / flow["delivered"]
     return found
 
 
-def sojourns(scenario: Scenario) -> dict[Row, float]:
+def sojourns(scenario: Scenario) -> Found:
     """Moments of the time from entry to end, by class, from following each page that enters.
 
     The whole system goes on around the tagged page, arrivals and robots included.
     """
     queue = Queue(scenario)
-    starts: Counter[State] = Counter()
-    delivered = 0.0
-    for state, probability in solve(queue).items():
-        largest = max((event.delivered for event in queue.events(state)), default=0)
-        for tag in range(largest):
-            for event in (e for e in queue.events(state, tag) if e.delivered > tag):
-                delivered += probability * event.rate
-                if is_inside(event.after):
-                    starts[event.after] += probability * event.rate  # type: ignore[assignment]
-    number = {s: i for i, s in enumerate(s for s in walk(queue, starts) if is_inside(s))}
-    ends = {fate: np.zeros(len(number)) for fate in ("served", "obsolete", "lost")}
-    rates = rates_between(queue, number)
+    starts, delivered = tagged_entries(queue)
+    number, rates = chain(queue, starts, is_inside)
+    fates = ("served", "obsolete", "lost", "accepted")
+    ends = np.zeros((len(number), len(fates)))
     for state, row in number.items():
         for event in queue.events(state):
             for fate in (fate for fate, page in event.ended if page.tagged):
-                ends[fate][row] += event.rate
-    ends["accepted"] = sum(ends.values(), np.zeros(len(number)))
-    balance = np.diag(rates.sum(axis=1) + ends["accepted"]) - rates
-    start = np.array([starts[state] for state in number])
-    found: dict[Row, float] = {}
-    for fate, rate in ends.items():
-        reach = np.linalg.solve(balance, rate)
-        once = np.linalg.solve(balance, reach)
-        twice = 2 * np.linalg.solve(balance, once)
-        if fate == "accepted" and delivered:
-            found["sojourn_time", "all"] = float(start @ once) / delivered
-            found["sojourn_time_second_moment", "all"] = float(start @ twice) / delivered
-        if flow := float(start @ reach):
-            found["sojourn_time", fate] = float(start @ once) / flow
-            found["sojourn_time_second_moment", fate] = float(start @ twice) / flow
+                ends[row, fates.index(fate)] += event.rate
+    ends[:, -1] = ends.sum(axis=1)
+    reach = until_the_end(rates, ends[:, -1], ends)
+    once = until_the_end(rates, ends[:, -1], reach)
+    twice = until_the_end(rates, ends[:, -1], once)
+    start = np.array([starts.get(state, 0.0) for state in number])
+    found: Found = {}
+    for column, fate in enumerate(fates):
+        for subject, flow in ((fate, start @ reach[:, column]), ("all", delivered)):
+            if flow > 0:  # the last column, of all that enter, is that of "all" too
+                found["sojourn_time", subject] = float(start @ once[:, column] / flow)
+                square = float(2 * start @ twice[:, column] / flow)
+                found["sojourn_time_second_moment", subject] = square
     return found
+
+
+def until_the_end(rates: Any, ends: Any, rewards: Any) -> Any:
+    """Mean rewards from each state until the end, censoring without a subtraction."""
+    censored, ends, mean = rates.copy(), ends.copy(), rewards.copy()
+    for last in range(len(ends) - 1, -1, -1):
+        out = censored[last, :last].sum() + ends[last]
+        share = censored[:last, last] / out
+        mean[:last] += np.outer(share, mean[last])
+        ends[:last] += share * ends[last]
+        into = np.flatnonzero(share)
+        censored[into, :last] += np.outer(share[into], censored[last, :last])
+    for state in range(len(ends)):
+        gain = mean[state] + censored[state, :state] @ mean[:state]
+        mean[state] = gain / (censored[state, :state].sum() + ends[state])
+    return mean
+
+
+def tagged_entries(queue: Queue) -> tuple[dict[State, float], float]:
+    """Rates at which a page enters, by the state that it enters; pages delivered per unit time."""
+    starts: dict[State, float] = {}
+    delivered = 0.0
+    for state, probability in solve(queue):
+        largest = max((event.delivered for event in queue.events(state)), default=0)
+        for tag in range(largest):
+            for event in (event for event in queue.events(state, tag) if event.delivered > tag):
+                delivered += probability * event.rate
+                if event.rate > 0 and is_inside(event.after):
+                    starts[event.after] = starts.get(event.after, 0.0) + probability * event.rate
+    return starts, delivered
 
 
 def is_inside(state: State) -> bool:

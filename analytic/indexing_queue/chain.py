@@ -22,7 +22,9 @@ __all__ = [
     "accepted_pages",
     "controlled_chain",
     "count_states",
+    "one_gone",
     "switching_chain",
+    "with_clocks",
 ]
 
 Array = NDArray[np.floating[Any]]
@@ -111,12 +113,30 @@ def _powers(row: Array, exponent: int) -> Array:
     return result
 
 
-def _kronecker_sum(matrices: Sequence[Array]) -> Array:
-    total = np.zeros((1, 1))
-    for matrix in matrices:
-        size, own = len(total), len(matrix)
-        total = np.kron(total, np.eye(own)) + np.kron(np.eye(size), matrix)
+def with_clocks(first: Array, timer: PhaseLaw, waiting: int) -> Array:
+    """Kronecker sum of a matrix of phase changes and `waiting` timers."""
+    clocks = [timer.generator] * waiting
+    if len(timer.start) == 1:  # timers of one phase add up
+        clocks = [timer.generator * waiting]
+    total = first
+    for clock in clocks:
+        total = np.kron(total, np.eye(len(clock))) + np.kron(np.eye(len(total)), clock)
     return total
+
+
+def one_gone(exits: Array, waiting: int) -> Array:
+    """Rates at which one of `waiting` timers goes off and leaves the list.
+
+    Shape (R^waiting, R^(waiting - 1)) for R = ``len(exits)`` phases.
+    """
+    timers = len(exits)
+    if timers == 1:
+        return exits[:, None] * waiting
+    gone = np.zeros((timers**waiting, timers ** (waiting - 1)))
+    for place in range(waiting):
+        before, after = np.eye(timers**place), np.eye(timers ** (waiting - 1 - place))
+        gone += np.kron(np.kron(before, exits[:, None]), after)
+    return gone
 
 
 class _Blocks:
@@ -162,19 +182,16 @@ class _Blocks:
 
     def obsolescence_block(self, level: int) -> Array:
         """Block of obsolescences: the timer of one waiting page goes off and leaves the list."""
-        timers, waiting = len(self.timer.start), level - 1
-        gone = np.zeros((timers**waiting, timers ** (waiting - 1)))
-        for place in range(waiting):
-            before, after = np.eye(timers**place), np.eye(timers ** (waiting - 1 - place))
-            gone += np.kron(np.kron(before, self.timer.exit_rates[:, None]), after)
+        gone = one_gone(self.timer.exit_rates, level - 1)
         return np.kron(np.eye(self.order * len(self.service.start)), gone)
 
     def quiet_block(self, level: int, arrivals: Array) -> Array:
         """Block of changes of phases within a level."""
         if level == 0:
             return arrivals
-        inner = [self.service.generator, *[self.timer.generator] * (level - 1)]
-        return _kronecker_sum([arrivals, *inner])
+        served = self.service.generator
+        phases = np.kron(arrivals, np.eye(len(served))) + np.kron(np.eye(self.order), served)
+        return with_clocks(phases, self.timer, level - 1)
 
 
 def _levels(sizes: Sequence[int]) -> NDArray[np.intp]:

@@ -90,6 +90,7 @@ def one_closed_class(scenario: Scenario) -> str | None:
     return None if classes == 1 else f"its chain has {classes} closed classes"
 
 
+@lru_cache(maxsize=1)
 def chain_of(scenario: Scenario) -> QueueChain:
     """The chain of a scenario that meets the conditions of `FORMULAS`' last rows."""
     assert scenario.buffer is not None
@@ -136,7 +137,7 @@ def _birth_death(scenario: Scenario) -> Values:
     rates = {
         "loss": access * robots[-1] * levels[-1],
         "obsolescence": stale * float(levels @ waiting),
-        "success": service * float(1 - levels[0]),
+        "success": service * float(levels[1:].sum()),
     }
     yield "arrival_rate", None, delivered
     yield "loss_rate", None, rates["loss"]
@@ -286,7 +287,7 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="control cost",
         function=control_cost,
         kind="exact",
-        conditions=(*_CHAIN, conditions.priced),
+        conditions=(*_CHAIN, conditions.priced, conditions.response_known),
         evaluate=_from_chain("control_cost"),
     ),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.chain import QueueChain
+from analytic.indexing_queue.chain import QueueChain, one_gone, with_clocks
 from scenarios.measures import Subject
 from scenarios.sections import Costs
 
@@ -121,47 +121,43 @@ def _tagged_starts(chain: QueueChain, law: Array) -> list[Array]:
     return starts
 
 
-def _tagged_chain(chain: QueueChain) -> tuple[Array, Array, Array]:
-    """Sub-generator of the tagged page, and its rates of being served and of going stale.
+def _tagged_blocks(chain: QueueChain) -> list[tuple[Array, Array]]:
+    """The sub-generator of the tagged page, position by position.
 
-    Positions 1 … top; at position p the phases of the service, of the p - 2 pages ahead and of
-    the page itself (catalogue, section 3).
+    Entry p holds the rates within position p + 1 and from there to position p, over the phases of
+    the service, of the pages ahead that wait and of the page itself (catalogue, section 3).
     """
     service, timer = chain.service, chain.timer
     phases, timers = len(service.start), len(timer.start)
-    sizes = [phases * timers**waiting for waiting in range(chain.top)]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    generator = np.zeros((starts[-1], starts[-1]))
-    served, obsolete = np.zeros(starts[-1]), np.zeros(starts[-1])
-    served[:phases] = service.exit_rates
-    generator[:phases, :phases] = service.generator
-    for position in range(2, chain.top + 1):
-        here = slice(starts[position - 1], starts[position])
-        ahead = slice(starts[position - 2], starts[position - 1])
-        generator[here, here] = _phase_changes(service.generator, timer.generator, position - 1)
-        picked = np.kron(np.ones((timers, 1)), np.eye(timers ** (position - 2)))
-        generator[here, ahead] = np.kron(
-            service.exit_rates[:, None] * service.start[None, :], picked
-        ) + np.kron(np.eye(phases), _stale_ahead(timer.exit_rates, position - 2))
-        obsolete[here] = np.tile(timer.exit_rates, sizes[position - 2])
-    return generator, served, obsolete
+    picked_up = service.exit_rates[:, None] * service.start[None, :]
+    blocks: list[tuple[Array, Array]] = [(service.generator, np.zeros((phases, 0)))]
+    for waiting in range(1, chain.top):
+        ahead = timers ** (waiting - 1)
+        closer = np.kron(picked_up, np.kron(np.ones((timers, 1)), np.eye(ahead)))
+        if waiting > 1:
+            stale_ahead = np.kron(one_gone(timer.exit_rates, waiting - 1), np.eye(timers))
+            closer += np.kron(np.eye(phases), stale_ahead)
+        blocks.append((with_clocks(service.generator, timer, waiting), closer))
+    return blocks
 
 
-def _phase_changes(service: Array, timer: Array, waiting: int) -> Array:
-    total = service
-    for _ in range(waiting):
-        total = np.kron(total, np.eye(len(timer))) + np.kron(np.eye(len(total)), timer)
-    return total
+def _tagged_ends(chain: QueueChain) -> list[Array]:
+    """Rates at which the tagged page is served, goes stale, and either, for each position."""
+    served, stale = chain.service.exit_rates, chain.timer.exit_rates
+    ends = [np.stack([served, np.zeros_like(served), served], axis=1)]
+    for waiting in range(1, chain.top):
+        obsolete = np.tile(stale, len(served) * len(stale) ** (waiting - 1))
+        ends.append(np.stack([np.zeros_like(obsolete), obsolete, obsolete], axis=1))
+    return ends
 
 
-def _stale_ahead(exits: Array, ahead: int) -> Array:
-    """Rates at which one of the pages ahead goes stale, the tagged page's own phase last."""
-    timers = len(exits)
-    gone = np.zeros((timers ** (ahead + 1), timers**ahead))
-    for place in range(ahead):
-        before, after = np.eye(timers**place), np.eye(timers ** (ahead - place))
-        gone += np.kron(np.kron(before, exits[:, None]), after)
-    return gone
+def _until_the_end(blocks: list[tuple[Array, Array]], rewards: list[Array]) -> list[Array]:
+    """``(-T)^-1 rewards`` from the first position upwards; what is impossible stays exactly 0."""
+    found: list[Array] = []
+    for (within, closer), reward in zip(blocks, rewards, strict=True):
+        later = closer @ found[-1] if found else 0.0
+        found.append(np.linalg.solve(-within, reward + later))
+    return found
 
 
 def sojourn_moments(chain: QueueChain, law: Array) -> Iterator[Row]:
@@ -169,20 +165,20 @@ def sojourn_moments(chain: QueueChain, law: Array) -> Iterator[Row]:
 
     avrachenkov2011, Theorem 4 and Corollary 1; the tagged page of the catalogue's section 3.
     """
-    starts = np.concatenate(_tagged_starts(chain, law))
+    starts, blocks = _tagged_starts(chain, law), _tagged_blocks(chain)
+    reach = _until_the_end(blocks, _tagged_ends(chain))
+    once = _until_the_end(blocks, reach)
+    twice = _until_the_end(blocks, once)
+
+    def flows(vectors: list[Array]) -> Array:
+        return sum(start @ each for start, each in zip(starts, vectors, strict=True))  # type: ignore[return-value]  # there is a position
+
+    pages, time, half_square = flows(reach), flows(once), flows(twice)
+    for index, name in enumerate(("served", "obsolete", "accepted")):
+        if pages[index] > 0:
+            yield "sojourn_time", name, float(time[index] / pages[index])
+            square = float(2 * half_square[index] / pages[index])
+            yield "sojourn_time_second_moment", name, square
     delivered = fate_rates(chain, law)["delivered"]
-    if not starts.any():
-        return
-    generator, served, obsolete = _tagged_chain(chain)
-    ends = {"served": served, "obsolete": obsolete, "accepted": served + obsolete}
-    columns = np.stack(list(ends.values()), axis=1)
-    reach = np.linalg.solve(-generator, columns)
-    once = np.linalg.solve(-generator, reach)
-    twice = 2.0 * np.linalg.solve(-generator, once)
-    for index, name in enumerate(ends):
-        flow = float(starts @ reach[:, index])
-        if flow > 0:
-            yield "sojourn_time", name, float(starts @ once[:, index]) / flow
-            yield "sojourn_time_second_moment", name, float(starts @ twice[:, index]) / flow
-    entered = 2
-    yield "sojourn_time_second_moment", "all", float(starts @ twice[:, entered]) / delivered
+    if delivered > 0:
+        yield "sojourn_time_second_moment", "all", float(2 * half_square[-1] / delivered)
