@@ -135,17 +135,6 @@ def test_set_changes_entries_together(crawlsim: Any, scenario_file: str) -> None
         (["scenarios", "nowhere"], "must be one of"),
         (["formulas", "knuth1968"], "must be"),
         (["check", "FILE", "--set", "activation.optimal=static"], "activation.optimal"),
-        (
-            [
-                "run",
-                "FILE",
-                "--set",
-                "pages={change_rates=[1]}",
-                "--set",
-                "robots.accessing={policy='round-robin'}",
-            ],
-            "not simulated",
-        ),
     ],
 )
 def test_bad_input_exits_with_2_in_three_lines_and_writes_nothing(
@@ -173,7 +162,7 @@ def test_the_same_seed_gives_the_same_bytes_for_any_number_of_jobs(
     _, alone, _ = crawlsim("check", scenario_file, "--json", "--out", str(first))
     _, many, _ = crawlsim("check", scenario_file, "--json", "--jobs", jobs, "--out", str(second))
     assert alone == many
-    names = {"comparisons.csv", "estimates.csv", "replications.csv", "queue.toml"}
+    names = {"comparisons.csv", "estimates.csv", "replications.csv", "queue.toml", "report.html"}
     assert set(contents(first)) == names
     assert contents(first) == contents(second)
 
@@ -303,6 +292,7 @@ def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
     place, *names = done.stdout.split()
     assert Path(place).is_relative_to(target)
     assert names == library_names()
+    assert (target / "analytic/report/template.html").is_file()
     assert {path.name for path in target.iterdir() if path.is_dir()} >= {
         "scenarios",
         "sim",

@@ -25,9 +25,11 @@ def workers(jobs: int) -> Iterator[Executor | None]:
     try:
         yield executor
     except BaseException:
-        executor.shutdown(wait=False, cancel_futures=True)
+        # Not cancelled one by one: ending the workers ends their replications, and a future that
+        # is cancelled at that moment makes the executor's own thread complain.
         for child in multiprocessing.active_children():
             child.terminate()
+        executor.shutdown()
         raise
     executor.shutdown()
 
