@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from typing import Any
@@ -19,6 +19,9 @@ __all__ = ["ENGINES", "Precision", "engine_for", "run", "run_to_precision"]
 
 ENGINES: dict[str, Any] = {"simpy": simpy_engine}
 """Engines by name, the fastest first; each has `covers` and `simulate`."""
+
+_CHUNKS = 256
+"""Thousands of short replications go to the workers in at least this many chunks."""
 
 Progress = Callable[[int, int], None]
 
@@ -102,20 +105,34 @@ def _tallies(
     progress: Progress | None,
     log: EventLog | None = None,
 ) -> list[Tally]:
-    one = partial(_simulate, engine, scenario, log)
-    done: Iterable[Tally]
-    done = executor.map(one, which) if executor and log is None else map(one, which)
-    tallies = []
-    for tally in done:
-        tallies.append(tally)
+    parallel = executor is not None and log is None
+    size = max(1, len(which) // _CHUNKS) if parallel else 1
+    chunks = [which[start : start + size] for start in range(0, len(which), size)]
+    some = partial(_simulate, engine, scenario, log)
+    tallies: list[Tally] = []
+    for part in _in_order(executor if parallel else None, some, chunks):
+        tallies += part
         if progress:
             progress(which[0] + len(tallies), in_all)
     return tallies
 
 
-def _simulate(engine: str, scenario: Scenario, log: EventLog | None, replication: int) -> Tally:
-    tally: Tally = ENGINES[engine].simulate(scenario, replication, scenario.run.seed, log)
-    return tally
+def _in_order(
+    executor: Executor | None,
+    work: Callable[[Sequence[int]], list[Tally]],
+    chunks: Sequence[Sequence[int]],
+) -> Iterator[list[Tally]]:
+    """The results of all chunks; submitted, not mapped, since `map` cancels what is interrupted."""
+    if executor is None:
+        return map(work, chunks)
+    return (future.result() for future in [executor.submit(work, chunk) for chunk in chunks])
+
+
+def _simulate(
+    engine: str, scenario: Scenario, log: EventLog | None, which: Sequence[int]
+) -> list[Tally]:
+    simulate, seed = ENGINES[engine].simulate, scenario.run.seed
+    return [simulate(scenario, replication, seed, log) for replication in which]
 
 
 class Precision:

@@ -21,18 +21,16 @@ def workers(jobs: int) -> Iterator[Executor | None]:
         yield None
         return
     context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(jobs, context, initializer=_die_quietly)
+    executor = ProcessPoolExecutor(jobs, context, initializer=_leave_interrupts_to_the_parent)
     try:
         yield executor
     except BaseException:
-        # Not cancelled one by one: ending the workers ends their replications, and a future that
-        # is cancelled at that moment makes the executor's own thread complain.
         for child in multiprocessing.active_children():
             child.terminate()
-        executor.shutdown()
         raise
-    executor.shutdown()
+    finally:
+        executor.shutdown()
 
 
-def _die_quietly() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
