@@ -140,6 +140,11 @@ def compare(
     list of Comparison
         One row per prediction; and one without a predicted value for each judged measure that
         nothing predicts, which is inconclusive.
+
+    Raises
+    ------
+    ValueError
+        If the results hold no estimate of something predicted.
     """
     rows = list(predictions)
     arrivals, chosen = _arrival_rate(rows, results), _chosen_pages(rows, weights)
@@ -192,22 +197,46 @@ def _judged(row: _Row, p_value: float, size: int, replications: int) -> Comparis
     predicted = abs(row.prediction.value)
     if replications < 2 or math.isnan(row.error) or math.isnan(row.estimate):
         return _comparison(row, "inconclusive", None)
-    quantiles = stdtrit(replications - 1, 1 - FAMILY_ERROR / (2 * size))
-    quantiles += stdtrit(replications - 1, POWER)
-    visible = float(quantiles) * row.error
+    visible = _quantiles(replications, size) * row.error
     detectable = visible / predicted if predicted else None
     if p_value < FAMILY_ERROR and row.violation > max(NEGLIGIBLE * predicted, row.floor / 2):
         return _comparison(row, "disagrees", detectable)
-    if visible <= row.tolerance:
+    if visible <= row.tolerance or _holds_by_far(row, visible):
         return _comparison(row, "agrees", detectable)
-    needed = _replications(replications, visible, row.tolerance)
+    needed = _replications(replications, row.error, row.tolerance, size)
     return replace(_comparison(row, "inconclusive", detectable), replications_needed=needed)
 
 
-def _replications(now: int, visible: float, tolerance: float) -> int | None:
-    if tolerance == 0 or math.isinf(visible):
+def _quantiles(replications: int, size: int) -> float:
+    """Standard errors of the smallest difference that a family of this size would have seen."""
+    degrees = replications - 1
+    return float(stdtrit(degrees, 1 - FAMILY_ERROR / (2 * size)) + stdtrit(degrees, POWER))
+
+
+def _holds_by_far(row: _Row, visible: float) -> bool:
+    """A bound that holds with so much room that any violation would have been seen."""
+    return row.prediction.kind != "exact" and row.violation == 0 and abs(row.difference) >= visible
+
+
+def _replications(now: int, error: float, tolerance: float, size: int) -> int | None:
+    """Smallest number at which the tolerance would be seen, if the variance is what it seems.
+
+    The quantiles are those of the number sought, not of the present one: after a handful of
+    replications the latter are many times larger.
+    """
+    if tolerance == 0 or not math.isfinite(error):
         return None
-    return math.ceil(now * (visible / tolerance) ** 2)
+
+    def seen(count: int) -> bool:
+        return _quantiles(count, size) * error * math.sqrt(now / count) <= tolerance
+
+    low, high = now, 2 * now
+    while not seen(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if seen(middle) else (middle, high)
+    return high
 
 
 def _comparison(row: _Row, verdict: Verdict, detectable: float | None) -> Comparison:
@@ -232,8 +261,18 @@ def _unpredicted(measure: str, results: Results) -> Comparison:
     found = results.find(measure)
     estimate = found.estimate if found else math.nan
     error = found.standard_error if found else math.nan
-    missing = Prediction(measure, None, math.nan, "exact", "no formula applies")
-    return _comparison(_Row(missing, estimate, error, 0.0), "inconclusive", None)
+    return Comparison(
+        measure=measure,
+        subject=None,
+        predicted=math.nan,
+        estimated=estimate,
+        standard_error=error,
+        z=math.nan,
+        verdict="inconclusive",
+        detectable=None,
+        kind="exact",
+        source="no formula applies",
+    )
 
 
 def _arrival_rate(predictions: Sequence[Prediction], results: Results) -> float:
@@ -268,9 +307,16 @@ def _chosen_pages(
 def _row(prediction: Prediction, results: Results, arrivals: float, crawls: float) -> _Row:
     found = results.find(prediction.measure, prediction.subject)
     if found is None:
-        return _Row(prediction, math.nan, math.nan, 0.0)
+        raise ValueError(_no_estimate(prediction, results))
     error = _careful_error(prediction, found, results, arrivals)
     return _Row(prediction, found.estimate, error, _floor(prediction, arrivals, crawls))
+
+
+def _no_estimate(prediction: Prediction, results: Results) -> str:
+    subjects = [row.subject for row in results.estimates if row.measure == prediction.measure]
+    known = f"; its subjects: {', '.join(map(repr, subjects[:12]))}" if subjects else ""
+    name = f"{prediction.measure} with subject {prediction.subject!r}"
+    return f"the results of {results.scenario} have no {name}{known}"
 
 
 def _is_fraction(prediction: Prediction) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from difflib import get_close_matches
+from numbers import Real
+from typing import Any, Literal, get_args
 
-from scenarios import Scenario
+from scenarios import MEASURES, Scenario
 from scenarios.measures import Subject
 
 __all__ = ["Condition", "Formula", "Kind", "Prediction", "Values"]
@@ -26,6 +28,23 @@ class Prediction:
     """A predicted number: what it is about, its value, what kind of value, and its source.
 
     Public, so that a formula of one's own can be compared with a simulation.
+
+    Parameters
+    ----------
+    measure : str
+        A key of `scenarios.MEASURES`.
+    subject : int, str or None
+        A page, level or server; a class of pages; None for measures of the whole system.
+    value : float
+    kind : str
+        "exact", "lower bound", "upper bound", "asymptotic" or "approximation".
+    source : str
+        Paper and number, as shown beside the value.
+
+    Raises
+    ------
+    ValueError
+        If there is no such measure or kind, or the value is not a finite number.
     """
 
     measure: str
@@ -33,6 +52,19 @@ class Prediction:
     value: float
     kind: Kind
     source: str
+
+    def __post_init__(self) -> None:
+        """Refuse what could never be compared."""
+        if self.measure not in MEASURES:
+            near = get_close_matches(str(self.measure), MEASURES, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(f"{self.measure!r} is not a measure{hint}")
+        if self.kind not in get_args(Kind):
+            raise ValueError(f"kind {self.kind!r} must be one of {', '.join(get_args(Kind))}")
+        if not isinstance(self.value, Real) or not math.isfinite(self.value):
+            raise ValueError(
+                f"the value of {self.measure}, {self.value!r}, must be a finite number"
+            )
 
 
 @dataclass(frozen=True, slots=True)

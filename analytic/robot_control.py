@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from analytic import conditions
 from analytic.active_robots import robots_at
 from analytic.arrival_process import access_rate
@@ -11,17 +16,26 @@ from scenarios import Scenario
 
 __all__ = ["FORMULAS", "static_cost", "static_loss_rate", "static_starvation"]
 
-
-def _sum_of_powers(load: float, capacity: int) -> float:
-    return sum(load**power for power in range(capacity + 1))
+Array = NDArray[np.floating[Any]]
 
 
-def static_starvation(load: float, capacity: int) -> float:
+def _sum_of_powers(load: Array, capacity: int) -> Array:
+    total: Array = (load[..., None] ** np.arange(capacity + 1.0)).sum(axis=-1)
+    return total
+
+
+def _either_side_of_one(load: ArrayLike) -> tuple[NDArray[np.bool_], Array, Array]:
+    """Where the load is above 1, the load cut off at 1, and the inverse of one above 1."""
+    rho = np.asarray(load, dtype=float)
+    return rho > 1, np.minimum(rho, 1.0), 1.0 / np.maximum(rho, 1.0)
+
+
+def static_starvation(load: ArrayLike, capacity: int) -> Array:
     """Starvation probability of M/M/1/K: ``S = 1 / (1 + rho + … + rho^K)``.
 
     Parameters
     ----------
-    load : float
+    load : array_like
         rho = robots × access rate / service rate.
     capacity : int
         K, the places with the one in service.
@@ -30,18 +44,17 @@ def static_starvation(load: float, capacity: int) -> float:
     -----
     talim2001, section 4 (before (9)).
     """
-    if load <= 1:
-        return 1 / _sum_of_powers(load, capacity)
-    inverse = 1 / load
-    return float(inverse**capacity / _sum_of_powers(inverse, capacity))
+    above, low, inverse = _either_side_of_one(load)
+    tail = inverse**capacity / _sum_of_powers(inverse, capacity)
+    return np.where(above, tail, 1 / _sum_of_powers(low, capacity))
 
 
-def static_loss_rate(load: float, capacity: int, service: float) -> float:
+def static_loss_rate(load: ArrayLike, capacity: int, service: float) -> Array:
     """Pages lost per unit time by M/M/1/K: ``L = mu rho^(K+1) / (1 + rho + … + rho^K)``.
 
     Parameters
     ----------
-    load : float
+    load : array_like
         rho = robots × access rate / service rate.
     capacity : int
         K, the places with the one in service.
@@ -52,23 +65,24 @@ def static_loss_rate(load: float, capacity: int, service: float) -> float:
     -----
     talim2001, section 4 (before (9)).
     """
-    if load <= 1:
-        return float(service * load ** (capacity + 1) / _sum_of_powers(load, capacity))
-    return service * load / _sum_of_powers(1 / load, capacity)
+    above, low, inverse = _either_side_of_one(load)
+    full = low ** (capacity + 1) / _sum_of_powers(low, capacity)
+    overload = np.asarray(load, dtype=float) / _sum_of_powers(inverse, capacity)
+    return service * np.where(above, overload, full)
 
 
-def static_cost(load: float, capacity: int, service: float, starvation: float) -> float:
+def static_cost(load: ArrayLike, capacity: int, service: float, starvation: ArrayLike) -> Array:
     """Cost of a fixed number of robots: ``C = gamma S + L``.
 
     Parameters
     ----------
-    load : float
+    load : array_like
         rho = robots × access rate / service rate.
     capacity : int
         K, the places with the one in service.
     service : float
         mu, the service rate.
-    starvation : float
+    starvation : array_like
         gamma, the price of starvation in units of a lost page.
 
     Notes
@@ -77,7 +91,8 @@ def static_cost(load: float, capacity: int, service: float, starvation: float) -
     ``(gamma + mu) / (K + 1)``. Written with the sum of powers, which is safe at rho = 1.
     """
     loss = static_loss_rate(load, capacity, service)
-    return starvation * static_starvation(load, capacity) + loss
+    cost: Array = np.asarray(starvation) * static_starvation(load, capacity) + loss
+    return cost
 
 
 def _parameters(scenario: Scenario) -> tuple[float, int, float]:
@@ -95,8 +110,8 @@ def _parameters(scenario: Scenario) -> tuple[float, int, float]:
 
 def _static(scenario: Scenario) -> Values:
     load, capacity, service = _parameters(scenario)
-    yield "starvation_probability", None, static_starvation(load, capacity)
-    yield "loss_rate", None, static_loss_rate(load, capacity, service)
+    yield "starvation_probability", None, float(static_starvation(load, capacity))
+    yield "loss_rate", None, float(static_loss_rate(load, capacity, service))
 
 
 def _cost(scenario: Scenario) -> Values:
@@ -106,7 +121,7 @@ def _cost(scenario: Scenario) -> Values:
         cost = price * static_cost(load, capacity, service, costs.starvation / price)
     else:
         cost = costs.starvation * static_starvation(load, capacity)
-    yield "control_cost", None, cost
+    yield "control_cost", None, float(cost)
 
 
 _STATIC = (

@@ -97,7 +97,52 @@ def test_a_rare_event_seen_too_seldom_does_not_hide_its_variance() -> None:
 def test_inconclusive_says_how_many_replications_would_settle_it() -> None:
     row = only([exact("mean_in_system", 1.0)], results(("mean_in_system", 1.0, 0.01)))
     assert row.detectable == pytest.approx(0.0524, rel=1e-3)
-    assert row.replications_needed == math.ceil(40 * (row.detectable / 0.02) ** 2)
+    needed = row.replications_needed
+    assert needed is not None
+    assert 200 < needed < math.ceil(40 * (row.detectable / 0.02) ** 2)
+    longer = 0.01 * math.sqrt(40 / needed)
+    settled = only(
+        [exact("mean_in_system", 1.0)], results(("mean_in_system", 1.0, longer), count=needed)
+    )
+    assert settled.verdict == "agrees"
+    shorter = results(
+        ("mean_in_system", 1.0, 0.01 * math.sqrt(40 / (needed - 1))), count=needed - 1
+    )
+    assert only([exact("mean_in_system", 1.0)], shorter).verdict == "inconclusive"
+
+
+def test_the_advice_after_three_replications_is_not_absurd() -> None:
+    found = results(("mean_in_system", 1.0, 0.01), count=3)
+    needed = only([exact("mean_in_system", 1.0)], found).replications_needed
+    assert needed is not None
+    assert needed < 60
+
+
+def test_a_bound_that_holds_by_far_agrees_after_a_short_run() -> None:
+    found = results(("mean_in_system", 1.4, 0.05))
+    assert only([exact("mean_in_system", 1.0, "lower bound")], found).verdict == "agrees"
+    assert only([exact("mean_in_system", 1.0, "upper bound")], found).verdict == "disagrees"
+
+
+@pytest.mark.parametrize(
+    ("measure", "value", "kind", "says"),
+    [
+        ("starvation_prob", 0.1, "exact", "did you mean starvation_probability"),
+        ("throughput", 0.1, "exakt", "must be one of"),
+        ("throughput", math.nan, "exact", "finite"),
+        ("throughput", "0.1", "exact", "finite"),
+    ],
+)
+def test_a_prediction_that_could_never_be_compared_is_refused(
+    measure: str, value: float, kind: str, says: str
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        exact(measure, value, kind)
+
+
+def test_a_prediction_without_an_estimate_is_refused() -> None:
+    with pytest.raises(ValueError, match="no throughput with subject None"):
+        compare([exact("throughput", 1.0)], results(("mean_in_system", 1.0, 0.1)))
 
 
 @pytest.mark.parametrize(

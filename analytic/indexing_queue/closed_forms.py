@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from analytic.markov import birth_death
 
@@ -14,28 +14,31 @@ __all__ = ["birth_death_levels", "mm1k_levels"]
 Array = NDArray[np.floating[Any]]
 
 
-def mm1k_levels(load: float, capacity: int) -> Array:
+def mm1k_levels(load: ArrayLike, capacity: int) -> Array:
     """Level probabilities of M/M/1/K: ``p_n = load^n / (1 + load + … + load^K)``.
 
     Parameters
     ----------
-    load : float
+    load : array_like
         Arrival rate divided by service rate.
     capacity : int
         K, the places with the one in service.
 
     Returns
     -------
-    ndarray, shape (capacity + 1,)
+    ndarray, shape (..., capacity + 1)
 
     Notes
     -----
     Kleinrock, Queueing Systems I (1975), section 3.6. Above load 1 the sum is taken from the top,
     in powers of 1/load, so that nothing overflows.
     """
+    rho = np.asarray(load, dtype=float)[..., None]
     powers = np.arange(capacity + 1.0)
-    weights = load**powers if load <= 1 else (1 / load) ** powers[::-1]
-    result: Array = weights / weights.sum()
+    upwards = np.minimum(rho, 1.0) ** powers
+    downwards = (1.0 / np.maximum(rho, 1.0)) ** powers[::-1]
+    weights = np.where(rho > 1, downwards, upwards)
+    result: Array = weights / weights.sum(axis=-1, keepdims=True)
     return result
 
 
