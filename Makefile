@@ -9,7 +9,7 @@ SHOWCASE := one-robot stale-in-the-buffer talim-static-k5 talim-switching four-r
 
 run: $(VENV)/.installed
 	@code=0; $(BIN)/crawlsim check $(SHOWCASE) --jobs $(JOBS) --out out || code=$$?; \
-	echo "comparisons, estimates and scenarios: $(CURDIR)/out"; exit $$code
+	[ $$code -gt 1 ] || echo "The report, with figures: $(CURDIR)/out/report.html"; exit $$code
 
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""Phase-type distributions: representation of a scenario's law, moments."""
+"""Phase-type distributions: representation of a scenario's law, moments, phases in time."""
 
 from __future__ import annotations
 
@@ -16,9 +16,19 @@ from scenarios.distributions import (
     PhaseType,
 )
 
-__all__ = ["PhaseLaw", "as_phase_type", "exponential_rate", "moment"]
+__all__ = [
+    "PhaseLaw",
+    "as_phase_type",
+    "exponential_rate",
+    "mean_phases_until",
+    "moment",
+    "phases_after",
+]
 
 Array = NDArray[np.floating[Any]]
+
+_TERMS = 22
+"""Jumps of a chain in a time of at most one jump on average; more have probability 1e-22."""
 
 
 class PhaseLaw(NamedTuple):
@@ -38,6 +48,8 @@ def exponential_rate(law: Distribution) -> float | None:
     """Rate of an exponential law, however it is written; None for any other law."""
     if isinstance(law, Exponential):
         return law.rate if law.rate is not None else 1.0 / (law.mean or 1.0)
+    if isinstance(law, Erlang):
+        return 1.0 / law.mean if law.shape == 1 else None
     phases = as_phase_type(law)
     if phases is None:
         return None
@@ -68,3 +80,63 @@ def moment(law: PhaseLaw, order: int) -> float:
     for _ in range(order):
         vector = np.linalg.solve(-law.generator, vector)
     return float(math.factorial(order) * law.start @ vector)
+
+
+def phases_after(generator: Array, time: float) -> Array:
+    """The matrix ``e^{Tt}``: probabilities of the phases after a time.
+
+    Parameters
+    ----------
+    generator : ndarray, shape (n, n)
+        T, a generator or sub-generator.
+    time : float
+        t.
+
+    Notes
+    -----
+    Jumps of the uniformised chain over a short time, doubled again and again. Nothing is
+    subtracted and each row keeps its probability, however stiff the chain and long the time.
+    """
+    return _doubled(generator, time)[0]
+
+
+def mean_phases_until(generator: Array, time: float) -> Array:
+    """The matrix ``(1/t) ∫_0^t e^{Tu} du``: probabilities of the phases at a uniform time up to t.
+
+    Parameters and accuracy are those of `phases_after`.
+    """
+    return _doubled(generator, time)[1]
+
+
+def _doubled(generator: Array, time: float) -> tuple[Array, Array]:
+    """Phases after the time, and averaged until then."""
+    size = len(generator)
+    full = np.zeros((size + 1, size + 1))
+    full[:size, :size] = generator
+    full[:size, size] = np.maximum(-generator.sum(axis=1), 0.0)
+    rate = float(np.max(-np.diag(full)))
+    doublings = max(0, math.ceil(math.log2(max(rate, 1e-300)) + math.log2(time)))
+    after, during = _short(full, rate, math.ldexp(time, -doublings))
+    for _ in range(doublings):
+        during = _stochastic((during + after @ during) / 2)
+        after = _stochastic(after @ after)
+    return after[:size, :size], during[:size, :size]
+
+
+def _short(full: Array, rate: float, time: float) -> tuple[Array, Array]:
+    """The same for a time of at most one jump on average, by counting jumps."""
+    jump = np.eye(len(full)) + (full / rate if rate else 0.0)
+    mean, power = rate * time, np.eye(len(full))
+    after, during = np.zeros_like(full), np.zeros_like(full)
+    weights = [math.exp(-mean) * mean**count / math.factorial(count) for count in range(2 * _TERMS)]
+    for count in range(_TERMS):
+        later = math.fsum(weights[count + 1 :])
+        after += weights[count] * power
+        during += (later / mean if mean else float(count == 0)) * power
+        power = power @ jump
+    return _stochastic(after), _stochastic(during)
+
+
+def _stochastic(matrix: Array) -> Array:
+    result: Array = matrix / matrix.sum(axis=1, keepdims=True)
+    return result

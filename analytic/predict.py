@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analytic import indexing_queue, page_refresh, robot_control, routing
+from analytic import indexing_queue, page_refresh, probing, robot_control, routing
 from analytic.formula import Formula, Prediction
 from scenarios import Scenario
 
@@ -15,6 +15,7 @@ FORMULAS: tuple[Formula, ...] = (
     *robot_control.FORMULAS,
     *indexing_queue.FORMULAS,
     *routing.FORMULAS,
+    *probing.FORMULAS,
 )
 """The whole index, subject by subject."""
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from analytic.probing import probe_times
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Optimal
+from scenarios.sections import Times
 
 __all__ = ["resolve"]
 
 
 def resolve(scenario: Scenario) -> Scenario:
-    """The scenario with every "optimal" replaced by the solution.
+    """The scenario with every "optimal" replaced by the solution, and probe times computed.
 
     Raises
     ------
     ScenarioError
-        Naming an "optimal" for which there is no solver.
+        Naming an "optimal" for which there is no solver, or a probing policy without such times.
     """
     frequencies = getattr(getattr(scenario.robots, "accessing", None), "frequencies", None)
     unsolved = {
@@ -28,4 +30,11 @@ def resolve(scenario: Scenario) -> Scenario:
             value = getattr(scenario.activation, "family", "optimal")
             allowed = "has no solver in this version; give the decision itself"
             raise ScenarioError(key, value, allowed)
-    return scenario
+    return _with_probe_times(scenario)
+
+
+def _with_probe_times(scenario: Scenario) -> Scenario:
+    """The scenario with the probe times of its policy in place of the policy."""
+    if scenario.probing is None or isinstance(scenario.probing.policy, Times):
+        return scenario
+    return scenario.with_("probing.policy", {"times": list(probe_times(scenario))})

@@ -13,9 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import expm, fractional_matrix_power
+from scipy.linalg import fractional_matrix_power
 
-from analytic.phase_type import PhaseLaw, as_phase_type, moment
+from analytic.phase_type import (
+    PhaseLaw,
+    as_phase_type,
+    mean_phases_until,
+    moment,
+    phases_after,
+)
 from scenarios.distributions import (
     Deterministic,
     Distribution,
@@ -161,8 +167,7 @@ def _constant_excess(law: Any, s: Array) -> Array:  # noqa: ARG001  # same call 
 
 
 def _constant_matrix(law: Any, generator: Array) -> Array:
-    result: Array = expm(generator * law.value)
-    return result
+    return phases_after(generator, law.value)
 
 
 # --- uniform ----------------------------------------------------------------------------------
@@ -190,12 +195,9 @@ def _uniform_excess(law: Any, s: Array) -> Array:
 
 
 def _uniform_matrix(law: Any, generator: Array) -> Array:
-    """``e^{Ta} ∫_0^w e^{Tu} du / w``: the integral is a block of a larger exponential."""
-    size = len(generator)
-    block = np.zeros((2 * size, 2 * size))
-    block[:size, :size] = generator * (law.high - law.low)
-    block[:size, size:] = np.eye(size)
-    result: Array = expm(generator * law.low) @ expm(block)[:size, size:]
+    """``e^{Ta} ∫_0^w e^{Tu} du / w``."""
+    until = mean_phases_until(generator, law.high - law.low)
+    result: Array = phases_after(generator, law.low) @ until if law.low else until
     return result
 
 
@@ -291,10 +293,9 @@ def _empirical_excess(law: Any, s: Array) -> Array:
 
 def _empirical_matrix(law: Any, generator: Array) -> Array:
     values, counts = np.unique(_observed(law), return_counts=True)
-    total = sum(
-        count * expm(generator * value) for value, count in zip(values, counts, strict=True)
-    )
-    result: Array = total / counts.sum()
+    result = np.zeros_like(generator)
+    for value, count in zip(values.tolist(), counts / counts.sum(), strict=True):
+        result += count * (phases_after(generator, value) if value else np.eye(len(generator)))
     return result
 
 

@@ -22,7 +22,7 @@ from scenarios.errors import MISSING, ScenarioError
 from scenarios.processes import Bmap, Map, Mmpp, Poisson, Renewal
 from scenarios.sections import Period, Random, Robots, Servers
 
-__all__ = ["with_changes"]
+__all__ = ["plain", "with_changes"]
 
 _TIMES = (
     Deterministic,
@@ -59,18 +59,33 @@ _GROUPS: tuple[frozenset[str], ...] = (
 def with_changes(entries: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of `entries` with every dotted key of `changes` set."""
     try:
-        changed: dict[str, Any] = _copy(entries)
+        changed: dict[str, Any] = plain(entries)
         for path, value in changes.items():
             _set(changed, path, path.split("."), value)
+        for path, value in changes.items():
+            if value is not None and not _stands(changed, path.split(".")):
+                raise ScenarioError(path, value, "contradicts another of the changes")
     except RecursionError:
         raise ScenarioError("", MISSING, "is nested too deeply") from None
     return changed
 
 
-def _copy(value: Any) -> Any:
+def _stands(table: Any, keys: list[str]) -> bool:
+    """Whether an entry is still there after all changes."""
+    for key in keys:
+        if not isinstance(table, Mapping) or key not in table:
+            return False
+        table = table[key]
+    return True
+
+
+def plain(value: Any) -> Any:
+    """A copy in plain Python values: numbers and arrays of numpy are taken for what they hold."""
     if isinstance(value, Mapping):
-        return {key: _copy(inner) for key, inner in value.items()}
-    return value
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _set(table: dict[str, Any], path: str, keys: list[str], value: Any) -> None:
@@ -84,7 +99,7 @@ def _set(table: dict[str, Any], path: str, keys: list[str], value: Any) -> None:
         del table[other]
     if not rest:
         _forget_parameters(table, key, value)
-        table[key] = _copy(value)
+        table[key] = plain(value)
         return
     inner = table.get(key)
     if isinstance(inner, list | tuple):

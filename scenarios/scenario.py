@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from scenarios.activation import Activation
 from scenarios.base import Section
-from scenarios.changes import with_changes
+from scenarios.changes import plain, with_changes
 from scenarios.cross_checks import CHECKS
 from scenarios.messages import first_error
 from scenarios.sections import (
@@ -98,6 +98,6 @@ def scenario_from(entries: Mapping[str, Any], base: str = ".") -> Scenario:
         Naming the key, its value and what is allowed.
     """
     try:
-        return Scenario.model_validate(dict(entries), context={"base": base})
+        return Scenario.model_validate(plain(entries), context={"base": base})
     except ValidationError as error:
         raise first_error(error, Scenario) from None

@@ -25,6 +25,13 @@ class EventLog:
     Without [pages], `page` is the running number of the page among those that entered. `level`
     and `active` are the pages in the system and the active robots after the event.
 
+    With [servers], events are "arrival", "loss" (of the packet in service or of the new one) and
+    "service"; `robot` is the server, `page` the running number of the packet, counted from 0,
+    `level` the number of busy servers after the event; `active` is 0.
+
+    With [probing], events are "update" and "probe"; `robot` and `page` are empty, `level` is the
+    number of updates that no probe has seen yet, after the event; `active` is 0.
+
     Parameters
     ----------
     stream : text stream

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import Any
 
-from scenarios import Results, Scenario, ScenarioError
+from scenarios import Estimate, Results, Scenario, ScenarioError
 from scenarios.base import listed
 from sim import simpy_engine
 from sim.estimates import results_from
@@ -143,7 +143,8 @@ class Precision:
     relative : float
         Largest half-width divided by the estimate.
     measures : sequence of str
-        The measures it must hold for; empty: all of `judged`, else all.
+        The measures it must hold for; empty: all of the scenario's `judged`, else all measures
+        of the whole system that are not 0.
     most : int
         Largest number of replications.
     """
@@ -151,29 +152,41 @@ class Precision:
     def __init__(self, relative: float, measures: Sequence[str], most: int) -> None:
         self.relative, self.measures, self.most = relative, tuple(measures), most
 
+    def check(self, results: Results) -> None:
+        """Raise `ScenarioError` for a measure that the scenario does not have."""
+        for name in self.measures:
+            if not any(row.measure == name for row in results.estimates):
+                known = listed(dict.fromkeys(row.measure for row in results.estimates))
+                allowed = f"{results.scenario} has no such measure; it has {known}"
+                raise ScenarioError("--measure", name, allowed)
+
+    def needed(self, results: Results, scenario: Scenario) -> int | None:
+        """Replications that the precision takes, as far as can be seen; None where it cannot.
+
+        It cannot where a measure is undefined, or was 0 in every replication: what has never been
+        seen is not known precisely.
+        """
+        names = self.measures or scenario.judged
+        rows = [row for row in results.estimates if row.measure in names]
+        if not names:
+            rows = [row for row in results.estimates if row.subject is None and row.estimate != 0]
+        each = [self._needed(row, results.count) for row in rows]
+        known = [count for count in each if count is not None]
+        return max(known, default=0) if len(known) == len(each) else None
+
+    def _needed(self, row: Estimate, count: int) -> int | None:
+        half = row.high - row.estimate
+        if math.isnan(half) or row.estimate == 0:
+            return None
+        return math.ceil(count * (half / (self.relative * abs(row.estimate))) ** 2)
+
     def next_count(self, results: Results, scenario: Scenario) -> int:
         """Replications to have next; the present number when precise enough or at the limit."""
-        needed = max(
-            (self._needed(row, results.count) for row in self._watched(results, scenario)),
-            default=results.count,
-        )
-        if needed <= results.count:
+        needed = self.needed(results, scenario)
+        if needed is not None and needed <= results.count:
             return results.count
-        step = max(results.count + 1, min(needed, 2 * results.count))
-        return max(results.count, min(step, self.most))
-
-    def _watched(self, results: Results, scenario: Scenario) -> list[Any]:
-        names = self.measures or scenario.judged
-        return [row for row in results.estimates if not names or row.measure in names]
-
-    def _needed(self, row: Any, count: int) -> int:
-        half = row.high - row.estimate
-        if half == 0:
-            return count
-        if math.isnan(half) or row.estimate == 0:
-            return self.most
-        ratio = half / (self.relative * abs(row.estimate))
-        return count if ratio <= 1 else min(math.ceil(count * ratio**2), self.most)
+        wanted = 2 * results.count if needed is None else min(needed, 2 * results.count)
+        return max(results.count, min(max(wanted, results.count + 1), self.most))
 
 
 def run_to_precision(
@@ -190,6 +203,11 @@ def run_to_precision(
     result is that of a single run with the final number. Stopping on the intervals themselves
     makes them slightly too short: with n replications at the first look their true coverage is
     near 95 % only when n is not small.
+
+    Raises
+    ------
+    ScenarioError
+        If the precision is asked of a measure that the scenario does not have.
     """
     chosen = engine_for(scenario, engine)
     tallies: list[Tally] = []
@@ -198,6 +216,7 @@ def run_to_precision(
         which = range(len(tallies), count)
         tallies += _tallies(scenario, chosen, which, count, executor, progress)
         results = results_from(tallies, scenario, chosen, scenario.run.seed)
+        precision.check(results)
         count = precision.next_count(results, scenario)
         if count == len(tallies):
             return results

@@ -41,6 +41,7 @@ __all__ = [
     "threshold_robots",
     "tie_order",
     "time_of_robots",
+    "turns_away",
 ]
 
 # Ranks of events at the same time; within a rank the index decides (robot, place in the queue).
@@ -107,6 +108,14 @@ def time_of_robots(level_time: Sequence[float], active_at: Sequence[int]) -> flo
     for level in range(len(level_time)):
         total += active_at[level] * level_time[level]
     return total
+
+
+def turns_away(busy: bool, preemptive: bool) -> bool:
+    """Whether a server without a buffer loses the packet that comes, not the one in service.
+
+    altman2000, section 2.
+    """
+    return busy and not preemptive
 
 
 def pick(cumulative: Sequence[float], uniform: float) -> int:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from scenarios import Scenario, ScenarioError
+from scenarios.sections import Times
 from sim.event_log import EventLog
+from sim.probes import ProbedSource
 from sim.search_engine import SearchEngine
+from sim.servers import ParallelServers
 from sim.tally import Tally
 
 __all__ = ["covers", "simulate"]
 
-_LATER = ("source", "probing", "servers")
-"""Sections that this version checks but does not simulate."""
-
 
 def covers(scenario: Scenario) -> None:
     """Raise `ScenarioError` naming the key that this engine does not simulate."""
-    for section in _LATER:
-        if getattr(scenario, section) is not None:
-            allowed = "is not simulated by this version; it simulates [robots] with [buffer]"
-            raise ScenarioError(section, getattr(scenario, section), allowed)
     rule = scenario.activation
     if rule is not None and rule.key == "optimal":
         allowed = "is still to be resolved; give static, threshold or switching"
@@ -27,6 +23,13 @@ def covers(scenario: Scenario) -> None:
     if getattr(policy, "frequencies", None) == "optimal":
         allowed = "is still to be resolved; give the frequencies"
         raise ScenarioError("robots.accessing.frequencies", "optimal", allowed)
+    if scenario.servers is not None and scenario.servers.routing == "optimal":
+        allowed = "is still to be resolved; give period or random"
+        raise ScenarioError("servers.routing", "optimal", allowed)
+    probes = scenario.probing.policy if scenario.probing else "uniform"
+    if probes != "uniform" and not isinstance(probes, Times):
+        allowed = "is still to be resolved (analytic.resolve); give times or uniform"
+        raise ScenarioError("probing.policy", probes, allowed)
 
 
 def simulate(scenario: Scenario, replication: int, seed: int, log: EventLog | None = None) -> Tally:
@@ -47,4 +50,8 @@ def simulate(scenario: Scenario, replication: int, seed: int, log: EventLog | No
         If the scenario has a part that this engine does not simulate.
     """
     covers(scenario)
+    if scenario.servers is not None:
+        return ParallelServers(scenario, replication, seed, log).run()
+    if scenario.probing is not None:
+        return ProbedSource(scenario, replication, seed, log).run()
     return SearchEngine(scenario, replication, seed, log).run()

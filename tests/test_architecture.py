@@ -21,8 +21,14 @@ MACHINERY = {
     "analytic.formula",
     "analytic.markov",
     "analytic.phase_type",
+    "analytic.transforms",
 }
-SUBJECTS = ("analytic.indexing_queue", "analytic.robot_control")
+SUBJECTS = (
+    "analytic.probing",
+    "analytic.indexing_queue",
+    "analytic.robot_control",
+    "analytic.routing",
+)
 
 
 def module_name(path: Path) -> str:

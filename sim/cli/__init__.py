@@ -8,6 +8,7 @@ import click
 
 from scenarios import ScenarioError
 from sim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
+from sim.cli.sweep import sweep
 
 __all__ = ["main"]
 
@@ -18,7 +19,7 @@ def commands() -> None:
     """Simulate the robots of a search engine, solve the same system exactly, compare the two."""
 
 
-for _command in (list_scenarios, run, solve, check, formulas, print_schema):
+for _command in (list_scenarios, run, solve, check, sweep, formulas, print_schema):
     commands.add_command(_command)
 
 

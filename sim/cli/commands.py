@@ -39,6 +39,7 @@ from sim.cli.workers import workers
 
 if TYPE_CHECKING:
     from analytic import Comparison
+    from sim.cli.report import Checked, Solved
     from sim.event_log import EventLog
 
 __all__ = ["check", "formulas", "list_scenarios", "print_schema", "run", "solve"]
@@ -156,11 +157,12 @@ def check(
     chosen = _options(options)
     scenarios = _resolved(sources, changes, seed, replications)
     simulated = _simulate_all(scenarios, chosen, as_json)
+    solved = [predict(scenario) for scenario, _ in simulated]
     checked = [
-        (s, compare(predict(s)[0], results, s.judged, _weights(s))) for s, results in simulated
+        (s, compare(predictions, results, s.judged, _weights(s)))
+        for (s, results), (predictions, _) in zip(simulated, solved, strict=True)
     ]
-    extra = {"comparisons.csv": comparisons_csv(checked)}
-    _write(simulated, chosen, extra)
+    _write(simulated, chosen, solved, checked)
     verdicts = {scenario.name: overall(rows) for scenario, rows in checked}
     _show_verdicts(checked, verdicts, as_json)
     return 1 if "disagrees" in verdicts.values() else 0
@@ -296,15 +298,21 @@ def _run_traced(scenarios: list[Scenario], options: RunOptions, quiet: bool, tra
 def _write(
     simulated: list[tuple[Scenario, Results]],
     options: RunOptions,
-    extra: dict[str, str] | None = None,
+    solved: Solved = (),
+    checked: Checked = (),
 ) -> None:
     if options.out is None:
         return
+    from sim.cli.report import report_page
+
     folder = writable_folder(options.out)
     given = {"engine": options.engine, "jobs": options.jobs, "precision": options.precision}
     files = result_files(simulated, options.out, given)
-    write_files(folder, files | (extra or {}))
-    click.echo(f"written to {folder}", err=True)
+    if checked:
+        files["comparisons.csv"] = comparisons_csv(checked)
+    files["report.html"] = report_page(simulated, options, solved, checked)
+    write_files(folder, files)
+    click.echo(f"written to {folder}; the report: {folder / 'report.html'}", err=True)
 
 
 def _show_estimates(simulated: list[tuple[Scenario, Results]], as_json: bool) -> None:

@@ -84,7 +84,11 @@ def _sojourns(part: Part, scenario: Scenario) -> Values:
 def control_cost(values: Values, totals: Totals, scenario: Scenario) -> Array:
     """Prices times measures; a price of 0 leaves its measure out, defined or not."""
     window = totals.own["window"]
-    terms = {"robots": values["mean_active_robots", None]}
+    terms = {}
+    if "servers" in totals.parts:
+        terms["loss"] = values["loss_rate", None]
+    if ("mean_active_robots", None) in values:
+        terms["robots"] = values["mean_active_robots", None]
     if "buffer" in totals.parts:
         terms |= {
             "loss": values["loss_rate", None],

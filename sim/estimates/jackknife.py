@@ -15,6 +15,8 @@ import numpy as np
 from scenarios import Estimate, Results, Scenario
 from sim.estimates.buffer import buffer_measures, control_cost, pages_ended
 from sim.estimates.pages import client_measures, page_measures
+from sim.estimates.probing import probing_measures
+from sim.estimates.servers import packets_ended, server_measures
 from sim.estimates.totals import Array, Totals, Values
 from sim.tally import Tally
 
@@ -35,6 +37,10 @@ def measures_of(totals: Totals, scenario: Scenario) -> Values:
             values |= page_measures(totals, scenario)
         if "clients" in totals.parts:
             values |= client_measures(totals)
+        if "servers" in totals.parts:
+            values |= server_measures(totals)
+        if "probing" in totals.parts:
+            values |= probing_measures(totals, scenario)
         if scenario.costs.model_fields_set:
             values["control_cost", None] = control_cost(values, totals, scenario)
     return values
@@ -80,8 +86,6 @@ def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed
     """The results of a run: estimates, and the value of each replication."""
     totals = Totals.of(tallies)
     each = measures_of(totals, scenario)
-    buffer = totals.parts.get("buffer")
-    ended = 0 if buffer is None else pages_ended(buffer).sum()
     return Results(
         scenario=scenario.name,
         engine=engine,
@@ -89,8 +93,16 @@ def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed
         count=len(tallies),
         estimates=estimates_of(totals, scenario),
         replications={key: _plain(values) for key, values in each.items()},
-        events=int(ended),
+        events=_sample(totals),
     )
+
+
+def _sample(totals: Totals) -> int:
+    """Pages that ended; packets at the server that had fewest, of those that had any."""
+    if "servers" in totals.parts:
+        packets = packets_ended(totals.parts["servers"]).sum(axis=0)
+        return int(packets[packets > 0].min(initial=packets.sum()))
+    return int(pages_ended(totals.parts["buffer"]).sum()) if "buffer" in totals.parts else 0
 
 
 def _plain(values: Array) -> tuple[float, ...]:

@@ -7,8 +7,18 @@ from dataclasses import dataclass
 from sim.tally.buffer import BufferTally
 from sim.tally.conservation import RELATIVE, ConservationError, require
 from sim.tally.pages import ClientsTally, PagesTally
+from sim.tally.probing import ProbingTally
+from sim.tally.servers import ServersTally
 
-__all__ = ["BufferTally", "ClientsTally", "ConservationError", "PagesTally", "Tally"]
+__all__ = [
+    "BufferTally",
+    "ClientsTally",
+    "ConservationError",
+    "PagesTally",
+    "ProbingTally",
+    "ServersTally",
+    "Tally",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +31,7 @@ class Tally:
         Length of the window.
     robots_time : float
         Time integral of the number of active robots.
-    buffer, pages, clients
+    buffer, pages, clients, servers, probing
         The parts that the scenario has, else None.
     """
 
@@ -30,10 +40,12 @@ class Tally:
     buffer: BufferTally | None = None
     pages: PagesTally | None = None
     clients: ClientsTally | None = None
+    servers: ServersTally | None = None
+    probing: ProbingTally | None = None
 
     def check(self, horizon: float, robots: int) -> None:
         """Raise `ConservationError` unless all parts add up; `robots` is the number available."""
-        for part in (self.buffer, self.pages, self.clients):
+        for part in (self.buffer, self.pages, self.clients, self.servers, self.probing):
             if part is not None:
                 part.check(self.window, horizon)
         most = robots * self.window * (1 + RELATIVE)

@@ -1,0 +1,165 @@
+"""The index of formulas of polite probing, and what they say of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analytic.formula import Formula, Values
+from analytic.probing.intervals import LARGEST_PROFILE, Interval, Profile, cells_needed
+from analytic.probing.policies import first_arrival_times, threshold_times, uniform_times
+from scenarios import Scenario, ScenarioError
+from scenarios.sections import Probing, Source, Times
+
+__all__ = [
+    "FORMULAS",
+    "cost_variance",
+    "expected_cost",
+    "expected_freshness",
+    "probe_times",
+    "profile_of",
+]
+
+
+def _intervals(profile: Profile, times: Sequence[float]) -> Interval:
+    return profile.between([0.0, *times[:-1]], times)
+
+
+def expected_cost(profile: Profile, times: Sequence[float]) -> float:
+    """Expected cost of all updates: ``sum_i C(p_{i-1}, p_i)``.
+
+    Parameters
+    ----------
+    profile : Profile
+        Update rate lambda and importance a on [0, T].
+    times : sequence of float
+        p_1, …, p_n = T; p_0 = 0.
+
+    Notes
+    -----
+    eckstein2005 (5) and (6). Only the rate of the updates matters, they need not be Poisson.
+    """
+    return float(_intervals(profile, times).cost.sum())
+
+
+def cost_variance(profile: Profile, times: Sequence[float]) -> float:
+    """Variance of the cost of all updates: ``sum_i int lambda(t) A(t, p_i)**2 dt``.
+
+    Parameters
+    ----------
+    profile : Profile
+    times : sequence of float
+        p_1, …, p_n = T; p_0 = 0.
+
+    Notes
+    -----
+    Campbell's theorem: the cost is a sum of A(t, p_i) over the points of a Poisson process.
+    """
+    return float(_intervals(profile, times).variance.sum())
+
+
+def expected_freshness(profile: Profile, times: Sequence[float]) -> float:
+    """Expected fraction of time without an unseen update.
+
+    Parameters
+    ----------
+    profile : Profile
+    times : sequence of float
+        p_1, …, p_n = T; p_0 = 0.
+
+    Notes
+    -----
+    ``(1 / T) sum_i int exp(-Lambda(p_{i-1}, t)) dt``: no Poisson update since the last probe.
+    """
+    return float(_intervals(profile, times).fresh_time.sum()) / profile.horizon
+
+
+def _sections(scenario: Scenario) -> tuple[Source, Probing]:
+    assert scenario.source is not None
+    assert scenario.probing is not None
+    return scenario.source, scenario.probing
+
+
+def profile_of(scenario: Scenario) -> Profile:
+    """Update rate and importance of the scenario's source, up to its horizon."""
+    source, probing = _sections(scenario)
+    return Profile(source.updates, source.importance, probing.horizon)
+
+
+def probe_times(scenario: Scenario) -> tuple[float, ...]:
+    """Probe times of the scenario's policy, computed where they are not given.
+
+    Raises
+    ------
+    ScenarioError
+        Naming the policy, if it is "optimal", if it has no such times, or if they lie closer
+        together than the minimum spacing.
+    """
+    _, probing = _sections(scenario)
+    if isinstance(probing.policy, Times):
+        return probing.policy.root
+    if (reason := known_times(scenario) or few_cells(scenario)) is not None:
+        raise ScenarioError("probing.policy", probing.policy, reason)
+    assert probing.probes is not None
+    try:
+        times = _times_of(scenario, probing, probing.probes)
+    except ValueError as error:
+        raise ScenarioError("probing.policy", probing.policy, f"{error}") from None
+    _check_spacing(probing, times)
+    return times
+
+
+def _times_of(scenario: Scenario, probing: Probing, probes: int) -> tuple[float, ...]:
+    if probing.policy == "uniform":
+        return uniform_times(probing.horizon, probes)
+    policy = first_arrival_times if probing.policy == "first-arrival" else threshold_times
+    return policy(profile_of(scenario), probes)
+
+
+def _check_spacing(probing: Probing, times: Sequence[float]) -> None:
+    closest = float(np.diff([0.0, *times]).min())
+    if closest <= 0:
+        allowed = f"has no room for {probing.probes} probes at different times"
+        raise ScenarioError("probing.policy", probing.policy, allowed)
+    if closest < probing.minimum_spacing * (1 - 1e-9):
+        spacing = f"minimum_spacing is {probing.minimum_spacing!r}"
+        allowed = f"probes as little as {closest:.6g} apart; {spacing}"
+        raise ScenarioError("probing.policy", probing.policy, allowed)
+
+
+def has_source(scenario: Scenario) -> str | None:
+    """A source is probed."""
+    return None if scenario.source is not None else "there is no [source]"
+
+
+def known_times(scenario: Scenario) -> str | None:
+    """The probe times are given, or follow from a policy other than "optimal"."""
+    _, probing = _sections(scenario)
+    return "the probe times are still to be optimised" if probing.policy == "optimal" else None
+
+
+def few_cells(scenario: Scenario) -> str | None:
+    """Both rates together have at most a million pieces up to the horizon."""
+    source, probing = _sections(scenario)
+    cells = cells_needed((source.updates, source.importance), probing.horizon)
+    few = cells <= LARGEST_PROFILE
+    return None if few else f"the rates have more than {LARGEST_PROFILE} pieces up to the horizon"
+
+
+def _cost(scenario: Scenario) -> Values:
+    yield "obsolescence_cost", None, expected_cost(profile_of(scenario), probe_times(scenario))
+
+
+FORMULAS: tuple[Formula, ...] = (
+    Formula(
+        paper="eckstein2005",
+        number="(5)",
+        quantity="expected cost of the updates, which wait for the next probe",
+        function=expected_cost,
+        kind="exact",
+        conditions=(has_source, known_times, few_cells),
+        evaluate=_cost,
+    ),
+)
+"""The index: paper, number, quantity, function, kind, conditions."""

@@ -1,0 +1,192 @@
+"""Probe times of the policies uniform, first arrival and threshold, with exactly n probes.
+
+All end with a probe at the horizon. The two adaptive policies have one parameter, and for a given
+number of probes it is the one that makes all intervals equal: in expected updates (first arrival)
+or in expected cost (threshold).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable
+
+import numpy as np
+
+from analytic.probing.intervals import Profile
+
+__all__ = ["first_arrival_times", "threshold_times", "uniform_times"]
+
+_ROUNDING = 1e-13
+"""Rounding error of an expected number of updates, relative to that up to the horizon."""
+
+_SLACK = 1e-12
+"""Rounding error of a cost, relative to it and to the share of the horizon it is gathered in."""
+
+_LONG = 1e-8
+"""Share of the horizon that tells waiting at no price from rounding errors."""
+
+_SMALLEST = 1e-30
+"""Smallest threshold that is looked at, in units of the largest possible one."""
+
+
+def uniform_times(horizon: float, probes: int) -> tuple[float, ...]:
+    """Equally spaced probe times, ``p_i = i T / n`` (eckstein2005, section 5.2)."""
+    return (*(index * horizon / probes for index in range(1, probes)), horizon)
+
+
+def first_arrival_times(profile: Profile, probes: int) -> tuple[float, ...]:
+    """Probe times with equally many expected updates between them.
+
+    Parameters
+    ----------
+    profile : Profile
+    probes : int
+        n.
+
+    Returns
+    -------
+    tuple of float
+        ``Lambda(p_{i-1}, p_i) = Lambda(0, T) / n``. Where no updates come for a while, the
+        earliest such time.
+
+    Raises
+    ------
+    ValueError
+        If no updates are expected.
+
+    Notes
+    -----
+    eckstein2005, section 5.2: probe when an update has come with probability pi, that is, when
+    ``q = -log(1 - pi)`` updates are expected. In terms of q nothing is lost to rounding where pi
+    is close to 1.
+    """
+    counts = np.concatenate([[0.0], np.cumsum(profile.updates * np.diff(profile.edges))])
+    if counts[-1] <= 0:
+        raise ValueError("no updates are expected up to the horizon")
+    targets = np.arange(1, probes) * (counts[-1] / probes)
+    reached = np.searchsorted(counts, targets - _ROUNDING * counts[-1])
+    inside = np.maximum(targets - counts[reached - 1], 0.0) / profile.updates[reached - 1]
+    times = np.minimum(profile.edges[reached - 1] + inside, profile.edges[reached])
+    return (*times.tolist(), profile.horizon)
+
+
+def threshold_times(profile: Profile, probes: int) -> tuple[float, ...]:
+    """Probe times with the same expected cost between them.
+
+    Parameters
+    ----------
+    profile : Profile
+    probes : int
+        n.
+
+    Returns
+    -------
+    tuple of float
+        ``C(p_{i-1}, p_i) = Pi`` for all i; there is at most one such Pi > 0.
+
+    Raises
+    ------
+    ValueError
+        If there is none, because so many probes can leave no cost at all.
+
+    Notes
+    -----
+    eckstein2005, section 5.2: probe when the expected cost reaches Pi. The time of the n-th probe
+    grows with Pi, and has to be T. Where the importance is 0 the cost stands still, so that a
+    probe may wait at no price, and the time of the n-th probe jumps as Pi grows. At a jump over T
+    some probes wait: the first ones until the cost goes on, one for a part of that time.
+
+    Pi is at most C(0, T) / n, since the costs of the parts sum to at most that of the whole.
+    """
+    if probes == 1:
+        return (profile.horizon,)
+    walk = _Walk(profile)
+    largest = 2 * float(profile.between(0.0, profile.horizon).cost) / probes
+    smallest = _SMALLEST * largest
+    if smallest <= 0 or not walk.fits(smallest, probes):
+        raise ValueError(f"no threshold gives {probes} probes of equal cost")
+    cost, _ = _bisect(lambda each: walk.fits(each, probes), smallest, largest)
+    return (*_with_waiting(walk, cost, probes)[:-1], profile.horizon)
+
+
+def _bisect(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
+    """Neighbouring numbers, such that it holds for the first and not for the second."""
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
+
+
+def _with_waiting(walk: _Walk, cost: float, probes: int) -> list[float]:
+    """Times at which the cost is reached, moved where that is free so that the last one is T.
+
+    n probes fit before T at this cost, but not at one that is larger by more than its rounding
+    error, at which every probe waits as long as it can. Where no waiting is free, rounding errors
+    that have grown from probe to probe are taken out at the first one.
+    """
+    times: list[float] = []
+    above = cost * (1 + _SLACK * probes)
+    while True:
+        start, left = (times[-1] if times else 0.0), probes - len(times)
+        early = walk(cost, left, start)
+        before = [start, *early]
+        if left <= 1 or not walk.fits(above, 1, before[-2]):
+            return times + early
+        late = [walk.next(above, each) for each in before[:-2]]
+        waits = [after - time for time, after in zip(early, late, strict=False)]
+        first = next((k for k, wait in enumerate(waits) if wait > _LONG * walk.horizon), 0)
+        moved = _latest(walk, cost, (early[first], late[first]), left - first - 1)
+        times += [*early[:first], moved]
+
+
+def _latest(walk: _Walk, cost: float, between: tuple[float, float], probes: int) -> float:
+    """Latest time in an interval after which that many probes still fit."""
+    early, late = between
+    if walk.fits(cost, probes, late):
+        return late
+    return _bisect(lambda time: walk.fits(cost, probes, time), early, late)[0]
+
+
+class _Walk:
+    """Probes whenever the expected cost since the last probe reaches a value."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.horizon = profile.horizon
+        self._edges: list[float] = profile.edges.tolist()
+        self._cells = list(
+            zip(profile.updates.tolist(), profile.importance.tolist(), self._edges[1:], strict=True)
+        )
+
+    def fits(self, cost: float, probes: int, start: float = 0.0) -> bool:
+        """Whether that many probes come up to the horizon."""
+        return len(self(cost, probes, start)) == probes
+
+    def next(self, cost: float, start: float) -> float:
+        """The first probe time after `start`, or the horizon where that comes before."""
+        return next(iter(self(cost, 1, start)), self.horizon)
+
+    def __call__(self, cost: float, probes: int, start: float = 0.0) -> list[float]:
+        """The first probe times after `start`, fewer where the horizon comes before."""
+        times: list[float] = []
+        now, seen, spent = start, 0.0, 0.0
+        index = bisect_right(self._edges, start) - 1
+        while len(times) < probes and index < len(self._cells):
+            rate, importance, end = self._cells[index]
+            width, slope = end - now, seen * importance
+            step = _time_to_cost(cost - spent, slope, rate * importance)
+            if step <= width:
+                now, seen, spent = min(now + step, end), 0.0, 0.0
+                times.append(now)
+            else:
+                spent += width * (slope + rate * importance * width / 2)
+                seen += rate * width
+                now, index = end, index + 1
+        return times
+
+
+def _time_to_cost(cost: float, slope: float, curvature: float) -> float:
+    """The root d of ``curvature d**2 / 2 + slope d = cost``, without cancellation."""
+    if cost <= 0:
+        return 0.0
+    root = slope + math.sqrt(slope**2 + 2 * curvature * cost)
+    return 2 * cost / root if root > 0 else math.inf

@@ -1,0 +1,17 @@
+"""The report: figures of a run, and one page that holds them with the verdicts.
+
+Not imported with `analytic`, since it loads the plotting packages.
+"""
+
+from analytic.report.comparison import plot_comparison
+from analytic.report.page import Entry, html
+from analytic.report.plots import plot_levels, plot_obsolescence_rates, plot_probes
+
+__all__ = [
+    "Entry",
+    "html",
+    "plot_comparison",
+    "plot_levels",
+    "plot_obsolescence_rates",
+    "plot_probes",
+]

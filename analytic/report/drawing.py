@@ -1,0 +1,114 @@
+"""What all figures share: colours, axes, and the text of a figure as SVG."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from scenarios.measures import Estimate
+
+__all__ = [
+    "MANY_POINTS",
+    "SIMULATED",
+    "THEORY",
+    "VERDICT_COLOURS",
+    "axes_for",
+    "dress",
+    "half_widths",
+    "legend_above",
+    "plain",
+    "svg_text",
+]
+
+SIMULATED = "#0072b2"
+THEORY = "#333333"
+VERDICT_COLOURS = {
+    "agrees": "#00805e",
+    "disagrees": "#c24a00",
+    "inconclusive": "#b07800",
+    "not judged": "#8a8f98",
+}
+"""Distinct for the colour-blind (Okabe and Ito, darkened); markers differ as well."""
+
+MANY_POINTS = 200
+"""Figures with more points keep them as an image, their text as text."""
+
+_WIDTH, _HEIGHT = 4.4, 2.8
+_LONGEST_TEXT = 36
+_RESOLUTION = 200
+
+
+def axes_for(ax: Axes | None, height: float = _HEIGHT) -> Axes:
+    """The axes given, or those of a new figure that belongs to no window."""
+    if ax is not None:
+        return ax
+    return Figure(figsize=(_WIDTH, height), layout="constrained").add_subplot()
+
+
+def plain(text: str) -> str:
+    """Text from a scenario as a figure can show it: no formula marks, not too long."""
+    kept = "".join(letter if letter.isprintable() else " " for letter in text)
+    if len(kept) > _LONGEST_TEXT:
+        kept = kept[: _LONGEST_TEXT - 1] + "…"
+    return kept.replace("$", r"\$")
+
+
+def dress(ax: Axes, x: str, y: str) -> None:
+    """Labels, a faint grid behind the data, and no more frame than needed."""
+    ax.set_xlabel(x, fontsize=9, color="#333333")
+    ax.set_ylabel(y, fontsize=9, color="#333333")
+    ax.tick_params(labelsize=8.5, colors="#444444", length=3)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color("#999999")
+    ax.grid(axis="y", color="#e6e8eb", linewidth=0.7)
+    ax.set_axisbelow(True)
+
+
+def legend_above(ax: Axes, columns: int = 2) -> None:
+    """A legend above the axes, where it hides no data."""
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(-0.01, 1.0),
+        ncols=columns,
+        fontsize=8.5,
+        frameon=False,
+        borderaxespad=0.2,
+        handletextpad=0.5,
+        columnspacing=1.4,
+    )
+
+
+def half_widths(estimates: Sequence[Estimate]) -> NDArray[np.float64]:
+    """Half-widths of the 95 % intervals, shape (2, n); 0 where there is none."""
+    below = [row.estimate - row.low for row in estimates]
+    above = [row.high - row.estimate for row in estimates]
+    widths: NDArray[np.float64] = np.nan_to_num(np.array([below, above]))
+    return widths
+
+
+def svg_text(ax: Axes, name: str) -> str:
+    """The figure of `ax` as an `<svg>` element; `name` makes its ids unique on a page.
+
+    The same figure gives the same text.
+    """
+    figure = ax.figure
+    assert isinstance(figure, Figure)
+    stream = io.StringIO()
+    nothing: dict[str, Any] = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    style: Any = {"svg.fonttype": "none", "svg.hashsalt": "crawlsim"}
+    with mpl.rc_context(style), warnings.catch_warnings():
+        for harmless in ("Glyph .* missing", "constrained_layout not applied"):
+            warnings.filterwarnings("ignore", message=harmless)
+        figure.savefig(stream, format="svg", dpi=_RESOLUTION, transparent=True, metadata=nothing)
+    text = stream.getvalue()
+    element = text[text.index("<svg") :].strip()
+    return re.sub(r'(\bid="|href="#|url\(#)', rf"\1{name}-", element)

@@ -1,0 +1,198 @@
+"""The report of a run or a check: one page that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+from matplotlib.axes import Axes
+
+from analytic.bibliography import REFERENCES
+from analytic.crosscheck import Comparison, overall
+from analytic.formula import Prediction
+from analytic.predict import NotApplicable
+from analytic.report.comparison import is_drawable, plot_comparison
+from analytic.report.drawing import svg_text
+from analytic.report.plots import plot_levels, plot_obsolescence_rates, plot_probes
+from analytic.report.rows import Row, name_of, rows_of
+from analytic.report.words import meaning_of, number, percent, summary_of
+from scenarios import MEASURES, Results, Scenario, dumps
+from scenarios.page_data import change_rates
+
+__all__ = ["Entry", "html"]
+
+_MOST_ROWS = 150
+_FIRST_ROWS = 40
+
+_MOST_LINES = 300
+_DISTINCT_RATES = 20
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One scenario of a report: what was run, and what came out.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    results : Results
+    predictions : sequence of Prediction
+    comparisons : sequence of Comparison
+        Empty where nothing was compared.
+    not_applicable : sequence of NotApplicable
+        Formulas that do not cover the scenario.
+    """
+
+    scenario: Scenario
+    results: Results
+    predictions: Sequence[Prediction] = ()
+    comparisons: Sequence[Comparison] = ()
+    not_applicable: Sequence[NotApplicable] = ()
+
+    @property
+    def verdict(self) -> str:
+        """The overall verdict, or "simulated" where nothing was compared."""
+        return overall(self.comparisons) if self.comparisons else "simulated"
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The comparisons, each distinct prediction once."""
+        return rows_of(self.comparisons)
+
+    @property
+    def judged(self) -> list[Row]:
+        """Rows with a verdict."""
+        return [row for row in self.rows if row.comparison.verdict != "not judged"]
+
+    @property
+    def others(self) -> list[Row]:
+        """Rows for information."""
+        return [row for row in self.rows if row.comparison.verdict == "not judged"]
+
+    @property
+    def meaning(self) -> str:
+        """The verdict in a sentence."""
+        return meaning_of(self.verdict, self.rows, self.results.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure as SVG, what it shows, and whether it needs the full width."""
+
+    svg: Markup
+    caption: str
+
+
+def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str = ".") -> str:
+    """The report as one HTML page: no script, nothing fetched, the same text for the same input.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+    provenance : mapping
+        What else is needed to repeat the run, such as versions: name -> value.
+    folder : str
+        Where the page will lie; paths in the scenario files count from it.
+    """
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"number": number, "percent": percent, "anchor": _anchor}
+    template = environment.from_string(_text("template.html"))
+    return template.render(
+        entries=entries,
+        summary=summary_of([entry.verdict for entry in entries]),
+        style=Markup(_text("style.css")),
+        pictures=_pictures,
+        file_of=lambda scenario: _shortened(dumps(scenario, folder)),
+        name_of=name_of,
+        definition=_definition,
+        by_paper=_by_paper,
+        references=_references(entries),
+        provenance=provenance,
+        most_rows=_MOST_ROWS,
+        first_rows=_FIRST_ROWS,
+    )
+
+
+def _text(name: str) -> str:
+    return (resources.files("analytic.report") / name).read_text(encoding="utf-8")
+
+
+def _definition(measure: str) -> str:
+    known = MEASURES.get(measure)
+    return known.definition if known else ""
+
+
+def _shortened(text: str) -> str:
+    lines = text.splitlines()
+    more = len(lines) - _MOST_LINES
+    return text if more <= 0 else "\n".join([*lines[:_MOST_LINES], f"… {more} more lines"])
+
+
+def _pictures(entry: Entry) -> list[Picture]:
+    """The figures that apply to a scenario."""
+    return [
+        Picture(Markup(svg_text(ax, f"{entry.scenario.name}-{number}")), caption)
+        for number, (ax, caption) in enumerate(_figures(entry))
+    ]
+
+
+def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
+    scenario, results = entry.scenario, entry.results
+    measures = {row.measure for row in results.estimates}
+    if any(is_drawable(row) for row in entry.comparisons):
+        yield (
+            plot_comparison(entry.comparisons),
+            "Differences from the predictions. Within the grey band they count as agreement; "
+            "bars are two standard errors to each side.",
+        )
+    if "level_probability" in measures:
+        yield plot_levels(results, entry.predictions), "How many pages are in the system."
+    if "obsolescence_rate" in measures:
+        yield (
+            plot_obsolescence_rates(results, entry.predictions, change_rates=_places(scenario)),
+            "How often the copy of each page is out of date.",
+        )
+    if scenario.source is not None and scenario.probing is not None:
+        yield plot_probes(scenario), "Updates of the source, their importance, and the probes."
+
+
+def _places(scenario: Scenario) -> Sequence[float] | None:
+    """Change rates as places of many different pages; None: their numbers are clearer."""
+    rates = [] if scenario.pages is None else [float(rate) for rate in change_rates(scenario.pages)]
+    return rates if len(set(rates)) > _DISTINCT_RATES else None
+
+
+def _anchor(source: str) -> str | None:
+    """The key of the bibliography that a source begins with."""
+    key = source.partition(" ")[0]
+    return key if key in REFERENCES else None
+
+
+def _by_paper(sources: Iterable[str]) -> list[tuple[str | None, list[str]]]:
+    """Places grouped by paper; a source that is not in the bibliography is its own place."""
+    papers: dict[str | None, list[str]] = {}
+    for source in sources:
+        key = _anchor(source)
+        papers.setdefault(key, []).append(source.partition(" ")[2] if key else source)
+    return list(papers.items())
+
+
+def _references(entries: Iterable[Entry]) -> list[tuple[str, str, list[str]]]:
+    """Key, full reference and the formulas used, for every paper that the report cites."""
+    used: dict[str, set[str]] = {}
+    for entry in entries:
+        sources = [each.source for each in entry.predictions]
+        sources += [each.source for each in entry.comparisons]
+        for key, places in _by_paper(sources):
+            if key:
+                used.setdefault(key, set()).update(places)
+        paper = _anchor(entry.scenario.paper)
+        if paper:
+            used.setdefault(paper, set())
+    return [(key, REFERENCES[key], sorted(used[key])) for key in sorted(used)]

@@ -1,0 +1,29 @@
+"""Open-loop routing to parallel servers without buffers (altman2000)."""
+
+from analytic.routing.formulas import FORMULAS
+from analytic.routing.losses import (
+    average_loss,
+    cyclic_distances,
+    map_loss,
+    non_preemptive_loss,
+    phase_type_loss,
+    primitive_length,
+    random_loss,
+    random_non_preemptive_loss,
+    renewal_loss,
+    server_losses,
+)
+
+__all__ = [
+    "FORMULAS",
+    "average_loss",
+    "cyclic_distances",
+    "map_loss",
+    "non_preemptive_loss",
+    "phase_type_loss",
+    "primitive_length",
+    "random_loss",
+    "random_non_preemptive_loss",
+    "renewal_loss",
+    "server_losses",
+]

@@ -1,0 +1,269 @@
+"""Packets lost by servers without buffers, when each is sent n packets after the last one.
+
+Throughout, `f_m(n)` is the probability that a packet sent to server m is lost when the next packet
+sent there is the n-th after it: ``P(S > tau_1 + … + tau_n)`` for interval-stationary gaps tau and
+an independent service S. Under the preemptive discipline the packet in service is lost. Under the
+non-preemptive one the new packet is, and the fraction lost is the same for exponential services
+only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analytic.arrival_process import gap_map, interval_phases
+from analytic.markov import stationary
+from analytic.phase_type import PhaseLaw
+from analytic.transforms import matrix_transform
+from scenarios.distributions import Distribution, Exponential
+from scenarios.processes import ArrivalProcess, Map, Mmpp, Poisson
+
+__all__ = [
+    "average_loss",
+    "cyclic_distances",
+    "gap_law",
+    "map_loss",
+    "non_preemptive_loss",
+    "phase_type_loss",
+    "primitive_length",
+    "random_loss",
+    "random_non_preemptive_loss",
+    "renewal_loss",
+    "server_losses",
+]
+
+Array = NDArray[np.floating[Any]]
+Loss = Callable[[int, int], float]
+"""f_m(n) as a function of the server m and the distance n."""
+
+
+def cyclic_distances(word: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """The distances ``delta_1, …, delta_d`` of each server that a periodic word uses.
+
+    delta_j is the number of packets from the server's j-th place in the period to its next one,
+    across the end of the period where need be; they sum to the length of the word (altman2000 (6)).
+    """
+    places: dict[int, list[int]] = {}
+    for place, server in enumerate(word):
+        places.setdefault(server, []).append(place)
+    return {
+        server: tuple(np.diff([*own, own[0] + len(word)]).tolist())
+        for server, own in sorted(places.items())
+    }
+
+
+def primitive_length(word: Sequence[int]) -> int:
+    """Smallest n after which a periodic word repeats: 2 for 0, 1, 0, 1."""
+    length, whole = len(word), tuple(word)
+    divisors = (n for n in range(1, length + 1) if length % n == 0)
+    return next(n for n in divisors if whole[:n] * (length // n) == whole)
+
+
+def server_losses(word: Sequence[int], loss: Loss) -> dict[int, float]:
+    """Fraction of each server's own packets that are lost: the mean of ``f_m(delta_j^m)``."""
+    return {
+        server: sum(loss(server, distance) for distance in distances) / len(distances)
+        for server, distances in cyclic_distances(word).items()
+    }
+
+
+def average_loss(word: Sequence[int], loss: Loss) -> float:
+    """Fraction of all packets that are lost: ``g = (1/n) sum_m sum_j f_m(delta_j^m)``.
+
+    Parameters
+    ----------
+    word : sequence of int
+        The period: server of each of n packets.
+    loss : callable
+        f_m(n) of a server m and a distance n.
+
+    Notes
+    -----
+    altman2000 (6). A server that the word does not use loses nothing.
+    """
+    distances = cyclic_distances(word)
+    total = sum(loss(server, each) for server, own in distances.items() for each in own)
+    return total / len(word)
+
+
+def renewal_loss(transform: ArrayLike, distance: ArrayLike) -> Array:
+    """Probability ``f(n) = h(mu)^n`` that an exponential service outlasts n independent gaps.
+
+    Parameters
+    ----------
+    transform : array_like
+        h, the transform of one gap at the service rate; lambda / (lambda + mu) for Poisson
+        arrivals, e^(-mu d) for constant gaps.
+    distance : array_like of int
+        n.
+
+    Notes
+    -----
+    altman2000, Example 2.1 (Poisson); Lemma 5.2 with one phase.
+    """
+    return np.asarray(np.power(transform, distance), dtype=float)
+
+
+def map_loss(hidden: Array, arrivals: Array, rate: float, distance: ArrayLike) -> Array:
+    """Probability ``f(n) = q [(mu I - C)^{-1} D]^n e`` that an exponential service outlasts n gaps.
+
+    Parameters
+    ----------
+    hidden, arrivals : ndarray, shape (order, order)
+        C and D; for an MMPP ``Q - Lambda`` and ``Lambda``.
+    rate : float
+        mu.
+    distance : array_like of int
+        n.
+
+    Notes
+    -----
+    altman2000, sections 5.1, 5.2 and Lemma 5.2. q is the law of the phase just after an arrival.
+    """
+    step = np.linalg.solve(rate * np.eye(len(hidden)) - hidden, arrivals)
+    return _survival(interval_phases(hidden, arrivals), step, distance)
+
+
+def phase_type_loss(arrivals: ArrivalProcess, service: PhaseLaw, distance: ArrayLike) -> Array:
+    """Probability ``f(n) = (q ⊗ alpha) A^n e`` that a phase-type service outlasts n gaps.
+
+    Parameters
+    ----------
+    arrivals : ArrivalProcess
+    service : PhaseLaw
+        alpha and T.
+    distance : array_like of int
+        n.
+
+    Notes
+    -----
+    altman2000, section 2 with the arrivals of section 5: ``A = -(C ⊕ T)^{-1} (D ⊗ I)``, and
+    ``A = E e^{T tau}`` for independent gaps of any law. Not convex in n for all services.
+    """
+    start = np.kron(_phases_at_arrivals(arrivals), service.start)
+    return _survival(start, _over_gap(arrivals, service.generator), distance)
+
+
+def random_loss(arrivals: ArrivalProcess, service: PhaseLaw, probability: float) -> float:
+    """Fraction of its packets that a server loses to which each packet is sent at random.
+
+    The mixture ``sum_n p (1 - p)^(n-1) f(n) = p (q ⊗ alpha) A (I - (1 - p) A)^{-1} e``; with
+    independent gaps and an exponential service ``p h / (1 - (1 - p) h)``.
+
+    Parameters
+    ----------
+    arrivals : ArrivalProcess
+    service : PhaseLaw
+        Of any kind under the preemptive discipline, exponential under the other.
+    probability : float
+        p > 0, that a packet is sent to this server.
+
+    Notes
+    -----
+    Catalogue of altman2000, section 1, "random routing".
+    """
+    start = np.kron(_phases_at_arrivals(arrivals), service.start)
+    gap = _thinned(_over_gap(arrivals, service.generator), probability)
+    return float(start @ gap.sum(axis=1))
+
+
+def non_preemptive_loss(
+    arrivals: ArrivalProcess, service: PhaseLaw, distances: Sequence[int]
+) -> float:
+    """Fraction of its packets that a server loses if a packet that finds it busy is lost.
+
+    Parameters
+    ----------
+    arrivals : ArrivalProcess
+    service : PhaseLaw
+    distances : sequence of int
+        The server's cyclic distances.
+
+    Notes
+    -----
+    Ours (altman2000, section 2, has the discipline for exponential services). The phases of
+    arrivals and of the service, free included, just before the server's own packets form a chain
+    over the places of its period; a packet is lost where it finds the server busy.
+    """
+    step = _over_gap(arrivals, _with_end(service))
+    powers = {each: np.linalg.matrix_power(step, each) for each in set(distances)}
+    return _busy_at_arrivals([powers[each] for each in distances], service)
+
+
+def random_non_preemptive_loss(
+    arrivals: ArrivalProcess, service: PhaseLaw, probability: float
+) -> float:
+    """Fraction of its packets lost by a server that is sent each packet with a probability.
+
+    As `non_preemptive_loss`, with the gap between its own packets a geometric number of gaps.
+    """
+    step = _over_gap(arrivals, _with_end(service))
+    return _busy_at_arrivals([_thinned(step, probability)], service)
+
+
+def gap_law(arrivals: ArrivalProcess) -> Distribution | None:
+    """Law of the independent gaps of a renewal process, or None where gaps are dependent."""
+    if isinstance(arrivals, Map | Mmpp):
+        return None
+    return Exponential(rate=arrivals.rate) if isinstance(arrivals, Poisson) else arrivals.gap
+
+
+def _phases_at_arrivals(arrivals: ArrivalProcess) -> Array:
+    """Law q of the arrival phase just after an arrival; a single phase for independent gaps."""
+    matrices = None if gap_law(arrivals) else gap_map(arrivals)
+    return np.ones(1) if matrices is None else interval_phases(*matrices)
+
+
+def _over_gap(arrivals: ArrivalProcess, generator: Array) -> Array:
+    """What happens to the phases (of arrivals, of the service) from one arrival to the next."""
+    law = gap_law(arrivals)
+    if law is not None:
+        return matrix_transform(law, generator)
+    matrices = gap_map(arrivals)
+    assert matrices is not None
+    hidden, marked = matrices
+    own = np.eye(len(generator))
+    joint = np.kron(hidden, own) + np.kron(np.eye(len(hidden)), generator)
+    result: Array = np.linalg.solve(-joint, np.kron(marked, own))
+    return result
+
+
+def _survival(start: Array, step: Array, distance: ArrayLike) -> Array:
+    """``start step^n e`` for each n >= 1."""
+    alive, values = np.ones(len(step)), []
+    for _ in range(np.max(distance)):
+        alive = step @ alive
+        values.append(start @ alive)
+    result: Array = np.array(values)[np.asarray(distance) - 1]
+    return result
+
+
+def _thinned(step: Array, probability: float) -> Array:
+    """The same over a geometric number of gaps: ``p A (I - (1 - p) A)^{-1}``."""
+    others = np.eye(len(step)) - (1 - probability) * step
+    result: Array = probability * np.linalg.solve(others, step)
+    return result
+
+
+def _with_end(service: PhaseLaw) -> Array:
+    """Generator of the service phases with the free server as the last one."""
+    busy = np.hstack([service.generator, service.exit_rates[:, None]])
+    return np.vstack([busy, np.zeros(busy.shape[1])])
+
+
+def _busy_at_arrivals(gaps: Iterable[Array], service: PhaseLaw) -> float:
+    """Probability that the server's own packets find it busy, averaged over its places."""
+    size = len(service.start) + 1
+    enters = np.eye(size)
+    enters[-1] = [*service.start, 0.0]
+    steps = [np.kron(np.eye(len(gap) // size), enters) @ np.maximum(gap, 0.0) for gap in gaps]
+    law, busy = stationary(reduce(np.matmul, steps)), 0.0
+    for step in steps:
+        busy += law.reshape(-1, size)[:, :-1].sum()
+        law = law @ step
+    return float(busy / len(steps))

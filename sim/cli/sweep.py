@@ -1,0 +1,127 @@
+"""The command `sweep`: a grid of what-ifs, simulated and solved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import rich
+from rich.table import Table
+
+from scenarios import Scenario, ScenarioError
+from scenarios.files import parse_value
+from scenarios.measures import MEASURES, Subject
+from sim.cli.options import RunOptions, load_scenarios, run_options, scenario_options
+from sim.cli.output import (
+    add_columns,
+    csv_text,
+    number,
+    print_json,
+    progress_bar,
+    show_table,
+    writable_folder,
+    write_files,
+)
+from sim.cli.workers import workers
+from sim.sweep import COLUMNS, Cell, cells, parse_vary, rows_of
+
+__all__ = ["sweep"]
+
+Row = tuple[Any, ...]
+
+
+@click.command()
+@scenario_options
+@run_options
+@click.option(
+    "--vary",
+    "varied",
+    multiple=True,
+    required=True,
+    metavar="KEY=V1,V2,…",
+    help="Values of one entry; repeatable, all combinations are run.",
+)
+def sweep(
+    sources: tuple[str, ...],
+    changes: tuple[str, ...],
+    as_json: bool,
+    seed: int | None,
+    replications: int | None,
+    varied: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Simulate and solve every combination of some entries; the same seed for all of them."""
+    if len(sources) > 1:
+        raise ScenarioError("sweep", sources[1], "takes a single scenario")
+    chosen = RunOptions(**options)
+    grid_of = parse_vary(varied, parse_value)
+    (scenario,) = load_scenarios(sources, changes, seed, replications)
+    grid = cells(scenario, grid_of)
+    folder = None if chosen.out is None else writable_folder(chosen.out)
+    rows = _run(scenario, grid, chosen, as_json)
+    columns = (*grid_of, *COLUMNS)
+    if folder is not None:
+        from scenarios import dumps
+
+        files = {
+            "sweep.csv": csv_text(columns, rows),
+            f"{scenario.name}.toml": dumps(scenario, folder),
+        }
+        write_files(folder, files | _pictures(columns, rows, scenario))
+        click.echo(f"written to {folder}", err=True)
+    if as_json:
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        show_table(_table(scenario, list(grid_of), columns, rows))
+
+
+def _run(scenario: Scenario, grid: list[Cell], options: RunOptions, quiet: bool) -> list[Row]:
+    from analytic import resolve
+    from sim.replicate import engine_for, run
+
+    resolved = [Cell(cell.varied, resolve(cell.scenario)) for cell in grid]
+    for cell in resolved:
+        engine_for(cell.scenario, options.engine)
+    rows: list[Row] = []
+    with workers(options.jobs) as executor, progress_bar(scenario.name, quiet) as progress:
+        for done, cell in enumerate(resolved, 1):
+            results = run(cell.scenario, engine=options.engine, executor=executor)
+            rows += rows_of(cell, results, _predictions(cell.scenario))
+            progress(done, len(resolved))
+    return rows
+
+
+def _predictions(scenario: Scenario) -> dict[tuple[str, Subject], tuple[float, str]]:
+    """The exact value of each measure, and its source; the first formula that gives one."""
+    from analytic import predict
+
+    exact: dict[tuple[str, Subject], tuple[float, str]] = {}
+    for row in predict(scenario)[0]:
+        if row.kind == "exact":
+            exact.setdefault((row.measure, row.subject), (row.value, row.source))
+    return exact
+
+
+def _pictures(columns: tuple[str, ...], rows: list[Row], scenario: Scenario) -> dict[str, str]:
+    """The line plot of the judged measures against the first varied entry."""
+    from analytic.report.sweeps import sweep_picture
+
+    records = [dict(zip(columns, row, strict=True)) for row in rows]
+    keys = columns[: len(columns) - len(COLUMNS)]
+    names = scenario.judged or tuple(MEASURES)
+    return {"sweep.svg": sweep_picture(records, names, keys, scenario.time_unit)}
+
+
+def _table(scenario: Scenario, keys: list[str], columns: tuple[str, ...], rows: list[Row]) -> Table:
+    """Measures without a subject; the whole table is in the CSV file and the JSON."""
+    table = Table(title=scenario.name, box=rich.box.SIMPLE, title_justify="left")
+    add_columns(table, [*keys, "measure"], ["estimate", "± 95 %", "predicted"])
+    place = {name: index for index, name in enumerate(columns)}
+    for row in rows:
+        measure, subject = row[place["measure"]], row[place["subject"]]
+        if subject is None and (not scenario.judged or measure in scenario.judged):
+            half = row[place["high"]] - row[place["estimate"]]
+            numbers = (row[place["estimate"]], half, row[place["predicted"]])
+            varied = [str(row[place[key]]) for key in keys]
+            table.add_row(*varied, measure, *(number(value) for value in numbers))
+    return table

@@ -1,0 +1,181 @@
+"""Results as tables for people: what matters, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import rich
+from rich.markup import escape
+from rich.table import Table
+
+from scenarios import Estimate, Results, Scenario
+from sim.cli.output import add_columns, number
+
+if TYPE_CHECKING:
+    from analytic import Comparison, Prediction
+
+__all__ = [
+    "comparison_table",
+    "condition_marks",
+    "estimate_table",
+    "formula_table",
+    "prediction_table",
+    "summary_lines",
+]
+
+_COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
+_SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "approximation": "≈ "}
+_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency")
+_FEW_PAGES, _SHOWN_PAGES, _RARE = 50, 20, 1e-6
+
+Row = TypeVar("Row", "Estimate", "Comparison", "Prediction")
+
+
+def _name(row: Estimate | Comparison | Prediction) -> str:
+    return row.measure if row.subject is None else f"{row.measure} {row.subject}"
+
+
+def _new_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
+    table = Table(title=title, box=rich.box.SIMPLE, title_justify="left", caption_justify="left")
+    for name in words:
+        table.add_column(name, no_wrap=True)
+    add_columns(table, [], numbers)
+    return table
+
+
+def _worth_showing(rows: Iterable[Row], value: Any) -> tuple[list[Row], str]:
+    """The rows that a person looks at, and a note on those left out.
+
+    Of many pages the first twenty; of the levels those that are seen at all.
+    """
+    shown: list[Row] = []
+    pages = levels = 0
+    for row in rows:
+        many = row.measure in _PAGE_MEASURES and int(row.subject or 0) >= _FEW_PAGES
+        rare = row.measure == "level_probability" and value(row) < _RARE
+        pages, levels = pages + many, levels + rare
+        if not many and not rare:
+            shown.append(row)
+    if pages:
+        first = [r for r in shown if r.measure not in _PAGE_MEASURES or _is_early(r)]
+        pages, shown = pages + len(shown) - len(first), first
+    notes = [f"{levels} levels below {_RARE:g}"] * bool(levels)
+    notes += [f"{pages} rows of further pages"] * bool(pages)
+    return shown, f"left out: {', '.join(notes)} (--json and --out have all)" if notes else ""
+
+
+def _is_early(row: Any) -> bool:
+    return int(row.subject or 0) < _SHOWN_PAGES
+
+
+def estimate_table(results: Results, scenario: Scenario, changes: Sequence[str] = ()) -> Table:
+    """The estimates with their 95 % intervals."""
+    count = f"{results.count} replication{'s' * (results.count != 1)}"
+    title = f"{_titled(scenario, changes)}: {count}, engine {results.engine}, seed {results.seed}"
+    table = _new_table(title, ["measure"], ["estimate", "± 95 %", "low", "high"])
+    rows, note = _worth_showing(results.estimates, lambda row: row.estimate)
+    for row in rows:
+        half = row.high - row.estimate
+        cells = (number(value) for value in (row.estimate, half, row.low, row.high))
+        table.add_row(_name(row), *cells)
+    unit = f"times in the scenario's unit: {escape(scenario.time_unit)}"
+    table.caption = f"{unit}; {note}" if note else unit
+    return table
+
+
+def _titled(scenario: Scenario, changes: Sequence[str]) -> str:
+    return escape(", ".join([scenario.name, *changes]))
+
+
+def prediction_table(scenario: Scenario, predictions: Sequence[Prediction]) -> Table:
+    """Predictions with their kinds and sources."""
+    table = _new_table(_titled(scenario, ()), ["measure"], ["value"])
+    table.add_column("kind", no_wrap=True)
+    table.add_column("source")
+    rows, note = _worth_showing(predictions, lambda row: row.value)
+    for row in rows:
+        table.add_row(_name(row), number(row.value), row.kind, escape(row.source))
+    table.caption = note or None
+    return table
+
+
+def comparison_table(
+    scenario: Scenario, rows: Sequence[Comparison], verdict: str, changes: Sequence[str] = ()
+) -> Table:
+    """Predictions, estimates and verdicts; the judged rows first, equal ones once."""
+    colour = _COLOURS.get(verdict, "dim")
+    title = f"{_titled(scenario, changes)}: [{colour}]{verdict}[/{colour}]"
+    numbers = ["predicted", "estimated", "± SE", "z", "detectable"]
+    table = _new_table(title, ["measure"], numbers)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("needs", justify="right", no_wrap=True)
+    ordered = sorted(_once(rows), key=lambda each: each.verdict == "not judged")
+    shown, note = _worth_showing(ordered, lambda row: max(row.predicted, row.estimated))
+    for row in shown:
+        seen = "–" if row.detectable is None else f"{100 * row.detectable:.2g} %"
+        paint = _COLOURS.get(row.verdict, "dim")
+        table.add_row(
+            _name(row),
+            _SIGNS.get(row.kind, "") + number(row.predicted),
+            number(row.estimated),
+            number(row.standard_error),
+            "–" if row.z != row.z else f"{row.z + 0.0:.2f}",
+            seen,
+            f"[{paint}]{row.verdict}[/{paint}]",
+            "" if row.replications_needed is None else str(row.replications_needed),
+        )
+    table.caption = note or None
+    return table
+
+
+def _once(rows: Sequence[Comparison]) -> Iterator[Comparison]:
+    """Rows with the same prediction from several formulas are one row for a reader."""
+    seen: dict[tuple[Any, ...], list[float]] = {}
+    for row in rows:
+        values = seen.setdefault((row.measure, row.subject, row.kind, row.verdict), [])
+        if not any(abs(row.predicted - value) <= 1e-9 * abs(value) for value in values):
+            values.append(row.predicted)
+            yield row
+
+
+def summary_lines(
+    scenario: Scenario, rows: Sequence[Comparison], verdict: str, replications: int
+) -> Iterator[str]:
+    """What to do about an inconclusive verdict, and which formulas were compared."""
+    open_rows = [row for row in _once(rows) if row.verdict == "inconclusive"]
+    unpredicted = [row.measure for row in open_rows if row.predicted != row.predicted]
+    if unpredicted:
+        yield f"no formula predicts: {', '.join(unpredicted)} (`solve` says why)"
+    needed = max((row.replications_needed or 0 for row in open_rows), default=0)
+    if replications < 2 and open_rows:
+        yield "one replication has no error: at least two are needed, ten are better"
+    elif needed:
+        count = f"{len(open_rows)} row{'s' * (len(open_rows) != 1)} inconclusive"
+        more = round(1.2 * needed)
+        yield f"{count}: {needed} replications would settle all; try --replications {more}"
+    sources = dict.fromkeys(row.source for row in rows if row.predicted == row.predicted)
+    if sources:
+        yield f"predicted by {'; '.join(sources)}"
+    if verdict == "not judged":
+        yield f"no exact formula covers {scenario.name}; `solve` says why"
+
+
+def condition_marks(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Conditions in words, numbered in the order of their first use."""
+    words = dict.fromkeys(condition for row in rows for condition in row["conditions"])
+    return {condition: mark for mark, condition in enumerate(words, 1)}
+
+
+def formula_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """The index of formulas; conditions as numbers, for a list below the table."""
+    marks = condition_marks(rows)
+    table = Table(box=rich.box.SIMPLE)
+    add_columns(table, ["paper", "number", "quantity"])
+    table.add_column("function", no_wrap=True)
+    add_columns(table, ["kind", "conditions"])
+    for row in rows:
+        numbers = sorted(marks[condition] for condition in row["conditions"])
+        words = (row[name] for name in ("paper", "number", "quantity", "function", "kind"))
+        table.add_row(*map(escape, words), " ".join(map(str, numbers)))
+    return table

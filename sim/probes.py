@@ -1,0 +1,184 @@
+"""A source, its updates, and the monitor that probes it (eckstein2005), put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from scenarios import Scenario
+from scenarios.processes import Rate
+from scenarios.sections import Probing, Times
+from sim import rules
+from sim.clock import Alarm, Clock
+from sim.event_log import EventLog
+from sim.rates import Cycle, cycle, integral, mark, reached
+from sim.streams import stream
+from sim.tally import ProbingTally, Tally
+
+__all__ = ["Monitor", "ProbedSource", "Updates", "given_times"]
+
+_UPDATE = rules.tie_order(rules.UPDATE, 0)
+_PROBE = rules.tie_order(rules.QUERY, 0)
+
+
+def given_times(probing: Probing) -> tuple[float, ...]:
+    """Probe times that are given or equally spaced."""
+    if isinstance(probing.policy, Times):
+        return probing.policy.root
+    assert probing.probes is not None
+    count, horizon = probing.probes, probing.horizon
+    return (*(index * horizon / count for index in range(1, count)), horizon)
+
+
+class Updates:
+    """The source: updates as a Poisson process with a periodic piecewise-constant rate.
+
+    Each update takes one standard exponential, and happens when the integral of the rate from 0
+    exceeds the sum of all that were drawn (`rates.reached`).
+
+    Parameters
+    ----------
+    clock : Clock
+    rate : Cycle
+    stream : Generator
+        The stream "update".
+    happened : callable
+        Called with the time of every update.
+    """
+
+    def __init__(
+        self, clock: Clock, rate: Cycle, stream: Any, happened: Callable[[float], None]
+    ) -> None:
+        self._clock, self._rate, self._stream = clock, rate, stream
+        self._happened = happened
+        self._expected = 0.0
+        self.count = 0
+
+    def start(self) -> None:
+        """Wait for the first update."""
+        self._wait(Alarm(self._clock, self._update))
+
+    def _wait(self, alarm: Alarm) -> None:
+        self._expected += rules.draw_exponential(self._stream, 1.0)
+        self._clock.at(reached(self._rate, self._expected), _UPDATE, alarm)
+
+    def _update(self, alarm: Alarm) -> None:
+        self.count += 1
+        self._happened(alarm.time)
+        self._wait(alarm)
+
+
+class Monitor:
+    """Probes the source at given times; a probe sees every update since the last one.
+
+    Parameters
+    ----------
+    clock : Clock
+    times : sequence of float
+        Increasing.
+    importance : Cycle
+        What a unit of waiting costs.
+    note : callable, optional
+        Writes the event log: time, event, updates that are pending after it.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        times: Sequence[float],
+        importance: Cycle,
+        note: Callable[[float, str, int], None] | None = None,
+    ) -> None:
+        self._clock, self._times, self._importance = clock, times, importance
+        self._note = note
+        self._pending: list[float] = []
+        self._probes = self._seen = 0
+        self._cost = 0.0
+
+    def start(self) -> None:
+        """Wait for the first probe."""
+        self._clock.at(self._times[0], _PROBE, Alarm(self._clock, self._probe))
+
+    def update(self, now: float) -> None:
+        """The source was updated; an update at the very time of a probe comes before it."""
+        self._pending.append(now)
+        if self._note:
+            self._note(now, "update", len(self._pending))
+
+    def _probe(self, alarm: Alarm) -> None:
+        self._probes += 1
+        now = mark(self._importance, alarm.time)
+        for update in self._pending:
+            self._seen += 1
+            self._cost += integral(self._importance, mark(self._importance, update), now)
+        self._pending.clear()
+        if self._note:
+            self._note(alarm.time, "probe", 0)
+        if self._probes < len(self._times):
+            self._clock.at(self._times[self._probes], _PROBE, alarm)
+
+    def tally(self, updates: int) -> ProbingTally:
+        """What was counted, beside the source's own number of updates."""
+        marks = [mark(self._importance, time) for time in (0.0, *self._times)]
+        return ProbingTally(
+            updates=updates,
+            probes=self._probes,
+            seen=self._seen,
+            pending=len(self._pending),
+            cost=self._cost,
+            largest_wait=max(integral(self._importance, *each) for each in pairwise(marks)),
+        )
+
+
+class ProbedSource:
+    """The components of one replication: one path of [0, horizon].
+
+    Parameters
+    ----------
+    scenario : Scenario
+    replication, seed : int
+        They select the random stream.
+    log : EventLog, optional
+        Receives every event.
+    """
+
+    def __init__(
+        self, scenario: Scenario, replication: int, seed: int, log: EventLog | None
+    ) -> None:
+        assert scenario.source is not None
+        assert scenario.probing is not None
+        self._replication, self._log = replication, log
+        self._horizon = scenario.probing.horizon
+        self._clock = Clock()
+        self._monitor = Monitor(
+            self._clock,
+            given_times(scenario.probing),
+            _cycle(scenario.source.importance),
+            self._write if log else None,
+        )
+        self._updates = Updates(
+            self._clock,
+            _cycle(scenario.source.updates),
+            stream(seed, replication, "update"),
+            self._monitor.update,
+        )
+
+    def run(self) -> Tally:
+        """Run from time 0 to the horizon."""
+        self._updates.start()
+        self._monitor.start()
+        end = Alarm(self._clock, lambda _alarm: None)
+        self._clock.at(self._horizon, rules.tie_order(rules.HORIZON, 0), end)
+        self._clock.run(until=end)
+        tally = Tally(window=self._horizon, probing=self._monitor.tally(self._updates.count))
+        tally.check(self._horizon, 0)
+        return tally
+
+    def _write(self, now: float, event: str, pending: int) -> None:
+        assert self._log is not None
+        self._log.add((self._replication, now, event, None, None, pending, 0))
+
+
+def _cycle(rate: Rate) -> Cycle:
+    return cycle(rate.breaks, rate.values, rate.period)

@@ -1,0 +1,208 @@
+"""Parallel servers without buffers, fed by open-loop routing (altman2000), put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from scenarios import Scenario
+from scenarios.sections import Period, Random
+from scenarios.sections import Servers as ServersSection
+from sim import rules
+from sim.clock import Alarm, Clock
+from sim.draws import cumulative, draws_of_process, sampler
+from sim.event_log import EventLog
+from sim.streams import stream
+from sim.tally import ServersTally, Tally
+
+__all__ = ["ParallelServers", "Server", "Traffic"]
+
+Draw = Callable[[], float]
+Note = Callable[[float, str, int, int], None]
+
+_SERVICE = rules.tie_order(rules.SERVICE, 0)
+_ARRIVAL = rules.tie_order(rules.DELIVERY, 0)
+
+
+class Server:
+    """One server without a buffer: it holds the packet in service and no other.
+
+    A packet that finds it busy takes the place of the one in service, which is lost, and has a
+    service of its own; or, if the discipline is not preemptive, it is lost itself and has none.
+
+    Parameters
+    ----------
+    clock : Clock
+    index : int
+        Its number.
+    draw : callable
+        Draws the next service time.
+    preemptive : bool
+    note : callable, optional
+        Writes the event log: time, event, server, running number of the packet.
+    """
+
+    def __init__(
+        self, clock: Clock, index: int, draw: Draw, preemptive: bool, note: Note | None = None
+    ) -> None:
+        self._clock, self._index, self._draw = clock, index, draw
+        self._preemptive, self._note = preemptive, note
+        self._end = Alarm(clock, self._complete, index)
+        self._packet = -1
+        self.busy = False
+        self._start_counting(0.0)
+
+    def arrive(self, now: float, packet: int) -> None:
+        """A packet comes: it is served, or one of two is lost."""
+        self.arrived += 1
+        lost = -1
+        if rules.turns_away(self.busy, self._preemptive):
+            lost = packet
+        else:
+            if self.busy:
+                lost = self._packet
+                self._end = Alarm(
+                    self._clock, self._complete, self._index
+                )  # the old one is unheard
+            self._start(now, packet)
+        self.lost += lost >= 0
+        if self._note:
+            self._note(now, "arrival", self._index, packet)
+            if lost >= 0:
+                self._note(now, "loss", self._index, lost)
+
+    def _start(self, now: float, packet: int) -> None:
+        if not self.busy:
+            self.busy, self._busy_since = True, now
+        self._packet = packet
+        self._clock.at(now + self._draw(), _SERVICE + self._index, self._end)
+
+    def _complete(self, alarm: Alarm) -> None:
+        if alarm is not self._end:
+            return
+        self.served += 1
+        self._count_busy(alarm.time)
+        self.busy = False
+        if self._note:
+            self._note(alarm.time, "service", self._index, self._packet)
+
+    def _count_busy(self, now: float) -> None:
+        if self.busy:
+            self._busy_time += now - self._busy_since
+            self._busy_since = now
+
+    def _start_counting(self, now: float) -> None:
+        self.arrived = self.lost = self.served = 0
+        self._busy_since, self._busy_time = now, 0.0
+        self.inside_at_start = int(self.busy)
+
+    def cut(self, now: float) -> None:
+        """Forget what was counted so far: the warm-up is over."""
+        self._start_counting(now)
+
+    def busy_time(self, now: float) -> float:
+        """Time with a packet in service since the cut."""
+        self._count_busy(now)
+        return self._busy_time
+
+
+class Traffic:
+    """Packets that arrive one by one and are sent to servers without looking at them.
+
+    Parameters
+    ----------
+    clock : Clock
+    gap : callable
+        Draws the next time between packets.
+    route : callable
+        Server of the packet with a running number, 0 for the first.
+    servers : sequence of Server
+    """
+
+    def __init__(
+        self, clock: Clock, gap: Draw, route: Callable[[int], int], servers: Sequence[Server]
+    ) -> None:
+        self._clock, self._gap, self._route, self._servers = clock, gap, route, servers
+        self._next = 0
+
+    def start(self) -> None:
+        """Wait for the first packet."""
+        self._clock.at(self._gap(), _ARRIVAL, Alarm(self._clock, self._arrive))
+
+    def _arrive(self, alarm: Alarm) -> None:
+        packet, self._next = self._next, self._next + 1
+        self._servers[self._route(packet)].arrive(alarm.time, packet)
+        self._clock.at(alarm.time + self._gap(), _ARRIVAL, alarm)
+
+
+class ParallelServers:
+    """The components of one replication, wired together.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    replication, seed : int
+        They select the random streams.
+    log : EventLog, optional
+        Receives every event.
+    """
+
+    def __init__(
+        self, scenario: Scenario, replication: int, seed: int, log: EventLog | None
+    ) -> None:
+        assert scenario.servers is not None
+        self._run, self._replication, self._log = scenario.run, replication, log
+        self._stream = partial(stream, seed, replication)
+        self._clock = Clock()
+        self._servers = self._all_servers(scenario.servers)
+        gap = draws_of_process(scenario.servers.arrivals, self._stream("arrival"))
+        self._traffic = Traffic(self._clock, gap, self._route(scenario.servers), self._servers)
+        self._tally: Tally | None = None
+
+    def run(self) -> Tally:
+        """Run from time 0 to the horizon, counting from the end of the warm-up."""
+        self._traffic.start()
+        self._clock.once(self._run.warmup, rules.tie_order(rules.WARMUP, 0), self._cut)
+        end = Alarm(self._clock, self._finish)
+        self._clock.at(self._run.horizon, rules.tie_order(rules.HORIZON, 0), end)
+        self._clock.run(until=end)
+        assert self._tally is not None
+        self._tally.check(self._run.horizon, robots=0)
+        return self._tally
+
+    def _all_servers(self, section: ServersSection) -> list[Server]:
+        preemptive, note = section.discipline == "preemptive", self._write if self._log else None
+        draws = [sampler(law, self._stream("service", i)) for i, law in enumerate(section.laws)]
+        return [
+            Server(self._clock, index, draw, preemptive, note) for index, draw in enumerate(draws)
+        ]
+
+    def _route(self, section: ServersSection) -> Callable[[int], int]:
+        routing = section.routing
+        if isinstance(routing, Period):
+            word = routing.root
+            return lambda packet: word[packet % len(word)]
+        assert isinstance(routing, Random)
+        sums, own = cumulative(routing.root), self._stream("routing")
+        return lambda packet: rules.pick(sums, own.random())  # noqa: ARG005  # drawn, not counted
+
+    def _cut(self, alarm: Alarm) -> None:
+        for server in self._servers:
+            server.cut(alarm.time)
+
+    def _finish(self, alarm: Alarm) -> None:
+        each = self._servers
+        counted = ServersTally(
+            arrived=tuple(server.arrived for server in each),
+            lost=tuple(server.lost for server in each),
+            served=tuple(server.served for server in each),
+            inside_at_start=tuple(server.inside_at_start for server in each),
+            inside_at_end=tuple(int(server.busy) for server in each),
+            busy_time=tuple(server.busy_time(alarm.time) for server in each),
+        )
+        self._tally = Tally(window=alarm.time - self._run.warmup, servers=counted)
+
+    def _write(self, now: float, event: str, server: int, packet: int) -> None:
+        assert self._log is not None
+        level = sum(each.busy for each in self._servers)
+        self._log.add((self._replication, now, event, server, packet, level, 0))

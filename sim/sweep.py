@@ -1,0 +1,113 @@
+"""A grid of what-ifs: every combination of some entries of a scenario, simulated and solved.
+
+The engine is handed in, and so is the solver, since `sim` does not know the formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from scenarios import Results, Scenario, ScenarioError
+from scenarios.measures import Subject
+
+__all__ = ["COLUMNS", "Cell", "cells", "parse_vary", "rows_of", "split_values"]
+
+COLUMNS = ("measure", "subject", "estimate", "standard_error", "low", "high", "predicted", "source")
+
+_LARGEST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of the varied entries, and the scenario it gives."""
+
+    varied: Mapping[str, Any]
+    scenario: Scenario
+
+
+def split_values(text: str) -> list[str]:
+    """The values of ``v1,v2,…``; commas inside brackets, braces and quotes do not split."""
+    values, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in "[{":
+            depth += 1
+        elif letter in "]}":
+            depth -= 1
+        if letter == "," and depth == 0 and not quote:
+            values.append("")
+        else:
+            values[-1] += letter
+    return [value.strip() for value in values]
+
+
+def parse_vary(options: Sequence[str], parse: Callable[[str], Any]) -> dict[str, list[Any]]:
+    """The varied entries and their values.
+
+    Parameters
+    ----------
+    options : sequence of str
+        Each ``key=v1,v2,…``.
+    parse : callable
+        From the text of a value to the value.
+
+    Raises
+    ------
+    ScenarioError
+        If an option is not of this form, or a key is varied twice.
+    """
+    varied: dict[str, list[Any]] = {}
+    for option in options:
+        key, sign, text = option.partition("=")
+        key, values = key.strip(), split_values(text)
+        if not sign or not key or not all(values):
+            raise ScenarioError("--vary", option, "must be KEY=VALUE,VALUE,…")
+        if key in varied:
+            raise ScenarioError("--vary", option, f"{key} is varied twice")
+        varied[key] = [parse(value) for value in values]
+    return varied
+
+
+def cells(scenario: Scenario, varied: Mapping[str, Sequence[Any]]) -> list[Cell]:
+    """All combinations, the last entry varying fastest; every one is checked before any runs.
+
+    Raises
+    ------
+    ScenarioError
+        If a combination is not valid, or there are more than ten thousand.
+    """
+    count = 1
+    for values in varied.values():
+        count *= len(values)
+    if count > _LARGEST:
+        raise ScenarioError("--vary", f"{count} cells", f"must be at most {_LARGEST}")
+    grid = []
+    for combination in product(*varied.values()):
+        changes = dict(zip(varied, combination, strict=True))
+        grid.append(Cell(changes, scenario.with_(changes)))
+    return grid
+
+
+def rows_of(
+    cell: Cell, results: Results, predictions: Mapping[tuple[str, Subject], tuple[float, str]]
+) -> Iterator[tuple[Any, ...]]:
+    """Tidy rows of one cell: the varied values, then `COLUMNS`.
+
+    Parameters
+    ----------
+    cell : Cell
+    results : Results
+    predictions : mapping (measure, subject) -> (value, source)
+        What the formulas say, where they say something.
+    """
+    varied = tuple(str(value) for value in cell.varied.values())
+    for row in results.estimates:
+        predicted = predictions.get((row.measure, row.subject), (None, None))
+        numbers = (row.estimate, row.standard_error, row.low, row.high)
+        yield (*varied, row.measure, row.subject, *numbers, *predicted)

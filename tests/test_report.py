@@ -1,0 +1,421 @@
+"""The report: its figures hold the right numbers, and its page needs nothing else."""
+
+from __future__ import annotations
+
+import html as markup
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose
+from systems import queue
+
+import sim
+from analytic import Comparison, NotApplicable, Prediction, compare, predict, report
+from analytic.report.drawing import svg_text
+from analytic.report.words import number
+from scenarios import Estimate, Results, Scenario, load, scenario_from
+
+PROVENANCE = {"crawlsim": "0.1.0", "Python": "3.11.2"}
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+
+def results_of(values: Sequence[tuple[str, int | None, float, float]]) -> Results:
+    """Estimates with given standard errors; intervals of two of them."""
+    rows = [
+        Estimate(measure, subject, value, error, value - 2 * error, value + 2 * error)
+        for measure, subject, value, error in values
+    ]
+    return Results("made-up", "simpy", 7, 40, tuple(rows), {})
+
+
+def paged(count: int) -> tuple[Scenario, Results, list[Prediction]]:
+    """Pages with change rates of a power law, and numbers for each."""
+    pages = {"change_rates": {"zipf": {"pages": count, "exponent": 1.0, "total": 2.0}}}
+    robots = {
+        "available": 1,
+        "access_time": {"exponential": {"mean": 1.0}},
+        "accessing": {"policy": "round-robin"},
+    }
+    scenario = scenario_from({"name": "made-up", "pages": pages, "robots": robots})
+    rates = np.linspace(0.9, 0.1, count)
+    results = results_of([("obsolescence_rate", n, rates[n] + 0.001, 0.002) for n in range(count)])
+    source = "coffman1998 Lemma 4.1"
+    return (
+        scenario,
+        results,
+        [
+            Prediction("obsolescence_rate", n, float(rates[n]), "exact", source)
+            for n in range(count)
+        ],
+    )
+
+
+def probed(policy: object = "uniform", horizon: float = 4.0) -> Scenario:
+    return scenario_from(
+        {
+            "name": "probed",
+            "time_unit": "day",
+            "source": {
+                "updates": {"breaks": [0.0, 0.25], "values": [2.0, 6.0], "period": 1.0},
+                "importance": {"breaks": [0.0, 0.5], "values": [1.0, 3.0], "period": 2.0},
+            },
+            "probing": {"horizon": horizon, "probes": 8, "policy": policy},
+        }
+    )
+
+
+def compared(**changes: object) -> Comparison:
+    given: dict[str, object] = {
+        "measure": "loss_rate",
+        "subject": None,
+        "predicted": 1.0,
+        "estimated": 1.01,
+        "standard_error": 0.002,
+        "z": 5.0,
+        "verdict": "agrees",
+        "detectable": 0.01,
+        "kind": "exact",
+        "source": "talim2001 (9)",
+        "tolerance": 0.02,
+    }
+    return Comparison(**(given | changes))  # type: ignore[arg-type]
+
+
+def checked(scenario: Scenario) -> report.Entry:
+    results = sim.run(scenario)
+    predictions, others = predict(scenario)
+    rows = compare(predictions, results, scenario.judged)
+    return report.Entry(scenario, results, predictions, rows, others)
+
+
+@pytest.fixture(scope="module")
+def entry() -> report.Entry:
+    return checked(queue({"run.horizon": 200.0, "costs.loss": 1.0}))
+
+
+def points(ax: Axes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """x, y and the ends of the bars of the simulated points."""
+    (container,) = [each for each in ax.containers if isinstance(each, ErrorbarContainer)]
+    line, _, (bars,) = container.lines
+    assert line is not None
+    ends = np.array([segment[:, 1] for segment in bars.get_segments()])
+    x, y = line.get_data(orig=False)
+    return np.asarray(x), np.asarray(y), ends
+
+
+def line_of(ax: Axes, label: str) -> tuple[np.ndarray, np.ndarray]:
+    (line,) = [each for each in ax.lines if each.get_label() == label]
+    return np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+
+
+def test_levels_are_points_with_intervals_and_the_theory_is_a_line() -> None:
+    values = [0.5, 0.3, 0.2]
+    results = results_of([("level_probability", n, p, 0.01) for n, p in enumerate(values)])
+    theory = [Prediction("level_probability", n, 1 / 3, "exact", "mine") for n in range(3)]
+    ax = report.plot_levels(results, theory)
+    x, y, ends = points(ax)
+    assert_allclose(x, [0, 1, 2])
+    assert_allclose(y, values)
+    assert_allclose(ends, [[p - 0.02, p + 0.02] for p in values])
+    assert_allclose(line_of(ax, "theory"), [[0, 1, 2], [1 / 3] * 3])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("pages in the system", "fraction of time")
+
+
+@pytest.mark.parametrize("count", [3, 40, 10_000])
+def test_pages_are_points_and_the_theory_lies_at_their_change_rates(count: int) -> None:
+    _, results, theory = paged(count)
+    rates = [1 / (n + 1) for n in range(count)]
+    ax = report.plot_obsolescence_rates(results, theory, change_rates=rates)
+    x, y, ends = points(ax)
+    assert_allclose(x, rates)
+    assert_allclose(y, [row.estimate for row in results.estimates])
+    assert_allclose(ends[:, 0], [row.low for row in results.estimates])
+    place, values = line_of(ax, "theory")
+    assert_allclose(place, sorted(rates))
+    assert_allclose(values, [row.value for row in reversed(theory)])
+    assert "change rate" in ax.get_xlabel()
+    assert len(svg_text(ax, "pages")) < 120_000
+
+
+def test_pages_without_change_rates_stand_at_their_numbers() -> None:
+    _, results, theory = paged(5)
+    figure = Figure()
+    given = figure.add_subplot()
+    ax = report.plot_obsolescence_rates(results, theory, given)
+    assert ax is given
+    assert_allclose(points(ax)[0], range(5))
+    assert ax.get_xlabel() == "page"
+
+
+def test_probes_are_drawn_over_the_rate_of_updates() -> None:
+    ax = report.plot_probes(probed({"times": [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]}))
+    rate, probes, *_ = ax.lines
+    assert_allclose(rate.get_xdata(), [0, 0.25, 1, 1.25, 2, 2.25, 3, 3.25, 4])
+    assert_allclose(rate.get_ydata(), [2, 6, 2, 6, 2, 6, 2, 6, 6])
+    assert_allclose(np.unique(probes.get_xdata()), [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4])
+    (importance,) = ax.child_axes
+    assert_allclose(importance.lines[0].get_ydata(), [1, 3, 1, 3, 3])
+    labels = (ax.get_xlabel(), ax.get_ylabel(), importance.get_ylabel())
+    assert labels == ("time (day)", "updates per day", "importance")
+
+
+def test_a_long_horizon_is_shown_from_its_start() -> None:
+    ax = report.plot_probes(probed(horizon=1e6))
+    assert 1.0 < ax.get_xlim()[1] < 1000.0
+
+
+def test_a_scenario_without_a_source_has_no_probes_to_draw() -> None:
+    with pytest.raises(ValueError, match=r"queue has no \[source\]"):
+        report.plot_probes(queue())
+
+
+def test_differences_are_shown_in_tolerances_with_two_standard_errors() -> None:
+    rows = [
+        compared(),
+        compared(source="talim2001 (3)"),
+        compared(measure="throughput", estimated=1.2, verdict="disagrees"),
+        compared(measure="starvation_probability", estimated=0.9, verdict="not judged"),
+        compared(measure="loss_probability", kind="lower bound", estimated=9.0),
+    ]
+    ax = report.plot_comparison(rows)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["throughput", "loss rate"]
+    agreeing = next(each for each in ax.containers if each.get_label() == "agrees")
+    assert isinstance(agreeing, ErrorbarContainer)
+    line, _, (bars,) = agreeing.lines
+    assert line is not None
+    assert_allclose(line.get_xdata(), [0.5])
+    assert_allclose(bars.get_segments()[0][:, 0], [0.3, 0.7])
+    assert [text.get_text() for text in ax.texts] == ["+10"]
+    assert "tolerance" in ax.get_xlabel()
+
+
+def test_of_many_differences_the_largest_are_shown() -> None:
+    rows = [compared(measure=f"m{n}", estimated=1 + 0.0001 * n) for n in range(60)]
+    ax = report.plot_comparison(rows)
+    assert [text.get_text() for text in ax.get_yticklabels()] == [f"m{n}" for n in range(36, 60)]
+    assert ax.get_xlabel().endswith("24 largest of 60")
+
+
+class Page(HTMLParser):
+    """The elements of a page, and whether they are closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def values(self, *names: str) -> list[str]:
+        return [value for _, name, value in self.attributes if name in names]
+
+
+def render(*entries: report.Entry) -> str:
+    return report.html(entries, provenance=PROVENANCE)
+
+
+def entry_of(scenario: Scenario, *rows: Comparison) -> report.Entry:
+    others = [NotApplicable("altman2000 (6)", "there are no [servers]")]
+    results = results_of([("loss_rate", None, 1.0, 0.01)])
+    return report.Entry(scenario, results, (), rows, others)
+
+
+def test_the_page_is_well_formed_and_fetches_nothing(entry: report.Entry) -> None:
+    text = render(entry)
+    page = Page(text)
+    assert page.open == []
+    links = page.values("src", "href", "xlink:href", "action", "data", "srcset")
+    assert links
+    assert all(link.startswith(("#", "data:")) for link in links)
+    assert not re.search(r"@import|url\((?!#)|<script|<link|\son\w+=", text)
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+    assert {link[1:] for link in links if link[0] == "#"} <= set(ids)
+
+
+def test_each_figure_is_small_and_is_xml(entry: report.Entry) -> None:
+    figures = re.findall(r"<svg.*?</svg>", render(entry), re.DOTALL)
+    assert len(figures) == 2
+    for figure in figures:
+        ElementTree.fromstring(figure)
+        assert len(figure) < 100_000
+
+
+def test_the_page_says_what_was_run_and_with_what(entry: report.Entry) -> None:
+    text = " ".join(Page(render(entry)).words)
+    for expected in ("waiting_places = 3", "0.1.0", "3.11.2", "Optimal threshold control", "simpy"):
+        assert expected in text
+    assert "there are no [pages]" in text
+
+
+def test_the_same_input_gives_the_same_page(entry: report.Entry) -> None:
+    assert render(entry) == render(entry)
+
+
+def test_what_a_user_writes_is_escaped() -> None:
+    attack = '<script>alert("1")</script>$x$'
+    scenario = probed().with_({"title": attack, "paper": attack, "time_unit": attack})
+    own = compared(measure=f"{attack}m", source=attack)
+    page = Page(report.html([entry_of(scenario, own)], provenance={attack: attack}))
+    assert page.open == []
+    assert "script" not in {tag for tag, _, _ in page.attributes}
+    text = "".join(page.words)
+    assert text.count(attack) >= 5
+    assert "script" not in page.open
+
+
+@pytest.mark.parametrize(
+    ("rows", "verdict", "meaning"),
+    [
+        ([compared()], "agrees", "The judged number agrees"),
+        (
+            [compared(), compared(measure="throughput", verdict="disagrees")],
+            "disagrees",
+            "1 of 2 judged numbers differs",
+        ),
+        (
+            [compared(verdict="inconclusive", replications_needed=123)],
+            "inconclusive",
+            "123 replications (now 40) would settle it",
+        ),
+        (
+            [compared(verdict="inconclusive", predicted=float("nan"))],
+            "inconclusive",
+            "No formula predicts loss rate",
+        ),
+        ([compared(verdict="not judged")], "not judged", "nothing was judged"),
+        ([], "simulated", "Simulated only"),
+    ],
+)
+def test_every_verdict_stands_there_in_words(
+    rows: list[Comparison], verdict: str, meaning: str
+) -> None:
+    text = render(entry_of(queue(), *rows))
+    assert f"<strong>{verdict}</strong>" in text
+    assert meaning in text
+
+
+def test_sources_of_the_same_number_share_a_row() -> None:
+    rows = [compared(), compared(source="talim2001 (3)"), compared(predicted=1.005)]
+    page = render(entry_of(queue(), *rows))
+    assert page.count('<th scope="row" title="pages lost per unit time">') == 2 + 1
+    assert "(9); (3)" in page
+
+
+def test_undefined_numbers_do_not_break_the_page() -> None:
+    nan = float("nan")
+    results = Results(
+        "queue", "simpy", 1, 1, (Estimate("level_probability", 0, nan, nan, nan, nan),), {}
+    )
+    rows = compare([Prediction("level_probability", 0, 0.5, "exact", "mine")], results)
+    assert "–" in render(report.Entry(queue(), results, (), rows))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (None, "–"),
+        (float("inf"), "–"),
+        (-2.5, "−2.5000"),
+        (1e-5, "1.0000 · 10⁻⁵"),
+        (100_000.0, "100\N{NARROW NO-BREAK SPACE}000"),
+        (123456.7, "1.2346 · 10⁵"),
+    ],
+)
+def test_numbers_are_written_for_people(value: float | None, text: str) -> None:
+    assert number(value) == text
+
+
+MEASURING = """<body style="margin:0"><template id="page">PAGE</template><pre id="seen"></pre>
+<script>
+const seen = [], widths = WIDTHS;
+widths.forEach((width, place) => {
+  const frame = document.createElement("iframe");
+  frame.style = "border:0;height:900px;width:" + width + "px";
+  frame.srcdoc = document.getElementById("page").content.textContent;
+  frame.onload = () => {
+    const inside = frame.contentDocument, found = [];
+    inside.querySelectorAll("details").forEach(each => each.open = true);
+    inside.querySelectorAll("body *:not(svg *)").forEach(each => {
+      const held = each.parentElement.closest(".scroll, pre");
+      if (!held && each.getBoundingClientRect().right > width + 0.5) found.push(each.tagName);
+    });
+    seen[place] = inside.documentElement.scrollWidth + " [" + found + "]";
+    document.getElementById("seen").textContent = seen.join("; ");
+  };
+  document.body.append(frame);
+});</script></body>"""
+
+
+def seen_in_browser(page: str, widths: list[int], folder: Path) -> str:
+    """For each width of a frame: the page's own width, and what lies beyond the frame."""
+    wrapper = folder / "wrapper.html"
+    text = MEASURING.replace("WIDTHS", str(widths)).replace("PAGE", markup.escape(page))
+    wrapper.write_text(text, encoding="utf-8")
+    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --hide-scrollbars"
+    more = "--disable-background-networking --disable-component-update --disable-sync"
+    more += " --virtual-time-budget=5000"
+    profile = f"--user-data-dir={folder / 'profile'}"
+    assert BROWSER
+    done = subprocess.run(
+        [BROWSER, *flags.split(), *more.split(), profile, "--dump-dom", wrapper.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    found = re.search(r'<pre id="seen">(.*?)</pre>', done.stdout)
+    assert found, done.stderr
+    return found[1]
+
+
+def test_nothing_overflows_from_phone_to_desktop(entry: report.Entry, tmp_path: Path) -> None:
+    """In a browser where there is one; otherwise by what makes it so: no fixed widths."""
+    long = load("one-robot").with_({"title": "x" * 300, "paper": "y" * 300})
+    page = render(entry, entry_of(long, compared(measure="m" * 60, source="z" * 200)))
+    if BROWSER:
+        seen = seen_in_browser(page, [360, 390, 1280], tmp_path)
+        assert seen == "360 []; 390 []; 1280 []"
+        return
+    parsed = Page(page)
+    assert ("meta", "content", "width=device-width, initial-scale=1") in parsed.attributes
+    assert page.count("<table>") == page.count('<div class="scroll"')
+    assert "figure svg { display: block; width: 100%" in page
+
+
+def test_these_checks_can_fail(entry: report.Entry, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        Page("<p><b>crossed</p></b>")
+    with pytest.raises(ElementTree.ParseError):
+        ElementTree.fromstring("<svg><g></svg>")
+    wide = render(entry).replace("<h1>", '<h1 style="width:2000px">')
+    if BROWSER:
+        seen = seen_in_browser(wide, [390], tmp_path)
+        assert re.match(r"2\d\d\d \[.*H1", seen)
