@@ -17,25 +17,28 @@ from scenarios.measures import MEASURES
 from sim.cli.options import RunOptions, load_scenarios, run_options, scenario_options
 from sim.cli.output import (
     add_columns,
-    number,
     print_json,
     progress_bar,
     show_table,
-    warn,
     writable_folder,
     write_files,
 )
 from sim.cli.results import (
     comparison_record,
-    comparison_table,
     comparisons_csv,
-    condition_marks,
     estimate_record,
-    estimate_table,
-    formula_table,
+    provenance,
     result_files,
 )
-from sim.cli.workers import workers
+from sim.cli.simulating import simulate_all
+from sim.cli.tables import (
+    comparison_table,
+    condition_marks,
+    estimate_table,
+    formula_table,
+    prediction_table,
+    summary_lines,
+)
 
 if TYPE_CHECKING:
     from analytic import Comparison
@@ -91,11 +94,11 @@ def run(
     chosen = _options(options)
     scenarios = _resolved(sources, changes, seed, replications)
     if trace is not None:
-        _run_traced(scenarios, chosen, as_json, trace)
+        _run_traced(scenarios, chosen, changes, as_json, trace)
         return
-    simulated = _simulate_all(scenarios, chosen, as_json)
-    _write(simulated, chosen)
-    _show_estimates(simulated, as_json)
+    simulated = simulate_all(scenarios, chosen, as_json)
+    _write(simulated, chosen, changes)
+    _show_estimates(simulated, as_json, changes)
 
 
 @click.command()
@@ -129,13 +132,10 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool) -> 
         )
         return
     for scenario, predictions, others in solved:
-        table = Table(title=scenario.name, box=rich.box.SIMPLE, title_justify="left")
-        add_columns(table, ["measure"], ["value"])
-        add_columns(table, ["kind", "source"])
-        for p in predictions:
-            name = p.measure if p.subject is None else f"{p.measure} {p.subject}"
-            table.add_row(name, number(p.value), p.kind, p.source)
-        show_table(table)
+        if predictions:
+            show_table(prediction_table(scenario, predictions))
+        else:
+            click.echo(f"{scenario.name}: no formula applies")
         for other in others:
             click.echo(f"  not applicable: {other.source}: {other.reason}")
 
@@ -156,15 +156,18 @@ def check(
 
     chosen = _options(options)
     scenarios = _resolved(sources, changes, seed, replications)
-    simulated = _simulate_all(scenarios, chosen, as_json)
+    simulated = simulate_all(scenarios, chosen, as_json)
     solved = [predict(scenario) for scenario, _ in simulated]
     checked = [
         (s, compare(predictions, results, s.judged, _weights(s)))
         for (s, results), (predictions, _) in zip(simulated, solved, strict=True)
     ]
-    _write(simulated, chosen, solved, checked)
+    _write(simulated, chosen, changes, solved, checked)
     verdicts = {scenario.name: overall(rows) for scenario, rows in checked}
-    _show_verdicts(checked, verdicts, as_json)
+    if as_json:
+        _print_verdicts(checked, verdicts)
+    else:
+        _show_verdicts(simulated, checked, verdicts, changes)
     return 1 if "disagrees" in verdicts.values() else 0
 
 
@@ -237,46 +240,13 @@ def _resolved(
     return [resolve(each) for each in load_scenarios(sources, changes, seed, replications)]
 
 
-def _simulate_all(
-    scenarios: list[Scenario], options: RunOptions, quiet: bool
-) -> list[tuple[Scenario, Results]]:
-    from sim.replicate import engine_for
-
-    for scenario in scenarios:
-        engine_for(scenario, options.engine)
-        _warn_of_short_warmup(scenario)
-    with workers(options.jobs) as executor:
-        return [(s, _simulate(s, options, executor, quiet)) for s in scenarios]
-
-
-def _simulate(scenario: Scenario, options: RunOptions, executor: Any, quiet: bool) -> Results:
-    from sim.replicate import Precision, run, run_to_precision
-
-    with progress_bar(scenario.name, quiet) as progress:
-        how: dict[str, Any] = {
-            "engine": options.engine,
-            "executor": executor,
-            "progress": progress,
-        }
-        if options.precision is None:
-            return run(scenario, **how)
-        precision = Precision(options.precision, options.measures, options.max_replications)
-        return run_to_precision(scenario, precision, **how)
-
-
-def _warn_of_short_warmup(scenario: Scenario) -> None:
-    from analytic import relaxation_time_of
-
-    relaxation = relaxation_time_of(scenario)
-    if relaxation is not None and scenario.run.warmup < relaxation:
-        unit = scenario.time_unit
-        warn(
-            f"{scenario.name}: the warm-up ({scenario.run.warmup:g} {unit}) is shorter than the "
-            f"relaxation time of the queue ({relaxation:.3g} {unit})"
-        )
-
-
-def _run_traced(scenarios: list[Scenario], options: RunOptions, quiet: bool, trace: str) -> None:
+def _run_traced(
+    scenarios: list[Scenario],
+    options: RunOptions,
+    changes: tuple[str, ...],
+    quiet: bool,
+    trace: str,
+) -> None:
     from sim.event_log import log_to_file
     from sim.replicate import run
 
@@ -291,13 +261,14 @@ def _run_traced(scenarios: list[Scenario], options: RunOptions, quiet: bool, tra
             return run(scenario, engine=options.engine, progress=progress, log=log)
 
     simulated = [(scenario, log_to_file(trace, simulate))]
-    _write(simulated, options)
-    _show_estimates(simulated, quiet)
+    _write(simulated, options, changes)
+    _show_estimates(simulated, quiet, changes)
 
 
 def _write(
     simulated: list[tuple[Scenario, Results]],
     options: RunOptions,
+    changes: tuple[str, ...],
     solved: Solved = (),
     checked: Checked = (),
 ) -> None:
@@ -306,16 +277,24 @@ def _write(
     from sim.cli.report import report_page
 
     folder = writable_folder(options.out)
-    given = {"engine": options.engine, "jobs": options.jobs, "precision": options.precision}
-    files = result_files(simulated, options.out, given)
+    given = {
+        "engine": options.engine,
+        "jobs": options.jobs,
+        "precision": options.precision,
+        "set": list(changes),
+    }
+    files = result_files(simulated, options.out)
     if checked:
         files["comparisons.csv"] = comparisons_csv(checked)
     files["report.html"] = report_page(simulated, options, solved, checked)
+    files["provenance.json"] = provenance(simulated, given, [*files, "provenance.json"])
     write_files(folder, files)
     click.echo(f"written to {folder}; the report: {folder / 'report.html'}", err=True)
 
 
-def _show_estimates(simulated: list[tuple[Scenario, Results]], as_json: bool) -> None:
+def _show_estimates(
+    simulated: list[tuple[Scenario, Results]], as_json: bool, changes: tuple[str, ...]
+) -> None:
     if as_json:
         print_json(
             [
@@ -331,26 +310,39 @@ def _show_estimates(simulated: list[tuple[Scenario, Results]], as_json: bool) ->
         )
         return
     for scenario, results in simulated:
-        show_table(estimate_table(results, scenario.time_unit))
+        show_table(estimate_table(results, scenario, changes))
+
+
+def _print_verdicts(
+    checked: list[tuple[Scenario, list[Comparison]]], verdicts: Mapping[str, str]
+) -> None:
+    print_json(
+        [
+            {
+                "scenario": scenario.name,
+                "comparisons": [comparison_record(row) for row in rows],
+                "verdict": verdicts[scenario.name],
+            }
+            for scenario, rows in checked
+        ]
+    )
 
 
 def _show_verdicts(
-    checked: list[tuple[Scenario, list[Comparison]]], verdicts: Mapping[str, str], as_json: bool
+    simulated: list[tuple[Scenario, Results]],
+    checked: list[tuple[Scenario, list[Comparison]]],
+    verdicts: Mapping[str, str],
+    changes: tuple[str, ...],
 ) -> None:
-    if as_json:
-        print_json(
-            [
-                {
-                    "scenario": scenario.name,
-                    "comparisons": [comparison_record(row) for row in rows],
-                    "verdict": verdicts[scenario.name],
-                }
-                for scenario, rows in checked
-            ]
-        )
-        return
-    for scenario, rows in checked:
-        show_table(comparison_table(scenario, rows, verdicts[scenario.name]))
+    for (scenario, results), (_, rows) in zip(simulated, checked, strict=True):
+        verdict = verdicts[scenario.name]
+        if rows:
+            show_table(comparison_table(scenario, rows, verdict, changes))
+        else:
+            show_table(estimate_table(results, scenario, changes))
+        for line in summary_lines(scenario, rows, verdict, results.count):
+            click.echo(f"  {line}")
     if len(checked) > 1:
+        click.echo()
         for name, verdict in verdicts.items():
             click.echo(f"  {verdict:12} {name}")

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import math
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -113,16 +112,39 @@ def writable_folder(folder: str) -> Path:
     parent = next(each for each in (path, *path.absolute().parents) if each.exists())
     if not parent.is_dir():
         raise ScenarioError("--out", folder, f"{parent} is not a folder")
-    if not os.access(parent, os.W_OK):
-        raise ScenarioError("--out", folder, f"{parent} cannot be written to")
-    return path
+    try:
+        with tempfile.TemporaryDirectory(dir=parent, prefix=".partial-"):
+            return path
+    except OSError as error:
+        allowed = f"{parent} cannot be written to: {error.strerror}"
+        raise ScenarioError("--out", folder, allowed) from None
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write all files, or none: each is complete beside its place before any takes it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as staging:
-        for name, text in files.items():
-            Path(staging, name).write_text(text, encoding="utf-8")
-        for name in files:
-            Path(staging, name).replace(folder / name)
+    """Write all files, or none: each is complete beside its place before any takes it.
+
+    Files that an earlier run left there, as its provenance says, do not stay beside the new ones.
+    """
+    stale = set(_earlier_files(folder)) - set(files)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as staging:
+            for name, text in files.items():
+                Path(staging, name).write_text(text, encoding="utf-8")
+            for name in stale:
+                (folder / name).unlink(missing_ok=True)
+            for name in files:
+                Path(staging, name).replace(folder / name)
+    except OSError as error:
+        allowed = f"cannot be written: {error.strerror}"
+        raise ScenarioError("--out", str(folder), allowed) from None
+
+
+def _earlier_files(folder: Path) -> list[str]:
+    """Plain names of the files that an earlier run wrote there."""
+    try:
+        document = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        names = document["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [name for name in names if isinstance(name, str) and Path(name).name == name]

@@ -18,6 +18,7 @@ __all__ = [
     "comparisons_csv",
     "estimate_record",
     "package_versions",
+    "provenance",
     "result_files",
 ]
 
@@ -58,10 +59,8 @@ def comparisons_csv(checked: Sequence[tuple[Scenario, Sequence[Comparison]]]) ->
     return csv_text(("scenario", *_COMPARISON), rows)
 
 
-def result_files(
-    simulated: Sequence[tuple[Scenario, Results]], folder: str, options: dict[str, Any]
-) -> dict[str, str]:
-    """Files about a simulation: estimates, replications, the scenarios, and provenance."""
+def result_files(simulated: Sequence[tuple[Scenario, Results]], folder: str) -> dict[str, str]:
+    """Files about a simulation: estimates, replications, and the scenarios."""
     estimates = [
         (results.scenario, *(getattr(row, name) for name in _ESTIMATE))
         for _, results in simulated
@@ -80,7 +79,7 @@ def result_files(
     }
     for scenario, _ in simulated:
         files[f"{scenario.name}.toml"] = dumps(scenario, folder)
-    return files | {"provenance.json": _provenance(simulated, options)}
+    return files
 
 
 def package_versions() -> dict[str, str]:
@@ -88,7 +87,10 @@ def package_versions() -> dict[str, str]:
     return {name: version(name) for name in _PACKAGES}
 
 
-def _provenance(simulated: Sequence[tuple[Scenario, Results]], options: dict[str, Any]) -> str:
+def provenance(
+    simulated: Sequence[tuple[Scenario, Results]], options: dict[str, Any], files: Sequence[str]
+) -> str:
+    """What made the files of a run: versions, options, seeds, and the names of the files."""
     import json
     from datetime import UTC, datetime
 
@@ -98,6 +100,7 @@ def _provenance(simulated: Sequence[tuple[Scenario, Results]], options: dict[str
         "platform": platform.platform(),
         "packages": package_versions(),
         "options": options,
+        "files": list(files),
         "runs": [
             {
                 "scenario": results.scenario,

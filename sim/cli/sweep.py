@@ -22,6 +22,7 @@ from sim.cli.output import (
     writable_folder,
     write_files,
 )
+from sim.cli.simulating import simulate_one
 from sim.cli.workers import workers
 from sim.sweep import COLUMNS, Cell, cells, parse_vary, rows_of
 
@@ -77,7 +78,7 @@ def sweep(
 
 def _run(scenario: Scenario, grid: list[Cell], options: RunOptions, quiet: bool) -> list[Row]:
     from analytic import resolve
-    from sim.replicate import engine_for, run
+    from sim.replicate import engine_for
 
     resolved = [Cell(cell.varied, resolve(cell.scenario)) for cell in grid]
     for cell in resolved:
@@ -85,7 +86,7 @@ def _run(scenario: Scenario, grid: list[Cell], options: RunOptions, quiet: bool)
     rows: list[Row] = []
     with workers(options.jobs) as executor, progress_bar(scenario.name, quiet) as progress:
         for done, cell in enumerate(resolved, 1):
-            results = run(cell.scenario, engine=options.engine, executor=executor)
+            results = simulate_one(cell.scenario, options, executor, quiet=True)
             rows += rows_of(cell, results, _predictions(cell.scenario))
             progress(done, len(resolved))
     return rows

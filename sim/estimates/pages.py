@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from scenarios import Scenario
+from scenarios.page_data import page_weights
 from scenarios.sections import Pages
 from sim.estimates.totals import Totals, Values
-from scenarios.page_data import page_weights
 
 __all__ = ["client_measures", "page_measures"]
 
@@ -19,9 +17,7 @@ def page_measures(totals: Totals, scenario: Scenario) -> Values:
     stale = part["stale_time"] / window[:, None]
     rates = part["deliveries"] / window[:, None]
     shares = part["deliveries"] / part["deliveries"].sum(axis=1, keepdims=True)
-    values: Values = {
-        ("weighted_obsolescence", None): stale @ page_weights(scenario.pages)
-    }
+    values: Values = {("weighted_obsolescence", None): stale @ page_weights(scenario.pages)}
     for name, columns in (
         ("obsolescence_rate", stale),
         ("crawl_rate", rates),

@@ -1,0 +1,67 @@
+"""Simulating scenarios as the options of a command ask for it."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from typing import Any
+
+from scenarios import Results, Scenario
+from sim.cli.options import RunOptions
+from sim.cli.output import progress_bar, warn
+from sim.cli.workers import workers
+
+__all__ = ["simulate_all", "simulate_one"]
+
+
+def simulate_all(
+    scenarios: list[Scenario], options: RunOptions, quiet: bool
+) -> list[tuple[Scenario, Results]]:
+    """The results of all scenarios; each is checked before the first one runs."""
+    from sim.replicate import engine_for
+
+    for scenario in scenarios:
+        engine_for(scenario, options.engine)
+        _warn_of_short_warmup(scenario)
+    with workers(options.jobs) as executor:
+        return [(s, simulate_one(s, options, executor, quiet)) for s in scenarios]
+
+
+def simulate_one(
+    scenario: Scenario, options: RunOptions, executor: Executor | None, quiet: bool
+) -> Results:
+    """The results of one scenario, with more replications where a precision is asked for."""
+    from sim.replicate import Precision, run, run_to_precision
+
+    with progress_bar(scenario.name, quiet) as progress:
+        how: dict[str, Any] = {
+            "engine": options.engine,
+            "executor": executor,
+            "progress": progress,
+        }
+        if options.precision is None:
+            return run(scenario, **how)
+        precision = Precision(options.precision, options.measures, options.max_replications)
+        results = run_to_precision(scenario, precision, **how)
+    _warn_of_missed_precision(scenario, precision, results)
+    return results
+
+
+def _warn_of_missed_precision(scenario: Scenario, precision: Any, results: Results) -> None:
+    needed = precision.needed(results, scenario)
+    name = f"{scenario.name}: after {results.count} replications the precision is not reached"
+    if needed is None:
+        warn(f"{name}, and how many it takes cannot be told: some measure was never above 0")
+    elif needed > results.count:
+        warn(f"{name}; about {needed} would be needed")
+
+
+def _warn_of_short_warmup(scenario: Scenario) -> None:
+    from analytic import relaxation_time_of
+
+    relaxation = relaxation_time_of(scenario)
+    if relaxation is not None and scenario.run.warmup < relaxation:
+        unit = scenario.time_unit
+        warn(
+            f"{scenario.name}: the warm-up ({scenario.run.warmup:g} {unit}) is shorter than the "
+            f"relaxation time of the queue ({relaxation:.3g} {unit})"
+        )
