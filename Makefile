@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
-SHOWCASE := one-robot stale-in-the-buffer talim-static-k5 talim-switching four-robots-one-threshold regular-robots
+SHOWCASE := four-robots-one-threshold talim-switching cyclic-constant pipeline-light dbworld-threshold routing-two-servers
 
 .PHONY: run test check-library bench clean
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich
@@ -120,7 +121,7 @@ def comparison_table(
             _SIGNS.get(row.kind, "") + number(row.predicted),
             number(row.estimated),
             number(row.standard_error),
-            "–" if row.z != row.z else f"{row.z + 0.0:.2f}",
+            f"{row.z + 0.0:.2f}" if isfinite(row.z) else "–",
             seen,
             f"[{paint}]{row.verdict}[/{paint}]",
             "" if row.replications_needed is None else str(row.replications_needed),

@@ -1,0 +1,79 @@
+"""What the documents say is what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scenarios import MEASURES, Scenario, library_names, load, scenario_from
+from scenarios.accessing import POLICIES
+from sim.cli import commands
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+
+
+def test_the_readme_python_runs() -> None:
+    snippets = blocks(README, "python")
+    assert len(snippets) == 2
+    for snippet in snippets:
+        exec(
+            compile(
+                snippet.replace("sim.run(scenario)", "sim.run(scenario, replications=3)"),
+                "README",
+                "exec",
+            ),
+            {},
+        )
+
+
+def test_the_readme_scenario_is_valid() -> None:
+    import tomllib
+
+    (text,) = blocks(README, "toml")
+    assert isinstance(scenario_from(tomllib.loads(text)), Scenario)
+
+
+def test_the_readme_names_every_command_and_only_those() -> None:
+    named = set(re.findall(r"crawlsim ([a-z]+)", README)) - {"takes", "simulates"}
+    assert named == set(commands.commands)
+
+
+def test_every_measure_is_explained() -> None:
+    page = (ROOT / "docs/measures.md").read_text()
+    for measure in MEASURES.values():
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{measure.name}` |"))
+        assert measure.definition in row
+
+
+def test_the_reference_names_every_section_key_and_policy() -> None:
+    page = (ROOT / "docs/scenario-file.md").read_text()
+    for name, field in Scenario.model_fields.items():
+        assert f"`{name}`" in page or f"[{name}]" in page, name
+        section = field.annotation
+        for inner in [section, *getattr(section, "__args__", ())]:
+            for key in getattr(inner, "model_fields", {}):
+                assert f"`{key}`" in page or f"`{key} " in page, f"{name}.{key}"
+    for policy in POLICIES:
+        assert f'"{policy}"' in page
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
+def test_files_that_documents_name_exist(path: Path) -> None:
+    named = re.findall(r"`((?:tests|sim|analytic|scenarios|docs)/[\w/.*-]+)`", path.read_text())
+    named += re.findall(r"\]\(([\w/.-]+)\)", path.read_text())
+    for name in named:
+        assert (ROOT / name).exists() or (path.parent / name).exists(), name
+
+
+def test_the_library_cites_known_papers() -> None:
+    from analytic.bibliography import REFERENCES
+
+    for name in library_names():
+        assert load(name).paper.split()[0] in REFERENCES, name
