@@ -11,7 +11,7 @@ from systems import EVERY_KIND, queue
 import sim
 from sim import rules
 from sim.simpy_engine import simulate
-from sim.tally import ConservationError, Tally
+from sim.tally import BufferTally, ConservationError, Tally
 
 
 @pytest.mark.parametrize("name", EVERY_KIND)
@@ -165,3 +165,44 @@ def test_run_gives_the_same_results_on_any_executor() -> None:
         assert sim.run(scenario, executor=threads) == alone
     with ProcessPoolExecutor(3, get_context("spawn")) as processes:
         assert sim.run(scenario, executor=processes) == alone
+
+
+def scripted(changes: dict[str, object]) -> BufferTally:
+    """One robot delivers at 1, 2, 3, …; pages never go stale."""
+    regular = queue(
+        {
+            "robots.available": 1,
+            "activation.static": 1,
+            "robots.access_time.deterministic.value": 1.0,
+            "buffer.obsolescence": "never",
+            "run.warmup": 0.0,
+            **changes,
+        }
+    )
+    counted = simulate(regular, 0, seed=1).buffer
+    assert counted is not None
+    return counted
+
+
+@pytest.mark.parametrize(("discipline", "second"), [("fifo", 6.0 - 2.0), ("lifo", 6.0 - 3.0)])
+def test_the_discipline_says_which_waiting_page_is_next(discipline: str, second: float) -> None:
+    """Service 2.5: at 3.5 the pages of 2 and 3 wait; one of them is served until 6."""
+    changes = {"buffer.discipline": discipline, "run.horizon": 6.25}
+    counted = scripted(changes | {"buffer.service.deterministic.value": 2.5})
+    assert counted.ended[rules.SERVED] == 2
+    assert counted.sojourn[rules.SERVED] == 2.5 + second
+
+
+def test_push_out_loses_the_page_that_has_waited_longest() -> None:
+    """Two places, nobody served: at 4 the page of 2 goes, at 5 that of 3, after 2 each."""
+    changes = {"buffer.waiting_places": 2, "buffer.when_full": "push-out", "run.horizon": 5.5}
+    counted = scripted(changes | {"buffer.service.deterministic.value": 50.0})
+    assert counted.ended[rules.PUSHED_OUT] == counted.lost == 2
+    assert counted.sojourn[rules.PUSHED_OUT] == 4.0
+    assert counted.refused == 0
+
+
+def test_a_full_buffer_without_push_out_refuses_the_new_page() -> None:
+    changes = {"buffer.waiting_places": 2, "run.horizon": 5.5}
+    counted = scripted(changes | {"buffer.service.deterministic.value": 50.0})
+    assert (counted.refused, counted.lost, counted.inside_at_end) == (2, 2, 3)

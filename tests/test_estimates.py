@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -174,3 +175,15 @@ def test_results_from_tallies_are_those_of_run() -> None:
     scenario = queue()
     tallies = [simulate(scenario, replication, seed=1) for replication in range(4)]
     assert results_from(tallies, scenario, "simpy", 1) == sim.run(scenario)
+
+
+def test_pages_pushed_out_are_lost_and_were_accepted() -> None:
+    """Of 12 pages 1 was refused, 2 were pushed out after 3 each, 9 served after 2 each."""
+    plain = tally(12, 1, 9)
+    sums = {"sojourn": (18.0, 0.0, 6.0, 0.0), "sojourn_square": (36.0, 0.0, 18.0, 0.0)}
+    counted = replace(plain.buffer, ended=(9, 0, 2, 0), **sums)
+    rows = by_name([replace(plain, buffer=counted)] * 2, {"buffer.when_full": "push-out"})
+    assert rows["loss_probability", None].estimate == 3 / 12
+    assert rows["loss_rate", None].estimate == 6 / 200
+    assert rows["sojourn_time", "accepted"].estimate == pytest.approx(24 / 11)
+    assert rows["sojourn_time", "all"].estimate == pytest.approx(24 / 12)
