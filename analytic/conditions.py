@@ -22,6 +22,7 @@ __all__ = [
     "phase_type_service",
     "phase_type_timers",
     "poisson_accesses",
+    "poisson_parameters",
     "priced",
     "priced_by_loss_and_starvation",
     "resolved_activation",
@@ -35,6 +36,21 @@ def timers_of(scenario: Scenario) -> Distribution | None:
     """The law of the obsolescence timers, or None where waiting pages have none."""
     law = scenario.buffer.obsolescence if scenario.buffer else "never"
     return None if isinstance(law, str) else law
+
+
+def poisson_parameters(scenario: Scenario) -> tuple[float, float, int]:
+    """Access rate of one robot, service rate, and places with the one in service.
+
+    Of a scenario that meets `poisson_accesses` and `exponential_service`.
+    """
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    assert scenario.robots.access_time is not None
+    access = access_rate(scenario.robots.access_time)
+    service = exponential_rate(scenario.buffer.service)
+    assert access is not None
+    assert service is not None
+    return access, service, scenario.buffer.waiting_places + 1
 
 
 def has_buffer(scenario: Scenario) -> str | None:

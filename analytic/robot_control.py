@@ -9,9 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analytic import conditions
 from analytic.active_robots import robots_at
-from analytic.arrival_process import access_rate
 from analytic.formula import Formula, Values
-from analytic.phase_type import exponential_rate
 from scenarios import Scenario
 
 __all__ = ["FORMULAS", "static_cost", "static_loss_rate", "static_starvation"]
@@ -97,15 +95,8 @@ def static_cost(load: ArrayLike, capacity: int, service: float, starvation: Arra
 
 def _parameters(scenario: Scenario) -> tuple[float, int, float]:
     """Load, K and service rate."""
-    assert scenario.buffer is not None
-    assert scenario.robots is not None
-    assert scenario.robots.access_time is not None
-    access = access_rate(scenario.robots.access_time)
-    service = exponential_rate(scenario.buffer.service)
-    assert access is not None
-    assert service is not None
-    arrivals = access * robots_at(scenario)(0)
-    return arrivals / service, scenario.buffer.waiting_places + 1, service
+    access, service, capacity = conditions.poisson_parameters(scenario)
+    return access * robots_at(scenario)(0) / service, capacity, service
 
 
 def _static(scenario: Scenario) -> Values:

@@ -120,16 +120,10 @@ def relaxation_time_of(scenario: Scenario) -> float | None:
 
 def _birth_death(scenario: Scenario) -> Values:
     """Measures of the level alone, from the product form."""
-    assert scenario.buffer is not None
-    assert scenario.robots is not None
-    assert scenario.robots.access_time is not None
-    access, timer = access_rate(scenario.robots.access_time), conditions.timers_of(scenario)
-    service = exponential_rate(scenario.buffer.service)
+    access, service, capacity = conditions.poisson_parameters(scenario)
+    timer, at = conditions.timers_of(scenario), robots_at(scenario)
     stale = 0.0 if timer is None else exponential_rate(timer)
-    assert access is not None
-    assert service is not None
     assert stale is not None
-    at, capacity = robots_at(scenario), scenario.buffer.waiting_places + 1
     robots = np.array([at(level) for level in range(capacity + 1)], dtype=float)
     levels = birth_death_levels(access * robots, service, stale, capacity)
     waiting = np.maximum(np.arange(capacity + 1.0) - 1, 0)
@@ -153,15 +147,8 @@ def _birth_death(scenario: Scenario) -> Values:
 
 def _mm1k(scenario: Scenario) -> Values:
     """Level probabilities, and the sojourn of the pages that enter."""
-    assert scenario.buffer is not None
-    assert scenario.robots is not None
-    assert scenario.robots.access_time is not None
-    access = access_rate(scenario.robots.access_time)
-    service = exponential_rate(scenario.buffer.service)
-    assert access is not None
-    assert service is not None
+    access, service, capacity = conditions.poisson_parameters(scenario)
     arrivals = access * robots_at(scenario)(0)
-    capacity = scenario.buffer.waiting_places + 1
     levels = mm1k_levels(arrivals / service, capacity)
     for level, probability in enumerate(levels):
         yield "level_probability", level, float(probability)
