@@ -298,3 +298,32 @@ def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
         "sim",
         "analytic",
     }
+
+
+@pytest.mark.parametrize("arguments", [["solve", "one-robot"], ["solve", "one-robot", "--json"]])
+def test_output_that_cannot_be_written_ends_in_one_line(arguments: list[str]) -> None:
+    full = Path("/dev/full")
+    with full.open("w") as stream:
+        done = subprocess.run([*CRAWLSIM, *arguments], stdout=stream, stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_terminal_without_unicode_gets_replacements() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [*CRAWLSIM, "solve", "one-robot"], env=environment, capture_output=True, check=True
+    )
+    assert b"starvation_probability" in done.stdout
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    done = subprocess.run(
+        f"{' '.join(CRAWLSIM)} formulas --json | head -1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[\n"
+    assert "Traceback" not in done.stderr

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import sys
+from io import TextIOWrapper
 
 import click
 
@@ -28,6 +30,9 @@ def main(arguments: list[str] | None = None) -> None:
 
     Exit codes: 0 success, 1 a check disagreed, 2 bad input, 130 interrupted.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     sys.exit(_exit_code(arguments))
 
 
@@ -51,4 +56,9 @@ def _exit_code(arguments: list[str] | None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO):
+            raise
+        click.echo(f"crawlsim: cannot write the output: {error.strerror}", err=True)
+        return 2
     return code if isinstance(code, int) else 0

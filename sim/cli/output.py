@@ -71,9 +71,13 @@ def add_columns(table: Table, left: Sequence[str], right: Sequence[str] = ()) ->
 
 
 def show_table(table: Table) -> None:
-    """A table on stdout."""
+    """A table on stdout, below its title, which may be wider than the table."""
     piped = not sys.stdout.isatty()
-    Console(width=_PIPED_WIDTH if piped else None, highlight=False).print(table)
+    console = Console(width=_PIPED_WIDTH if piped else None, highlight=False)
+    if table.title:
+        console.print(table.title, soft_wrap=True)
+        table.title = None
+    console.print(table)
 
 
 @contextmanager
