@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from io import TextIOWrapper
 
@@ -39,6 +40,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _exit_code(arguments: list[str] | None) -> int:
     try:
         code = commands.main(arguments, prog_name="crawlsim", standalone_mode=False)
+        sys.stdout.flush()
     except ScenarioError as error:
         click.echo(f"crawlsim: {error}", err=True)
         return 2
@@ -54,11 +56,17 @@ def _exit_code(arguments: list[str] | None) -> int:
         click.echo("crawlsim: interrupted; nothing was written", err=True)
         return 130
     except BrokenPipeError:
-        sys.stderr.close()
+        _forget_output()
         return 0
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EIO):
             raise
+        _forget_output()
         click.echo(f"crawlsim: cannot write the output: {error.strerror}", err=True)
         return 2
     return code if isinstance(code, int) else 0
+
+
+def _forget_output() -> None:
+    """What is still buffered goes nowhere, so that the interpreter's last flush cannot fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
