@@ -70,10 +70,18 @@ def add_columns(table: Table, left: Sequence[str], right: Sequence[str] = ()) ->
         table.add_column(name, justify="right", no_wrap=True)
 
 
+class _Console(Console):
+    """A console for which a reader that has had enough is no reason to exit with 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to `main`."""
+        raise BrokenPipeError
+
+
 def show_table(table: Table) -> None:
     """A table on stdout, below its title, which may be wider than the table."""
     piped = not sys.stdout.isatty()
-    console = Console(width=_PIPED_WIDTH if piped else None, highlight=False)
+    console = _Console(width=_PIPED_WIDTH if piped else None, highlight=False)
     if table.title:
         console.print(table.title, soft_wrap=True)
         table.title = None
