@@ -55,7 +55,8 @@ def _exit_code(arguments: list[str] | None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("crawlsim: interrupted; nothing was written", err=True)
         return 130
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
+        # click turns a closed pipe into an exit with 1, which here means a disagreement.
         _forget_output()
         return 0
     except OSError as error:
