@@ -15,7 +15,8 @@ from typing import Literal
 from scipy.special import stdtr, stdtrit
 
 from analytic.formula import Kind, Prediction
-from scenarios.measures import MEASURES, Estimate, Results, Subject
+from scenarios.measures import MEASURES, Subject
+from scenarios.results import Estimate, Results
 
 __all__ = ["Comparison", "Verdict", "compare", "holm", "overall"]
 
@@ -313,7 +314,7 @@ def _row(prediction: Prediction, results: Results, arrivals: float, crawls: floa
 
 
 def _no_estimate(prediction: Prediction, results: Results) -> str:
-    subjects = [row.subject for row in results.estimates if row.measure == prediction.measure]
+    subjects = [row.subject for row in results.rows.of_measure(prediction.measure)]
     known = f"; its subjects: {', '.join(map(repr, subjects[:12]))}" if subjects else ""
     name = f"{prediction.measure} with subject {prediction.subject!r}"
     return f"the results of {results.scenario} have no {name}{known}"

@@ -2,7 +2,8 @@
 
 from scenarios.errors import ScenarioError
 from scenarios.files import dumps, library_names, load, schema
-from scenarios.measures import MEASURES, Estimate, Measure, Results
+from scenarios.measures import MEASURES, Measure
+from scenarios.results import Estimate, Results
 from scenarios.scenario import Scenario, scenario_from
 
 __all__ = [

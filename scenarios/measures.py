@@ -1,17 +1,10 @@
-"""The words that both sides speak: measures, their estimates, and the results of a simulation."""
+"""The words that both sides speak: the measures."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["MEASURES", "SUBJECT_WORDS", "Estimate", "Measure", "Results", "Subject"]
+__all__ = ["MEASURES", "SUBJECT_WORDS", "Measure", "Subject"]
 
 Subject = int | str | None
 """What a number is about: an index (page, level, server), a word, or nothing."""
@@ -73,76 +66,3 @@ _ALL = (
 )
 
 MEASURES: dict[str, Measure] = {measure.name: measure for measure in _ALL}
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A simulated number with its standard error and 95 % interval (nan where undefined)."""
-
-    measure: str
-    subject: Subject
-    estimate: float
-    standard_error: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Results:
-    """What a simulation of one scenario gave.
-
-    Attributes
-    ----------
-    scenario, engine, seed, count
-        What was run: name, engine, seed, number of replications.
-    estimates : tuple of Estimate
-    replications : mapping (measure, subject) -> tuple of float
-        The value of each replication; nan where it is undefined.
-    events : int
-        Pages that ended in all windows together: the sample behind the shares.
-    """
-
-    scenario: str
-    engine: str
-    seed: int
-    count: int
-    estimates: tuple[Estimate, ...]
-    replications: Mapping[tuple[str, Subject], tuple[float, ...]] = field(repr=False)
-    events: int = 0
-
-    def find(self, measure: str, subject: Subject = None) -> Estimate | None:
-        """The estimate of a measure, or None."""
-        return self._by_name.get((measure, subject))
-
-    @cached_property
-    def _by_name(self) -> dict[tuple[str, Subject], Estimate]:
-        return {(row.measure, row.subject): row for row in self.estimates}
-
-    def to_frame(self) -> pd.DataFrame:
-        """The estimates, one row each."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "scenario": self.scenario,
-                "measure": [e.measure for e in self.estimates],
-                "subject": pd.Series([e.subject for e in self.estimates], dtype=object),
-                "estimate": [e.estimate for e in self.estimates],
-                "standard_error": [e.standard_error for e in self.estimates],
-                "low": [e.low for e in self.estimates],
-                "high": [e.high for e in self.estimates],
-            }
-        )
-
-    def replications_frame(self) -> pd.DataFrame:
-        """The value of each replication, one row per measure, subject and replication."""
-        import pandas as pd
-
-        rows = [
-            (self.scenario, replication, measure, subject, value)
-            for (measure, subject), values in self.replications.items()
-            for replication, value in enumerate(values)
-            if not math.isnan(value)
-        ]
-        columns = ["scenario", "replication", "measure", "subject", "value"]
-        return pd.DataFrame(rows, columns=columns).astype({"subject": object})

@@ -228,7 +228,10 @@ class Buffer:
         """Time since entry, summed over the pages in the system."""
         if not self.level:
             return 0.0
-        return sum((now - item[1] for item in self._waiting.values()), now - self._in_service[1])
+        total = now - self._in_service[1]
+        for item in self._waiting.values():  # not `sum`, which newer Pythons compensate
+            total += now - item[1]
+        return total
 
     def cut(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from scenarios.deliveries import batch_matrices
 from scenarios.distributions import (
     Deterministic,
     Distribution,
@@ -24,9 +25,22 @@ from scenarios.processes import Map, Mmpp, Poisson, Renewal
 from sim import rules
 from sim.start_phase import interval_stationary_phase
 
-__all__ = ["TrackedService", "cumulative", "draws_of_process", "phase_tables", "sampler"]
+__all__ = [
+    "TrackedService",
+    "cumulative",
+    "drawing",
+    "draws_of_process",
+    "first_phase",
+    "gap_law",
+    "map_tables",
+    "phase_tables",
+    "sampler",
+]
 
 Draw = Callable[[], float]
+
+Drawing = tuple[Callable[..., float], tuple[Any, ...]]
+"""A draw function of `sim.rules` and its parameters, the stream left out."""
 
 
 def cumulative(probabilities: Sequence[float]) -> tuple[float, ...]:
@@ -47,37 +61,37 @@ def phase_tables(law: PhaseType) -> tuple[Any, Any, Any]:
     return cumulative(law.alpha), tuple(means), tuple(jumps)
 
 
-def _exponential(law: Exponential, stream: Any) -> Draw:
+def _exponential(law: Exponential) -> Drawing:
     mean = law.mean if law.mean is not None else 1.0 / (law.rate or 1.0)
-    return partial(rules.draw_exponential, stream, mean)
+    return rules.draw_exponential, (mean,)
 
 
-def _deterministic(law: Deterministic, stream: Any) -> Draw:  # noqa: ARG001  # same call as its siblings
-    return lambda: law.value
+def _deterministic(law: Deterministic) -> Drawing:
+    return rules.draw_constant, (law.value,)
 
 
-def _gamma(law: Gamma | Erlang, stream: Any) -> Draw:
-    return partial(rules.draw_gamma, stream, float(law.shape), law.mean / law.shape)
+def _gamma(law: Gamma | Erlang) -> Drawing:
+    return rules.draw_gamma, (float(law.shape), law.mean / law.shape)
 
 
-def _uniform(law: Uniform, stream: Any) -> Draw:
-    return partial(rules.draw_uniform, stream, law.low, law.high - law.low)
+def _uniform(law: Uniform) -> Drawing:
+    return rules.draw_uniform, (law.low, law.high - law.low)
 
 
-def _hyperexponential(law: Hyperexponential, stream: Any) -> Draw:
+def _hyperexponential(law: Hyperexponential) -> Drawing:
     means = tuple(1.0 / rate for rate in law.rates)
-    return partial(rules.draw_hyperexponential, stream, cumulative(law.probabilities), means)
+    return rules.draw_hyperexponential, (cumulative(law.probabilities), means)
 
 
-def _phase_type(law: PhaseType, stream: Any) -> Draw:
-    return partial(rules.draw_phase_type, stream, *phase_tables(law))
+def _phase_type(law: PhaseType) -> Drawing:
+    return rules.draw_phase_type, phase_tables(law)
 
 
-def _empirical(law: Empirical, stream: Any) -> Draw:
-    return partial(rules.draw_empirical, stream, law.observations)
+def _empirical(law: Empirical) -> Drawing:
+    return rules.draw_empirical, (law.observations,)
 
 
-_SAMPLERS: dict[type, Callable[[Any, Any], Draw]] = {
+_DRAWINGS: dict[type, Callable[[Any], Drawing]] = {
     Exponential: _exponential,
     Deterministic: _deterministic,
     Gamma: _gamma,
@@ -89,56 +103,66 @@ _SAMPLERS: dict[type, Callable[[Any, Any], Draw]] = {
 }
 
 
+def drawing(law: Distribution) -> Drawing:
+    """The rule by which a distribution is drawn, and its parameters after the stream."""
+    return _DRAWINGS[type(law)](law)
+
+
 def sampler(law: Distribution, stream: Any) -> Draw:
     """A function that draws the next time of a distribution from a stream."""
-    return _SAMPLERS[type(law)](law, stream)
+    rule, parameters = drawing(law)
+    return partial(rule, stream, *parameters)
 
 
 def draws_of_process(process: Any, stream: Any) -> Draw:
-    """A function that draws the successive gaps of a process, or of a distribution.
+    """A function that draws the successive gaps of a process, or of a distribution."""
+    if isinstance(process, Mmpp | Map):
+        return MapGaps(process, stream)
+    return sampler(gap_law(process), stream)
 
-    Gaps of a Markovian process start interval-stationary: the first phase is drawn from the law
-    just after an arrival.
-    """
+
+def gap_law(process: Any) -> Distribution:
+    """The law of the independent gaps of a process, or the distribution itself."""
     if isinstance(process, Renewal):
-        return sampler(process.gap, stream)
+        return process.gap
     if isinstance(process, Poisson):
-        return partial(rules.draw_exponential, stream, 1.0 / process.rate)
-    if isinstance(process, Mmpp):
-        arrivals = np.diag(process.rates)
-        return MapGaps(np.array(process.Q) - arrivals, arrivals, stream)
-    if isinstance(process, Map):
-        return MapGaps(np.array(process.D0), np.array(process.D1), stream)
-    return sampler(process, stream)
+        return Exponential(rate=process.rate)
+    return process  # type: ignore[no-any-return]  # what is left are distributions
+
+
+def map_tables(process: Mmpp | Map) -> tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]:
+    """Mean times and what follows, as `rules.draw_map_gap` wants them."""
+    hidden, arrivals = batch_matrices(process)
+    means, following = [], []
+    for phase in range(len(hidden)):
+        rate = -float(hidden[phase, phase])
+        quiet = hidden[phase].copy()
+        quiet[phase] = 0.0
+        means.append(1.0 / rate)
+        following.append(cumulative((np.concatenate([quiet, arrivals[phase]]) / rate).tolist()))
+    return tuple(means), tuple(following)
+
+
+def first_phase(process: Mmpp | Map, stream: Any) -> int:
+    """The phase in which the gaps start: drawn from the law just after an arrival."""
+    hidden, arrivals = batch_matrices(process)
+    return interval_stationary_phase(hidden, arrivals, stream)
 
 
 class MapGaps:
     """The successive gaps of a Markovian arrival process, one per call.
 
-    Each step takes one exponential (the time in the phase) and one uniform (what comes next).
+    They start interval-stationary (`first_phase`).
     """
 
-    def __init__(self, hidden: Any, arrivals: Any, stream: Any) -> None:
-        self._stream = stream
-        self._order = len(hidden)
-        self._means, self._next = [], []
-        for phase in range(self._order):
-            rate = -hidden[phase, phase]
-            quiet = [hidden[phase, j] if j != phase else 0.0 for j in range(self._order)]
-            shares = [*(entry / rate for entry in quiet), *(arrivals[phase] / rate)]
-            self._means.append(1.0 / rate)
-            self._next.append(cumulative(shares))
-        self._phase = interval_stationary_phase(hidden, arrivals, stream)
+    def __init__(self, process: Mmpp | Map, stream: Any) -> None:
+        self._stream, self._tables = stream, map_tables(process)
+        self._phase = first_phase(process, stream)
 
     def __call__(self) -> float:
         """Draw the next gap."""
-        total = 0.0
-        while True:
-            total += rules.draw_exponential(self._stream, self._means[self._phase])
-            chosen = rules.pick(self._next[self._phase], self._stream.random())
-            self._phase = chosen % self._order
-            if chosen >= self._order:
-                return total
+        gap, self._phase = rules.draw_map_gap(self._stream, self._phase, *self._tables)
+        return gap
 
 
 class TrackedService:

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from sim import rules
 from sim.tally.pages import PagesTally
 
@@ -103,4 +105,4 @@ class Pages:
         """What was counted from the cut up to now."""
         for page in range(len(self._means)):
             self._close(now, page)
-        return PagesTally(tuple(self._deliveries), tuple(self._stale_time))
+        return PagesTally(np.array(self._deliveries), np.array(self._stale_time))

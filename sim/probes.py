@@ -16,7 +16,7 @@ from sim.rates import Cycle, cycle, integral, mark, reached
 from sim.streams import stream
 from sim.tally import ProbingTally, Tally
 
-__all__ = ["Monitor", "ProbedSource", "Updates", "given_times"]
+__all__ = ["Monitor", "ProbedSource", "Updates", "given_times", "largest_wait"]
 
 _UPDATE = rules.tie_order(rules.UPDATE, 0)
 _PROBE = rules.tie_order(rules.QUERY, 0)
@@ -29,6 +29,12 @@ def given_times(probing: Probing) -> tuple[float, ...]:
     assert probing.probes is not None
     count, horizon = probing.probes, probing.horizon
     return (*(index * horizon / count for index in range(1, count)), horizon)
+
+
+def largest_wait(times: Sequence[float], importance: Cycle) -> float:
+    """The most that one update can cost: the importance of the longest interval of probes."""
+    marks = [mark(importance, time) for time in (0.0, *times)]
+    return max(integral(importance, *each) for each in pairwise(marks))
 
 
 class Updates:
@@ -120,14 +126,13 @@ class Monitor:
 
     def tally(self, updates: int) -> ProbingTally:
         """What was counted, beside the source's own number of updates."""
-        marks = [mark(self._importance, time) for time in (0.0, *self._times)]
         return ProbingTally(
             updates=updates,
             probes=self._probes,
             seen=self._seen,
             pending=len(self._pending),
             cost=self._cost,
-            largest_wait=max(integral(self._importance, *each) for each in pairwise(marks)),
+            largest_wait=largest_wait(self._times, self._importance),
         )
 
 

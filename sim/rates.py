@@ -59,7 +59,7 @@ def _last_at_most(sums: Sequence[float], value: float) -> int:
 
 def mark(rate: Cycle, time: float) -> tuple[float, float]:
     """Whole periods up to a time, and the integral of the rate over the rest."""
-    rest = math.fmod(time, rate.edges[-1])
+    rest = time % rate.edges[-1]
     piece = _last_at_most(rate.edges, rest)
     inside = rate.sums[piece] + rate.values[piece] * (rest - rate.edges[piece])
     return _whole(time, rest, rate.edges[-1]), inside
@@ -76,7 +76,7 @@ def reached(rate: Cycle, target: float) -> float:
     For a sum of standard exponential draws this is the next point of a Poisson process with that
     rate: one draw per point, whatever the pieces, and none in pieces with rate 0.
     """
-    rest = math.fmod(target, rate.sums[-1])
+    rest = target % rate.sums[-1]
     periods = _whole(target, rest, rate.sums[-1])
     piece = _last_at_most(rate.sums, rest)
     inside = rate.edges[piece] + (rest - rate.sums[piece]) / rate.values[piece]

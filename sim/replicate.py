@@ -10,15 +10,15 @@ from typing import Any
 
 from scenarios import Estimate, Results, Scenario, ScenarioError
 from scenarios.base import listed
-from sim import simpy_engine
+from sim import compiled_engine, simpy_engine
 from sim.estimates import results_from
 from sim.event_log import EventLog
 from sim.tally import Tally
 
 __all__ = ["ENGINES", "Precision", "engine_for", "run", "run_to_precision"]
 
-ENGINES: dict[str, Any] = {"simpy": simpy_engine}
-"""Engines by name, the fastest first; each has `covers` and `simulate`."""
+ENGINES: dict[str, Any] = {"compiled": compiled_engine, "simpy": simpy_engine}
+"""Engines by name, the fastest first; each has `covers`, `simulate` and `writes_log`."""
 
 _CHUNKS = 256
 """Thousands of short replications go to the workers in at least this many chunks."""
@@ -26,8 +26,8 @@ _CHUNKS = 256
 Progress = Callable[[int, int], None]
 
 
-def engine_for(scenario: Scenario, name: str | None = None) -> str:
-    """The named engine, or the fastest that covers the scenario.
+def engine_for(scenario: Scenario, name: str | None = None, logged: bool = False) -> str:
+    """The named engine, or the fastest that covers the scenario and writes a log if one is wanted.
 
     Raises
     ------
@@ -36,7 +36,10 @@ def engine_for(scenario: Scenario, name: str | None = None) -> str:
     """
     if name is not None and name not in ENGINES:
         raise ScenarioError("engine", name, f"must be {listed(ENGINES)}")
-    candidates = [name] if name else list(ENGINES)
+    if name is not None and logged and not ENGINES[name].writes_log:
+        raise ScenarioError("engine", name, "writes no event log; simpy does")
+    able = [each for each, engine in ENGINES.items() if engine.writes_log or not logged]
+    candidates = [name] if name else able
     refusals = []
     for candidate in candidates:
         try:
@@ -84,7 +87,7 @@ def run(
         If the scenario has a part that the engine does not simulate.
     """
     scenario = _with_run(scenario, seed, replications)
-    chosen = engine_for(scenario, engine)
+    chosen = engine_for(scenario, engine, logged=log is not None)
     count = scenario.run.replications
     tallies = _tallies(scenario, chosen, range(count), count, executor, progress, log)
     return results_from(tallies, scenario, chosen, scenario.run.seed)
@@ -155,9 +158,9 @@ class Precision:
     def check(self, results: Results) -> None:
         """Raise `ScenarioError` for a measure that the scenario does not have."""
         for name in self.measures:
-            if not any(row.measure == name for row in results.estimates):
-                known = listed(dict.fromkeys(row.measure for row in results.estimates))
-                allowed = f"{results.scenario} has no such measure; it has {known}"
+            known = [block.measure for block in results.rows.blocks]
+            if name not in known:
+                allowed = f"{results.scenario} has no such measure; it has {listed(known)}"
                 raise ScenarioError("--measure", name, allowed)
 
     def needed(self, results: Results, scenario: Scenario) -> int | None:
@@ -167,9 +170,10 @@ class Precision:
         seen is not known precisely.
         """
         names = self.measures or scenario.judged
-        rows = [row for row in results.estimates if row.measure in names]
+        rows = [row for name in names for row in results.rows.of_measure(name)]
         if not names:
-            rows = [row for row in results.estimates if row.subject is None and row.estimate != 0]
+            found = map(results.find, (block.measure for block in results.rows.blocks))
+            rows = [row for row in found if row is not None and row.estimate != 0]
         each = [self._needed(row, results.count) for row in rows]
         known = [count for count in each if count is not None]
         return max(known, default=0) if len(known) == len(each) else None

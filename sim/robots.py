@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from sim import rules
 from sim.buffer import Buffer
 from sim.clock import Alarm, Clock
-from sim.draws import cumulative
+from sim.layout import joint_events, mean_times
 from sim.loads import DirectIndex, Loads
 from sim.start_phase import stationary_phase
 
@@ -204,8 +204,8 @@ class JointRobots:
         self._stream = stream
         self._order = modes.shape[2]
         used = sorted(set(active_at))
-        self._means = {mode: _mean_times(modes[mode]) for mode in used}
-        self._next = {mode: _next_events(modes[mode]) for mode in used}
+        self._means = {mode: mean_times(modes[mode]) for mode in used}
+        self._next = {mode: joint_events(modes[mode]) for mode in used}
         self._mode = active_at[0]
         self._phase = stationary_phase(modes[self._mode].sum(axis=0), stream)
         self._pending: Alarm | None = None
@@ -257,22 +257,3 @@ class JointRobots:
     def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
         """Time integral of the active robots since the cut."""
         return rules.time_of_robots(level_time, self._active_at)
-
-
-def _event_rates(mode: Any, phase: int) -> Any:
-    """Rates of the phase events of one phase, shape (largest batch + 1, order)."""
-    rates = mode[:, phase, :].copy()
-    rates[0, phase] = 0.0
-    return rates
-
-
-def _mean_times(mode: Any) -> list[float | None]:
-    """Mean time to the next phase event in each phase; None where there is none."""
-    totals = [_event_rates(mode, phase).sum() for phase in range(mode.shape[1])]
-    return [1.0 / float(total) if total > 0 else None for total in totals]
-
-
-def _next_events(mode: Any) -> list[tuple[float, ...]]:
-    """For each phase, cumulative probabilities over (batch size, next phase)."""
-    rates = [_event_rates(mode, phase).ravel() for phase in range(mode.shape[1])]
-    return [cumulative(list(each / each.sum())) if each.any() else () for each in rates]

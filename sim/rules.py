@@ -30,13 +30,16 @@ __all__ = [
     "UPDATE",
     "WARMUP",
     "admitted",
+    "draw_constant",
     "draw_empirical",
     "draw_exponential",
     "draw_gamma",
     "draw_hyperexponential",
+    "draw_map_gap",
     "draw_phase_type",
     "draw_uniform",
     "pick",
+    "pick_of_many",
     "switches_on",
     "threshold_robots",
     "tie_order",
@@ -126,6 +129,23 @@ def pick(cumulative: Sequence[float], uniform: float) -> int:
     return index
 
 
+def pick_of_many(cumulative: Sequence[float], uniform: float) -> int:
+    """The same as `pick`, by bisection."""
+    low, high = 0, len(cumulative) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle] <= uniform:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def draw_constant(stream: Any, value: float) -> float:  # noqa: ARG001  # same call as its siblings
+    """Always the same time; nothing is drawn."""
+    return value
+
+
 def draw_exponential(stream: Any, mean: float) -> float:
     """An exponential time."""
     return stream.standard_exponential() * mean  # type: ignore[no-any-return]  # a Generator of either engine
@@ -188,3 +208,31 @@ def draw_empirical(stream: Any, values: Sequence[float]) -> float:
     """One of the observations, each with the same probability."""
     index = int(stream.random() * len(values))
     return values[min(index, len(values) - 1)]
+
+
+def draw_map_gap(
+    stream: Any, phase: int, means: Sequence[float], following: Sequence[Sequence[float]]
+) -> tuple[float, int]:
+    """The time to the next arrival of a Markovian process, and the phase just after it.
+
+    Each step takes one exponential (the time in the phase) and one uniform (what comes next).
+
+    Parameters
+    ----------
+    stream : Generator
+    phase : int
+        The phase now.
+    means : sequence of float
+        Mean time in each phase.
+    following : sequence of sequence of float
+        Cumulative probabilities of what comes next: first the phases without an arrival, then the
+        phases with one.
+    """
+    order = len(means)
+    total = 0.0
+    while True:
+        total += draw_exponential(stream, means[phase])
+        chosen = pick(following[phase], stream.random())
+        phase = chosen % order
+        if chosen >= order:
+            return total, phase

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 
 from scenarios import Scenario
-from scenarios import deliveries as joint
-from scenarios.activation import Static, Switching, Threshold
+from scenarios.activation import Switching
+from scenarios.deliveries import as_modes
 from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.sections import Buffer as BufferSection
 from sim import rules
@@ -16,37 +16,14 @@ from sim.clients import Clients
 from sim.clock import Alarm, Clock
 from sim.draws import TrackedService, draws_of_process, sampler
 from sim.event_log import EventLog
+from sim.layout import ADMISSION, buffer_sizes, robots_at_levels
 from sim.loads import Anonymous, Chosen, DirectIndex, Loads
 from sim.pages import Pages, page_source
 from sim.robots import FreeRobots, JointRobots, Robots, SwitchedRobots
 from sim.streams import stream
 from sim.tally import Tally
 
-__all__ = ["ADMISSION", "SearchEngine", "buffer_sizes", "robots_at_levels"]
-
-ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules.COMPLETE}
-"""Admissions of the scenario file as `rules.admitted` knows them."""
-
-
-def buffer_sizes(scenario: Scenario) -> tuple[int, int]:
-    """Places with the one in service, and the highest level that can be reached."""
-    assert scenario.buffer is not None
-    assert scenario.robots is not None
-    capacity, deliveries = scenario.buffer.waiting_places + 1, scenario.robots.deliveries
-    if scenario.buffer.admission != "complete" or deliveries is None:
-        return capacity, capacity
-    return capacity, capacity + joint.as_modes(deliveries).shape[1] - 2
-
-
-def robots_at_levels(scenario: Scenario) -> list[int]:
-    """Active robots at every level, under a static or threshold rule; level 0 without a buffer."""
-    assert scenario.robots is not None
-    rule = scenario.activation
-    levels = range(buffer_sizes(scenario)[1] + 1) if scenario.buffer else range(1)
-    if isinstance(rule, Threshold):
-        return [rules.threshold_robots(level, rule.robots, rule.at) for level in levels]
-    robots = rule.robots if isinstance(rule, Static) else scenario.robots.available
-    return [robots for _ in levels]
+__all__ = ["SearchEngine"]
 
 
 class SearchEngine:
@@ -185,7 +162,7 @@ class SearchEngine:
             )
         active_at = robots_at_levels(self._scenario)
         if robots.deliveries is not None:
-            modes = joint.as_modes(robots.deliveries)
+            modes = as_modes(robots.deliveries)
             own = self._stream("delivery")
             return JointRobots(self._clock, self._buffer, active_at, modes, own, loads)
         trips = self._trips(max(active_at))

@@ -10,7 +10,9 @@ from sim.search_engine import SearchEngine
 from sim.servers import ParallelServers
 from sim.tally import Tally
 
-__all__ = ["covers", "simulate"]
+__all__ = ["covers", "simulate", "writes_log"]
+
+writes_log = True
 
 
 def covers(scenario: Scenario) -> None:

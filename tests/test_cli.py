@@ -95,7 +95,7 @@ def test_a_disagreement_exits_with_1(
     from sim import rules
 
     monkeypatch.setattr(rules, "draw_exponential", lambda _stream, mean: 1.2 * mean)
-    code, out, _ = crawlsim("check", scenario_file, "--json")
+    code, out, _ = crawlsim("check", scenario_file, "--engine", "simpy", "--json")
     assert (code, strict(out)[0]["verdict"]) == (1, "disagrees")
 
 

@@ -226,8 +226,8 @@ JUDGED = (
 )
 
 
-def verdict(simulated: Scenario, predicted: Scenario) -> str:
-    found = sim.run(simulated)
+def verdict(simulated: Scenario, predicted: Scenario, engine: str | None = None) -> str:
+    found = sim.run(simulated, engine=engine)
     return overall(compare(predict(predicted)[0], found, JUDGED))
 
 
@@ -287,7 +287,7 @@ def test_a_timer_that_is_not_cancelled_at_service_start_disagrees(
     true = queue(CONTROLLED)
     monkeypatch.setattr(Buffer, "_complete_service", completion_unless_stale)
     monkeypatch.setattr(Buffer, "_set_clock", clock_that_runs_on)
-    assert verdict(true, true) == "disagrees"
+    assert verdict(true, true, "simpy") == "disagrees"
 
 
 @pytest.mark.statistical
@@ -302,7 +302,7 @@ def test_a_partly_admitted_batch_counted_lost_disagrees(monkeypatch: pytest.Monk
         return honest(pages, level, capacity, rules.REJECT if admission == rules.PARTIAL else 0)
 
     monkeypatch.setattr(rules, "admitted", all_or_none)
-    assert verdict(true, true) == "disagrees"
+    assert verdict(true, true, "simpy") == "disagrees"
 
 
 @pytest.mark.statistical

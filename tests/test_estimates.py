@@ -174,7 +174,7 @@ def test_precision_stops_at_the_limit() -> None:
 def test_results_from_tallies_are_those_of_run() -> None:
     scenario = queue()
     tallies = [simulate(scenario, replication, seed=1) for replication in range(4)]
-    assert results_from(tallies, scenario, "simpy", 1) == sim.run(scenario)
+    assert results_from(tallies, scenario, "simpy", 1) == sim.run(scenario, engine="simpy")
 
 
 def test_pages_pushed_out_are_lost_and_were_accepted() -> None:

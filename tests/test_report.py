@@ -269,7 +269,13 @@ def test_each_figure_is_small_and_is_xml(entry: report.Entry) -> None:
 
 def test_the_page_says_what_was_run_and_with_what(entry: report.Entry) -> None:
     text = " ".join(Page(render(entry)).words)
-    for expected in ("waiting_places = 3", "0.1.0", "3.11.2", "Optimal threshold control", "simpy"):
+    for expected in (
+        "waiting_places = 3",
+        "0.1.0",
+        "3.11.2",
+        "Optimal threshold control",
+        "compiled",
+    ):
         assert expected in text
     assert "there are no [pages]" in text
 

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from scenarios.measures import Estimate
+from scenarios.results import Estimate
 
 __all__ = [
     "MANY_POINTS",

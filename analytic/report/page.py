@@ -144,7 +144,7 @@ def _pictures(entry: Entry) -> list[Picture]:
 
 def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
     scenario, results = entry.scenario, entry.results
-    measures = {row.measure for row in results.estimates}
+    measures = {block.measure for block in results.rows.blocks}
     if any(is_drawable(row) for row in entry.comparisons):
         yield (
             plot_comparison(entry.comparisons),

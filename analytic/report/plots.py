@@ -22,8 +22,8 @@ from analytic.report.drawing import (
     plain,
 )
 from scenarios import Results, Scenario, ScenarioError
-from scenarios.measures import Estimate
 from scenarios.processes import Rate
+from scenarios.results import Estimate
 
 __all__ = ["plot_levels", "plot_obsolescence_rates", "plot_probes"]
 
@@ -135,7 +135,7 @@ def plot_probes(scenario: Scenario, ax: Axes | None = None) -> Axes:
 
 
 def _by_index(results: Results, measure: str) -> dict[int, Estimate]:
-    rows = (row for row in results.estimates if row.measure == measure)
+    rows = results.rows.of_measure(measure)
     return {row.subject: row for row in rows if isinstance(row.subject, int)}
 
 

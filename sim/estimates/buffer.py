@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from scenarios import Scenario
+from scenarios.measures import Subject
 from sim import rules
-from sim.estimates.totals import Array, Part, Totals, Values
+from sim.estimates.totals import Array, Part, Totals, Values, numbered, single
 
 __all__ = ["buffer_measures", "control_cost", "pages_ended"]
 
@@ -37,9 +40,9 @@ def _lost(part: Part) -> Array:
 
 def _rates(part: Part, window: Array) -> Values:
     return {
-        ("arrival_rate", None): part["delivered"] / window,
-        ("loss_rate", None): _lost(part) / window,
-        ("throughput", None): part["ended"][:, rules.SERVED] / window,
+        "arrival_rate": single(part["delivered"] / window),
+        "loss_rate": single(_lost(part) / window),
+        "throughput": single(part["ended"][:, rules.SERVED] / window),
     }
 
 
@@ -53,32 +56,43 @@ def _shares(part: Part, scenario: Scenario) -> Values:
     }
     if scenario.buffer and scenario.buffer.replace_older_copy:
         counts["replacement_probability"] = part["ended"][:, rules.REPLACED]
-    return {(name, None): count / fates for name, count in counts.items()}
+    return {name: single(count / fates) for name, count in counts.items()}
 
 
 def _time_averages(part: Part, window: Array) -> Values:
-    levels = part["level_time"].shape[1]
     shares = part["level_time"] / window[:, None]
-    values: Values = {
-        ("starvation_probability", None): shares[:, 0],
-        ("mean_in_system", None): shares @ np.arange(levels, dtype=float),
+    levels = np.arange(shares.shape[1], dtype=float)
+    return {
+        "starvation_probability": single(shares[:, 0]),
+        "mean_in_system": single(shares @ levels),
+        "level_probability": numbered(shares),
     }
-    return values | {("level_probability", level): shares[:, level] for level in range(levels)}
 
 
 def _sojourns(part: Part, scenario: Scenario) -> Values:
     never = scenario.buffer is not None and scenario.buffer.obsolescence == "never"
     names = [name for name in _CLASSES if not (never and name == "obsolete")]
+    subjects = (*names, "all")
+    ended = _by_class(part["ended"], names, pages_ended(part))
     values: Values = {}
     for measure, sums in (
         ("sojourn_time", part["sojourn"]),
         ("sojourn_time_second_moment", part["sojourn_square"]),
     ):
-        for name in names:
-            fates = list(_CLASSES[name])
-            values[measure, name] = sums[:, fates].sum(1) / part["ended"][:, fates].sum(1)
-        values[measure, "all"] = sums.sum(axis=1) / pages_ended(part)
+        values[measure] = subjects, _by_class(sums, names, sums.sum(axis=1)) / ended
     return values
+
+
+def _by_class(by_fate: Array, names: Sequence[str], in_all: Array) -> Array:
+    """Sums over the fates of each class, then `in_all`; shape (n, classes + 1)."""
+    sums = [by_fate[:, list(_CLASSES[name])].sum(axis=1) for name in names]
+    return np.stack([*sums, in_all], axis=1)
+
+
+def _of(values: Values, measure: str, subject: Subject = None) -> Array:
+    subjects, columns = values[measure]
+    column: Array = columns[:, subjects.index(subject)]
+    return column
 
 
 def control_cost(values: Values, totals: Totals, scenario: Scenario) -> Array:
@@ -86,18 +100,18 @@ def control_cost(values: Values, totals: Totals, scenario: Scenario) -> Array:
     window = totals.own["window"]
     terms = {}
     if "servers" in totals.parts:
-        terms["loss"] = values["loss_rate", None]
-    if ("mean_active_robots", None) in values:
-        terms["robots"] = values["mean_active_robots", None]
+        terms["loss"] = _of(values, "loss_rate")
+    if "mean_active_robots" in values:
+        terms["robots"] = _of(values, "mean_active_robots")
     if "buffer" in totals.parts:
         terms |= {
-            "loss": values["loss_rate", None],
+            "loss": _of(values, "loss_rate"),
             "obsolescence": totals.parts["buffer"]["ended"][:, rules.OBSOLETE] / window,
-            "starvation": values["starvation_probability", None],
-            "response": values["sojourn_time", "served"],
+            "starvation": _of(values, "starvation_probability"),
+            "response": _of(values, "sojourn_time", "served"),
         }
     if "pages" in totals.parts:
-        terms["staleness"] = values["weighted_obsolescence", None]
+        terms["staleness"] = _of(values, "weighted_obsolescence")
     cost = np.zeros(totals.count)
     for name, value in terms.items():
         price = getattr(scenario.costs, name)

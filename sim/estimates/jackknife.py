@@ -12,12 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scenarios import Estimate, Results, Scenario
+from scenarios import Results, Scenario
+from scenarios.results import Columns, Replications, Rows
 from sim.estimates.buffer import buffer_measures, control_cost, pages_ended
 from sim.estimates.pages import client_measures, page_measures
 from sim.estimates.probing import probing_measures
 from sim.estimates.servers import packets_ended, server_measures
-from sim.estimates.totals import Array, Totals, Values
+from sim.estimates.totals import Array, Totals, Values, single
 from sim.tally import Tally
 
 __all__ = ["estimates_of", "jackknife_error", "measures_of", "results_from", "t_quantile"]
@@ -30,7 +31,8 @@ def measures_of(totals: Totals, scenario: Scenario) -> Values:
     values: Values = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         if scenario.robots is not None:
-            values["mean_active_robots", None] = totals.own["robots_time"] / totals.own["window"]
+            robots = totals.own["robots_time"] / totals.own["window"]
+            values["mean_active_robots"] = single(robots)
         if "buffer" in totals.parts:
             values |= buffer_measures(totals, scenario)
         if "pages" in totals.parts:
@@ -42,7 +44,7 @@ def measures_of(totals: Totals, scenario: Scenario) -> Values:
         if "probing" in totals.parts:
             values |= probing_measures(totals, scenario)
         if scenario.costs.model_fields_set:
-            values["control_cost", None] = control_cost(values, totals, scenario)
+            values["control_cost"] = single(control_cost(values, totals, scenario))
     return values
 
 
@@ -53,33 +55,38 @@ def t_quantile(probability: float, degrees: int) -> float:
     return float(stdtrit(degrees, probability))
 
 
-def jackknife_error(without_each: Array) -> float:
-    """Standard error from the estimates with one replication left out; nan for a single one.
+def jackknife_error(without_each: Array) -> Array:
+    """Standard errors from the estimates with one replication left out; nan for a single one.
 
     Parameters
     ----------
-    without_each : ndarray, shape (replications,)
+    without_each : ndarray, shape (replications, …)
+
+    Returns
+    -------
+    ndarray, shape (…)
     """
     count = len(without_each)
     if count < 2:
-        return math.nan
-    deviations = without_each - without_each.mean()
-    return float(np.sqrt((count - 1) / count * np.sum(deviations**2)))
+        return np.full(without_each.shape[1:], math.nan)
+    deviations = without_each - without_each.mean(axis=0)
+    errors: Array = np.sqrt((count - 1) / count * np.sum(deviations**2, axis=0))
+    return errors
 
 
-def estimates_of(totals: Totals, scenario: Scenario) -> tuple[Estimate, ...]:
+def estimates_of(totals: Totals, scenario: Scenario) -> Rows:
     """Estimate, standard error and 95 % interval of every measure."""
     together = measures_of(totals.together(), scenario)
     without = measures_of(totals.without_each(), scenario)
     count = totals.count
     quantile = t_quantile((1 + _CONFIDENCE) / 2, count - 1) if count > 1 else math.nan
-    rows = []
-    for (measure, subject), value in together.items():
-        estimate = float(value[0])
-        error = jackknife_error(without[measure, subject])
+    blocks = []
+    for measure, (subjects, (estimate,)) in together.items():
+        error = jackknife_error(without[measure][1])
         half = quantile * error
-        rows.append(Estimate(measure, subject, estimate, error, estimate - half, estimate + half))
-    return tuple(rows)
+        values = np.stack([estimate, error, estimate - half, estimate + half])
+        blocks.append(Columns(measure, subjects, values))
+    return Rows(blocks)
 
 
 def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed: int) -> Results:
@@ -92,7 +99,7 @@ def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed
         seed=seed,
         count=len(tallies),
         estimates=estimates_of(totals, scenario),
-        replications={key: _plain(values) for key, values in each.items()},
+        replications=Replications([Columns(name, *values) for name, values in each.items()]),
         events=_sample(totals),
     )
 
@@ -103,7 +110,3 @@ def _sample(totals: Totals) -> int:
         packets = packets_ended(totals.parts["servers"]).sum(axis=0)
         return int(packets[packets > 0].min(initial=packets.sum()))
     return int(pages_ended(totals.parts["buffer"]).sum()) if "buffer" in totals.parts else 0
-
-
-def _plain(values: Array) -> tuple[float, ...]:
-    return tuple(float(value) for value in values)

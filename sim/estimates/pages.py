@@ -5,7 +5,7 @@ from __future__ import annotations
 from scenarios import Scenario
 from scenarios.page_data import page_weights
 from scenarios.sections import Pages
-from sim.estimates.totals import Totals, Values
+from sim.estimates.totals import Totals, Values, numbered, single
 
 __all__ = ["client_measures", "page_measures"]
 
@@ -17,17 +17,15 @@ def page_measures(totals: Totals, scenario: Scenario) -> Values:
     stale = part["stale_time"] / window[:, None]
     rates = part["deliveries"] / window[:, None]
     shares = part["deliveries"] / part["deliveries"].sum(axis=1, keepdims=True)
-    values: Values = {("weighted_obsolescence", None): stale @ page_weights(scenario.pages)}
-    for name, columns in (
-        ("obsolescence_rate", stale),
-        ("crawl_rate", rates),
-        ("crawl_frequency", shares),
-    ):
-        values |= {(name, page): columns[:, page] for page in range(columns.shape[1])}
-    return values
+    return {
+        "weighted_obsolescence": single(stale @ page_weights(scenario.pages)),
+        "obsolescence_rate": numbered(stale),
+        "crawl_rate": numbered(rates),
+        "crawl_frequency": numbered(shares),
+    }
 
 
 def client_measures(totals: Totals) -> Values:
     """Share of the queries that were answered from an out-of-date copy."""
     part = totals.parts["clients"]
-    return {("stale_answer_probability", None): part["stale"] / part["queries"]}
+    return {"stale_answer_probability": single(part["stale"] / part["queries"])}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scenarios import Scenario
-from sim.estimates.totals import Totals, Values
+from sim.estimates.totals import Totals, Values, single
 
 __all__ = ["probing_measures"]
 
@@ -12,4 +12,4 @@ def probing_measures(totals: Totals, scenario: Scenario) -> Values:
     """Cost of the updates of one path; the windows of all paths have the length of the horizon."""
     assert scenario.probing is not None
     paths = totals.own["window"] / scenario.probing.horizon
-    return {("obsolescence_cost", None): totals.parts["probing"]["cost"] / paths}
+    return {"obsolescence_cost": single(totals.parts["probing"]["cost"] / paths)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sim.estimates.totals import Array, Part, Totals, Values
+import numpy as np
+
+from sim.estimates.totals import Array, Part, Totals, Values, single
 
 __all__ = ["packets_ended", "server_measures"]
 
@@ -15,15 +17,13 @@ def server_measures(totals: Totals) -> Values:
     """
     part, window = totals.parts["servers"], totals.own["window"]
     lost, ended = part["lost"], packets_ended(part)
-    values: Values = {
-        ("preemption_probability", server): lost[:, server] / ended[:, server]
-        for server in range(lost.shape[1])
-    }
-    return values | {
-        ("preemption_probability", "all"): lost.sum(axis=1) / ended.sum(axis=1),
-        ("arrival_rate", None): part["arrived"].sum(axis=1) / window,
-        ("loss_rate", None): lost.sum(axis=1) / window,
-        ("throughput", None): part["served"].sum(axis=1) / window,
+    everywhere = lost.sum(axis=1, keepdims=True) / ended.sum(axis=1, keepdims=True)
+    shares = np.concatenate([lost / ended, everywhere], axis=1)
+    return {
+        "preemption_probability": ((*range(lost.shape[1]), "all"), shares),
+        "arrival_rate": single(part["arrived"].sum(axis=1) / window),
+        "loss_rate": single(lost.sum(axis=1) / window),
+        "throughput": single(part["served"].sum(axis=1) / window),
     }
 
 

@@ -12,14 +12,24 @@ from numpy.typing import NDArray
 from scenarios.measures import Subject
 from sim.tally import Tally
 
-__all__ = ["Array", "Part", "Totals", "Values"]
+__all__ = ["Array", "Part", "Totals", "Values", "numbered", "single"]
 
 Array = NDArray[np.floating[Any]]
 Part = Mapping[str, Array]
 """The fields of one part of the tallies, each with one entry per replication in front."""
 
-Values = dict[tuple[str, Subject], Array]
-"""Measures, one value per replication (or per sum over replications)."""
+Values = dict[str, tuple[Sequence[Subject], Array]]
+"""Each measure's subjects and values, shape (n, subjects): one row per replication (or per sum)."""
+
+
+def single(values: Array) -> tuple[Sequence[Subject], Array]:
+    """A measure of the whole system, which has no subjects; from shape (n,)."""
+    return (None,), values[:, None]
+
+
+def numbered(values: Array) -> tuple[Sequence[Subject], Array]:
+    """A measure of every page, level or server; from shape (n, subjects)."""
+    return range(values.shape[1]), values
 
 
 @dataclass(frozen=True)

@@ -51,5 +51,5 @@ class Tally:
         most = robots * self.window * (1 + RELATIVE)
         require(0 <= self.robots_time <= most, "more active robots than there are")
         if self.buffer is not None and self.pages is not None:
-            delivered = sum(self.pages.deliveries)
+            delivered = int(self.pages.deliveries.sum())
             require(delivered == self.buffer.delivered, "pages delivered without the buffer")

@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sim.tally.conservation import RELATIVE, ROUNDING, require
 
 __all__ = ["ClientsTally", "PagesTally"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PagesTally:
     """Per page, over the window.
 
     Attributes
     ----------
-    deliveries : tuple of int
+    deliveries : ndarray of int, shape (pages,)
         Accesses that ended with a delivery, lost ones included.
-    stale_time : tuple of float
+    stale_time : ndarray of float, shape (pages,)
         Time during which the copy in the index was out of date.
     """
 
-    deliveries: tuple[int, ...]
-    stale_time: tuple[float, ...]
+    deliveries: NDArray[np.integer[Any]]
+    stale_time: NDArray[np.floating[Any]]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, PagesTally)
+            and np.array_equal(self.deliveries, other.deliveries)
+            and np.array_equal(self.stale_time, other.stale_time)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # it holds arrays
 
     def check(self, window: float, horizon: float) -> None:
         """Raise `ConservationError` if a page was stale for less than nothing or too long."""
         longest = window * (1 + RELATIVE) + horizon * ROUNDING
-        require(min(self.stale_time) >= 0, "a page was stale for a negative time")
-        require(max(self.stale_time) <= longest, "a page was stale for longer than the window")
+        require(self.stale_time.min() >= 0, "a page was stale for a negative time")
+        require(self.stale_time.max() <= longest, "a page was stale for longer than the window")
 
 
 @dataclass(frozen=True, slots=True)

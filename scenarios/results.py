@@ -1,0 +1,227 @@
+"""What a simulation gave: estimates of the measures, kept as columns and read as rows.
+
+A system of a million pages has millions of estimates; an object for each would not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenarios.measures import Subject
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Columns", "Estimate", "Replications", "Results", "Rows"]
+
+Array = NDArray[np.floating[Any]]
+Key = tuple[str, Subject]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A simulated number with its standard error and 95 % interval (nan where undefined)."""
+
+    measure: str
+    subject: Subject
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+
+
+class Columns(NamedTuple):
+    """One measure of all its subjects.
+
+    Attributes
+    ----------
+    measure : str
+    subjects : sequence
+        Pages, levels, classes …, or None alone.
+    values : ndarray, shape (n, subjects)
+        Estimate, standard error, low and high (n = 4), or the value of each replication.
+    """
+
+    measure: str
+    subjects: Sequence[Subject]
+    values: Array
+
+    def column(self, subject: Subject) -> Array | None:
+        """The values of one subject, or None if there is no such subject."""
+        numbered = isinstance(self.subjects, range)
+        if (numbered and not isinstance(subject, int)) or subject not in self.subjects:
+            return None
+        values: Array = self.values[:, self.subjects.index(subject)]
+        return values
+
+
+class Rows(Sequence[Estimate]):
+    """Estimates, made as they are read.
+
+    Parameters
+    ----------
+    blocks : sequence of Columns
+        With the four values of an `Estimate`.
+    """
+
+    def __init__(self, blocks: Sequence[Columns]) -> None:
+        self.blocks = tuple(blocks)
+        self._ends = np.cumsum([len(block.subjects) for block in self.blocks]).tolist()
+
+    @classmethod
+    def of(cls, estimates: Sequence[Estimate]) -> Rows:
+        """Estimates that already exist."""
+        blocks = []
+        for measure, group in groupby(estimates, key=lambda row: row.measure):
+            rows = list(group)
+            values = [(row.estimate, row.standard_error, row.low, row.high) for row in rows]
+            blocks.append(Columns(measure, [row.subject for row in rows], np.array(values).T))
+        return cls(blocks)
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, index: int) -> Estimate: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Estimate]: ...
+    def __getitem__(self, index: int | slice) -> Estimate | list[Estimate]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        which = int(np.searchsorted(self._ends, place, side="right"))
+        block = self.blocks[which]
+        column = place - (self._ends[which - 1] if which else 0)
+        return Estimate(block.measure, block.subjects[column], *block.values[:, column].tolist())
+
+    def __iter__(self) -> Iterator[Estimate]:
+        for block in self.blocks:
+            for subject, values in zip(block.subjects, block.values.T, strict=True):
+                yield Estimate(block.measure, subject, *values.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rows) or len(self) != len(other):
+            return False
+        return all(one == another for one, another in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]  # it holds arrays
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} estimates>"
+
+    def of_measure(self, measure: str) -> Iterator[Estimate]:
+        """The estimates of one measure."""
+        return iter(Rows([block for block in self.blocks if block.measure == measure]))
+
+    def find(self, measure: str, subject: Subject) -> Estimate | None:
+        """The estimate of one measure and subject, or None."""
+        for block in self.blocks:
+            if block.measure == measure and (values := block.column(subject)) is not None:
+                return Estimate(measure, subject, *values.tolist())
+        return None
+
+
+class Replications(Mapping[Key, tuple[float, ...]]):
+    """The value of each replication by (measure, subject), made as they are read.
+
+    Parameters
+    ----------
+    blocks : sequence of Columns
+        With one row of values per replication; nan where a value is undefined.
+    """
+
+    def __init__(self, blocks: Sequence[Columns]) -> None:
+        self.blocks = tuple(blocks)
+
+    def __len__(self) -> int:
+        return sum(len(block.subjects) for block in self.blocks)
+
+    def __iter__(self) -> Iterator[Key]:
+        return ((block.measure, each) for block in self.blocks for each in block.subjects)
+
+    def __getitem__(self, key: Key) -> tuple[float, ...]:
+        for block in self.blocks:
+            if block.measure == key[0] and (values := block.column(key[1])) is not None:
+                return tuple(values.tolist())
+        raise KeyError(key)
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a simulation of one scenario gave.
+
+    Attributes
+    ----------
+    scenario, engine, seed, count
+        What was run: name, engine, seed, number of replications.
+    estimates : sequence of Estimate
+    replications : mapping (measure, subject) -> tuple of float
+        The value of each replication; nan where it is undefined.
+    events : int
+        Pages that ended in all windows together: the sample behind the shares.
+    """
+
+    scenario: str
+    engine: str
+    seed: int
+    count: int
+    estimates: Sequence[Estimate]
+    replications: Mapping[Key, tuple[float, ...]] = field(repr=False)
+    events: int = 0
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The estimates, by columns."""
+        return self.estimates if isinstance(self.estimates, Rows) else Rows.of(self.estimates)
+
+    def find(self, measure: str, subject: Subject = None) -> Estimate | None:
+        """The estimate of a measure, or None."""
+        return self.rows.find(measure, subject)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The estimates, one row each."""
+        import pandas as pd
+
+        blocks = self.rows.blocks
+        names = ("estimate", "standard_error", "low", "high")
+        values = np.concatenate([block.values for block in blocks], axis=1)
+        frame = {"scenario": self.scenario} | _labels(blocks, 1)
+        return pd.DataFrame(frame | dict(zip(names, values, strict=True)))
+
+    def replications_frame(self) -> pd.DataFrame:
+        """The value of each replication, one row per measure, subject and replication."""
+        import pandas as pd
+
+        blocks = self.replications.blocks if isinstance(self.replications, Replications) else ()
+        labels = _labels(blocks, self.count)
+        frame = pd.DataFrame(
+            {
+                "scenario": self.scenario,
+                "replication": np.tile(np.arange(self.count), len(self.replications)),
+                **labels,
+                "value": np.concatenate(
+                    [block.values.T.ravel() for block in blocks] or [np.zeros(0)]
+                ),
+            }
+        )
+        return frame.dropna(subset=["value"], ignore_index=True)
+
+
+def _labels(blocks: Sequence[Columns], times: int) -> dict[str, pd.Series]:
+    """Measure and subject of every column, each so many times."""
+    import pandas as pd
+
+    sizes = [len(block.subjects) * times for block in blocks]
+    subjects = np.empty(sum(len(block.subjects) for block in blocks), dtype=object)
+    subjects[:] = [subject for block in blocks for subject in block.subjects]
+    return {
+        "measure": pd.Series(np.repeat([block.measure for block in blocks], sizes)),
+        "subject": pd.Series(np.repeat(subjects, times), dtype=object),
+    }

@@ -1,0 +1,55 @@
+"""The fast engine: the events of the SimPy engine as compiled loops, on the same random numbers.
+
+Every replication gives the same tally as the SimPy engine, to the last bit. A replication runs
+without the interpreter's lock, so that threads are enough to use all cores.
+
+One world per kind of system: `replication` (pages, robots, buffer, clients; `refresh` is its
+shortest loop), `servers`, `probes`. The event log is the SimPy engine's.
+"""
+
+from __future__ import annotations
+
+from scenarios import Scenario, ScenarioError
+from sim import simpy_engine
+from sim.event_log import EventLog
+from sim.tally import Tally
+
+__all__ = ["covers", "simulate", "writes_log"]
+
+writes_log = False
+
+
+def covers(scenario: Scenario) -> None:
+    """Raise `ScenarioError` naming the key that this engine does not simulate."""
+    simpy_engine.covers(scenario)
+
+
+def simulate(scenario: Scenario, replication: int, seed: int, log: EventLog | None = None) -> Tally:
+    """One replication.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    replication : int
+        Which one; it selects the streams.
+    seed : int
+    log : EventLog, optional
+        Must be None.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has a part that this engine does not simulate, or a log is asked for.
+    """
+    from sim.compiled_engine.probes import simulate_probing
+    from sim.compiled_engine.replication import Replication
+    from sim.compiled_engine.servers import simulate_servers
+
+    covers(scenario)
+    if log is not None:
+        raise ScenarioError("engine", "compiled", "writes no event log; simpy does")
+    if scenario.servers is not None:
+        return simulate_servers(scenario, replication, seed)
+    if scenario.probing is not None:
+        return simulate_probing(scenario, replication, seed)
+    return Replication(scenario, replication, seed).run()

@@ -1,0 +1,236 @@
+"""The indexing engine as compiled code: the events of `sim.buffer`, on arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sim import rules
+from sim.compiled_engine.deadlines import add, drop
+from sim.compiled_engine.jit import inner
+from sim.compiled_engine.pages import index_copy
+from sim.compiled_engine.service import start_service, take
+from sim.compiled_engine.world import NONE, Buffer, World
+
+__all__ = ["change_level", "complete_service", "cut_buffer", "deliver", "expire", "total_age"]
+
+
+@inner
+def deliver(world: World, service: Any, now: float, pages: int) -> None:
+    """A robot brings the first `pages` of the load; they enter as far as the rules admit."""
+    buffer = world.buffer
+    buffer.state.delivered += pages
+    if buffer.fixed.replace:
+        for number in range(pages):
+            if not replaces(world, now, number):
+                admit(world, service, now, number, 1)
+    else:
+        admit(world, service, now, 0, pages)
+
+
+@inner
+def admit(world: World, service: Any, now: float, first: int, pages: int) -> None:
+    """What becomes of a batch, or of one page of it."""
+    state, fixed = world.buffer.state, world.buffer.fixed
+    entering = rules.admitted(pages, state.level, fixed.capacity, fixed.admission)
+    if entering > 0:
+        enter(world, service, now, first, entering)
+    for number in range(first + entering, first + pages):
+        overflow(world, now, number)
+
+
+@inner
+def enter(world: World, service: Any, now: float, first: int, pages: int) -> None:
+    """Pages that are admitted: one may find the server free, the others wait."""
+    buffer = world.buffer
+    idle = buffer.state.level == 0
+    change_level(buffer, now, pages)
+    for number in range(first, first + pages):
+        if idle:
+            buffer.state.entered += 1
+            put(buffer, len(buffer.items) - 1, number, now)
+            start_service(world, service, now)
+            idle = False
+        else:
+            wait(world, now, number)
+
+
+@inner
+def overflow(world: World, now: float, number: int) -> None:
+    """A page that finds no room: lost, or pushing out the page that has waited longest."""
+    buffer = world.buffer
+    oldest = buffer.state.oldest
+    if not buffer.fixed.push_out or oldest == NONE:
+        buffer.state.refused += 1
+        return
+    leave(buffer, oldest)
+    end(buffer, rules.PUSHED_OUT, now - buffer.items[oldest].entered)
+    wait(world, now, number)
+
+
+@inner
+def replaces(world: World, now: float, number: int) -> bool:
+    """A newer copy takes the place of its own waiting older copy, if there is one."""
+    buffer = world.buffer
+    slot = buffer.slot_of[buffer.load[number].page]
+    if slot == NONE:
+        return False
+    end(buffer, rules.REPLACED, now - buffer.items[slot].entered)
+    put(buffer, slot, number, now)
+    stop_clock(buffer, slot)
+    set_clock(world, slot, now)
+    return True
+
+
+@inner
+def put(buffer: Buffer, slot: int, number: int, now: float) -> None:
+    """Write a delivered copy into a slot."""
+    item = buffer.items[slot]
+    item.entered = now
+    if buffer.fixed.known_pages:
+        copy_of(item, buffer.load[number])
+
+
+@inner
+def copy_of(item: Any, load: Any) -> None:
+    """The copy of a page, from one record to another."""
+    item.page = load.page
+    item.number = load.number
+    item.stale_from = load.stale_from
+
+
+@inner
+def wait(world: World, now: float, number: int) -> None:
+    """A page takes the newest place in the queue."""
+    buffer = world.buffer
+    state, items = buffer.state, buffer.items
+    slot = state.free
+    state.free = items[slot].newer
+    items[slot].older = state.newest
+    items[slot].newer = NONE
+    if state.newest == NONE:
+        state.oldest = slot
+    else:
+        items[state.newest].newer = slot
+    state.newest = slot
+    put(buffer, slot, number, now)
+    items[slot].place = state.entered
+    state.entered += 1
+    if buffer.fixed.replace:
+        buffer.slot_of[items[slot].page] = slot
+    set_clock(world, slot, now)
+
+
+@inner
+def set_clock(world: World, slot: int, now: float) -> None:
+    """The clock of a waiting page."""
+    buffer = world.buffer
+    place = buffer.items[slot].place
+    if buffer.fixed.timers:
+        add(buffer.due, slot, place, now + take(world.times, len(world.times.used) - 1))
+    elif buffer.fixed.page_change:
+        add(buffer.due, slot, place, buffer.items[slot].stale_from)
+
+
+@inner
+def stop_clock(buffer: Buffer, slot: int) -> None:
+    """The clock of a page that waits no longer means nothing."""
+    if buffer.fixed.timers or buffer.fixed.page_change:
+        drop(buffer.due, slot)
+
+
+@inner
+def leave(buffer: Buffer, slot: int) -> None:
+    """A page waits no longer; what its slot says stays to be read."""
+    state, items = buffer.state, buffer.items
+    older, newer = items[slot].older, items[slot].newer
+    if older == NONE:
+        state.oldest = newer
+    else:
+        items[older].newer = newer
+    if newer == NONE:
+        state.newest = older
+    else:
+        items[newer].older = older
+    items[slot].newer = state.free
+    state.free = slot
+    if buffer.fixed.replace:
+        buffer.slot_of[items[slot].page] = NONE
+    stop_clock(buffer, slot)
+
+
+@inner
+def expire(buffer: Buffer, now: float, slot: int) -> None:
+    """A waiting page becomes obsolete."""
+    leave(buffer, slot)
+    end(buffer, rules.OBSOLETE, now - buffer.items[slot].entered)
+    change_level(buffer, now, -1)
+
+
+@inner
+def complete_service(world: World, service: Any, now: float) -> None:
+    """A page is indexed, and the next one's service starts."""
+    buffer = world.buffer
+    state, items = buffer.state, buffer.items
+    served = items[len(items) - 1]
+    end(buffer, rules.SERVED, now - served.entered)
+    if world.pages.state.known:
+        index_copy(world.pages, now, served)
+    change_level(buffer, now, -1)
+    if state.oldest == NONE:
+        world.service.state.end = np.inf
+    else:
+        slot = state.newest if buffer.fixed.newest_first else state.oldest
+        leave(buffer, slot)
+        following = items[slot]
+        served.entered = following.entered
+        if buffer.fixed.known_pages:
+            copy_of(served, following)
+        start_service(world, service, now)
+
+
+@inner
+def change_level(buffer: Buffer, now: float, step: int) -> None:
+    """Close the time at the present level, then change it."""
+    state = buffer.state
+    buffer.level_time[state.level] += now - state.since
+    state.since = now
+    state.level += step
+
+
+@inner
+def end(buffer: Buffer, fate: int, sojourn: float) -> None:
+    """Count a page that ends."""
+    buffer.ended[fate] += 1
+    buffer.sojourn[fate] += sojourn
+    buffer.square[fate] += sojourn * sojourn
+
+
+@inner
+def total_age(buffer: Buffer, now: float) -> float:
+    """Time since entry, summed over the pages in the system."""
+    items = buffer.items
+    if buffer.state.level == 0:
+        return 0.0
+    total = now - items[len(items) - 1].entered
+    slot = buffer.state.oldest
+    while slot != NONE:
+        total += now - items[slot].entered
+        slot = items[slot].newer
+    return total
+
+
+@inner
+def cut_buffer(buffer: Buffer, now: float) -> None:
+    """Forget what was counted so far: the warm-up is over."""
+    state = buffer.state
+    state.delivered = 0
+    state.refused = 0
+    buffer.ended[:] = 0
+    buffer.sojourn[:] = 0.0
+    buffer.square[:] = 0.0
+    buffer.level_time[:] = 0.0
+    state.since = now
+    state.inside_at_start = state.level
+    state.age_at_start = total_age(buffer, now)

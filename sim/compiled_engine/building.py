@@ -1,0 +1,234 @@
+"""From a scenario to the arrays of one replication, as they are at time 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scenarios import Scenario
+from scenarios.activation import Switching
+from scenarios.deliveries import as_modes
+from scenarios.page_data import change_rates, page_weights
+from scenarios.sections import Buffer as BufferSection
+from sim.compiled_engine.alarms import new_alarms
+from sim.compiled_engine.deadlines import new_deadlines
+from sim.compiled_engine.supply import Supply
+from sim.compiled_engine.world import (
+    FREE,
+    JOINT,
+    NONE,
+    SWITCHED,
+    Buffer,
+    Clients,
+    Pages,
+    Robots,
+    Service,
+    Times,
+    World,
+    record,
+)
+from sim.draws import cumulative, phase_tables
+from sim.layout import ADMISSION, buffer_sizes, joint_events, mean_times, robots_at_levels
+from sim.start_phase import stationary_phase
+
+__all__ = ["largest_batch", "new_world", "number_of_trips", "tracks_phases"]
+
+_PAGE = np.dtype(
+    [
+        ("stale_from", np.float64),
+        ("mean_change", np.float64),
+        ("stale_time", np.float64),
+        ("deliveries", np.int64),
+        ("next_change", np.float64),
+        ("newest", np.int64),
+    ]
+)
+
+_ITEM = np.dtype(
+    [
+        ("entered", np.float64),
+        ("stale_from", np.float64),
+        ("page", np.int64),
+        ("number", np.int64),
+        ("place", np.int64),
+        ("older", np.int64),
+        ("newer", np.int64),
+    ]
+)
+
+
+def number_of_trips(scenario: Scenario) -> int:
+    """Robots that ever start on a trip of their own."""
+    assert scenario.robots is not None
+    if scenario.robots.deliveries is not None:
+        return 0
+    if isinstance(scenario.activation, Switching):
+        return scenario.robots.available
+    return max(robots_at_levels(scenario))
+
+
+def largest_batch(scenario: Scenario) -> int:
+    """The most pages that are delivered at once."""
+    assert scenario.robots is not None
+    deliveries = scenario.robots.deliveries
+    return 1 if deliveries is None else as_modes(deliveries).shape[1] - 1
+
+
+def tracks_phases(scenario: Scenario) -> bool:
+    """Whether switching asks for the phase of the service."""
+    rule = scenario.activation
+    return isinstance(rule, Switching) and len(rule.targets) > 1
+
+
+def new_world(scenario: Scenario, supply: Supply, delivery: Any) -> World:
+    """All parts at time 0; the stream `delivery` gives the first phase of joint deliveries."""
+    run = scenario.run
+    return World(
+        run=record(warmup=run.warmup, horizon=run.horizon),
+        times=Times(supply.drawn, supply.used, supply.needs),
+        service=_service(scenario),
+        buffer=_buffer(scenario),
+        pages=_pages(scenario),
+        robots=_robots(scenario, delivery),
+        clients=_clients(scenario),
+    )
+
+
+def _service(scenario: Scenario) -> Service:
+    state = record(end=np.inf, begin=0.0, elapsed=0.0, phase=0, last=False)
+    tables: tuple[Any, ...] = (np.zeros(0), np.zeros(0), np.zeros((0, 0)))
+    tracked = tracks_phases(scenario)
+    if tracked and scenario.buffer is not None:
+        tables = tuple(map(np.array, phase_tables(scenario.buffer.service)))  # type: ignore[arg-type]  # several rows of targets need a phase-type service
+    return Service(state, tracked, *tables)
+
+
+def _buffer(scenario: Scenario) -> Buffer:
+    section = scenario.buffer
+    top = buffer_sizes(scenario)[1] if section else 0
+    items = np.recarray(top + 1, _ITEM)
+    items.newer = np.arange(1, top + 2)
+    items.newer[max(top - 1, 0) :] = NONE
+    replaces = section is not None and section.replace_older_copy
+    pages = scenario.pages.count if replaces and scenario.pages else 0
+    return Buffer(
+        fixed=_no_buffer() if section is None else _buffer_rules(scenario, section),
+        state=_empty_buffer(),
+        items=items,
+        due=new_deadlines(top),
+        slot_of=np.full(pages, NONE),
+        load=np.recarray(largest_batch(scenario), _ITEM),
+        level_time=np.zeros(top + 1),
+        ended=np.zeros(4, dtype=np.int64),
+        sojourn=np.zeros(4),
+        square=np.zeros(4),
+    )
+
+
+def _empty_buffer() -> Any:
+    return record(
+        level=0,
+        since=0.0,
+        entered=0,
+        oldest=NONE,
+        newest=NONE,
+        free=0,
+        delivered=0,
+        refused=0,
+        inside_at_start=0,
+        age_at_start=0.0,
+    )
+
+
+def _no_buffer() -> Any:
+    return record(
+        exists=False,
+        capacity=0,
+        admission=0,
+        newest_first=False,
+        push_out=False,
+        replace=False,
+        page_change=False,
+        timers=False,
+        known_pages=True,
+    )
+
+
+def _buffer_rules(scenario: Scenario, section: BufferSection) -> Any:
+    law = section.obsolescence
+    return record(
+        exists=True,
+        capacity=buffer_sizes(scenario)[0],
+        admission=ADMISSION[section.admission],
+        newest_first=section.discipline == "lifo",
+        push_out=section.when_full == "push-out",
+        replace=section.replace_older_copy,
+        page_change=law == "page-change",
+        timers=not isinstance(law, str),
+        known_pages=scenario.pages is not None,
+    )
+
+
+def _pages(scenario: Scenario) -> Pages:
+    section = scenario.pages
+    rates = change_rates(section) if section else np.zeros(0)
+    page = np.recarray(len(rates), _PAGE)
+    with np.errstate(divide="ignore"):
+        page["mean_change"] = 1.0 / rates
+    page.stale_time, page.newest, page.deliveries = 0.0, NONE, 0
+    state = record(known=section is not None, copies=0, asked=0, window_start=0.0)
+    return Pages(state, page, np.zeros(0, dtype=np.int64))
+
+
+def _robots(scenario: Scenario, delivery: Any) -> Robots:
+    rule, trips = scenario.activation, number_of_trips(scenario)
+    switched = isinstance(rule, Switching)
+    active_at = [0] if switched else robots_at_levels(scenario)
+    means, following, phase = np.zeros((0, 0)), np.zeros((0, 0, 0)), 0
+    joint = scenario.robots.deliveries if scenario.robots else None
+    if joint is not None:
+        modes, used = as_modes(joint), sorted(set(active_at))
+        phase = stationary_phase(modes[active_at[0]].sum(axis=0), delivery)
+        means, following = _joint_tables(modes[used])
+        active_at = [used.index(robots) for robots in active_at]
+    return Robots(
+        state=record(
+            kind=JOINT if joint is not None else SWITCHED if switched else FREE,
+            active=trips if switched else 0,
+            active_since=0.0,
+            robots_time=0.0,
+            mode=active_at[0],
+            phase=phase,
+            next_event=np.inf,
+        ),
+        trips=new_alarms(trips),
+        idle=new_alarms(trips),
+        carried=np.full(trips, NONE),
+        active_at=np.array(active_at),
+        targets=np.array(rule.targets) if isinstance(rule, Switching) else np.zeros((0, 0), int),
+        means=means,
+        following=following,
+    )
+
+
+def _joint_tables(modes: Any) -> tuple[Any, Any]:
+    """Mean times (nan: no event) and what follows, of all modes in use."""
+    means = np.array([[np.nan if m is None else m for m in mean_times(mode)] for mode in modes])
+    following = np.ones((*means.shape, modes.shape[1] * modes.shape[2]))
+    for mode, matrices in enumerate(modes):
+        for phase, sums in enumerate(joint_events(matrices)):
+            if sums:
+                following[mode, phase] = sums
+    return means, following
+
+
+def _clients(scenario: Scenario) -> Clients:
+    section, pages = scenario.clients, scenario.pages
+    mean, sums = np.inf, np.zeros(0)
+    if section is not None and pages is not None:
+        weights = page_weights(pages).tolist()
+        total = sum(weights)
+        mean = 1.0 / section.query_rate
+        sums = np.array(cumulative([weight / total for weight in weights]))
+    return Clients(record(mean_gap=mean, next=np.inf, queries=0, stale=0), sums)

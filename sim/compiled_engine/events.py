@@ -1,0 +1,158 @@
+"""The loop over the events of one replication, compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sim import rules
+from sim.compiled_engine.alarms import soonest
+from sim.compiled_engine.buffer import change_level, complete_service, cut_buffer, expire, total_age
+from sim.compiled_engine.deadlines import first_deadline
+from sim.compiled_engine.jit import inner, kernel
+from sim.compiled_engine.pages import change_after, close, cut_pages
+from sim.compiled_engine.robots import (
+    arrive,
+    await_event,
+    begin_trip,
+    count_active,
+    follow_level,
+    reconsider,
+)
+from sim.compiled_engine.service import events_supplied, is_over
+from sim.compiled_engine.world import JOINT, SWITCHED, World
+
+__all__ = ["advance", "answer", "begin", "begin_deliveries", "cut", "finish"]
+
+
+@kernel
+def begin(world: World, change: Any, query: Any) -> None:
+    """Time 0: the first change of every page, and the first query."""
+    for index in range(len(world.pages.page)):
+        page = world.pages.page[index]
+        page.next_change = change_after(change, 0.0, page.mean_change)
+        page.stale_from = page.next_change
+    clients = world.clients.state
+    if clients.mean_gap < np.inf:
+        clients.next = rules.draw_exponential(query, clients.mean_gap)
+
+
+@kernel
+def begin_deliveries(world: World, delivery: Any) -> None:
+    """Time 0: all trips begin."""
+    if world.robots.state.kind == JOINT:
+        await_event(world, delivery, 0.0)
+    for robot in range(len(world.robots.carried)):
+        begin_trip(world, 0.0, robot)
+
+
+@kernel
+def advance(world: World, change: Any, query: Any, delivery: Any, service: Any) -> bool:
+    """Go on until the horizon (True), or until a block of numbers may run dry (False)."""
+    while True:
+        events = safe_events(world)
+        if events == 0:
+            return False
+        for _ in range(events):
+            now, rank = next_event(world)
+            if rank == rules.SERVICE:
+                serve(world, delivery, service, now)
+            elif rank == rules.OBSOLESCENCE:
+                drop_obsolete(world, delivery, now)
+            elif rank == rules.DELIVERY:
+                arrive(world, change, delivery, service, now)
+            elif rank == rules.QUERY:
+                answer(world, query, now)
+            elif rank == rules.WARMUP:
+                cut(world, now)
+            else:
+                return True
+
+
+@inner
+def safe_events(world: World) -> int:
+    """Number of events that no block of numbers can fail to serve."""
+    left = len(world.pages.sequence) - world.pages.state.asked
+    return min(events_supplied(world.times), left // len(world.buffer.load))
+
+
+@inner
+def next_event(world: World) -> tuple[float, int]:
+    """Time and rank of the next event; at equal times the lower rank goes first."""
+    now, rank = world.service.state.end, rules.SERVICE
+    time = first_deadline(world.buffer.due)[0]
+    if time < now:
+        now, rank = time, rules.OBSOLESCENCE
+    robots = world.robots
+    time = robots.state.next_event
+    if robots.state.kind != JOINT:
+        time = robots.trips.time[soonest(robots.trips)]
+    if time < now:
+        now, rank = time, rules.DELIVERY
+    if world.clients.state.next < now:
+        now, rank = world.clients.state.next, rules.QUERY
+    if world.run.warmup < now:
+        now, rank = world.run.warmup, rules.WARMUP
+    if world.run.horizon < now:
+        now, rank = world.run.horizon, rules.HORIZON
+    return now, rank
+
+
+@inner
+def drop_obsolete(world: World, delivery: Any, now: float) -> None:
+    """The waiting page whose clock has run out is dropped; the robots hear of the level."""
+    expire(world.buffer, now, first_deadline(world.buffer.due)[1])
+    if world.robots.state.kind == JOINT:
+        follow_level(world, delivery, now)
+
+
+@inner
+def serve(world: World, delivery: Any, service: Any, now: float) -> None:
+    """A service ends, or a phase of it; the robots hear that a page was indexed."""
+    if world.service.tracked and not is_over(world.service, service):
+        return
+    complete_service(world, service, now)
+    if world.robots.state.kind == JOINT:
+        follow_level(world, delivery, now)
+    elif world.robots.state.kind == SWITCHED:
+        reconsider(world, service, now)
+
+
+@inner
+def answer(world: World, query: Any, now: float) -> None:
+    """A client asks for a page."""
+    clients = world.clients
+    page = rules.pick_of_many(clients.cumulative, query.random())
+    clients.state.queries += 1
+    if world.pages.page[page].stale_from <= now:
+        clients.state.stale += 1
+    clients.state.next = now + rules.draw_exponential(query, clients.state.mean_gap)
+
+
+@inner
+def cut(world: World, now: float) -> None:
+    """Forget what was counted so far: the warm-up is over."""
+    world.run.warmup = np.inf
+    robots = world.robots.state
+    robots.active_since = now
+    robots.robots_time = 0.0
+    if world.buffer.fixed.exists:
+        cut_buffer(world.buffer, now)
+    if world.pages.state.known:
+        cut_pages(world.pages, now)
+    world.clients.state.queries = 0
+    world.clients.state.stale = 0
+
+
+@kernel
+def finish(world: World) -> float:
+    """Close all integrals at the horizon; returns the summed age of the pages in the system."""
+    now = world.run.horizon
+    count_active(world.robots, now, 0)
+    for index in range(len(world.pages.page)):
+        close(world.pages, world.pages.page[index], now)
+    if not world.buffer.fixed.exists:
+        return 0.0
+    change_level(world.buffer, now, 0)
+    return total_age(world.buffer, now)

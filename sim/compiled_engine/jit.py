@@ -1,0 +1,69 @@
+"""How the kernels are compiled, and the cache of what was compiled.
+
+numba keeps compiled code on disk, but it notices a change of the kernel's own file only. A kernel
+here is made of functions of many files, so its cache lies in a folder named after all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.extending import register_jitable
+
+from sim import rates, rules
+
+__all__ = ["inner", "kernel"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
+"""Kernels allocate nothing; without `_nrt=False` numba counts references to every array of every
+tuple that is passed on, and that costs ten times the work itself (measured)."""
+
+_HERE = Path(__file__).parent
+_SOURCES = (*sorted(_HERE.glob("*.py")), _HERE.parent / "rules.py", _HERE.parent / "rates.py")
+
+for module in (rules, rates):
+    for each in vars(module).values():
+        if isinstance(each, FunctionType) and each.__module__ == module.__name__:
+            register_jitable(each)
+
+
+def _stamp() -> str:
+    """A name for what the compiled code depends on, numba's own version and the machine apart."""
+    digest = hashlib.sha256(np.__version__.encode())
+    for path in _SOURCES:
+        digest.update(path.read_bytes())
+    return f"crawlsim-{digest.hexdigest()[:16]}"
+
+
+class _Cache(FunctionCache):
+    """numba's cache, in a folder of its own for each state of the sources."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        folder = Path(self._cache_path) / _stamp()
+        folder.mkdir(exist_ok=True)
+        self._cache_path = str(folder)
+        base = self._impl.filename_base
+        self._cache_file = IndexDataCacheFile(self._cache_path, base, source_stamp="")
+
+
+def inner(function: Function) -> Function:
+    """A function that kernels call; it compiles into each of them."""
+    return cast("Function", numba.njit(**_OPTIONS, forceinline=True)(function))
+
+
+def kernel(function: Function) -> Function:
+    """A function that Python calls; its compiled code is kept between runs."""
+    compiled: Any = numba.njit(**_OPTIONS)(function)
+    if compiled is not function:  # it is where compilation is switched off
+        compiled._cache = _Cache(function)
+    return cast("Function", compiled)

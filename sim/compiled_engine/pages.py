@@ -1,0 +1,75 @@
+"""The pages as compiled code: the events of `sim.pages`, on arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sim import rules
+from sim.compiled_engine.jit import inner
+from sim.compiled_engine.world import Pages
+
+__all__ = ["ask", "bring", "close", "cut_pages", "index_copy"]
+
+
+@inner
+def ask(pages: Pages) -> int:
+    """The page of the access that starts now."""
+    state = pages.state
+    if not state.known:
+        return -1
+    asked = state.asked
+    state.asked = asked + 1
+    return pages.sequence[asked]
+
+
+@inner
+def bring(pages: Pages, change: Any, now: float, index: int, load: Any) -> None:
+    """Write the copy that a robot brings into `load`: the content at this moment."""
+    if not pages.state.known:
+        return
+    page = pages.page[index]
+    page.deliveries += 1
+    if page.next_change <= now:
+        page.next_change = change_after(change, now, page.mean_change)
+    load.page = index
+    load.number = pages.state.copies
+    load.stale_from = page.next_change
+    pages.state.copies += 1
+
+
+@inner
+def change_after(change: Any, now: float, mean: float) -> float:
+    """The time of a page's next change."""
+    if mean == np.inf:
+        return np.inf
+    return now + rules.draw_exponential(change, mean)
+
+
+@inner
+def index_copy(pages: Pages, now: float, copy: Any) -> None:
+    """The indexing of a copy ends; an older copy never overwrites a newer one."""
+    page = pages.page[copy.page]
+    if copy.number < page.newest:
+        return
+    page.newest = copy.number
+    if copy.stale_from > now:
+        close(pages, page, now)
+        page.stale_from = copy.stale_from
+
+
+@inner
+def close(pages: Pages, page: Any, now: float) -> None:
+    """Count the time since the copy of a page went out of date."""
+    if page.stale_from < now:
+        page.stale_time += now - max(page.stale_from, pages.state.window_start)
+
+
+@inner
+def cut_pages(pages: Pages, now: float) -> None:
+    """Forget what was counted so far: the warm-up is over."""
+    pages.state.window_start = now
+    for index in range(len(pages.page)):
+        pages.page[index].deliveries = 0
+        pages.page[index].stale_time = 0.0

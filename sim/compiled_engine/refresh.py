@@ -1,0 +1,76 @@
+"""The commonest world of pages, compiled apart: one robot whose copies go straight to the index.
+
+Nothing but the robot's own deliveries happens between two queries, so a short loop runs over them.
+Without a buffer the copy in the index is always the one that was delivered last: a page's next
+change is when its copy goes out of date, and one number stands for both.
+
+Whether a page has changed nobody can predict, a processor as little as a robot; so the loop has no
+branch there, and the times between changes come from a block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim.compiled_engine.events import answer, cut
+from sim.compiled_engine.jit import inner, kernel
+from sim.compiled_engine.pages import ask
+from sim.compiled_engine.service import take
+from sim.compiled_engine.world import World
+
+__all__ = ["begin_refresh", "refresh"]
+
+ACCESS, CHANGE = range(2)
+
+
+@kernel
+def begin_refresh(world: World) -> None:
+    """Time 0: the robot's first trip begins."""
+    world.robots.carried[0] = ask(world.pages)
+    world.robots.trips.time[0] = take(world.times, ACCESS)
+
+
+@kernel
+def refresh(world: World, query: Any) -> bool:
+    """Go on until the horizon (True), or until a block of numbers runs dry (False)."""
+    clients, run = world.clients.state, world.run
+    while True:
+        until = min(clients.next, run.warmup, run.horizon)
+        if not deliver_until(world, until):
+            return False
+        if clients.next == until:
+            answer(world, query, until)
+        elif run.warmup == until:
+            cut(world, until)
+        else:
+            return True
+
+
+@inner
+def deliver_until(world: World, until: float) -> bool:
+    """All deliveries up to a time, that time included; False if a block of numbers runs dry."""
+    pages, robots, drawn = world.pages, world.robots, world.times.drawn
+    sequence, window_start = pages.sequence, pages.state.window_start
+    asked, taken, changes = pages.state.asked, world.times.used[ACCESS], world.times.used[CHANGE]
+    carried, now = robots.carried[0], robots.trips.time[0]
+    accesses = min(len(sequence) - asked, drawn.shape[1] - max(taken, changes))
+    while now <= until and accesses > 0:
+        page = pages.page[carried]
+        page.deliveries += 1
+        stale_from = page.stale_from
+        changed = stale_from <= now
+        next_change = now + drawn[CHANGE, changes] * page.mean_change
+        refreshed = changed & (next_change > now)
+        counted_from = stale_from if stale_from > window_start else window_start
+        stale_time = now - counted_from
+        page.stale_time += stale_time if refreshed else 0.0
+        page.stale_from = next_change if refreshed else stale_from
+        changes += changed
+        carried = sequence[asked]
+        now += drawn[ACCESS, taken]
+        asked += 1
+        taken += 1
+        accesses -= 1
+    pages.state.asked, world.times.used[ACCESS], world.times.used[CHANGE] = asked, taken, changes
+    robots.carried[0], robots.trips.time[0] = carried, now
+    return now > until

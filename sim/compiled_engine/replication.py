@@ -1,0 +1,143 @@
+"""One replication of a search engine in compiled code: fed, run, and tallied."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from scenarios import Scenario
+from scenarios.activation import Switching
+from scenarios.distributions import Exponential
+from sim import rules
+from sim.compiled_engine.building import largest_batch, new_world, number_of_trips, tracks_phases
+from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
+from sim.compiled_engine.laws import law_of
+from sim.compiled_engine.refresh import begin_refresh, refresh
+from sim.compiled_engine.supply import Supply, sequence_of
+from sim.compiled_engine.world import Buffer, Pages, Times
+from sim.layout import robots_at_levels
+from sim.streams import stream
+from sim.tally import BufferTally, ClientsTally, PagesTally, Tally
+
+__all__ = ["Replication"]
+
+_AHEAD = 2**14
+_UNIT = Exponential(mean=1.0)
+
+
+class Replication:
+    """The world of one replication, and the blocks of numbers that feed it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    replication, seed : int
+        They select the random streams.
+    """
+
+    def __init__(self, scenario: Scenario, replication: int, seed: int) -> None:
+        self._scenario = scenario
+        self._stream = partial(stream, seed, replication)
+        self._change, self._query = self._stream("change"), self._stream("query")
+        self._delivery, self._service = self._stream("delivery"), self._stream("service")
+        self._trips, self._batch = number_of_trips(scenario), largest_batch(scenario)
+        self._access = [self._stream("access", robot) for robot in range(self._trips)]
+        self._supply = self._times()
+        ahead = max(_AHEAD, 2 * (self._trips + self._batch))
+        self._sequence = sequence_of(scenario, self._stream("accessing"), ahead)
+        self._world = new_world(scenario, self._supply, self._delivery)
+
+    def run(self) -> Tally:
+        """Run from time 0 to the horizon, counting from the end of the warm-up."""
+        assert self._scenario.robots is not None
+        begin(self._world, self._change, self._query)
+        self._feed()
+        if self._is_simple:
+            self._refresh()
+        else:
+            self._advance()
+        tally = self._tally(float(finish(self._world)))
+        tally.check(self._scenario.run.horizon, self._scenario.robots.available)
+        return tally
+
+    @property
+    def _is_simple(self) -> bool:
+        """Whether one robot brings its pages straight into the index."""
+        return self._scenario.buffer is None and self._trips == 1
+
+    def _advance(self) -> None:
+        begin_deliveries(self._world, self._delivery)
+        streams = self._change, self._query, self._delivery, self._service
+        while not advance(self._world, *streams):
+            self._feed()
+
+    def _refresh(self) -> None:
+        begin_refresh(self._world)
+        while not refresh(self._world, self._query):
+            self._feed()
+
+    def _feed(self) -> None:
+        """Fill up all blocks of numbers."""
+        self._supply.refill()
+        pages, times = self._world.pages, self._world.times
+        sequence, pages.state.asked = self._sequence.after(pages.sequence, pages.state.asked)
+        self._world = self._world._replace(
+            times=Times(self._supply.drawn, self._supply.used, times.needs),
+            pages=pages._replace(sequence=sequence),
+        )
+
+    def _times(self) -> Supply:
+        assert self._scenario.robots is not None
+        access = [law_of(self._scenario.robots.access_time, own) for own in self._access]
+        if self._is_simple:
+            laws = [*access, law_of(_UNIT, None)]
+            return Supply(laws, [*self._access, self._change], np.array([1, 1]))
+        section = self._scenario.buffer
+        service, clock = (section.service, section.obsolescence) if section else (_UNIT, "never")
+        clocks, asked = not isinstance(clock, str), tracks_phases(self._scenario)
+        laws = [*access, law_of(service, None), law_of(clock if clocks else _UNIT, None)]
+        needs = [*([1] * self._trips), int(bool(section) and not asked), self._batch * int(clocks)]
+        streams = [*self._access, self._service, self._stream("obsolescence")]
+        return Supply(laws, streams, np.array(needs))
+
+    def _tally(self, age_at_end: float) -> Tally:
+        world, scenario = self._world, self._scenario
+        window = scenario.run.horizon - scenario.run.warmup
+        asked = world.clients.state
+        clients = ClientsTally(int(asked.queries), int(asked.stale))
+        return Tally(
+            window=window,
+            robots_time=self._robots_time(window),
+            buffer=_buffer_tally(world.buffer, age_at_end) if scenario.buffer else None,
+            pages=_pages_tally(world.pages) if scenario.pages else None,
+            clients=clients if scenario.clients else None,
+        )
+
+    def _robots_time(self, window: float) -> float:
+        if isinstance(self._scenario.activation, Switching):
+            return float(self._world.robots.state.robots_time)
+        level_time = self._world.buffer.level_time if self._scenario.buffer else [window]
+        return float(rules.time_of_robots(level_time, robots_at_levels(self._scenario)))
+
+
+def _buffer_tally(buffer: Buffer, age_at_end: float) -> BufferTally:
+    state = buffer.state
+    return BufferTally(
+        delivered=int(state.delivered),
+        refused=int(state.refused),
+        ended=tuple(buffer.ended.tolist()),
+        sojourn=tuple(buffer.sojourn.tolist()),
+        sojourn_square=tuple(buffer.square.tolist()),
+        inside_at_start=int(state.inside_at_start),
+        inside_at_end=int(state.level),
+        age_at_start=float(state.age_at_start),
+        age_at_end=age_at_end,
+        level_time=tuple(buffer.level_time.tolist()),
+    )
+
+
+def _pages_tally(pages: Pages) -> PagesTally:
+    page: Any = pages.page
+    return PagesTally(np.array(page.deliveries), np.array(page.stale_time))

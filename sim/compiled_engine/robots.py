@@ -1,0 +1,118 @@
+"""The fleets as compiled code: the events of `sim.robots`, on arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sim import rules
+from sim.compiled_engine.alarms import set_alarm, soonest
+from sim.compiled_engine.buffer import deliver
+from sim.compiled_engine.jit import inner
+from sim.compiled_engine.pages import ask, bring, index_copy
+from sim.compiled_engine.service import current_phase, take
+from sim.compiled_engine.world import FREE, SWITCHED, Robots, World
+
+__all__ = ["arrive", "await_event", "begin_trip", "count_active", "follow_level", "reconsider"]
+
+
+@inner
+def begin_trip(world: World, now: float, robot: int) -> None:
+    """An access starts."""
+    world.robots.carried[robot] = ask(world.pages)
+    set_alarm(world.robots.trips, robot, now + take(world.times, robot))
+
+
+@inner
+def hand_over(world: World, service: Any, now: float, pages: int) -> None:
+    """What was brought goes into the buffer, or without one straight into the index."""
+    if world.buffer.fixed.exists:
+        deliver(world, service, now, pages)
+    else:
+        for number in range(pages):
+            index_copy(world.pages, now, world.buffer.load[number])
+
+
+@inner
+def arrive(world: World, change: Any, delivery: Any, service: Any, now: float) -> None:
+    """A robot's access ends, or the phase of the joint deliveries changes."""
+    robots = world.robots
+    if robots.state.kind == FREE:
+        robot = soonest(robots.trips)
+        if robot < robots.active_at[world.buffer.state.level]:
+            bring(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
+            hand_over(world, service, now, 1)
+            robots.carried[robot] = ask(world.pages)
+        set_alarm(robots.trips, robot, now + take(world.times, robot))
+    elif robots.state.kind == SWITCHED:
+        robot = soonest(robots.trips)
+        set_alarm(robots.trips, robot, np.inf)
+        set_alarm(robots.idle, robot, float(robot))
+        count_active(robots, now, -1)
+        bring(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
+        hand_over(world, service, now, 1)
+        reconsider(world, service, now)
+    else:
+        change_phase(world, change, delivery, service, now)
+
+
+@inner
+def count_active(robots: Robots, now: float, step: int) -> None:
+    """Close the integral of the active robots, then change their number."""
+    state = robots.state
+    state.robots_time += state.active * (now - state.active_since)
+    state.active_since = now
+    state.active += step
+
+
+@inner
+def reconsider(world: World, service: Any, now: float) -> None:
+    """Under switching, the lowest-numbered idle robot is switched on if the target wants it."""
+    robots = world.robots
+    level, row = world.buffer.state.level, 0
+    if level > 0 and len(robots.targets) > 1:
+        row = current_phase(world.service, service, now)
+    robot = soonest(robots.idle)
+    waits = robots.idle.time[robot] < np.inf
+    if waits and rules.switches_on(robots.state.active, robots.targets[row, level]):
+        set_alarm(robots.idle, robot, np.inf)
+        count_active(robots, now, 1)
+        begin_trip(world, now, robot)
+
+
+@inner
+def await_event(world: World, delivery: Any, now: float) -> None:
+    """Draw the time of the next phase event of the joint deliveries."""
+    state = world.robots.state
+    mean = world.robots.means[state.mode, state.phase]
+    if mean > 0:
+        state.next_event = now + rules.draw_exponential(delivery, mean)
+    else:
+        state.next_event = np.inf
+
+
+@inner
+def change_phase(world: World, change: Any, delivery: Any, service: Any, now: float) -> None:
+    """A phase event of the joint deliveries: the phase changes, and a batch may come."""
+    robots = world.robots
+    state, order = robots.state, robots.means.shape[1]
+    chosen = rules.pick(robots.following[state.mode, state.phase], delivery.random())
+    batch = chosen // order
+    state.phase = chosen % order
+    if batch > 0:
+        for number in range(batch):
+            bring(world.pages, change, now, ask(world.pages), world.buffer.load[number])
+        hand_over(world, service, now, batch)
+        state.mode = robots.active_at[world.buffer.state.level]
+    await_event(world, delivery, now)
+
+
+@inner
+def follow_level(world: World, delivery: Any, now: float) -> None:
+    """The level fell: joint deliveries may go on in another mode, with a new time to wait."""
+    state = world.robots.state
+    mode = world.robots.active_at[world.buffer.state.level]
+    if mode != state.mode:
+        state.mode = mode
+        await_event(world, delivery, now)

@@ -1,0 +1,79 @@
+"""Times taken from their blocks, and the service that goes on, as compiled code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim import rules
+from sim.compiled_engine.jit import inner
+from sim.compiled_engine.world import Service, Times, World
+
+__all__ = ["current_phase", "events_supplied", "is_over", "start_service", "take"]
+
+
+_MANY = 2**62
+
+
+@inner
+def take(times: Times, row: int) -> float:
+    """The next time of a row."""
+    used = times.used[row]
+    times.used[row] = used + 1
+    return times.drawn[row, used]
+
+
+@inner
+def events_supplied(times: Times) -> int:
+    """Number of events that no row can fail to serve."""
+    events = _MANY
+    for row in range(len(times.used)):
+        if times.needs[row] > 0:
+            left = times.drawn.shape[1] - times.used[row]
+            events = min(events, left // times.needs[row])
+    return events
+
+
+@inner
+def start_service(world: World, stream: Any, now: float) -> None:
+    """A service starts; `stream` is drawn from only where its phase is asked for."""
+    service = world.service
+    state = service.state
+    if not service.tracked:
+        state.end = now + take(world.times, len(world.times.used) - 2)
+        return
+    state.begin = now
+    state.elapsed = 0.0
+    state.last = False
+    state.phase = rules.pick(service.start, stream.random())
+    stay(service, stream)
+
+
+@inner
+def stay(service: Service, stream: Any) -> None:
+    """Draw how long the present phase lasts."""
+    state = service.state
+    state.elapsed += rules.draw_exponential(stream, service.means[state.phase])
+    state.end = state.begin + state.elapsed
+
+
+@inner
+def is_over(service: Service, stream: Any) -> bool:
+    """Whether the end of the present phase is the end of the service; if not, the next begins."""
+    state = service.state
+    if not state.last:
+        following = rules.pick(service.jumps[state.phase], stream.random())
+        if following < len(service.means):
+            state.phase = following
+            stay(service, stream)
+        else:
+            state.last = True
+    return state.last
+
+
+@inner
+def current_phase(service: Service, stream: Any, now: float) -> int:
+    """The phase of the service at this moment; one that ends now is over."""
+    state = service.state
+    while not state.last and state.end <= now:
+        is_over(service, stream)
+    return state.phase

@@ -1,0 +1,197 @@
+"""The state of one replication as arrays: what the compiled events read and write."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sim.compiled_engine.alarms import Alarms
+from sim.compiled_engine.deadlines import Deadlines
+
+__all__ = [
+    "FREE",
+    "JOINT",
+    "NONE",
+    "SWITCHED",
+    "Buffer",
+    "Clients",
+    "Pages",
+    "Robots",
+    "Service",
+    "Times",
+    "World",
+    "record",
+]
+
+NONE = -1
+"""No slot, no page."""
+
+FREE, SWITCHED, JOINT = range(3)
+"""Kinds of fleets, as the classes of `sim.robots`."""
+
+
+def record(**values: Any) -> Any:
+    """A record that compiled code can change; its fields have the types of their first values."""
+    kinds = {bool: np.bool_, int: np.int64, float: np.float64}
+    fields = np.recarray(1, [(name, kinds[type(value)]) for name, value in values.items()])
+    for name, value in values.items():
+        fields[name] = value
+    return fields[0]
+
+
+class Times(NamedTuple):
+    """Times drawn in advance, one row per law: the robots, the service, the obsolescence clock.
+
+    Attributes
+    ----------
+    drawn : ndarray of float, shape (laws, block)
+    used : ndarray of int, shape (laws,)
+        How many of each row have been taken.
+    needs : ndarray of int, shape (laws,)
+        The most that one event can take.
+    """
+
+    drawn: Any
+    used: Any
+    needs: Any
+
+
+class Service(NamedTuple):
+    """The service that goes on, if one does.
+
+    Attributes
+    ----------
+    state : record
+        `end`: when it ends, inf if there is none. Where switching asks for the phase, `end` is
+        that of the present phase: `begin` is when the service began, `elapsed` what its phases
+        took so far, and `last` says that no phase follows.
+    tracked : bool
+        Whether the phase is asked for.
+    start, means, jumps : ndarray
+        As in `rules.draw_phase_type`.
+    """
+
+    state: Any
+    tracked: bool
+    start: Any
+    means: Any
+    jumps: Any
+
+
+class Buffer(NamedTuple):
+    """The pages in the system, and what is counted about them.
+
+    Attributes
+    ----------
+    fixed : record
+        What does not change, as in `sim.buffer.BufferRules`; `timers`: obsolescence clocks are
+        drawn.
+    state : record
+        `since`: of the level; `entered`: number of pages that did; `oldest`, `newest`: ends of
+        the chain of waiting pages; `free`: start of the chain of free slots.
+    items : record array, shape (top + 1,)
+        Slots of the pages in the system, the last one of the page in service. Waiting pages are
+        chained by `older` and `newer` in the order of the queue, free slots by `newer`.
+    due : Deadlines
+        When the waiting page of each slot becomes obsolete.
+    slot_of : ndarray of int, shape (pages,)
+        Slot in which a copy of the page waits, or NONE; kept where copies are replaced.
+    load : record array, shape (largest batch,)
+        The copies that are delivered now.
+    level_time : ndarray of float, shape (top + 1,)
+    ended, sojourn, square : ndarray, shape (4,)
+        By fate.
+    """
+
+    fixed: Any
+    state: Any
+    items: Any
+    due: Deadlines
+    slot_of: Any
+    load: Any
+    level_time: Any
+    ended: Any
+    sojourn: Any
+    square: Any
+
+
+class Pages(NamedTuple):
+    """The pages and their copies in the index; no entries where there are no pages.
+
+    Attributes
+    ----------
+    state : record
+        `known`: whether pages have an identity; `copies`: deliveries so far; `asked`: how much of
+        the sequence has been taken.
+    page : record array, shape (pages,)
+        As the lists of `sim.pages.Pages`.
+    sequence : ndarray of int, shape (block,)
+        The pages to access next, in their order.
+    """
+
+    state: Any
+    page: Any
+    sequence: Any
+
+
+class Robots(NamedTuple):
+    """The fleet.
+
+    Attributes
+    ----------
+    state : record
+        `kind`: FREE, SWITCHED or JOINT; `active` and the integral of it, kept under switching;
+        `mode`, `phase` and time of the `next_event` of joint deliveries.
+    trips : Alarms
+        When each robot delivers.
+    idle : Alarms
+        Set, at the robot's own number, for each robot that is switched off.
+    carried : ndarray of int, shape (robots,)
+        The page of each robot's access.
+    active_at : ndarray of int, shape (top + 1,)
+        Robots that are heard at each level (joint deliveries: row of the mode).
+    targets : ndarray of int, shape (phases, top + 1)
+    means : ndarray of float, shape (modes, order)
+        Mean time to the next joint event; nan where there is none.
+    following : ndarray of float, shape (modes, order, batches * order)
+        Cumulative probabilities of what comes next.
+    """
+
+    state: Any
+    trips: Alarms
+    idle: Alarms
+    carried: Any
+    active_at: Any
+    targets: Any
+    means: Any
+    following: Any
+
+
+class Clients(NamedTuple):
+    """Those who query the index.
+
+    Attributes
+    ----------
+    state : record
+        `mean_gap` between queries, time of the `next` one (inf: there are none), and counts.
+    cumulative : ndarray of float, shape (pages,)
+    """
+
+    state: Any
+    cumulative: Any
+
+
+class World(NamedTuple):
+    """Everything about one replication.
+
+    `run` holds the times of the `warmup` (inf once it is over) and of the `horizon`.
+    """
+
+    run: Any
+    times: Times
+    service: Service
+    buffer: Buffer
+    pages: Pages
+    robots: Robots
+    clients: Clients

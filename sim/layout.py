@@ -1,0 +1,56 @@
+"""What both engines read off a scenario before they start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scenarios import Scenario
+from scenarios.activation import Static, Threshold
+from scenarios.deliveries import as_modes
+from sim import rules
+from sim.draws import cumulative
+
+__all__ = ["ADMISSION", "buffer_sizes", "joint_events", "mean_times", "robots_at_levels"]
+
+ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules.COMPLETE}
+"""Admissions of the scenario file as `rules.admitted` knows them."""
+
+
+def buffer_sizes(scenario: Scenario) -> tuple[int, int]:
+    """Places with the one in service, and the highest level that can be reached."""
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    capacity, deliveries = scenario.buffer.waiting_places + 1, scenario.robots.deliveries
+    if scenario.buffer.admission != "complete" or deliveries is None:
+        return capacity, capacity
+    return capacity, capacity + as_modes(deliveries).shape[1] - 2
+
+
+def robots_at_levels(scenario: Scenario) -> list[int]:
+    """Active robots at every level, under a static or threshold rule; level 0 without a buffer."""
+    assert scenario.robots is not None
+    rule = scenario.activation
+    levels = range(buffer_sizes(scenario)[1] + 1) if scenario.buffer else range(1)
+    if isinstance(rule, Threshold):
+        return [rules.threshold_robots(level, rule.robots, rule.at) for level in levels]
+    robots = rule.robots if isinstance(rule, Static) else scenario.robots.available
+    return [robots for _ in levels]
+
+
+def _event_rates(mode: Any, phase: int) -> Any:
+    """Rates of the phase events of one phase, shape (largest batch + 1, order)."""
+    rates = mode[:, phase, :].copy()
+    rates[0, phase] = 0.0
+    return rates
+
+
+def mean_times(mode: Any) -> list[float | None]:
+    """Mean time to the next phase event in each phase; None where there is none."""
+    totals = [_event_rates(mode, phase).sum() for phase in range(mode.shape[1])]
+    return [1.0 / float(total) if total > 0 else None for total in totals]
+
+
+def joint_events(mode: Any) -> list[tuple[float, ...]]:
+    """For each phase, cumulative probabilities over (batch size, next phase)."""
+    rates = [_event_rates(mode, phase).ravel() for phase in range(mode.shape[1])]
+    return [cumulative(list(each / each.sum())) if each.any() else () for each in rates]

@@ -1,0 +1,229 @@
+"""Random scenarios over the schema, small enough to simulate in no time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+__all__ = ["probed_sources", "search_engines", "server_farms"]
+
+Tables = dict[str, Any]
+
+RUN = {"horizon": 60.0, "warmup": 7.0, "replications": 2}
+
+times = st.sampled_from([0.25, 0.5, 1.0, 2.0, 0.7])
+shares = st.sampled_from([[1.0], [0.5, 0.5], [0.9, 0.1], [0.2, 0.3, 0.5]])
+
+
+@st.composite
+def phase_types(draw: Any) -> Tables:
+    order = draw(st.integers(1, 3))
+    rates = [draw(st.sampled_from([0.5, 1.5, 4.0])) for _ in range(order)]
+    alpha = draw(
+        st.sampled_from([[1.0], [0.3, 0.7], [0.0, 0.4, 0.6]]).filter(
+            lambda each: len(each) == order
+        )
+    )
+    T = [[0.0] * order for _ in range(order)]
+    for phase in range(order):
+        T[phase][phase] = -rates[phase]
+        if order > 1:
+            T[phase][(phase + 1) % order] = rates[phase] * draw(st.sampled_from([0.0, 0.5, 0.9]))
+    return {"phase-type": {"alpha": alpha, "T": T}}
+
+
+@st.composite
+def hyperexponentials(draw: Any) -> Tables:
+    probabilities = draw(shares)
+    rates = [draw(st.sampled_from([0.3, 1.0, 3.0])) for _ in probabilities]
+    return {"hyperexponential": {"probabilities": probabilities, "rates": rates}}
+
+
+laws = st.one_of(
+    times.map(lambda mean: {"exponential": {"mean": mean}}),
+    times.map(lambda value: {"deterministic": {"value": value}}),
+    st.builds(lambda n, mean: {"erlang": {"shape": n, "mean": mean}}, st.integers(1, 4), times),
+    st.builds(
+        lambda shape, mean: {"gamma": {"shape": shape, "mean": mean}},
+        st.sampled_from([0.3, 0.99, 1.0, 2.5]),
+        times,
+    ),
+    st.builds(lambda low, width: {"uniform": {"low": low, "high": low + width}}, times, times),
+    st.lists(times, min_size=1, max_size=4).map(lambda values: {"empirical": {"values": values}}),
+    hyperexponentials(),
+    phase_types(),
+)
+
+markovian = st.sampled_from(
+    [
+        {"poisson": {"rate": 0.8}},
+        {"mmpp": {"Q": [[-0.4, 0.4], [0.2, -0.2]], "rates": [0.0, 2.0]}},
+        {"map": {"D0": [[-1.5, 0.1], [0.2, -0.6]], "D1": [[1.0, 0.4], [0.0, 0.4]]}},
+    ]
+)
+batches = st.sampled_from(
+    [
+        {"bmap": {"D": [[[-1.0]], [[0.5]], [[0.3]], [[0.2]]]}},
+        {
+            "bmap": {
+                "D": [
+                    [[-1.1, 0.1], [0.05, -0.35]],
+                    [[0.5, 0.0], [0.05, 0.1]],
+                    [[0.4, 0.1], [0.05, 0.1]],
+                ]
+            }
+        },
+    ]
+)
+gaps = st.one_of(laws, laws.map(lambda law: {"renewal": law}), markovian)
+
+
+@st.composite
+def deliveries(draw: Any, robots: int) -> Tables:
+    any_process = st.one_of(markovian, batches)
+    kind = draw(st.sampled_from(["modes", "independent", "thinned", "marked"]))
+    if kind == "modes":
+        scalar = st.sampled_from(
+            [{"poisson": {"rate": 0.7}}, {"bmap": {"D": [[[-1.0]], [[0.5]], [[0.5]]]}}]
+        )
+        return {"modes": [draw(scalar) for _ in range(robots)]}
+    if kind == "independent":
+        return {"independent": [draw(any_process) for _ in range(robots)]}
+    if kind == "thinned":
+        keep = sorted(draw(st.floats(0, 1)) for _ in range(robots))
+        return {"thinned": {"process": draw(any_process), "keep": keep}}
+    matrices = [[[0.3, 0.0], [0.0, 0.1]], [[0.0, 0.1], [0.1, 0.0]]]
+    own = [
+        [draw(st.sampled_from(matrices)) for _ in range(draw(st.integers(1, 2)))]
+        for _ in range(robots)
+    ]
+    total = [sum(sum(matrix[row]) for robot in own for matrix in robot) for row in range(2)]
+    D0 = [[-total[0] - 0.2, 0.2], [0.1, -total[1] - 0.1]]
+    return {"marked": {"D0": D0, "robots": own}}
+
+
+@st.composite
+def activations(draw: Any, robots: int, places: int, service: Tables | None) -> Tables | None:
+    kinds = ["none", "static"] if service is None else ["none", "static", "threshold", "switching"]
+    kind = draw(st.sampled_from(kinds))
+    if kind == "static":
+        return {"static": draw(st.integers(0, robots))}
+    if kind == "threshold":
+        modes = draw(st.lists(st.integers(0, robots), min_size=1, max_size=3, unique=True))
+        at = sorted(draw(st.integers(0, places + 2)) for _ in modes[1:])
+        return {"threshold": {"robots": sorted(modes, reverse=True), "at": at}}
+    if kind == "switching":
+        assert service is not None
+        row = st.lists(st.integers(0, robots), min_size=places + 2, max_size=places + 2).map(
+            lambda targets: [max(targets[0], 1), *targets[1:]]
+        )
+        order = len(service["phase-type"]["alpha"]) if "phase-type" in service else 1
+        by_phase = order > 1 and draw(st.booleans())
+        return {
+            "switching": {"targets": [draw(row) for _ in range(order)] if by_phase else draw(row)}
+        }
+    return None
+
+
+@st.composite
+def accessing(draw: Any, pages: int) -> Tables:
+    policy = draw(st.sampled_from(["cyclic", "round-robin", "randomized", "golden-ratio"]))
+    if policy == "cyclic":
+        template = draw(st.lists(st.integers(0, pages - 1), min_size=1, max_size=6))
+        return {"policy": policy, "template": template}
+    return {"policy": policy}
+
+
+@st.composite
+def buffers(draw: Any, places: int, with_pages: bool, batched: bool) -> Tables:
+    clocks = st.one_of(laws, st.just("never"), *([st.just("page-change")] if with_pages else []))
+    buffer = {
+        "waiting_places": places,
+        "service": draw(laws),
+        "obsolescence": draw(clocks),
+        "discipline": draw(st.sampled_from(["fifo", "lifo"])),
+        "admission": draw(st.sampled_from(["partial", "reject", "complete"])),
+    }
+    if buffer["admission"] == "partial" or not batched:
+        buffer["admission"] = "partial"
+        buffer["when_full"] = draw(st.sampled_from(["lose-new", "push-out"]))
+        buffer["replace_older_copy"] = with_pages and draw(st.booleans())
+    return buffer
+
+
+@st.composite
+def search_engines(draw: Any) -> Tables:
+    """Pages, robots, activation, buffer and clients in any sensible subset."""
+    with_pages = draw(st.booleans())
+    with_buffer = not with_pages or draw(st.booleans())
+    available = draw(st.integers(1, 4))
+    robots: Tables = {"available": available}
+    tables: Tables = {"name": "random", "robots": robots, "run": RUN}
+    switching = False
+    service = None
+    if with_buffer:
+        joint = draw(st.booleans())
+        tables["buffer"] = draw(buffers(draw(st.integers(0, 5)), with_pages, joint))
+        service = tables["buffer"]["service"]
+        places = tables["buffer"]["waiting_places"]
+        rule = draw(activations(available, places, service))
+        switching = rule is not None and "switching" in rule
+    else:
+        joint = draw(st.booleans())
+        rule = draw(activations(available, 0, None))
+    if rule is not None:
+        tables["activation"] = rule
+    if joint and not switching:
+        robots["deliveries"] = draw(deliveries(available))
+    else:
+        robots["access_time"] = draw(gaps)
+    if with_pages:
+        count = draw(st.integers(1, 6))
+        rates = [draw(st.sampled_from([0.0, 0.05, 0.5, 3.0])) for _ in range(count)]
+        tables["pages"] = {"change_rates": rates, "weights": "uniform"}
+        robots["accessing"] = draw(accessing(count))
+        if draw(st.booleans()):
+            tables["clients"] = {"query_rate": draw(st.sampled_from([0.5, 5.0]))}
+    return tables
+
+
+@st.composite
+def server_farms(draw: Any) -> Tables:
+    """Servers without buffers behind an open-loop router."""
+    count = draw(st.integers(1, 4))
+    word = st.lists(st.integers(0, count - 1), min_size=1, max_size=5)
+    routing = draw(
+        st.one_of(
+            word.map(lambda period: {"period": period}),
+            st.just({"random": [1.0 / count] * count}),
+        )
+    )
+    servers = {
+        "service": [draw(laws) for _ in range(count)],
+        "arrivals": draw(st.one_of(laws.map(lambda law: {"renewal": law}), markovian)),
+        "routing": routing,
+        "discipline": draw(st.sampled_from(["preemptive", "non-preemptive"])),
+    }
+    return {"name": "random", "servers": servers, "run": RUN}
+
+
+@st.composite
+def rates(draw: Any) -> Tables:
+    """A piecewise-constant rate."""
+    count = draw(st.integers(1, 4))
+    values = [draw(st.sampled_from([0.0, 0.5, 2.0, 7.0])) for _ in range(count)]
+    values[-1] = max(values[-1], 0.5)
+    return {"breaks": [0.3 * each for each in range(count)], "values": values, "period": 1.5}
+
+
+@st.composite
+def probed_sources(draw: Any) -> Tables:
+    """A source and its monitor."""
+    times = sorted(draw(st.lists(st.integers(1, 99), max_size=8, unique=True)))
+    policy = {"times": [0.1 * each for each in times] + [10.0]}
+    return {
+        "name": "random",
+        "source": {"updates": draw(rates()), "importance": draw(rates())},
+        "probing": {"horizon": 10.0, "policy": policy},
+    }

@@ -1,0 +1,298 @@
+"""The two engines give the same path: every field of the tally, to the last bit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from random_systems import probed_sources, search_engines, server_farms
+from systems import EVERY_KIND, queue
+
+import analytic
+import sim
+from scenarios import Scenario, ScenarioError, library_names, load, scenario_from
+from sim import compiled_engine, simpy_engine
+from sim.replicate import engine_for
+
+ROOT = Path(__file__).parents[1]
+SIMULATE = {"compiled": compiled_engine.simulate, "simpy": simpy_engine.simulate}
+
+PIPELINE: dict[str, Any] = {
+    "name": "pipeline",
+    "pages": {"change_rates": [0.4, 0.02, 0.0, 0.1, 1.5], "weights": "uniform"},
+    "robots": {
+        "available": 3,
+        "access_time": {"erlang": {"shape": 2, "mean": 2.0}},
+        "accessing": {"policy": "cyclic", "template": [0, 1, 0, 3, 4]},
+    },
+    "activation": {"threshold": {"robots": [3, 1], "at": [2]}},
+    "buffer": {"waiting_places": 3, "service": {"exponential": {"mean": 0.9}}},
+    "clients": {"query_rate": 3.0},
+    "run": {"horizon": 400.0, "warmup": 50.0, "replications": 2},
+}
+
+PIPELINES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "page-change": {"buffer.obsolescence": "page-change"},
+    "replaced": {"buffer.replace_older_copy": True, "buffer.obsolescence.exponential.mean": 3.0},
+    "replaced-lifo": {
+        "buffer.replace_older_copy": True,
+        "buffer.obsolescence": "page-change",
+        "buffer.discipline": "lifo",
+    },
+    "pushed-out": {"buffer.when_full": "push-out", "buffer.obsolescence": "page-change"},
+    "switched": {"activation.switching.targets": [3, 3, 2, 1, 0]},
+    "joint": {
+        "robots.deliveries.modes": [
+            {"poisson": {"rate": 0.4}},
+            {"poisson": {"rate": 0.9}},
+            {"bmap": {"D": [[[-1.5]], [[1.0]], [[0.5]]]}},
+        ],
+        "buffer.replace_older_copy": True,
+    },
+    "many-places": {
+        "buffer.waiting_places": 100,
+        "buffer.service.exponential.mean": 4.0,
+        "activation.static": 3,
+        "buffer.obsolescence": "page-change",
+    },
+    "many-places-with-clocks": {
+        "buffer.waiting_places": 100,
+        "buffer.service.exponential.mean": 4.0,
+        "activation.static": 3,
+        "buffer.obsolescence.deterministic.value": 80.0,
+        "buffer.discipline": "lifo",
+    },
+}
+
+WITHOUT_BUFFER: dict[str, Any] = {
+    key: value for key, value in PIPELINE.items() if key not in ("buffer", "activation")
+}
+
+REFRESHED: dict[str, dict[str, Any]] = {
+    "one-robot": {"robots.available": 1},
+    "one-robot-randomized": {"robots.available": 1, "robots.accessing.policy": "randomized"},
+    "one-robot-that-ties": {
+        "robots.available": 1,
+        "robots.access_time.deterministic.value": 2.5,
+    },
+    "three-robots": {},
+    "one-of-three": {"activation.static": 1},
+    "nobody": {"activation.static": 0},
+}
+
+
+def differences(one: Any, other: Any, name: str = "tally") -> list[str]:
+    """Names of all fields that are not the same to the last bit, or not of the same type."""
+    if is_dataclass(one) and type(one) is type(other):
+        return [
+            each
+            for field in fields(one)
+            for each in differences(
+                getattr(one, field.name), getattr(other, field.name), f"{name}.{field.name}"
+            )
+        ]
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        same = (
+            type(one) is type(other)
+            and one.dtype == other.dtype
+            and one.tobytes() == other.tobytes()
+        )
+        return [] if same else [name]
+    types = [type(one), type(other)]
+    if isinstance(one, tuple):
+        types += [[type(each) for each in one], [type(each) for each in other]]
+    return [] if types[0] is types[1] and types[2:3] == types[3:] and one == other else [name]
+
+
+def assert_same_path(scenario: Scenario, seed: int = 3) -> None:
+    for replication in range(2):
+        tallies = [simulate(scenario, replication, seed) for simulate in SIMULATE.values()]
+        assert differences(*tallies) == []
+
+
+def shortened(scenario: Scenario) -> Scenario:
+    """At most 3000 time units, and 500 of warm-up."""
+    if scenario.probing is not None:
+        return scenario
+    run = scenario.run
+    return scenario.with_(
+        {"run.horizon": min(run.horizon, 3000.0), "run.warmup": min(run.warmup, 500.0)}
+    )
+
+
+@pytest.mark.parametrize("name", EVERY_KIND)
+def test_every_kind_of_queue(name: str) -> None:
+    assert_same_path(EVERY_KIND[name])
+
+
+@pytest.mark.parametrize("name", library_names())
+def test_every_scenario_of_the_library(name: str) -> None:
+    assert_same_path(shortened(analytic.resolve(load(name))))
+
+
+@pytest.mark.parametrize("changes", PIPELINES.values(), ids=PIPELINES)
+def test_every_kind_of_pipeline(changes: dict[str, Any]) -> None:
+    pipeline = scenario_from(PIPELINE)
+    assert_same_path(pipeline.with_(changes) if changes else pipeline)
+
+
+@pytest.mark.parametrize("changes", REFRESHED.values(), ids=REFRESHED)
+def test_pages_without_a_buffer(changes: dict[str, Any]) -> None:
+    pages = scenario_from(WITHOUT_BUFFER)
+    assert_same_path(pages.with_(changes) if changes else pages)
+
+
+def valid(tables: dict[str, Any]) -> Scenario:
+    try:
+        return scenario_from(tables)
+    except ScenarioError:
+        assume(False)
+        raise
+
+
+randomly = settings(
+    deadline=None,
+    max_examples=int(os.environ.get("CRAWLSIM_EXAMPLES", "150")),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+
+
+@randomly
+@given(search_engines())
+def test_random_search_engines(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@randomly
+@given(server_farms())
+def test_random_server_farms(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@randomly
+@given(probed_sources())
+def test_random_probed_sources(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+def test_more_numbers_than_one_block_holds() -> None:
+    """Blocks of drawn times and of pages run dry and are filled again, thousands of times."""
+    long = scenario_from(PIPELINE).with_(
+        {"run.horizon": 30_000.0, "robots.accessing.policy": "randomized"}
+    )
+    assert_same_path(long)
+    assert_same_path(queue({"run.horizon": 60_000.0}))
+    alone = scenario_from(WITHOUT_BUFFER).with_(
+        {"run.horizon": 150_000.0, "robots.available": 1, "robots.accessing.policy": "randomized"}
+    )
+    assert_same_path(alone)
+
+
+@pytest.mark.parametrize("field", ["delivered", "age_at_start", "level_time", "sojourn_square"])
+def test_a_difference_in_the_last_bit_is_noticed(field: str) -> None:
+    from dataclasses import replace
+
+    tally = SIMULATE["simpy"](queue(), 0, 3)
+    value = getattr(tally.buffer, field)
+    if isinstance(value, tuple):
+        value = (*value[:-1], float(np.nextafter(value[-1], 1e9)))
+    else:
+        value = value + 1 if isinstance(value, int) else float(np.nextafter(value, 1e9))
+    other = replace(tally, buffer=replace(tally.buffer, **{field: value}))
+    assert differences(tally, other) == [f"tally.buffer.{field}"]
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        ("draw_exponential", lambda stream, mean: (stream.standard_exponential() + 1e-15) * mean),
+        ("admitted", lambda _pages, level, capacity, _admission: min(1, capacity - level)),
+        ("switches_on", lambda active, target: active <= target),
+    ],
+    ids=lambda mutant: mutant[0],
+)
+def test_a_rule_that_only_one_engine_follows_is_noticed(
+    mutant: tuple[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sim import rules
+
+    scenarios = [EVERY_KIND[name] for name in ("threshold", "thinned", "switching")]
+    honest = [compiled_engine.simulate(scenario, 0, 3) for scenario in scenarios]
+    monkeypatch.setattr(rules, *mutant)
+    mutated = [simpy_engine.simulate(scenario, 0, 3) for scenario in scenarios]
+    assert any(differences(*pair) for pair in zip(honest, mutated, strict=True))
+
+
+def test_the_compiled_engine_is_the_default_and_leaves_the_log_to_the_other() -> None:
+    assert engine_for(queue()) == "compiled"
+    assert engine_for(queue(), logged=True) == "simpy"
+    with pytest.raises(ScenarioError, match="writes no event log"):
+        engine_for(queue(), "compiled", logged=True)
+    with pytest.raises(ScenarioError, match="still to be resolved"):
+        engine_for(load("dbworld-threshold"), "compiled")
+
+
+def test_results_differ_in_nothing_but_the_name_of_the_engine() -> None:
+    scenario = scenario_from(PIPELINE)
+    compiled, simpy = (sim.run(scenario, engine=name) for name in ("compiled", "simpy"))
+    assert list(compiled.estimates) == list(simpy.estimates)
+    assert dict(compiled.replications) == dict(simpy.replications)
+
+
+def test_threads_give_the_same_results() -> None:
+    scenario = queue({"run.replications": 12})
+    with ThreadPoolExecutor(3) as executor:
+        assert sim.run(scenario, executor=executor) == sim.run(scenario)
+
+
+COST = """
+from scenarios import load
+import analytic
+from sim.compiled_engine import simulate
+print(simulate(analytic.resolve(load("dbworld-uniform")), 0, 1).probing.cost)
+"""
+
+
+def test_a_cache_of_compiled_code_is_kept_and_never_stale(tmp_path: Path) -> None:
+    """The rule changes, not the kernel that calls it: numba alone would not notice."""
+    for package in ("scenarios", "sim", "analytic"):
+        skipped = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=skipped)
+    environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
+
+    def cost() -> float:
+        done = subprocess.run(
+            [sys.executable, "-c", COST],
+            cwd=tmp_path,
+            env=environment | {"PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return float(done.stdout)
+
+    def compiled_files() -> set[Path]:
+        return set(tmp_path.rglob("*.nbc"))
+
+    first = cost()
+    kept = compiled_files()
+    assert cost() == first
+    assert compiled_files() == kept
+    rules = tmp_path / "sim/rules.py"
+    honest = rules.read_text()
+    rules.write_text(honest.replace("return stream.standard_exponential() * mean", "return mean"))
+    assert cost() != first
+    rules.write_text(honest)
+    assert cost() == first
+    if os.environ.get("NUMBA_DISABLE_JIT") != "1":
+        assert len(compiled_files()) == 2 * len(kept) > 0
