@@ -18,7 +18,8 @@ from sim.tally import Tally
 __all__ = ["ENGINES", "Precision", "engine_for", "run", "run_to_precision"]
 
 ENGINES: dict[str, Any] = {"compiled": compiled_engine, "simpy": simpy_engine}
-"""Engines by name, the fastest first; each has `covers`, `simulate` and `writes_log`."""
+"""Engines by name, the fastest first; each has `covers` and `simulate`, and says whether it
+`writes_log` and whether it runs `unlocked`, so that threads can share it."""
 
 _CHUNKS = 256
 """Thousands of short replications go to the workers in at least this many chunks."""

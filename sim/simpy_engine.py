@@ -10,9 +10,10 @@ from sim.search_engine import SearchEngine
 from sim.servers import ParallelServers
 from sim.tally import Tally
 
-__all__ = ["covers", "simulate", "writes_log"]
+__all__ = ["covers", "simulate", "unlocked", "writes_log"]
 
 writes_log = True
+unlocked = False
 
 
 def covers(scenario: Scenario) -> None:

@@ -248,11 +248,12 @@ def test_library_scenarios_judge_known_measures_and_have_a_source() -> None:
         assert set(scenario.judged) <= set(MEASURES)
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["1", "2", "3"])
 def test_an_interrupt_leaves_nothing_behind(scenario_file: str, tmp_path: Path, jobs: str) -> None:
     out, trace = tmp_path / "out", tmp_path / "trace.csv"
     command = [*CRAWLSIM, "run", scenario_file, "--set", "run.horizon=1e8", "--out", str(out)]
     command += ["--trace", str(trace)] if jobs == "1" else ["--jobs", jobs]
+    command += ["--engine", "simpy"] if jobs == "3" else []
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import threading
 from io import TextIOWrapper
 
 import click
@@ -14,6 +15,8 @@ from sim.cli.commands import check, formulas, list_scenarios, print_schema, run,
 from sim.cli.sweep import sweep
 
 __all__ = ["main"]
+
+_INTERRUPTED = 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -34,7 +37,10 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    sys.exit(_exit_code(arguments))
+    code = _exit_code(arguments)
+    if code == _INTERRUPTED and threading.active_count() > 1:
+        os._exit(code)  # worker threads would first finish their replications
+    sys.exit(code)
 
 
 def _exit_code(arguments: list[str] | None) -> int:
@@ -54,7 +60,7 @@ def _exit_code(arguments: list[str] | None) -> int:
         return 2
     except (KeyboardInterrupt, click.Abort):
         click.echo("crawlsim: interrupted; nothing was written", err=True)
-        return 130
+        return _INTERRUPTED
     except (BrokenPipeError, SystemExit):
         # click turns a closed pipe into an exit with 1, which here means a disagreement.
         _forget_output()

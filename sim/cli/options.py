@@ -50,13 +50,13 @@ def run_options(command: Command) -> Command:
     for decorate in (
         click.option("--replications", type=int, metavar="N", help="Number of replications."),
         click.option("--seed", type=int, metavar="N", help="Seed of the random streams."),
-        click.option("--engine", metavar="NAME", help="simpy; default the fastest that fits."),
+        click.option("--engine", metavar="NAME", help="compiled | simpy; default the fastest that fits."),
         click.option(
             "--jobs",
             type=click.IntRange(1, 256),
             default=1,
             metavar="N",
-            help="Worker processes; the results are the same for any number.",
+            help="Workers on this machine; the results are the same for any number.",
         ),
         click.option("--out", metavar="DIR", help="Write CSV files, scenario and provenance."),
         click.option(

@@ -19,10 +19,10 @@ def simulate_all(
     """The results of all scenarios; each is checked before the first one runs."""
     from sim.replicate import engine_for
 
+    engines = [engine_for(scenario, options.engine) for scenario in scenarios]
     for scenario in scenarios:
-        engine_for(scenario, options.engine)
         _warn_of_short_warmup(scenario)
-    with workers(options.jobs) as executor:
+    with workers(options.jobs, engines) as executor:
         return [(s, simulate_one(s, options, executor, quiet)) for s in scenarios]
 
 

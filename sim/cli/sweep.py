@@ -81,10 +81,9 @@ def _run(scenario: Scenario, grid: list[Cell], options: RunOptions, quiet: bool)
     from sim.replicate import engine_for
 
     resolved = [Cell(cell.varied, resolve(cell.scenario)) for cell in grid]
-    for cell in resolved:
-        engine_for(cell.scenario, options.engine)
+    engines = [engine_for(cell.scenario, options.engine) for cell in resolved]
     rows: list[Row] = []
-    with workers(options.jobs) as executor, progress_bar(scenario.name, quiet) as progress:
+    with workers(options.jobs, engines) as executor, progress_bar(scenario.name, quiet) as progress:
         for done, cell in enumerate(resolved, 1):
             results = simulate_one(cell.scenario, options, executor, quiet=True)
             rows += rows_of(cell, results, _predictions(cell.scenario))

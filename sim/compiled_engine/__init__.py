@@ -14,9 +14,10 @@ from sim import simpy_engine
 from sim.event_log import EventLog
 from sim.tally import Tally
 
-__all__ = ["covers", "simulate", "writes_log"]
+__all__ = ["covers", "simulate", "unlocked", "writes_log"]
 
 writes_log = False
+unlocked = True
 
 
 def covers(scenario: Scenario) -> None:
