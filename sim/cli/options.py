@@ -50,7 +50,7 @@ def run_options(command: Command) -> Command:
     for decorate in (
         click.option("--replications", type=int, metavar="N", help="Number of replications."),
         click.option("--seed", type=int, metavar="N", help="Seed of the random streams."),
-        click.option("--engine", metavar="NAME", help="compiled | simpy; default the fastest that fits."),
+        click.option("--engine", metavar="NAME", help="compiled or simpy; default the fastest."),
         click.option(
             "--jobs",
             type=click.IntRange(1, 256),
