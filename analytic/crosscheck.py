@@ -54,6 +54,8 @@ class Comparison:
         For *inconclusive*: replications that would settle it.
     tolerance : float
         Largest difference that still counts as agreement.
+    window_too_short : bool
+        For *inconclusive*: the two ends of the window alone can make such a difference.
     """
 
     measure: str
@@ -68,6 +70,7 @@ class Comparison:
     source: str
     replications_needed: int | None = None
     tolerance: float = math.nan
+    window_too_short: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class _Row:
     estimate: float
     error: float
     floor: float
+    edge: float
 
     @property
     def difference(self) -> float:
@@ -201,6 +205,8 @@ def _judged(row: _Row, p_value: float, size: int, replications: int) -> Comparis
     visible = _quantiles(replications, size) * row.error
     detectable = visible / predicted if predicted else None
     if p_value < FAMILY_ERROR and row.violation > max(NEGLIGIBLE * predicted, row.floor / 2):
+        if row.violation <= row.edge * (1 + ROUNDING):
+            return replace(_comparison(row, "inconclusive", detectable), window_too_short=True)
         return _comparison(row, "disagrees", detectable)
     if visible <= row.tolerance or _holds_by_far(row, visible):
         return _comparison(row, "agrees", detectable)
@@ -310,7 +316,8 @@ def _row(prediction: Prediction, results: Results, arrivals: float, crawls: floa
     if found is None:
         raise ValueError(_no_estimate(prediction, results))
     error = _careful_error(prediction, found, results, arrivals)
-    return _Row(prediction, found.estimate, error, _floor(prediction, arrivals, crawls))
+    floor = _floor(prediction, arrivals, crawls)
+    return _Row(prediction, found.estimate, error, floor, found.edge)
 
 
 def _no_estimate(prediction: Prediction, results: Results) -> str:
