@@ -208,7 +208,7 @@ def _judged(row: _Row, p_value: float, size: int, replications: int) -> Comparis
         if row.violation <= row.edge * (1 + ROUNDING):
             return replace(_comparison(row, "inconclusive", detectable), window_too_short=True)
         return _comparison(row, "disagrees", detectable)
-    if visible <= row.tolerance or _holds_by_far(row, visible):
+    if visible <= row.tolerance or _surely_holds(row, replications, size):
         return _comparison(row, "agrees", detectable)
     needed = _replications(replications, row.error, row.tolerance, size)
     return replace(_comparison(row, "inconclusive", detectable), replications_needed=needed)
@@ -220,9 +220,11 @@ def _quantiles(replications: int, size: int) -> float:
     return float(stdtrit(degrees, 1 - FAMILY_ERROR / (2 * size)) + stdtrit(degrees, POWER))
 
 
-def _holds_by_far(row: _Row, visible: float) -> bool:
-    """A bound that holds with so much room that any violation would have been seen."""
-    return row.prediction.kind != "exact" and row.violation == 0 and abs(row.difference) >= visible
+def _surely_holds(row: _Row, replications: int, size: int) -> bool:
+    """A bound on whose right side the estimate lies significantly, at the error of the family."""
+    critical = float(stdtrit(replications - 1, 1 - FAMILY_ERROR / size))
+    is_kept = row.prediction.kind != "exact" and row.violation == 0
+    return is_kept and abs(row.difference) >= critical * row.error
 
 
 def _replications(now: int, error: float, tolerance: float, size: int) -> int | None:
