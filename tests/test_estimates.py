@@ -219,3 +219,36 @@ def test_pages_pushed_out_are_lost_and_were_accepted() -> None:
     assert rows["loss_rate", None].estimate == 6 / 200
     assert rows["sojourn_time", "accepted"].estimate == pytest.approx(24 / 11)
     assert rows["sojourn_time", "all"].estimate == pytest.approx(24 / 12)
+
+
+MILLION = """
+import resource
+import sim
+from scenarios import scenario_from
+many = scenario_from({
+    "name": "many",
+    "pages": {"change_rates": {"zipf": {"pages": 1_000_000, "exponent": 1.0, "total": 1000.0}}},
+    "robots": {
+        "available": 1,
+        "access_time": {"exponential": {"rate": 1000.0}},
+        "accessing": {"policy": "round-robin"},
+    },
+    "run": {"horizon": 2200.0, "warmup": 1100.0, "replications": 4},
+})
+results = sim.run(many)
+row = results.find("obsolescence_rate", 999_999)
+assert row.low < row.estimate < row.high
+assert len(results.estimates) == 3_000_003 - 1
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.large
+def test_a_million_pages_with_error_bars_fit() -> None:
+    """Four replications in less than 1 GiB; an object per estimate would take twice as much."""
+    import subprocess
+    import sys
+
+    done = subprocess.run([sys.executable, "-c", MILLION], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 1024
