@@ -5,6 +5,7 @@ from analytic.formula import Formula, Prediction
 from analytic.indexing_queue import relaxation_time_of
 from analytic.predict import FORMULAS, NotApplicable, predict
 from analytic.resolve import resolve
+from analytic.start_up import start_up_times
 
 __all__ = [
     "FORMULAS",
@@ -17,4 +18,5 @@ __all__ = [
     "predict",
     "relaxation_time_of",
     "resolve",
+    "start_up_times",
 ]

@@ -54,6 +54,8 @@ class Comparison:
         For *inconclusive*: replications that would settle it.
     tolerance : float
         Largest difference that still counts as agreement.
+    window_too_short : bool
+        For *inconclusive*: the two ends of the window alone can make such a difference.
     """
 
     measure: str
@@ -68,6 +70,7 @@ class Comparison:
     source: str
     replications_needed: int | None = None
     tolerance: float = math.nan
+    window_too_short: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class _Row:
     estimate: float
     error: float
     floor: float
+    edge: float
 
     @property
     def difference(self) -> float:
@@ -201,8 +205,10 @@ def _judged(row: _Row, p_value: float, size: int, replications: int) -> Comparis
     visible = _quantiles(replications, size) * row.error
     detectable = visible / predicted if predicted else None
     if p_value < FAMILY_ERROR and row.violation > max(NEGLIGIBLE * predicted, row.floor / 2):
+        if row.violation <= row.edge * (1 + ROUNDING):
+            return replace(_comparison(row, "inconclusive", detectable), window_too_short=True)
         return _comparison(row, "disagrees", detectable)
-    if visible <= row.tolerance or _holds_by_far(row, visible):
+    if visible <= row.tolerance or _surely_holds(row, replications, size):
         return _comparison(row, "agrees", detectable)
     needed = _replications(replications, row.error, row.tolerance, size)
     return replace(_comparison(row, "inconclusive", detectable), replications_needed=needed)
@@ -214,9 +220,11 @@ def _quantiles(replications: int, size: int) -> float:
     return float(stdtrit(degrees, 1 - FAMILY_ERROR / (2 * size)) + stdtrit(degrees, POWER))
 
 
-def _holds_by_far(row: _Row, visible: float) -> bool:
-    """A bound that holds with so much room that any violation would have been seen."""
-    return row.prediction.kind != "exact" and row.violation == 0 and abs(row.difference) >= visible
+def _surely_holds(row: _Row, replications: int, size: int) -> bool:
+    """A bound on whose right side the estimate lies significantly, at the error of the family."""
+    critical = float(stdtrit(replications - 1, 1 - FAMILY_ERROR / size))
+    is_kept = row.prediction.kind != "exact" and row.violation == 0
+    return is_kept and abs(row.difference) >= critical * row.error
 
 
 def _replications(now: int, error: float, tolerance: float, size: int) -> int | None:
@@ -310,7 +318,8 @@ def _row(prediction: Prediction, results: Results, arrivals: float, crawls: floa
     if found is None:
         raise ValueError(_no_estimate(prediction, results))
     error = _careful_error(prediction, found, results, arrivals)
-    return _Row(prediction, found.estimate, error, _floor(prediction, arrivals, crawls))
+    floor = _floor(prediction, arrivals, crawls)
+    return _Row(prediction, found.estimate, error, floor, found.edge)
 
 
 def _no_estimate(prediction: Prediction, results: Results) -> str:

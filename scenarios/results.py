@@ -27,7 +27,10 @@ Key = tuple[str, Subject]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A simulated number with its standard error and 95 % interval (nan where undefined)."""
+    """A simulated number with its standard error and 95 % interval (nan where undefined).
+
+    `edge` says how far the two ends of the window can shift it, whatever the standard error.
+    """
 
     measure: str
     subject: Subject
@@ -35,6 +38,7 @@ class Estimate:
     standard_error: float
     low: float
     high: float
+    edge: float = 0.0
 
 
 class Columns(NamedTuple):
@@ -46,7 +50,7 @@ class Columns(NamedTuple):
     subjects : sequence
         Pages, levels, classes …, or None alone.
     values : ndarray, shape (n, subjects)
-        Estimate, standard error, low and high (n = 4), or the value of each replication.
+        Estimate, standard error, low, high and edge (n = 5), or the value of each replication.
     """
 
     measure: str
@@ -68,7 +72,7 @@ class Rows(Sequence[Estimate]):
     Parameters
     ----------
     blocks : sequence of Columns
-        With the four values of an `Estimate`.
+        With the five values of an `Estimate`.
     """
 
     def __init__(self, blocks: Sequence[Columns]) -> None:
@@ -81,7 +85,7 @@ class Rows(Sequence[Estimate]):
         blocks = []
         for measure, group in groupby(estimates, key=lambda row: row.measure):
             rows = list(group)
-            values = [(row.estimate, row.standard_error, row.low, row.high) for row in rows]
+            values = [(r.estimate, r.standard_error, r.low, r.high, r.edge) for r in rows]
             blocks.append(Columns(measure, [row.subject for row in rows], np.array(values).T))
         return cls(blocks)
 
@@ -191,7 +195,7 @@ class Results:
 
         blocks = self.rows.blocks
         names = ("estimate", "standard_error", "low", "high")
-        values = np.concatenate([block.values for block in blocks], axis=1)
+        values = np.concatenate([block.values[: len(names)] for block in blocks], axis=1)
         frame = {"scenario": self.scenario} | _labels(blocks, 1)
         return pd.DataFrame(frame | dict(zip(names, values, strict=True)))
 

@@ -105,6 +105,21 @@ def test_randomized_pages_have_their_shares() -> None:
     assert np.all(np.abs(counts - shares) <= 5 * np.sqrt(shares * (1 - shares) / len(pages)))
 
 
+class Largest:
+    """A stream of uniforms that gives the largest one there is."""
+
+    def random(self, size: int) -> np.ndarray:
+        return np.full(size, 1 - 2**-53)
+
+
+def test_shares_whose_sum_is_rounded_down_draw_no_page_that_is_not_there() -> None:
+    """0.1 ten times sums to 1 - 2**-53; page 10 has no share, page 11 does not exist."""
+    shares = np.array([0.1] * 10 + [0.0])
+    assert np.cumsum(shares)[-1] == 1 - 2**-53
+    policy = Randomized(policy="randomized", frequencies=tuple(shares))
+    assert set(next(policy.sequence(shares, Largest())).tolist()) == {9}
+
+
 def with_pages(pages: dict[str, object], accessing: dict[str, object]) -> object:
     return scenario_from(
         {

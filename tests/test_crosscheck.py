@@ -125,6 +125,35 @@ def test_a_bound_that_holds_by_far_agrees_after_a_short_run() -> None:
     assert only([exact("mean_in_system", 1.0, "upper bound")], found).verdict == "disagrees"
 
 
+# A family of one at 16 replications: the one-sided critical value is t(0.999, 15) = 3.733. Below
+# the prediction the error is raised by 1 %.
+@pytest.mark.parametrize(
+    ("kind", "z", "verdict"),
+    [
+        ("lower bound", 7.65, "agrees"),
+        ("lower bound", 3.74, "agrees"),
+        ("lower bound", 3.72, "inconclusive"),
+        ("lower bound", -3.72, "inconclusive"),
+        ("lower bound", -3.80, "disagrees"),
+        ("upper bound", -3.80, "agrees"),
+        ("upper bound", 3.74, "disagrees"),
+        ("exact", 3.72, "inconclusive"),
+    ],
+)
+def test_a_bound_that_is_significantly_kept_agrees(kind: str, z: float, verdict: str) -> None:
+    found = results(("weighted_obsolescence", 1.5 + z * 0.01, 0.01), count=16)
+    assert only([exact("weighted_obsolescence", 1.5, kind)], found).verdict == verdict
+
+
+def test_a_bound_in_a_larger_family_needs_more_room() -> None:
+    """t(1 - 1e-3 / 5, 15) = 4.528 for five rows."""
+    names = ("mean_in_system", "throughput", "arrival_rate", "loss_rate", "control_cost")
+    rows = zip(names, (1.0455, 1.0450, 1.09, 1.09, 1.09), strict=True)
+    found = results(*((name, value, 0.01) for name, value in rows), count=16)
+    judged = compare([exact(name, 1.0, "lower bound") for name in names], found)
+    assert [row.verdict for row in judged[:2]] == ["agrees", "inconclusive"]
+
+
 @pytest.mark.parametrize(
     ("measure", "value", "kind", "says"),
     [

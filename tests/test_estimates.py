@@ -10,12 +10,12 @@ import pytest
 from systems import queue
 
 import sim
-from scenarios import MEASURES
+from scenarios import MEASURES, scenario_from
 from sim import compiled_engine
 from sim.estimates import Totals, estimates_of, jackknife_error, results_from, t_quantile
 from sim.replicate import Precision, run_to_precision
 from sim.simpy_engine import simulate
-from sim.tally import BufferTally, Tally
+from sim.tally import BufferTally, PagesTally, Tally
 
 
 def tally(delivered: int, refused: int, served: int, starved: float = 40.0) -> Tally:
@@ -252,3 +252,33 @@ def test_a_million_pages_with_error_bars_fit() -> None:
     done = subprocess.run([sys.executable, "-c", MILLION], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 1024
+
+
+def test_replaced_pages_were_accepted() -> None:
+    """Of 12 pages 1 was refused, 2 were replaced after 3 each, 9 served after 2 each."""
+    plain = tally(12, 1, 9)
+    sums = {"sojourn": (18.0, 0.0, 0.0, 6.0), "sojourn_square": (36.0, 0.0, 0.0, 18.0)}
+    counted = replace(plain.buffer, ended=(9, 0, 0, 2), **sums)
+    rows = by_name([replace(plain, buffer=counted)] * 2)
+    assert rows["sojourn_time", "accepted"].estimate == pytest.approx(24 / 11)
+    assert rows["sojourn_time_second_moment", "accepted"].estimate == pytest.approx(54 / 11)
+
+
+def test_the_price_of_staleness_is_paid_for_all_pages_by_weight() -> None:
+    """Stale for 10 and 40 of 100, weights 3 and 1: 0.7, at a price of 2."""
+    scenario = scenario_from(
+        {
+            "name": "pages",
+            "pages": {"change_rates": [0.1, 0.1], "weights": [3.0, 1.0]},
+            "robots": {
+                "available": 1,
+                "access_time": {"exponential": {"mean": 1.0}},
+                "accessing": {"policy": "round-robin"},
+            },
+            "costs": {"staleness": 2.0},
+        }
+    )
+    part = PagesTally(np.array([50, 50]), np.array([10.0, 40.0]))
+    counted = Tally(window=100.0, robots_time=100.0, pages=part)
+    rows = {row.measure: row.estimate for row in estimates_of(Totals.of([counted] * 2), scenario)}
+    assert rows["control_cost"] == pytest.approx(2 * 0.7)

@@ -186,6 +186,17 @@ def test_formulas_say_why_they_do_not_apply(changes: dict[str, Any], reason: str
     assert reasons["coffman1998 (3)"] == reason
 
 
+def test_staleness_and_robots_have_their_prices() -> None:
+    """Three robots are one that is three times as fast: r = mu / (mu + 3 f / m), weights mu."""
+    scenario = system("exponential", {"policy": "randomized", "frequencies": [0.5, 0.3, 0.2]})
+    scenario = scenario.with_(
+        {"robots.available": 3, "costs.staleness": 5.0, "costs.robots": 0.7, "clients": None}
+    )
+    stale = 0.6 * 0.6 / 2.1 + 0.3 * 0.3 / 1.2 + 0.15 * 0.15 / 0.75
+    (cost,) = [p.value for p in predict(scenario)[0] if p.measure == "control_cost"]
+    assert cost == pytest.approx(5.0 * stale + 0.7 * 3)
+
+
 def verdict(simulated: Scenario, predicted: Scenario) -> str:
     assert predicted.pages is not None
     found = sim.run(simulated)

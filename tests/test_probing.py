@@ -368,6 +368,16 @@ NEVER = {"breaks": [0.0, 5.0], "values": [0.0, 1.0], "period": 10.0}
             "probes as little as 0.652141 apart; minimum_spacing is 0.7",
         ),
         (
+            {
+                "probing.policy": "first-arrival",
+                "probing.probes": 2,
+                "probing.minimum_spacing": 1.5,
+                "source.updates": {"breaks": [0.0, 2.0], "values": [3.0, 1.0], "period": 4.0},
+            },
+            "probing.policy",
+            "probes as little as 1.33333 apart",  # from 0 to the first one
+        ),
+        (
             {"probing.policy": "first-arrival", "source.updates": NEVER},
             "probing.policy",
             "no updates are expected",
@@ -389,6 +399,14 @@ def test_resolve_refuses_by_key(changes: dict[str, Any], key: str, says: str) ->
         resolve(monitor(changes))
     assert refusal.value.key == key
     assert len(str(refusal.value).splitlines()) <= 3
+
+
+@pytest.mark.parametrize("times", [[1.0, 4.0], [2.0, 3.0, 4.0]])
+def test_given_times_keep_the_minimum_spacing_from_0_on(times: list[float]) -> None:
+    change = {"probing.policy": {"times": times}, "probing.probes": None}
+    assert monitor(change).probing.minimum_spacing == 0
+    with pytest.raises(ScenarioError, match="apart, from 0 on"):
+        monitor(change | {"probing.minimum_spacing": 1.25})
 
 
 @pytest.mark.parametrize("policy", ["threshold", "first-arrival", "optimal"])
@@ -440,6 +458,13 @@ def test_an_update_comes_when_its_expected_number_is_reached(rate: Rate, target:
     assert found == pytest.approx(target, rel=1e-9, abs=1e-12)
     just_after = rates.mark(known, math.nextafter(time, math.inf) * (1 + 1e-9) + 1e-9)
     assert rates.integral(known, (0.0, 0.0), just_after) > found  # not before a quiet stretch
+
+
+def test_rounding_puts_no_update_into_a_quiet_stretch() -> None:
+    """``0.48 + (4.53 - 0.48) / 3.0`` is the number after 1.83, where the quiet stretch begins."""
+    known = rates.cycle((0.0, 0.48, 1.83), (1.0, 3.0, 0.0), 10.0)
+    assert 0.48 + (4.53 - 0.48) / 3.0 > 1.83
+    assert rates.reached(known, 4.53) == 1.83
 
 
 def test_updates_never_come_in_a_quiet_stretch() -> None:

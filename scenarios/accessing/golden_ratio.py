@@ -66,6 +66,12 @@ class GoldenRatio(Periodic):
     frequencies: Frequencies = "uniform"
     cycle: Annotated[Count, AfterValidator(_is_fibonacci)] | None = None
 
+    def unvisited(self, shares: Shares) -> int:
+        """Pages with a positive share for which the given `cycle` has no slot."""
+        if self.cycle is None:
+            return 0
+        return int(np.sum((shares > 0) & (largest_remainder(shares, self.cycle) == 0)))
+
     def cycle_of(self, shares: Shares) -> Indices:
         """One period of `cycle` slots."""
         if self.cycle is not None:

@@ -6,6 +6,8 @@ from concurrent.futures import Executor
 from typing import Any
 
 from scenarios import Results, Scenario
+from scenarios.accessing import GoldenRatio
+from scenarios.page_data import access_shares
 from sim.cli.options import RunOptions
 from sim.cli.output import progress_bar, warn
 from sim.cli.workers import workers
@@ -22,6 +24,7 @@ def simulate_all(
     engines = [engine_for(scenario, options.engine) for scenario in scenarios]
     for scenario in scenarios:
         _warn_of_short_warmup(scenario)
+        _warn_of_unvisited_pages(scenario)
     with workers(options.jobs, engines) as executor:
         return [(s, simulate_one(s, options, executor, quiet)) for s in scenarios]
 
@@ -56,12 +59,23 @@ def _warn_of_missed_precision(scenario: Scenario, precision: Any, results: Resul
 
 
 def _warn_of_short_warmup(scenario: Scenario) -> None:
-    from analytic import relaxation_time_of
+    from analytic import start_up_times
 
-    relaxation = relaxation_time_of(scenario)
-    if relaxation is not None and scenario.run.warmup < relaxation:
-        unit = scenario.time_unit
+    warmup, unit = scenario.run.warmup, scenario.time_unit
+    for name, time in start_up_times(scenario):
+        if warmup < time:
+            warn(
+                f"{scenario.name}: the warm-up ({warmup:g} {unit}) is shorter than {name} "
+                f"({time:.3g} {unit})"
+            )
+
+
+def _warn_of_unvisited_pages(scenario: Scenario) -> None:
+    policy = scenario.robots.accessing if scenario.robots else None
+    if scenario.pages is None or not isinstance(policy, GoldenRatio):
+        return
+    if count := policy.unvisited(access_shares(policy, scenario.pages)):
         warn(
-            f"{scenario.name}: the warm-up ({scenario.run.warmup:g} {unit}) is shorter than the "
-            f"relaxation time of the queue ({relaxation:.3g} {unit})"
+            f"{scenario.name}: the golden cycle of length {policy.cycle} never visits {count} "
+            f"page{'s' * (count != 1)} with a positive frequency"
         )

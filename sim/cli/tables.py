@@ -148,6 +148,10 @@ def summary_lines(
     unpredicted = [row.measure for row in open_rows if row.predicted != row.predicted]
     if unpredicted:
         yield f"no formula predicts: {', '.join(unpredicted)} (`solve` says why)"
+    if short := [row for row in open_rows if row.window_too_short]:
+        count = f"{len(short)} row{'s' * (len(short) != 1)} inconclusive"
+        yield f"{count}: the window is too short: lengthen run.horizon"
+    open_rows = [row for row in open_rows if not row.window_too_short]
     needed = max((row.replications_needed or 0 for row in open_rows), default=0)
     if replications < 2 and open_rows:
         yield "one replication has no error: at least two are needed, ten are better"

@@ -15,6 +15,7 @@ import numpy as np
 from scenarios import Results, Scenario
 from scenarios.results import Columns, Replications, Rows
 from sim.estimates.buffer import buffer_measures, control_cost, pages_ended
+from sim.estimates.edges import edges_of
 from sim.estimates.pages import client_measures, page_measures
 from sim.estimates.probing import probing_measures
 from sim.estimates.servers import packets_ended, server_measures
@@ -75,16 +76,17 @@ def jackknife_error(without_each: Array) -> Array:
 
 
 def estimates_of(totals: Totals, scenario: Scenario) -> Rows:
-    """Estimate, standard error and 95 % interval of every measure."""
+    """Estimate, standard error, 95 % interval and shift by the window's ends of every measure."""
     together = measures_of(totals.together(), scenario)
     without = measures_of(totals.without_each(), scenario)
-    count = totals.count
+    edges, count = edges_of(totals, scenario), totals.count
     quantile = t_quantile((1 + _CONFIDENCE) / 2, count - 1) if count > 1 else math.nan
     blocks = []
     for measure, (subjects, (estimate,)) in together.items():
         error = jackknife_error(without[measure][1])
         half = quantile * error
-        values = np.stack([estimate, error, estimate - half, estimate + half])
+        edge = np.broadcast_to(edges.get(measure, 0.0), estimate.shape)
+        values = np.stack([estimate, error, estimate - half, estimate + half, edge])
         blocks.append(Columns(measure, subjects, values))
     return Rows(blocks)
 

@@ -1,0 +1,96 @@
+"""How long a system remembers its start: what a warm-up should not be shorter than."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.active_robots import most_active
+from analytic.arrival_process import gap_map, mean_rate
+from analytic.indexing_queue import relaxation_time_of
+from analytic.markov import closed_classes, relaxation_time
+from analytic.page_conditions import access_law, resolved_frequencies
+from analytic.transforms import mean_time
+from scenarios import Scenario
+from scenarios.accessing.policy import Periodic
+from scenarios.page_data import access_shares, change_rates
+from scenarios.processes import ArrivalProcess, Map, Mmpp
+from scenarios.sections import AccessTime
+
+__all__ = ["start_up_times"]
+
+Array = NDArray[np.floating[Any]]
+
+_LARGEST_ORDER = 400
+"""Phases up to which eigenvalues are computed."""
+
+
+def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
+    """Times in which a system forgets its start, each with its name; only those that are known.
+
+    Relaxation times of the queue, of the access times and of the arrivals of packets; the cycle of
+    the pages, or the mean time between visits of the page that is drawn most rarely; the mean time
+    to the first change of a page that is never visited.
+    """
+    queue = relaxation_time_of(scenario)
+    times = [] if queue is None else [("the relaxation time of the queue", queue)]
+    if scenario.robots is not None:
+        times += _relaxation("the relaxation time of the access times", scenario.robots.access_time)
+    if scenario.servers is not None:
+        times += _relaxation("the relaxation time of the arrivals", scenario.servers.arrivals)
+    return [*times, *_visits(scenario)]
+
+
+def _relaxation(
+    name: str, process: AccessTime | ArrivalProcess | None
+) -> Iterator[tuple[str, float]]:
+    """That of the phase of a process, where it has one and forgets it."""
+    if not isinstance(process, Map | Mmpp):
+        return
+    generator = sum(gap_map(process) or (), start=np.zeros(1))
+    if len(generator) <= _LARGEST_ORDER and len(closed_classes(generator)) == 1:
+        yield name, relaxation_time(generator)
+
+
+def _visits(scenario: Scenario) -> Iterator[tuple[str, float]]:
+    """Times between visits of pages, and to the first change of a page without visits."""
+    policy = scenario.robots.accessing if scenario.robots else None
+    if scenario.pages is None or policy is None or resolved_frequencies(scenario) is not None:
+        return
+    shares, access = access_shares(policy, scenario.pages), _time_per_access(scenario)
+    if isinstance(policy, Periodic):
+        cycle = policy.cycle_of(shares)
+        shares = np.bincount(cycle, minlength=len(shares)) / len(cycle)
+        name, time = "the cycle of the pages", len(cycle) * access
+    else:
+        rarest = int(np.argmin(np.where(shares > 0, shares, np.inf)))
+        name = f"the mean time between visits of page {rarest}"
+        time = access / float(shares[rarest])
+    if math.isfinite(time):
+        yield name, time
+    yield from _first_change(shares, change_rates(scenario.pages))
+
+
+def _first_change(shares: Array, rates: Array) -> Iterator[tuple[str, float]]:
+    """Of the page that changes most rarely among those that are never visited and do change."""
+    waiting = np.where((shares == 0) & (rates > 0), rates, np.inf)
+    page = int(np.argmin(waiting))
+    if waiting[page] < math.inf:
+        name = f"the mean time to the first change of page {page}, which is never visited"
+        yield name, 1.0 / float(waiting[page])
+
+
+def _time_per_access(scenario: Scenario) -> float:
+    """Mean time from one access to the next; inf where it is not known or nobody works."""
+    law, robots = access_law(scenario), most_active(scenario)
+    if law is not None and robots:
+        return mean_time(law) / robots
+    access = scenario.robots.access_time if scenario.robots else None
+    matrices = gap_map(access) if access is not None else None
+    if not robots or matrices is None or len(closed_classes(matrices[0] + matrices[1])) != 1:
+        return math.inf
+    return 1.0 / (robots * mean_rate(np.stack(matrices)))

@@ -1,0 +1,144 @@
+"""How far the two ends of a finite window can shift an estimate away from the long run.
+
+With deterministic times every replication counts the same partial cycle and has the same start:
+the standard error is 0, and says nothing about that. These bounds do not shrink with replications,
+only with the length of the window.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from scenarios import Scenario
+from scenarios.accessing.policy import Periodic
+from scenarios.page_data import access_shares, change_rates, page_weights
+from scenarios.sections import Period
+from sim.estimates.totals import Array, Part, Totals
+
+__all__ = ["Edges", "edges_of", "unevenness"]
+
+Edges = dict[str, Array]
+"""Each measure's largest shifts, shape (subjects,)."""
+
+
+def edges_of(totals: Totals, scenario: Scenario) -> Edges:
+    """Largest shift of each measure by the ends of the window; measures left out have none.
+
+    Parameters
+    ----------
+    totals : Totals
+        Those of all replications.
+    scenario : Scenario
+    """
+    window = float(totals.own["window"].mean())
+    robots = np.maximum(totals.own["robots_time"].mean(keepdims=True) / window, 1.0)
+    means = {name: _means(part) for name, part in totals.parts.items()}
+    edges: Edges = {}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if "buffer" in means:
+            edges |= dict.fromkeys(("arrival_rate", "loss_rate", "throughput"), robots / window)
+        if "pages" in means:
+            edges |= _of_pages(means["pages"]["deliveries"], window, robots, scenario)
+        if "servers" in means:
+            edges |= _of_servers(means["servers"], window, scenario)
+        if scenario.costs.model_fields_set:
+            edges["control_cost"] = _of_cost(edges, robots / window, scenario)
+    return edges
+
+
+def unevenness(cycle: ArrayLike, subjects: int) -> Array:
+    """Most visits that a stretch of a repeated cycle has above or below a subject's share.
+
+    The spread of ``visits so far - share × slots so far``: its lows are just before visits, its
+    highs just after. Less than 1 for visits at equal distances.
+
+    Parameters
+    ----------
+    cycle : array_like of int, shape (slots,)
+        The subject (page, server) of each slot.
+    subjects : int
+
+    Returns
+    -------
+    ndarray, shape (subjects,)
+        0 for subjects that are never visited.
+    """
+    cycle = np.asarray(cycle, dtype=np.intp)
+    slots = np.argsort(cycle, kind="stable")
+    counts = np.bincount(cycle, minlength=subjects)
+    first, visited = np.cumsum(counts) - counts, counts > 0
+    earlier = np.arange(len(slots)) - np.repeat(first, counts)
+    share = np.repeat(counts / len(slots), counts)
+    before = earlier - share * slots
+    after = before + 1 - share
+    starts = first[visited]
+    spread = np.zeros(subjects)
+    spread[visited] = np.maximum.reduceat(after, starts) - np.minimum.reduceat(before, starts)
+    return spread
+
+
+def _means(part: Part) -> Part:
+    return {name: values.mean(axis=0) for name, values in part.items()}
+
+
+def _of_pages(deliveries: Array, window: float, robots: Array, scenario: Scenario) -> Edges:
+    """A page's count is off by the partial cycle, and by its share of one access of each robot.
+
+    Its state forgets a visit, and the start of the run, after about the time
+    ``1 / (visits + changes per unit time)``: that much for the start, which is as good as a visit,
+    and for each visit that a stretch of the cycle has too many.
+    """
+    assert scenario.pages is not None
+    shares, uneven = _visits(scenario)
+    weights, accesses = page_weights(scenario.pages), deliveries.sum()
+    events = shares * accesses + change_rates(scenario.pages) * window
+    stale = np.where(events > 0, (1.0 + uneven) / events, 0.0)
+    weighted = weights @ stale
+    return {
+        "crawl_rate": (uneven + robots * shares) / window,
+        "crawl_frequency": uneven / accesses,
+        "obsolescence_rate": stale,
+        "weighted_obsolescence": np.array([weighted]),
+        "stale_answer_probability": np.array([weighted / weights.sum()]),
+    }
+
+
+def _visits(scenario: Scenario) -> tuple[Array, Array]:
+    """Share of the accesses of each page, and the unevenness of its visits."""
+    assert scenario.pages is not None
+    assert scenario.robots is not None
+    policy, pages = scenario.robots.accessing, scenario.pages.count
+    assert policy is not None
+    shares = access_shares(policy, scenario.pages)
+    if not isinstance(policy, Periodic):
+        return shares, np.zeros(pages)
+    cycle = policy.cycle_of(shares)
+    return np.bincount(cycle, minlength=pages) / len(cycle), unevenness(cycle, pages)
+
+
+def _of_servers(part: Part, window: float, scenario: Scenario) -> Edges:
+    """At each server the packet inside at an end, and what a partial period has too many."""
+    assert scenario.servers is not None
+    servers, routing = scenario.servers.count, scenario.servers.routing
+    uneven: Array = np.zeros(servers)
+    if isinstance(routing, Period):
+        uneven = unevenness(np.array(routing.root), servers)
+    ended = part["lost"] + part["served"]
+    packets = np.where(part["arrived"] + ended > 0, 1.0 + uneven, 0.0)
+    shares = np.append(packets / ended, packets.sum() / ended.sum())
+    rate = np.array([packets.sum() / window])
+    return {
+        "preemption_probability": shares,
+        "arrival_rate": np.array([1.0 / window]),
+        "loss_rate": rate,
+        "throughput": rate,
+    }
+
+
+def _of_cost(edges: Edges, obsolete: Array, scenario: Scenario) -> Array:
+    """Prices times the shifts of what they are paid for."""
+    costs, none = scenario.costs, np.zeros(1)
+    cost = costs.staleness * edges.get("weighted_obsolescence", none)
+    cost = cost + costs.loss * edges.get("loss_rate", none)
+    return cost + (costs.obsolescence * obsolete if scenario.buffer is not None else 0.0)

@@ -1,0 +1,123 @@
+"""Warm-ups that are too short for what is known of a system, and the warnings about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from systems import queue
+
+from analytic import relaxation_time_of, resolve, start_up_times
+from scenarios import Scenario, dumps, library_names, load, scenario_from
+from scenarios.accessing import GoldenRatio
+from sim.cli import main
+
+CYCLE = "the cycle of the pages"
+MMPP = {"mmpp": {"Q": [[-0.01, 0.01], [0.03, -0.03]], "rates": [1.0, 2.0]}}
+
+
+def pages(accessing: dict[str, Any], **changes: Any) -> Scenario:
+    """Four pages and two robots; an access takes 10."""
+    base = scenario_from(
+        {
+            "name": "pages",
+            "pages": {"change_rates": [1.0, 0.001, 0.01, 0.0]},
+            "robots": {
+                "available": 2,
+                "access_time": {"exponential": {"mean": 10.0}},
+                "accessing": accessing,
+            },
+        }
+    )
+    return base.with_(changes) if changes else base
+
+
+def test_the_cycle_of_a_periodic_policy_by_hand() -> None:
+    assert start_up_times(pages({"policy": "round-robin"})) == [(CYCLE, 20.0)]
+    assert start_up_times(pages({"policy": "round-robin"}, **{"activation.static": 1})) == [
+        (CYCLE, 40.0)
+    ]
+
+
+def test_a_page_that_is_never_visited_waits_for_its_first_change() -> None:
+    """Pages 1, 2 and 3 are never visited; page 3 never changes."""
+    times = start_up_times(pages({"policy": "cyclic", "template": [0, 0]}))
+    first = "the mean time to the first change of page 1, which is never visited"
+    assert times == [(CYCLE, 10.0), (first, pytest.approx(1000.0))]
+
+
+def test_the_rarest_page_of_random_choices_by_hand() -> None:
+    shares = [0.5, 0.0, 0.49, 0.01]
+    (visit, change) = start_up_times(pages({"policy": "randomized", "frequencies": shares}))
+    assert visit == ("the mean time between visits of page 3", pytest.approx(500.0))
+    assert change[1] == pytest.approx(1000.0)
+
+
+def test_a_phase_of_the_access_times_by_hand() -> None:
+    """Phases change at 0.01 and 0.03: relaxation 1 / 0.04; 1.25 accesses per time of a robot."""
+    scenario = pages({"policy": "round-robin"}, **{"robots.access_time": MMPP})
+    assert start_up_times(scenario) == [
+        ("the relaxation time of the access times", pytest.approx(25.0)),
+        (CYCLE, pytest.approx(4 / 2.5)),
+    ]
+
+
+def test_a_phase_of_the_arrivals_of_packets_by_hand() -> None:
+    scenario = load("routing-two-servers").with_("servers.arrivals", MMPP)
+    assert start_up_times(scenario) == [
+        ("the relaxation time of the arrivals", pytest.approx(25.0))
+    ]
+
+
+def test_where_nothing_is_known_nothing_is_said() -> None:
+    """No robot works; deliveries are a joint process; a phase that never changes."""
+    stuck = {"map": {"D0": [[-1.0, 0.0], [0.0, -2.0]], "D1": [[1.0, 0.0], [0.0, 2.0]]}}
+    joint = {"modes": [{"poisson": {"rate": 1.0}}, {"poisson": {"rate": 2.0}}]}
+    for change in (
+        {"activation.static": 0},
+        {"robots.deliveries": joint},
+        {"robots.access_time": stuck},
+    ):
+        assert start_up_times(pages({"policy": "round-robin"}, **change)) == []
+    optimal = pages({"policy": "randomized", "frequencies": "optimal"})
+    assert start_up_times(optimal) == []
+
+
+def test_the_queue_has_its_relaxation_time() -> None:
+    scenario = queue()
+    assert start_up_times(scenario) == [
+        ("the relaxation time of the queue", relaxation_time_of(scenario))
+    ]
+
+
+@pytest.mark.parametrize("name", library_names())
+def test_no_ready_scenario_has_a_short_warmup(name: str) -> None:
+    scenario = resolve(load(name))
+    assert all(time <= scenario.run.warmup for _, time in start_up_times(scenario))
+
+
+def test_a_golden_cycle_that_is_too_short_by_hand() -> None:
+    """3 slots at 0.6, 0.2, 0.2 are 1.8, 0.6, 0.6 slots: 2, 1 and none; 0 wants none."""
+    shares = np.array([0.6, 0.2, 0.2, 0.0])
+    assert GoldenRatio(policy="golden-ratio", cycle=3).unvisited(shares) == 1
+    assert GoldenRatio(policy="golden-ratio", cycle=1).unvisited(shares) == 2
+    assert GoldenRatio(policy="golden-ratio", cycle=5).unvisited(shares) == 0
+    assert GoldenRatio(policy="golden-ratio").unvisited(shares) == 0
+
+
+def test_each_short_warmup_has_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    accessing = {"policy": "golden-ratio", "frequencies": [0.6, 0.2, 0.2, 0.0], "cycle": 1}
+    short = {"run.warmup": 1.0, "run.horizon": 200.0, "run.replications": 2}
+    file = tmp_path / "pages.toml"
+    file.write_text(dumps(pages(accessing, **short)))
+    with pytest.raises(SystemExit):
+        main(["run", str(file), "--json"])
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition("pages: ")[2] for line in lines] == [
+        "the warm-up (1 time unit) is shorter than the cycle of the pages (5 time unit)",
+        "the warm-up (1 time unit) is shorter than the mean time to the first change of page 1, "
+        "which is never visited (1e+03 time unit)",
+        "the golden cycle of length 1 never visits 2 pages with a positive frequency",
+    ]
