@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,15 @@ class RunOptions:
     measures: tuple[str, ...]
     max_replications: int
 
+    def record(self, changes: Sequence[str]) -> dict[str, Any]:
+        """What a provenance says about the options, ``--set`` among them."""
+        return {
+            "engine": self.engine,
+            "jobs": self.jobs,
+            "precision": self.precision,
+            "set": list(changes),
+        }
+
 
 def scenario_options(command: Command) -> Command:
     """The scenarios to work on, ``--set`` and ``--json``."""
@@ -50,7 +59,9 @@ def run_options(command: Command) -> Command:
     for decorate in (
         click.option("--replications", type=int, metavar="N", help="Number of replications."),
         click.option("--seed", type=int, metavar="N", help="Seed of the random streams."),
-        click.option("--engine", metavar="NAME", help="compiled | simpy; default the fastest that fits."),
+        click.option(
+            "--engine", metavar="NAME", help="compiled | simpy; default the fastest that fits."
+        ),
         click.option(
             "--jobs",
             type=click.IntRange(1, 256),

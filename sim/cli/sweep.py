@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 import rich
 from rich.table import Table
 
-from scenarios import Scenario, ScenarioError
+from scenarios import Scenario, ScenarioError, dumps
 from scenarios.files import parse_value
 from scenarios.measures import MEASURES, Subject
+from sim.cli.folder import own_folder, write_files
 from sim.cli.options import RunOptions, load_scenarios, run_options, scenario_options
 from sim.cli.output import (
     add_columns,
@@ -19,9 +21,8 @@ from sim.cli.output import (
     print_json,
     progress_bar,
     show_table,
-    writable_folder,
-    write_files,
 )
+from sim.cli.results import file_names, run_record, with_provenance
 from sim.cli.simulating import simulate_one
 from sim.cli.workers import workers
 from sim.sweep import COLUMNS, Cell, cells, parse_vary, rows_of
@@ -58,37 +59,43 @@ def sweep(
     grid_of = parse_vary(varied, parse_value)
     (scenario,) = load_scenarios(sources, changes, seed, replications)
     grid = cells(scenario, grid_of)
-    folder = None if chosen.out is None else writable_folder(chosen.out)
-    rows = _run(scenario, grid, chosen, as_json)
+    if chosen.out is not None:
+        own_folder(chosen.out, file_names([scenario], "sweep.csv", "sweep.svg"))
+    rows, runs = _run(scenario, grid, chosen, as_json)
     columns = (*grid_of, *COLUMNS)
-    if folder is not None:
-        from scenarios import dumps
-
+    if chosen.out is not None:
         files = {
             "sweep.csv": csv_text(columns, rows),
-            f"{scenario.name}.toml": dumps(scenario, folder),
+            f"{scenario.name}.toml": dumps(scenario, chosen.out),
         }
-        write_files(folder, files | _pictures(columns, rows, scenario))
-        click.echo(f"written to {folder}", err=True)
+        files |= _pictures(columns, rows, scenario)
+        asked = chosen.record(changes) | {"vary": list(varied)}
+        write_files(Path(chosen.out), with_provenance(files, runs, asked))
+        click.echo(f"written to {chosen.out}", err=True)
     if as_json:
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
     else:
         show_table(_table(scenario, list(grid_of), columns, rows))
 
 
-def _run(scenario: Scenario, grid: list[Cell], options: RunOptions, quiet: bool) -> list[Row]:
+def _run(
+    scenario: Scenario, grid: list[Cell], options: RunOptions, quiet: bool
+) -> tuple[list[Row], list[dict[str, Any]]]:
+    """Rows of all cells, and a record of how each was run."""
     from analytic import resolve
     from sim.replicate import engine_for
 
     resolved = [Cell(cell.varied, resolve(cell.scenario)) for cell in grid]
     engines = [engine_for(cell.scenario, options.engine) for cell in resolved]
     rows: list[Row] = []
+    runs: list[dict[str, Any]] = []
     with workers(options.jobs, engines) as executor, progress_bar(scenario.name, quiet) as progress:
         for done, cell in enumerate(resolved, 1):
             results = simulate_one(cell.scenario, options, executor, quiet=True)
             rows += rows_of(cell, results, _predictions(cell.scenario))
+            runs.append({**cell.varied, **run_record(results)})
             progress(done, len(resolved))
-    return rows
+    return rows, runs
 
 
 def _predictions(scenario: Scenario) -> dict[tuple[str, Subject], tuple[float, str]]:
