@@ -119,6 +119,14 @@ def test_a_bad_sweep_exits_with_2_and_writes_nothing(
     assert not out.exists()
 
 
+def test_what_looks_like_markup_is_shown_as_it_is(
+    capsys: pytest.CaptureFixture[str], scenario_file: str
+) -> None:
+    code, text, _ = sweep(capsys, scenario_file, "--vary", 'title="[/x]","[red]b",":bug:"')
+    assert code == 0
+    assert all(each in text for each in ("[/x]", "[red]b", ":bug:"))
+
+
 def row(places: object, value: float, predicted: float | None = None) -> dict[str, Any]:
     return {
         "places": places,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import rich
+from rich.markup import escape
 from rich.table import Table
 
 from scenarios import Results, Scenario, ScenarioError, library_names, load, schema
@@ -65,7 +66,7 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
     table = Table(box=rich.box.SIMPLE)
     add_columns(table, ["name", "title", "paper"])
     for scenario in ready:
-        table.add_row(scenario.name, scenario.title, scenario.paper)
+        table.add_row(*map(escape, (scenario.name, scenario.title, scenario.paper)))
     show_table(table)
 
 

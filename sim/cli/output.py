@@ -75,7 +75,8 @@ class _Console(Console):
 def show_table(table: Table) -> None:
     """A table on stdout, below its title, which may be wider than the table."""
     piped = not sys.stdout.isatty()
-    console = _Console(width=_PIPED_WIDTH if piped else None, highlight=False)
+    width = _PIPED_WIDTH if piped else None
+    console = _Console(width=width, highlight=False, emoji=False)
     if table.title:
         console.print(table.title, soft_wrap=True)
         table.title = None

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 import rich
+from rich.markup import escape
 from rich.table import Table
 
 from scenarios import Scenario, ScenarioError, dumps
@@ -129,6 +130,6 @@ def _table(scenario: Scenario, keys: list[str], columns: tuple[str, ...], rows: 
         if subject is None and (not scenario.judged or measure in scenario.judged):
             half = row[place["high"]] - row[place["estimate"]]
             numbers = (row[place["estimate"]], half, row[place["predicted"]])
-            varied = [str(row[place[key]]) for key in keys]
+            varied = [escape(str(row[place[key]])) for key in keys]
             table.add_row(*varied, measure, *(number(value) for value in numbers))
     return table

@@ -34,7 +34,7 @@ Row = TypeVar("Row", "Estimate", "Comparison", "Prediction")
 
 
 def _name(row: Estimate | Comparison | Prediction) -> str:
-    return row.measure if row.subject is None else f"{row.measure} {row.subject}"
+    return escape(row.measure if row.subject is None else f"{row.measure} {row.subject}")
 
 
 def _new_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
