@@ -106,7 +106,7 @@ def rows_of(
     predictions : mapping (measure, subject) -> (value, source)
         What the formulas say, where they say something.
     """
-    varied = tuple(str(value) for value in cell.varied.values())
+    varied = tuple(cell.varied.values())
     for row in results.estimates:
         predicted = predictions.get((row.measure, row.subject), (None, None))
         numbers = (row.estimate, row.standard_error, row.low, row.high)

@@ -13,7 +13,7 @@ from systems import queue
 import sim
 from analytic.report.sweeps import plot_sweep
 from scenarios import ScenarioError, dumps
-from scenarios.files import parse_value
+from scenarios.files import parse_value, value_text
 from sim.cli import main
 from sim.sweep import cells, parse_vary, split_values
 
@@ -80,7 +80,7 @@ def test_a_sweep_writes_tidy_rows_and_a_picture(
     (mine,) = [
         row
         for row in rows
-        if (row["buffer.waiting_places"], row["activation.static"]) == ("3", "2")
+        if (row["buffer.waiting_places"], row["activation.static"]) == (3, 2)
         and row["measure"] == "loss_probability"
     ]
     assert alone is not None
@@ -117,6 +117,33 @@ def test_a_bad_sweep_exits_with_2_and_writes_nothing(
     assert (code, text) == (2, "")
     assert says in err
     assert not out.exists()
+
+
+def test_values_are_numbers_and_tables_in_json_and_toml_in_the_table_and_the_csv(
+    capsys: pytest.CaptureFixture[str], scenario_file: str, tmp_path: Path
+) -> None:
+    law = "buffer.service.erlang={ shape = 2, mean = 0.5 },{ shape = 3, mean = 1e-5 }"
+    flags = ["--vary", law, "--vary", "robots.available=3,4", "--out", str(tmp_path / "out")]
+    _, text, _ = sweep(capsys, scenario_file, *flags, "--json")
+    first, *_, last = json.loads(text)
+    assert first["buffer.service.erlang"] == {"shape": 2, "mean": 0.5}
+    assert (first["robots.available"], last["robots.available"]) == (3, 4)
+    with (tmp_path / "out/sweep.csv").open() as stream:
+        cell = next(csv.DictReader(stream))["buffer.service.erlang"]
+    assert cell == "{ shape = 2, mean = 0.5 }"
+    _, table, _ = sweep(capsys, scenario_file, *flags[:4])
+    assert "{ shape = 2, mean = 0.5 }" in table
+    assert "'shape'" not in table
+
+
+@pytest.mark.parametrize(
+    "value",
+    [1, 1.5, 1e-9, True, "fifo", "1", "", "a\nb", [1, [2.0]], {"a b": {"c": ["1", {}]}, "d": []}],
+)
+def test_a_value_is_written_as_it_is_read(value: object) -> None:
+    text = value_text(value)
+    assert parse_value(text) == value
+    assert "\n" not in text
 
 
 def test_what_looks_like_markup_is_shown_as_it_is(

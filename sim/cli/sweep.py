@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from scenarios import Scenario, ScenarioError, dumps
-from scenarios.files import parse_value
+from scenarios.files import parse_value, value_text
 from scenarios.measures import MEASURES, Subject
 from sim.cli.folder import own_folder, write_files
 from sim.cli.options import RunOptions, load_scenarios, run_options, scenario_options
@@ -65,11 +65,12 @@ def sweep(
     rows, runs = _run(scenario, grid, chosen, as_json)
     columns = (*grid_of, *COLUMNS)
     if chosen.out is not None:
+        texts = [_as_text(row, len(grid_of)) for row in rows]
         files = {
-            "sweep.csv": csv_text(columns, rows),
+            "sweep.csv": csv_text(columns, texts),
             f"{scenario.name}.toml": dumps(scenario, chosen.out),
         }
-        files |= _pictures(columns, rows, scenario)
+        files |= _pictures(columns, texts, scenario)
         asked = chosen.record(changes) | {"vary": list(varied)}
         write_files(Path(chosen.out), with_provenance(files, runs, asked))
         click.echo(f"written to {chosen.out}", err=True)
@@ -97,6 +98,11 @@ def _run(
             runs.append({**cell.varied, **run_record(results)})
             progress(done, len(resolved))
     return rows, runs
+
+
+def _as_text(row: Row, varied: int) -> Row:
+    """A row with the varied values as a scenario file would write them."""
+    return (*map(value_text, row[:varied]), *row[varied:])
 
 
 def _predictions(scenario: Scenario) -> dict[tuple[str, Subject], tuple[float, str]]:
@@ -130,6 +136,6 @@ def _table(scenario: Scenario, keys: list[str], columns: tuple[str, ...], rows: 
         if subject is None and (not scenario.judged or measure in scenario.judged):
             half = row[place["high"]] - row[place["estimate"]]
             numbers = (row[place["estimate"]], half, row[place["predicted"]])
-            varied = [escape(str(row[place[key]])) for key in keys]
+            varied = [escape(value_text(row[place[key]])) for key in keys]
             table.add_row(*varied, measure, *(number(value) for value in numbers))
     return table
