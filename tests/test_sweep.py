@@ -146,6 +146,11 @@ def test_a_value_is_written_as_it_is_read(value: object) -> None:
     assert "\n" not in text
 
 
+def test_the_help_says_that_a_sweep_takes_one_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+    _, text, _ = sweep(capsys, "--help")
+    assert "SCENARIO\n" in text
+
+
 def test_what_looks_like_markup_is_shown_as_it_is(
     capsys: pytest.CaptureFixture[str], scenario_file: str
 ) -> None:

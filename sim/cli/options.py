@@ -11,7 +11,13 @@ import click
 from scenarios import Scenario, ScenarioError, load
 from scenarios.files import parse_value
 
-__all__ = ["RunOptions", "load_scenarios", "run_options", "scenario_options"]
+__all__ = [
+    "RunOptions",
+    "load_scenarios",
+    "run_options",
+    "scenario_options",
+    "single_scenario_options",
+]
 
 Command = Callable[..., Any]
 
@@ -39,8 +45,17 @@ class RunOptions:
 
 def scenario_options(command: Command) -> Command:
     """The scenarios to work on, ``--set`` and ``--json``."""
+    return _with_sources("SCENARIO...", command)
+
+
+def single_scenario_options(command: Command) -> Command:
+    """The same, shown as taking one scenario; the command refuses more by name."""
+    return _with_sources("SCENARIO", command)
+
+
+def _with_sources(shown: str, command: Command) -> Command:
     for decorate in (
-        click.argument("sources", metavar="SCENARIO...", nargs=-1, required=True),
+        click.argument("sources", metavar=shown, nargs=-1, required=True),
         click.option(
             "--set",
             "changes",

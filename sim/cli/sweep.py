@@ -14,7 +14,7 @@ from scenarios import Scenario, ScenarioError, dumps
 from scenarios.files import parse_value, value_text
 from scenarios.measures import MEASURES, Subject
 from sim.cli.folder import own_folder, write_files
-from sim.cli.options import RunOptions, load_scenarios, run_options, scenario_options
+from sim.cli.options import RunOptions, load_scenarios, run_options, single_scenario_options
 from sim.cli.output import (
     add_columns,
     csv_text,
@@ -34,7 +34,7 @@ Row = tuple[Any, ...]
 
 
 @click.command()
-@scenario_options
+@single_scenario_options
 @run_options
 @click.option(
     "--vary",
