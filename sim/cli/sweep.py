@@ -12,7 +12,7 @@ from rich.table import Table
 
 from scenarios import Scenario, ScenarioError, dumps
 from scenarios.files import parse_value, value_text
-from scenarios.measures import MEASURES, Subject
+from scenarios.measures import Subject
 from sim.cli.folder import own_folder, write_files
 from sim.cli.options import RunOptions, load_scenarios, run_options, single_scenario_options
 from sim.cli.output import (
@@ -25,8 +25,9 @@ from sim.cli.output import (
 )
 from sim.cli.results import file_names, run_record, with_provenance
 from sim.cli.simulating import simulate_one
+from sim.cli.tables import name_of
 from sim.cli.workers import workers
-from sim.sweep import COLUMNS, Cell, cells, parse_vary, rows_of
+from sim.sweep import COLUMNS, Cell, cells, parse_vary, rows_of, shown
 
 __all__ = ["sweep"]
 
@@ -70,7 +71,7 @@ def sweep(
             "sweep.csv": csv_text(columns, texts),
             f"{scenario.name}.toml": dumps(scenario, chosen.out),
         }
-        files |= _pictures(columns, texts, scenario)
+        files["sweep.svg"] = _picture(columns, texts, scenario)
         asked = chosen.record(changes) | {"vary": list(varied)}
         write_files(Path(chosen.out), with_provenance(files, runs, asked))
         click.echo(f"written to {chosen.out}", err=True)
@@ -116,26 +117,31 @@ def _predictions(scenario: Scenario) -> dict[tuple[str, Subject], tuple[float, s
     return exact
 
 
-def _pictures(columns: tuple[str, ...], rows: list[Row], scenario: Scenario) -> dict[str, str]:
-    """The line plot of the judged measures against the first varied entry."""
+def _picture(columns: tuple[str, ...], rows: list[Row], scenario: Scenario) -> str:
+    """The plot of what is shown against the first varied entry."""
     from analytic.report.sweeps import sweep_picture
 
     records = [dict(zip(columns, row, strict=True)) for row in rows]
     keys = columns[: len(columns) - len(COLUMNS)]
-    names = scenario.judged or tuple(MEASURES)
-    return {"sweep.svg": sweep_picture(records, names, keys, scenario.time_unit)}
+    present = [(record["measure"], record["subject"]) for record in records]
+    return sweep_picture(records, shown(scenario, present), keys, scenario.time_unit)
 
 
 def _table(scenario: Scenario, keys: list[str], columns: tuple[str, ...], rows: list[Row]) -> Table:
-    """Measures without a subject; the whole table is in the CSV file and the JSON."""
+    """What is shown, and a note on judged measures that are not."""
     table = Table(title=scenario.name, box=rich.box.SIMPLE, title_justify="left")
-    add_columns(table, [*keys, "measure"], ["estimate", "± 95 %", "predicted"])
-    place = {name: index for index, name in enumerate(columns)}
-    for row in rows:
-        measure, subject = row[place["measure"]], row[place["subject"]]
-        if subject is None and (not scenario.judged or measure in scenario.judged):
-            half = row[place["high"]] - row[place["estimate"]]
-            numbers = (row[place["estimate"]], half, row[place["predicted"]])
-            varied = [escape(value_text(row[place[key]])) for key in keys]
-            table.add_row(*varied, measure, *(number(value) for value in numbers))
+    add_columns(table, [*map(escape, keys), "measure"], ["estimate", "± 95 %", "predicted"])
+    records = [dict(zip(columns, row, strict=True)) for row in rows]
+    present = {(record["measure"], record["subject"]) for record in records}
+    chosen = shown(scenario, ((record["measure"], record["subject"]) for record in records))
+    for record in records:
+        key = (record["measure"], record["subject"])
+        if key in chosen:
+            half = record["high"] - record["estimate"]
+            numbers = (record["estimate"], half, record["predicted"])
+            varied = [escape(value_text(record[key])) for key in keys]
+            table.add_row(*varied, name_of(*key), *map(number, numbers))
+    left_out = {m for m, _ in present} & set(scenario.judged) - {m for m, _ in chosen}
+    if left_out:
+        table.caption = f"left out: {', '.join(sorted(left_out))} (--json and --out have all)"
     return table
