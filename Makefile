@@ -5,23 +5,40 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 SHOWCASE := four-robots-one-threshold talim-switching cyclic-constant pipeline-light dbworld-threshold routing-two-servers
 
-.PHONY: run test check-library bench clean
+.PHONY: run test lint test-bounds test-compiled test-interpreted check-library bench clean
 
 run: $(VENV)/.installed
 	@code=0; $(BIN)/crawlsim check $(SHOWCASE) --jobs $(JOBS) --out out || code=$$?; \
 	[ $$code -gt 1 ] || echo "The report, with figures: $(CURDIR)/out/report.html"; exit $$code
 
-test: $(VENV)/.installed-test
+test: lint test-bounds test-compiled test-interpreted
+
+lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n $(JOBS)
+
+# The whole suite, with every index of the compiled engine checked. Its own empty cache: code that
+# was compiled without the checks would be taken from another.
+test-bounds: $(VENV)/.installed-test
+	@cache=$$(mktemp -d); trap 'rm -rf "$$cache"' EXIT; \
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" $(BIN)/pytest -n $(JOBS)
+
+# What users run: the engines compiled as usual, and the command line.
+test-compiled: $(VENV)/.installed-test
+	$(BIN)/pytest -n $(JOBS) tests/test_engines_agree.py tests/test_cli.py
+
+# The same loops as plain Python, where a debugger can follow them.
+test-interpreted: $(VENV)/.installed-test
+	NUMBA_DISABLE_JIT=1 CRAWLSIM_EXAMPLES=20 $(BIN)/pytest -n $(JOBS) -m "not large" \
+	tests/test_engines_agree.py
 
 check-library: $(VENV)/.installed
 	$(BIN)/crawlsim check $$($(BIN)/crawlsim scenarios --names) --jobs $(JOBS)
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/bench_queue.py
+	$(BIN)/python benchmarks/bench_scale.py
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

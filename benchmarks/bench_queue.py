@@ -6,23 +6,18 @@ them alike. A turn simulates as much time as takes the contestant about `--secon
 
 from __future__ import annotations
 
-import argparse
-import gc
-import importlib.metadata
-import json
 import math
-import os
-import platform
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import ciw_queue
 import idiomatic_simpy
 from outcome import Outcome
+from racing import Contestant, options, provenance, race, speeds, three_digits, write
 
 from scenarios import Scenario, ScenarioError
 from scenarios.files import load
@@ -31,28 +26,24 @@ from sim.replicate import ENGINES
 
 BASELINE = "SimPy, idiomatic"
 QUEUE = Path(__file__).with_name("queue.toml")
-PACKAGES = ("ciw", "crawlsim", "numpy", "simpy")
 FRACTIONS = ("lost", "obsolete", "served")
-
-Contestant = Callable[[float, int], Outcome]
-"""Simulates the time from 0 to a horizon with a seed."""
 
 
 def contestants(scenario: Scenario) -> dict[str, Contestant]:
     """All that simulate the queue: the baseline, the peers, and each engine that covers it."""
-    race: dict[str, Contestant] = {BASELINE: idiomatic_simpy.run, "Ciw": ciw_queue.run}
+    entrants: dict[str, Contestant] = {BASELINE: idiomatic_simpy.run, "Ciw": ciw_queue.run}
     for name, engine in ENGINES.items():
         try:
             engine.covers(scenario)
         except ScenarioError as refusal:
             print(f"crawlsim, {name} is not raced: {refusal}", file=sys.stderr)
         else:
-            race[f"crawlsim, {name}"] = engine_run(engine, scenario)
-    return race
+            entrants[f"crawlsim, {name}"] = engine_run(engine, scenario)
+    return entrants
 
 
 def engine_run(engine: Any, scenario: Scenario) -> Contestant:
-    """An engine of this project as a contestant."""
+    """An engine of this project as a contestant, its full tally and its checks included."""
 
     def run(horizon: float, seed: int) -> Outcome:
         changed = scenario.with_("run.horizon", horizon)
@@ -65,38 +56,9 @@ def engine_run(engine: Any, scenario: Scenario) -> Contestant:
     return run
 
 
-def horizon_for(run: Contestant, seconds: float) -> float:
-    """Horizon that takes about so many CPU seconds; the first run may compile and says nothing."""
-    horizon = 500.0
-    run(horizon, 0)
-    while (took := run(horizon, 0).seconds) < seconds / 10:
-        horizon *= 4
-    return horizon * seconds / took
-
-
-def race(
-    entrants: dict[str, Contestant], rounds: int, seconds: float, seed: int
-) -> dict[str, list[Outcome]]:
-    """The outcomes of every contestant, one per round."""
-    horizons = {name: horizon_for(run, seconds) for name, run in entrants.items()}
-    outcomes: dict[str, list[Outcome]] = {name: [] for name in entrants}
-    for turn in range(rounds):
-        for name, run in entrants.items():
-            gc.collect()
-            outcomes[name].append(run(horizons[name], seed + turn))
-    return outcomes
-
-
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Speeds of one contestant, and the fractions of its pages with their standard errors."""
-    speeds = [outcome.pages / outcome.seconds for outcome in outcomes]
-    entry: dict[str, Any] = {
-        "pages_per_second": speeds,
-        "median": statistics.median(speeds),
-        "min": min(speeds),
-        "max": max(speeds),
-        "pages": sum(outcome.pages for outcome in outcomes),
-    }
+    entry = speeds(outcomes)
     for name in FRACTIONS:
         shares = [getattr(outcome, name) / outcome.pages for outcome in outcomes]
         entry[name] = statistics.fmean(shares)
@@ -129,83 +91,18 @@ def table(summaries: dict[str, dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def three_digits(value: float) -> str:
-    """A speed such as 64,400: more digits than three would be noise."""
-    return f"{float(f'{value:.3g}'):,.0f}"
-
-
 def with_error(value: float, error: float | None) -> str:
     return f"{value:.5f}" if error is None else f"{value:.5f} ± {error:.5f}"
 
 
-def provenance(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What one needs to know to run this again."""
-    return {
-        "scenario": QUEUE.name,
-        "rounds": arguments.rounds,
-        "seconds": arguments.seconds,
-        "seed": arguments.seed,
-        "python": platform.python_version(),
-        "packages": {name: importlib.metadata.version(name) for name in PACKAGES},
-    }
-
-
-def write(path: Path, content: dict[str, Any]) -> None:
-    """Write JSON; the file appears complete or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def at_least_one(text: str) -> int:
-    if (value := int(text)) < 1:
-        raise argparse.ArgumentTypeError(f"must be >= 1, not {value}")
-    return value
-
-
-def long_enough(text: str) -> float:
-    if not 0.01 <= (value := float(text)) < math.inf:
-        raise argparse.ArgumentTypeError(f"must be >= 0.01 and finite, not {value}")
-    return value
-
-
-def natural(text: str) -> int:
-    if (value := int(text)) < 0:
-        raise argparse.ArgumentTypeError(f"must be >= 0, not {value}")
-    return value
-
-
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Race the engines on the benchmark queue.")
-    parser.add_argument(
-        "--rounds", type=at_least_one, default=5, help="turns of each (%(default)s)"
-    )
-    parser.add_argument(
-        "--seconds", type=long_enough, default=3.0, help="CPU seconds of a turn (%(default)s)"
-    )
-    parser.add_argument("--seed", type=natural, default=1, help="of round 1 (%(default)s)")
-    parser.add_argument(
-        "--out", type=Path, default=Path("out/bench_queue.json"), help="JSON file (%(default)s)"
-    )
-    parsed = parser.parse_args(arguments)
-    try:
-        parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        parser.error(f"--out {parsed.out}: {error.strerror}")
-    if parsed.out.is_dir():
-        parser.error(f"--out {parsed.out}: is a folder")
-    return parsed
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
-    parsed = parse(arguments)
+    about = "Race the engines on the benchmark queue."
+    parsed = options(about, "out/bench_queue.json", 3.0, arguments)
     outcomes = race(contestants(load(QUEUE)), parsed.rounds, parsed.seconds, parsed.seed)
     summaries = report(outcomes)
     print(table(summaries))
-    write(parsed.out, provenance(parsed) | {"contestants": summaries})
+    content = {"scenario": QUEUE.name, "contestants": summaries}
+    write(parsed.out, provenance(parsed) | content)
 
 
 if __name__ == "__main__":

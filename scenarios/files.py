@@ -24,6 +24,7 @@ __all__ = [
     "parse_value",
     "read_entries",
     "schema",
+    "value_text",
 ]
 
 _LIBRARY = resources.files("scenarios") / "library"
@@ -117,6 +118,26 @@ def parse_value(text: str) -> Any:
     except (ValueError, RecursionError):
         return text
     return parsed["value"] if set(parsed) == {"value"} else text
+
+
+def value_text(value: Any) -> str:
+    """A value on one line, as `parse_value` reads it; a word needs no quotes."""
+    if isinstance(value, str) and value.isprintable() and parse_value(value) == value:
+        return value
+    return _toml(value)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        items = (f"{_toml_key(key)} = {_toml(inner)}" for key, inner in value.items())
+        return f"{{ {', '.join(items)} }}" if value else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return tomli_w.dumps({"value": value}).removeprefix("value = ").rstrip("\n")
+
+
+def _toml_key(key: str) -> str:
+    return tomli_w.dumps({key: 0}).removesuffix(" = 0\n")
 
 
 def dumps(scenario: Scenario, folder: str | Path | None = None) -> str:

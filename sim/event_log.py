@@ -56,14 +56,14 @@ def log_to_file(path: str, work: Callable[[EventLog], T]) -> T:
     """
     target = Path(path)
     try:
+        if target.is_dir():
+            raise ScenarioError("--trace", path, "is a folder")
         descriptor, partial = tempfile.mkstemp(dir=target.absolute().parent, prefix=".partial-")
     except OSError as error:
         raise ScenarioError("--trace", path, f"cannot be written: {error.strerror}") from None
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
             result = work(EventLog(stream))
-        if target.is_dir():
-            raise ScenarioError("--trace", path, "is a folder")
         Path(partial).replace(target)
     finally:
         Path(partial).unlink(missing_ok=True)

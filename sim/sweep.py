@@ -5,7 +5,7 @@ The engine is handed in, and so is the solver, since `sim` does not know the for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -13,11 +13,15 @@ from typing import Any
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.measures import Subject
 
-__all__ = ["COLUMNS", "Cell", "cells", "parse_vary", "rows_of", "split_values"]
+__all__ = ["COLUMNS", "Cell", "cells", "parse_vary", "rows_of", "shown", "split_values"]
 
 COLUMNS = ("measure", "subject", "estimate", "standard_error", "low", "high", "predicted", "source")
 
 _LARGEST = 10_000
+_FEW_SUBJECTS = 6
+_WHOLE = (None, "all")
+
+Key = tuple[str, Subject]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,29 @@ def cells(scenario: Scenario, varied: Mapping[str, Sequence[Any]]) -> list[Cell]
     return grid
 
 
+def shown(scenario: Scenario, keys: Iterable[Key]) -> list[Key]:
+    """What a person looks at in a sweep, the most important first; the files hold all.
+
+    The cost of control where it has prices; of the judged measures all subjects where these are
+    few; where nothing is judged, or has few subjects, what concerns the whole system.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    keys : iterable of (measure, subject)
+        What was simulated.
+    """
+    subjects: dict[str, list[Subject]] = {}
+    for measure, subject in dict.fromkeys(keys):
+        subjects.setdefault(measure, []).append(subject)
+    few = [name for name in scenario.judged if len(subjects.get(name, ())) <= _FEW_SUBJECTS]
+    priced = ["control_cost"] if scenario.costs.model_fields_set else []
+    names = dict.fromkeys([*priced, *(scenario.judged or subjects)])
+    chosen = [(n, s) for n in names for s in subjects.get(n, ()) if n in few or s in _WHOLE]
+    chosen = chosen or [(n, s) for n in subjects for s in subjects[n] if s in _WHOLE]
+    return sorted(chosen, key=lambda key: key[1] not in _WHOLE)
+
+
 def rows_of(
     cell: Cell, results: Results, predictions: Mapping[tuple[str, Subject], tuple[float, str]]
 ) -> Iterator[tuple[Any, ...]]:
@@ -106,7 +133,7 @@ def rows_of(
     predictions : mapping (measure, subject) -> (value, source)
         What the formulas say, where they say something.
     """
-    varied = tuple(str(value) for value in cell.varied.values())
+    varied = tuple(cell.varied.values())
     for row in results.estimates:
         predicted = predictions.get((row.measure, row.subject), (None, None))
         numbers = (row.estimate, row.standard_error, row.low, row.high)

@@ -185,6 +185,7 @@ def test_random_probed_sources(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
+@pytest.mark.large
 def test_more_numbers_than_one_block_holds() -> None:
     """Blocks of drawn times and of pages run dry and are filled again, thousands of times."""
     long = scenario_from(PIPELINE).with_(

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
 from systems import queue
 
 import sim
-from analytic.report.sweeps import plot_sweep
+from analytic.report.sweeps import plot_sweep, sweep_figure
 from scenarios import ScenarioError, dumps
-from scenarios.files import parse_value
+from scenarios.files import parse_value, value_text
 from sim.cli import main
 from sim.sweep import cells, parse_vary, split_values
 
@@ -80,7 +83,7 @@ def test_a_sweep_writes_tidy_rows_and_a_picture(
     (mine,) = [
         row
         for row in rows
-        if (row["buffer.waiting_places"], row["activation.static"]) == ("3", "2")
+        if (row["buffer.waiting_places"], row["activation.static"]) == (3, 2)
         and row["measure"] == "loss_probability"
     ]
     assert alone is not None
@@ -119,6 +122,93 @@ def test_a_bad_sweep_exits_with_2_and_writes_nothing(
     assert not out.exists()
 
 
+def test_values_are_numbers_and_tables_in_json_and_toml_in_the_table_and_the_csv(
+    capsys: pytest.CaptureFixture[str], scenario_file: str, tmp_path: Path
+) -> None:
+    law = "buffer.service.erlang={ shape = 2, mean = 0.5 },{ shape = 3, mean = 1e-5 }"
+    flags = ["--vary", law, "--vary", "robots.available=3,4", "--out", str(tmp_path / "out")]
+    _, text, _ = sweep(capsys, scenario_file, *flags, "--json")
+    first, *_, last = json.loads(text)
+    assert first["buffer.service.erlang"] == {"shape": 2, "mean": 0.5}
+    assert (first["robots.available"], last["robots.available"]) == (3, 4)
+    with (tmp_path / "out/sweep.csv").open() as stream:
+        cell = next(csv.DictReader(stream))["buffer.service.erlang"]
+    assert cell == "{ shape = 2, mean = 0.5 }"
+    _, table, _ = sweep(capsys, scenario_file, *flags[:4])
+    assert "{ shape = 2, mean = 0.5 }" in table
+    assert "'shape'" not in table
+
+
+@pytest.mark.parametrize(
+    "value",
+    [1, 1.5, 1e-9, True, "fifo", "1", "", "a\nb", [1, [2.0]], {"a b": {"c": ["1", {}]}, "d": []}],
+)
+def test_a_value_is_written_as_it_is_read(value: object) -> None:
+    text = value_text(value)
+    assert parse_value(text) == value
+    assert "\n" not in text
+
+
+def test_the_help_says_that_a_sweep_takes_one_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+    _, text, _ = sweep(capsys, "--help")
+    assert "SCENARIO\n" in text
+
+
+def shown_by(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: str) -> tuple[str, str]:
+    """The table and the text of the picture."""
+    _, table, _ = sweep(capsys, *arguments, "--replications", "2", "--out", str(folder))
+    return table, (folder / "sweep.svg").read_text()
+
+
+def test_few_subjects_of_a_judged_measure_are_shown_and_drawn(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    flags = ["--vary", "servers.arrivals.poisson.rate=0.5,1", "--set", "run.horizon=300"]
+    table, picture = shown_by(capsys, tmp_path / "out", "routing-two-servers", *flags)
+    for subject in ("0", "1", "all"):
+        assert table.count(f"preemption_probability {subject} ") == 2
+        assert f"preemption probability {subject}<" in picture
+
+
+@pytest.mark.parametrize(
+    ("changes", "named", "missing"),
+    [
+        (
+            {"judged": []},
+            ["throughput", "sojourn_time all"],
+            ["control_cost", "sojourn_time served"],
+        ),
+        ({"costs.loss": 1.0}, ["control_cost", "loss_probability"], ["sojourn_time"]),
+        (
+            {"judged": ["level_probability"]},
+            ["throughput", "left out: level_prob"],
+            ["_probability 0"],
+        ),
+    ],
+)
+def test_the_whole_system_and_its_cost_are_shown_and_drawn(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    changes: dict[str, Any],
+    named: list[str],
+    missing: list[str],
+) -> None:
+    path = tmp_path / "queue.toml"
+    path.write_text(dumps(queue({"judged": ["loss_probability"], **changes})))
+    flags = ["--vary", "buffer.waiting_places=9,10"]
+    table, picture = shown_by(capsys, tmp_path / "out", str(path), *flags)
+    assert [name for name in (*named, *missing) if name in table] == named
+    assert ("control cost" in picture) == ("costs.loss" in changes)
+
+
+def test_what_looks_like_markup_is_shown_as_it_is(
+    capsys: pytest.CaptureFixture[str], scenario_file: str
+) -> None:
+    code, text, _ = sweep(capsys, scenario_file, "--vary", 'title="[/x]","[red]b",":bug:"')
+    assert code == 0
+    assert all(each in text for each in ("[/x]", "[red]b", ":bug:"))
+
+
 def row(places: object, value: float, predicted: float | None = None) -> dict[str, Any]:
     return {
         "places": places,
@@ -144,3 +234,70 @@ def test_the_picture_has_points_with_intervals_and_theory_as_a_line() -> None:
 def test_words_stand_side_by_side_in_their_order() -> None:
     ax = plot_sweep([row("lifo", 0.5), row("fifo", 0.7)], "throughput", ["places"])
     assert [label.get_text() for label in ax.get_xticklabels()] == ["lifo", "fifo"]
+
+
+def drawn(rows: list[dict[str, Any]], keys: list[str]) -> Figure:
+    figure = sweep_figure(rows, [("throughput", None), ("loss_rate", None)], keys, "minute")
+    figure.draw_without_rendering()
+    return figure
+
+
+def grid(*values: list[Any]) -> list[dict[str, Any]]:
+    return [
+        {**row(None, n / 7, n / 7), "measure": measure, **dict(zip("abcd", cell, strict=False))}
+        for n, cell in enumerate(itertools.product(*values), 1)
+        for measure in ("throughput", "loss_rate")
+    ]
+
+
+LAWS = [f"{{ erlang = {{ shape = {n}, mean = 1.25 }} }}" for n in range(1, 7)]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ([1, 2, 3],),
+        (LAWS[:3],),
+        (LAWS, [1, 2]),
+        ([1, 2, 3], LAWS),
+        ([1, 2], [1, 2, 3], ["fifo", "lifo"]),
+        ([1, 2], LAWS, LAWS, [1, 2]),
+    ],
+)
+def test_nothing_overlaps_and_the_axes_keep_their_size(values: tuple[list[Any], ...]) -> None:
+    figure = drawn(grid(*values), ["a", "b", "c", "d"][: len(values)])
+    dpi, boxes = figure.dpi, [each.get_window_extent() for each in figure.legends]
+    for ax in figure.axes:
+        box = ax.get_tightbbox()
+        assert box is not None
+        assert ax.bbox.width > 2.5 * dpi
+        assert ax.bbox.height > 1.3 * dpi
+        boxes.append(box)
+        ticks = [each.get_window_extent() for each in ax.get_xticklabels() if each.get_text()]
+        if ax.get_xticklabels()[0].get_rotation() == 0:
+            assert not any(one.overlaps(two) for one, two in itertools.combinations(ticks, 2))
+    assert not any(one.overlaps(two) for one, two in itertools.combinations(boxes, 2))
+    for box in boxes:
+        assert min(box.x0, box.y0) >= -1
+        assert box.x1 <= figure.bbox.width + 1
+        assert box.y1 <= figure.bbox.height + 1
+
+
+def test_every_curve_looks_different_and_is_named_once() -> None:
+    figure = drawn(grid([1, 2], LAWS[:4], ["fifo", "lifo"]), ["a", "b", "c"])
+    ax, *_ = figure.axes
+    points = [each.lines[0] for each in ax.containers if isinstance(each, ErrorbarContainer)]
+    looks = {(each.get_color(), each.get_marker()) for each in points if each is not None}
+    names = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert len(looks) == 8
+    assert len(names) == len(set(names)) == 8 + 2
+
+
+def test_whole_numbers_have_whole_ticks_and_words_are_not_joined() -> None:
+    ax, *_ = drawn(grid([1, 2, 3]), ["a"]).axes
+    assert all(tick == round(tick) for tick in ax.get_xticks())
+    ax, *_ = drawn(grid(["fifo", "lifo"]), ["a"]).axes
+    assert {line.get_linestyle() for line in ax.lines} == {"None"}
+    assert [list(line.get_ydata()) for line in ax.lines if line.get_marker() == "_"] == [
+        [1 / 7, 2 / 7]
+    ]

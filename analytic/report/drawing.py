@@ -73,12 +73,14 @@ def dress(ax: Axes, x: str, y: str) -> None:
     ax.set_axisbelow(True)
 
 
-def legend_above(ax: Axes, columns: int = 2) -> None:
+def legend_above(ax: Axes, columns: int = 2, title: str | None = None) -> None:
     """A legend above the axes, where it hides no data."""
     ax.legend(
         loc="lower left",
         bbox_to_anchor=(-0.01, 1.0),
         ncols=columns,
+        title=title,
+        title_fontsize=8.5,
         fontsize=8.5,
         frameon=False,
         borderaxespad=0.2,

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
-from analytic.report.drawing import axes_for, dress, legend_above, plain, svg_text
-from scenarios.measures import MEASURES
+from analytic.report.curves import Curve, curves_of, is_number, is_whole, text_of
+from analytic.report.drawing import THEORY, axes_for, dress, legend_above, plain, svg_text
+from analytic.report.rows import name_of
+from scenarios.measures import MEASURES, Subject
 
 __all__ = ["plot_sweep", "sweep_picture"]
 
-_COLOURS = ("#0072b2", "#c24a00", "#00805e", "#7a5195", "#b07800", "#555555", "#56b4e9", "#cc79a7")
-_MOST_PANELS, _PANEL = 6, (4.4, 2.9)
+_MOST_PANELS, _MOST_CURVES = 6, 24
+_WIDTH, _HEIGHT = 4.4, 2.9
+_LETTER, _HANDLE, _LINE = 0.075, 0.5, 0.2
+"""Inches: of a letter and a handle of a legend across, of a line of it down."""
+
+_ROOM, _LEAST_ROOM, _SLANTED = 57, 12, 18
+"""Letters: below an axis, of a tick's line that can be wrapped, of a slanted tick."""
+
+_MOST_LINES, _MOST_TICKS = 5, 12
 
 Row = Mapping[str, Any]
+Key = tuple[str, Subject]
 
 
 def plot_sweep(
@@ -26,8 +39,11 @@ def plot_sweep(
     keys: Sequence[str],
     ax: Axes | None = None,
     unit: str = "time unit",
+    subject: Subject = None,
 ) -> Axes:
     """A measure against the first varied entry: theory as lines, simulation as points.
+
+    Where the entry is no number its values stand side by side and nothing joins them.
 
     Parameters
     ----------
@@ -35,56 +51,69 @@ def plot_sweep(
         Tidy rows of `crawlsim sweep`: the varied entries, measure, subject, estimate, low, high,
         predicted.
     measure : str
-        Its rows without a subject are drawn.
     keys : sequence of str
         The varied entries; the first is the horizontal axis, the others make a curve each.
     ax : Axes, optional
         Where to draw; a new figure otherwise.
     unit : str
         Unit of time, for the label.
+    subject : int, str or None
+        The subject whose rows are drawn.
     """
     ax = axes_for(ax)
-    mine = [row for row in rows if row["measure"] == measure and row["subject"] is None]
-    places = _places([row[keys[0]] for row in mine])
-    curves: dict[str, list[Row]] = {}
-    for row in mine:
-        name = ", ".join(f"{key.split('.')[-1]} = {row[key]}" for key in keys[1:])
-        curves.setdefault(name, []).append(row)
-    for index, (name, curve) in enumerate(curves.items()):
-        _draw_curve(ax, [places[row[keys[0]]] for row in curve], curve, index, name)
-    if not all(_is_number(value) for value in places):
-        ax.set_xticks(list(places.values()), [plain(str(value)) for value in places])
-    known = MEASURES[measure].unit
-    units = "" if known == "1" else f" ({known.replace('time', unit)})"
-    dress(ax, plain(keys[0]), plain(measure.replace("_", " ")) + units)
+    curves = curves_of(rows, keys)
+    _draw(ax, curves, (measure, subject), keys[0])
+    _label(ax, (measure, subject), keys[0], unit)
     if len(curves) > 1:
-        legend_above(ax)
+        legend_above(ax, title=plain(", ".join(keys[1:])))
     return ax
 
 
-def _places(values: Sequence[Any]) -> dict[Any, float]:
+def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str) -> None:
+    """One measure of one subject."""
+    mine = [
+        [row for row in curve.rows if (row["measure"], row["subject"]) == key] for curve in curves
+    ]
+    places = _places([row[entry] for rows in mine for row in rows])
+    joined = all(is_number(value) for value in places)
+    for curve, unordered in zip(curves, mine, strict=True):
+        rows = sorted(unordered, key=lambda row: places[text_of(row[entry])])
+        x = [places[text_of(row[entry])] for row in rows]
+        _draw_theory(ax, x, rows, curve, joined)
+        _draw_points(ax, x, rows, curve)
+    _set_ticks(ax, list(places))
+
+
+def _places(values: Sequence[Any]) -> dict[str, float]:
     """Where each value stands on the axis: at itself, or in the order given if it is no number."""
-    distinct = list(dict.fromkeys(values))
-    if all(_is_number(value) for value in distinct):
+    distinct = list(dict.fromkeys(map(text_of, values)))
+    if all(is_number(value) for value in distinct):
         return {value: float(value) for value in distinct}
     return {value: float(place) for place, value in enumerate(distinct)}
 
 
-def _is_number(value: Any) -> bool:
-    try:
-        return math.isfinite(float(value))
-    except (TypeError, ValueError):
-        return False
+def _draw_theory(
+    ax: Axes, x: Sequence[float], rows: Sequence[Row], curve: Curve, joined: bool
+) -> None:
+    if any(row["predicted"] is None for row in rows):
+        return
+    line = curve.line if joined else "none"
+    mark = "none" if joined else "_"
+    y = [row["predicted"] for row in rows]
+    ax.plot(x, y, color=curve.colour, lw=1.2, ls=line, marker=mark, ms=16)
 
 
-def _draw_curve(ax: Axes, x: list[float], curve: Sequence[Row], index: int, name: str) -> None:
-    colour = _COLOURS[index % len(_COLOURS)]
-    if all(row["predicted"] is not None for row in curve):
-        ax.plot(x, [row["predicted"] for row in curve], color=colour, lw=1.2)
-    y = [row["estimate"] for row in curve]
-    spread = [[_half(row, "low") for row in curve], [_half(row, "high") for row in curve]]
-    label = plain(name) if name else None
-    ax.errorbar(x, y, yerr=spread, fmt="o", ms=3.5, lw=1.2, color=colour, label=label)
+def _draw_points(ax: Axes, x: Sequence[float], rows: Sequence[Row], curve: Curve) -> None:
+    ax.errorbar(
+        x,
+        [row["estimate"] for row in rows],
+        yerr=[[_half(row, "low") for row in rows], [_half(row, "high") for row in rows]],
+        fmt=curve.marker,
+        ms=4,
+        lw=1.2,
+        color=curve.colour,
+        label=curve.name or None,
+    )
 
 
 def _half(row: Row, end: str) -> float:
@@ -92,22 +121,120 @@ def _half(row: Row, end: str) -> float:
     return 0.0 if math.isnan(width) else width
 
 
-def sweep_picture(
-    rows: Sequence[Row], measures: Sequence[str], keys: Sequence[str], unit: str
-) -> str:
-    """One SVG file with a panel for each of the first six measures that vary over the grid."""
-    present = [name for name in measures if _varies(rows, name)][:_MOST_PANELS]
-    across = min(2, max(len(present), 1))
-    down = max(math.ceil(len(present) / across), 1)
-    figure = Figure(figsize=(_PANEL[0] * across, _PANEL[1] * down), layout="constrained")
-    ax = figure.add_subplot(down, across, 1)
-    for index, measure in enumerate(present):
-        ax = figure.add_subplot(down, across, index + 1) if index else ax
-        plot_sweep(rows, measure, keys, ax, unit)
+def _set_ticks(ax: Axes, values: Sequence[str]) -> None:
+    """Whole numbers for whole numbers; words wrapped or slanted so that they do not meet."""
+    if all(is_number(value) for value in values):
+        if all(is_whole(value) for value in values):
+            ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+        return
+    ticks = range(0, len(values), math.ceil(len(values) / _MOST_TICKS))
+    room = max(_ROOM // len(ticks) - 2, 1)
+    if room >= _LEAST_ROOM or max(map(len, values)) <= room:
+        ax.set_xticks(ticks, [_wrapped(values[n], room) for n in ticks])
+    else:
+        slanted = [plain(_shortened(values[n], _SLANTED)) for n in ticks]
+        ax.set_xticks(ticks, slanted, rotation=30, ha="right", rotation_mode="anchor")
+    ax.set_xlim(-0.5, len(values) - 0.5)
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Text in a few lines, as a figure can show it."""
+    lines = textwrap.wrap(text, width, max_lines=_MOST_LINES, placeholder=" …")
+    return "\n".join(map(plain, lines))
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _label(ax: Axes, key: Key, entry: str, unit: str) -> None:
+    known = MEASURES[key[0]].unit
+    units = "" if known == "1" else f" ({known.replace('time', unit)})"
+    dress(ax, plain(entry), _wrapped(name_of(*key) + units, 36))
+
+
+def sweep_picture(rows: Sequence[Row], shown: Sequence[Key], keys: Sequence[str], unit: str) -> str:
+    """One SVG file with a panel for each measure that varies over the grid, at most six.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        As for `plot_sweep`.
+    shown : sequence of (measure, subject)
+        What may be drawn, the most important first.
+    keys : sequence of str
+        The varied entries.
+    unit : str
+        Unit of time, for the labels.
+    """
+    figure = sweep_figure(rows, shown, keys, unit)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + svg_text(figure.axes[0], "sweep") + "\n"
+
+
+def sweep_figure(
+    rows: Sequence[Row], shown: Sequence[Key], keys: Sequence[str], unit: str
+) -> Figure:
+    """The figure of `sweep_picture`: panels, and one legend for all of them below."""
+    panels = _panels(rows, shown)
+    across = min(2, len(panels))
+    down = math.ceil(len(panels) / across)
+    figure = Figure(figsize=(_WIDTH * across, _HEIGHT * down), layout="constrained")
+    every = curves_of(rows, keys)
+    curves = every[:_MOST_CURVES]
+    for index, key in enumerate(panels):
+        ax = figure.add_subplot(down, across, index + 1)
+        _draw(ax, curves, key, keys[0])
+        _label(ax, key, keys[0], unit)
+    if len(curves) > 1:
+        title = ", ".join(keys[1:])
+        title += f": the first {len(curves)} of {len(every)}" * (len(every) > len(curves))
+        _legend_below(figure, curves, title)
+    _legend_of_kinds(figure)
     figure.set_facecolor("white")
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + svg_text(ax, "sweep") + "\n"
+    return figure
 
 
-def _varies(rows: Sequence[Row], measure: str) -> bool:
-    mine = [row for row in rows if row["measure"] == measure and row["subject"] is None]
-    return len({row["estimate"] for row in mine}) > 1
+def _panels(rows: Sequence[Row], shown: Sequence[Key]) -> list[Key]:
+    """What is drawn: of the measures shown those that vary, or all where none does."""
+    seen: dict[Key, set[float]] = {}
+    for row in rows:
+        values = seen.setdefault((row["measure"], row["subject"]), set())
+        values |= {row["estimate"]} if math.isfinite(row["estimate"]) else set()
+    varying = [key for key in shown if len(seen[key]) > 1 or key[0] == "control_cost"]
+    return (varying or list(shown))[:_MOST_PANELS]
+
+
+def _legend_below(figure: Figure, curves: Sequence[Curve], title: str) -> None:
+    """One legend of the curves of all panels; the figure grows by as much as it needs."""
+    names, width = [curve.name for curve in curves], figure.get_figwidth()
+    columns = int((width - _HANDLE) / (_HANDLE + _LETTER * max(map(len, names))))
+    columns = max(1, min(columns, len(names)))
+    title = textwrap.fill(title, int(width / _LETTER))
+    lines = math.ceil(len(names) / columns) + 1 + title.count("\n")
+    figure.set_figheight(figure.get_figheight() + _LINE * lines)
+    legend = figure.legend(
+        [Line2D([], [], color=c.colour, marker=c.marker, ms=4, ls=c.line) for c in curves],
+        names,
+        title=title,
+        loc="outside lower left",
+        ncols=columns,
+        fontsize=8.5,
+        title_fontsize=8.5,
+        frameon=False,
+        alignment="left",
+    )
+    legend.get_title().set_color("#333333")
+
+
+def _legend_of_kinds(figure: Figure) -> None:
+    """What a line and what a point is."""
+    theory = Line2D([], [], color=THEORY, lw=1.2)
+    simulated = Line2D([], [], color=THEORY, marker="o", ms=4, ls="none")
+    figure.legend(
+        [theory, simulated],
+        ["formula", "simulation, 95 % interval"],
+        loc="outside upper left",
+        ncols=2,
+        fontsize=8.5,
+        frameon=False,
+    )

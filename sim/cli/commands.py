@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import rich
+from rich.markup import escape
 from rich.table import Table
 
 from scenarios import Results, Scenario, ScenarioError, library_names, load, schema
@@ -20,16 +21,9 @@ from sim.cli.output import (
     print_json,
     progress_bar,
     show_table,
-    writable_folder,
-    write_files,
 )
-from sim.cli.results import (
-    comparison_record,
-    comparisons_csv,
-    estimate_record,
-    provenance,
-    result_files,
-)
+from sim.cli.report import claim_folder, write_results
+from sim.cli.results import comparison_record, estimate_record
 from sim.cli.simulating import simulate_all
 from sim.cli.tables import (
     comparison_table,
@@ -42,7 +36,6 @@ from sim.cli.tables import (
 
 if TYPE_CHECKING:
     from analytic import Comparison
-    from sim.cli.report import Checked, Solved
     from sim.event_log import EventLog
 
 __all__ = ["check", "formulas", "list_scenarios", "print_schema", "run", "solve"]
@@ -73,7 +66,7 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
     table = Table(box=rich.box.SIMPLE)
     add_columns(table, ["name", "title", "paper"])
     for scenario in ready:
-        table.add_row(scenario.name, scenario.title, scenario.paper)
+        table.add_row(*map(escape, (scenario.name, scenario.title, scenario.paper)))
     show_table(table)
 
 
@@ -93,11 +86,12 @@ def run(
     """Simulate scenarios: estimates with 95 % intervals."""
     chosen = _options(options)
     scenarios = _resolved(sources, changes, seed, replications)
+    claim_folder(chosen, scenarios, checked=False)
     if trace is not None:
         _run_traced(scenarios, chosen, changes, as_json, trace)
         return
     simulated = simulate_all(scenarios, chosen, as_json)
-    _write(simulated, chosen, changes)
+    write_results(simulated, chosen, changes)
     _show_estimates(simulated, as_json, changes)
 
 
@@ -156,13 +150,14 @@ def check(
 
     chosen = _options(options)
     scenarios = _resolved(sources, changes, seed, replications)
+    claim_folder(chosen, scenarios, checked=True)
     simulated = simulate_all(scenarios, chosen, as_json)
     solved = [predict(scenario) for scenario, _ in simulated]
     checked = [
         (s, compare(predictions, results, s.judged, _weights(s)))
         for (s, results), (predictions, _) in zip(simulated, solved, strict=True)
     ]
-    _write(simulated, chosen, changes, solved, checked)
+    write_results(simulated, chosen, changes, solved, checked)
     verdicts = {scenario.name: overall(rows) for scenario, rows in checked}
     if as_json:
         _print_verdicts(checked, verdicts)
@@ -224,8 +219,6 @@ def _options(given: dict[str, Any]) -> RunOptions:
             raise ScenarioError("--measure", name, f"must be a measure: {listed(MEASURES)}")
     if chosen.measures and chosen.precision is None:
         raise ScenarioError("--measure", chosen.measures[0], "goes with --precision")
-    if chosen.out is not None:
-        writable_folder(chosen.out)
     return chosen
 
 
@@ -261,35 +254,8 @@ def _run_traced(
             return run(scenario, engine=options.engine, progress=progress, log=log)
 
     simulated = [(scenario, log_to_file(trace, simulate))]
-    _write(simulated, options, changes)
+    write_results(simulated, options, changes)
     _show_estimates(simulated, quiet, changes)
-
-
-def _write(
-    simulated: list[tuple[Scenario, Results]],
-    options: RunOptions,
-    changes: tuple[str, ...],
-    solved: Solved = (),
-    checked: Checked = (),
-) -> None:
-    if options.out is None:
-        return
-    from sim.cli.report import report_page
-
-    folder = writable_folder(options.out)
-    given = {
-        "engine": options.engine,
-        "jobs": options.jobs,
-        "precision": options.precision,
-        "set": list(changes),
-    }
-    files = result_files(simulated, options.out)
-    if checked:
-        files["comparisons.csv"] = comparisons_csv(checked)
-    files["report.html"] = report_page(simulated, options, solved, checked)
-    files["provenance.json"] = provenance(simulated, given, [*files, "provenance.json"])
-    write_files(folder, files)
-    click.echo(f"written to {folder}; the report: {folder / 'report.html'}", err=True)
 
 
 def _show_estimates(

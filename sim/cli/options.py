@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,13 @@ import click
 from scenarios import Scenario, ScenarioError, load
 from scenarios.files import parse_value
 
-__all__ = ["RunOptions", "load_scenarios", "run_options", "scenario_options"]
+__all__ = [
+    "RunOptions",
+    "load_scenarios",
+    "run_options",
+    "scenario_options",
+    "single_scenario_options",
+]
 
 Command = Callable[..., Any]
 
@@ -27,11 +33,29 @@ class RunOptions:
     measures: tuple[str, ...]
     max_replications: int
 
+    def record(self, changes: Sequence[str]) -> dict[str, Any]:
+        """What a provenance says about the options, ``--set`` among them."""
+        return {
+            "engine": self.engine,
+            "jobs": self.jobs,
+            "precision": self.precision,
+            "set": list(changes),
+        }
+
 
 def scenario_options(command: Command) -> Command:
     """The scenarios to work on, ``--set`` and ``--json``."""
+    return _with_sources("SCENARIO...", command)
+
+
+def single_scenario_options(command: Command) -> Command:
+    """The same, shown as taking one scenario; the command refuses more by name."""
+    return _with_sources("SCENARIO", command)
+
+
+def _with_sources(shown: str, command: Command) -> Command:
     for decorate in (
-        click.argument("sources", metavar="SCENARIO...", nargs=-1, required=True),
+        click.argument("sources", metavar=shown, nargs=-1, required=True),
         click.option(
             "--set",
             "changes",

@@ -1,4 +1,4 @@
-"""What the commands show and write: tables, one JSON document, files that appear all at once."""
+"""What the commands show and write: tables, one JSON document, CSV text."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ import io
 import json
 import math
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
-
-from scenarios import ScenarioError
 
 __all__ = [
     "add_columns",
@@ -28,8 +24,6 @@ __all__ = [
     "progress_bar",
     "show_table",
     "warn",
-    "writable_folder",
-    "write_files",
 ]
 
 _PIPED_WIDTH = 200
@@ -81,7 +75,8 @@ class _Console(Console):
 def show_table(table: Table) -> None:
     """A table on stdout, below its title, which may be wider than the table."""
     piped = not sys.stdout.isatty()
-    console = _Console(width=_PIPED_WIDTH if piped else None, highlight=False)
+    width = _PIPED_WIDTH if piped else None
+    console = _Console(width=width, highlight=False, emoji=False)
     if table.title:
         console.print(table.title, soft_wrap=True)
         table.title = None
@@ -116,47 +111,3 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def _cell(value: Any) -> Any:
     undefined = value is None or (isinstance(value, float) and not math.isfinite(value))
     return "" if undefined else value
-
-
-def writable_folder(folder: str) -> Path:
-    """The folder for results, or a refusal before any work is done."""
-    path = Path(folder)
-    parent = next(each for each in (path, *path.absolute().parents) if each.exists())
-    if not parent.is_dir():
-        raise ScenarioError("--out", folder, f"{parent} is not a folder")
-    try:
-        with tempfile.TemporaryDirectory(dir=parent, prefix=".partial-"):
-            return path
-    except OSError as error:
-        allowed = f"{parent} cannot be written to: {error.strerror}"
-        raise ScenarioError("--out", folder, allowed) from None
-
-
-def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write all files, or none: each is complete beside its place before any takes it.
-
-    Files that an earlier run left there, as its provenance says, do not stay beside the new ones.
-    """
-    stale = set(_earlier_files(folder)) - set(files)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as staging:
-            for name, text in files.items():
-                Path(staging, name).write_text(text, encoding="utf-8")
-            for name in stale:
-                (folder / name).unlink(missing_ok=True)
-            for name in files:
-                Path(staging, name).replace(folder / name)
-    except OSError as error:
-        allowed = f"cannot be written: {error.strerror}"
-        raise ScenarioError("--out", str(folder), allowed) from None
-
-
-def _earlier_files(folder: Path) -> list[str]:
-    """Plain names of the files that an earlier run wrote there."""
-    try:
-        document = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
-        names = document["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-    return [name for name in names if isinstance(name, str) and Path(name).name == name]

@@ -1,22 +1,61 @@
-"""The report that lies beside the other files of a run."""
+"""The files of a run or a check, and the report beside them."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from scenarios import Results, Scenario
+from sim.cli.folder import own_folder, write_files
 from sim.cli.options import RunOptions
-from sim.cli.results import package_versions
+from sim.cli.results import (
+    comparisons_csv,
+    file_names,
+    package_versions,
+    result_files,
+    run_record,
+    with_provenance,
+)
 
 if TYPE_CHECKING:
     from analytic import Comparison, NotApplicable, Prediction
 
-__all__ = ["report_page"]
+__all__ = ["claim_folder", "report_page", "write_results"]
 
 Solved = Sequence[tuple[Sequence["Prediction"], Sequence["NotApplicable"]]]
 Checked = Sequence[tuple[Scenario, Sequence["Comparison"]]]
+
+
+def claim_folder(options: RunOptions, scenarios: Sequence[Scenario], *, checked: bool) -> None:
+    """Refuse a folder in which the results would replace what is not ours, before any work."""
+    if options.out is not None:
+        names = ["estimates.csv", "replications.csv", "report.html"]
+        names += ["comparisons.csv"] * checked
+        own_folder(options.out, file_names(scenarios, *names))
+
+
+def write_results(
+    simulated: Sequence[tuple[Scenario, Results]],
+    options: RunOptions,
+    changes: Sequence[str],
+    solved: Solved = (),
+    checked: Checked = (),
+) -> None:
+    """The files that ``--out`` asks for, if it does."""
+    if options.out is None:
+        return
+    files = result_files(simulated, options.out)
+    if checked:
+        files["comparisons.csv"] = comparisons_csv(checked)
+    files["report.html"] = report_page(simulated, options, solved, checked)
+    folder = Path(options.out)
+    runs = [run_record(results) for _, results in simulated]
+    write_files(folder, with_provenance(files, runs, options.record(changes)))
+    click.echo(f"written to {folder}; the report: {folder / 'report.html'}", err=True)
 
 
 def report_page(

@@ -1,13 +1,14 @@
-"""Results as tables, JSON records and CSV files."""
+"""Results as tables, JSON records and files."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from scenarios import Estimate, Results, Scenario, dumps
+from sim.cli.folder import PROGRAM, PROVENANCE, sha256
 from sim.cli.output import csv_text
 
 if TYPE_CHECKING:
@@ -17,9 +18,11 @@ __all__ = [
     "comparison_record",
     "comparisons_csv",
     "estimate_record",
+    "file_names",
     "package_versions",
-    "provenance",
     "result_files",
+    "run_record",
+    "with_provenance",
 ]
 
 _ESTIMATE = ("measure", "subject", "estimate", "standard_error", "low", "high")
@@ -87,28 +90,37 @@ def package_versions() -> dict[str, str]:
     return {name: version(name) for name in _PACKAGES}
 
 
-def provenance(
-    simulated: Sequence[tuple[Scenario, Results]], options: dict[str, Any], files: Sequence[str]
-) -> str:
-    """What made the files of a run: versions, options, seeds, and the names of the files."""
+def file_names(scenarios: Sequence[Scenario], *others: str) -> list[str]:
+    """What will be written: the scenarios, the provenance, and other files."""
+    return [*others, *(f"{scenario.name}.toml" for scenario in scenarios), PROVENANCE]
+
+
+def run_record(results: Results) -> dict[str, Any]:
+    """What repeats the simulation of one scenario."""
+    return {
+        "scenario": results.scenario,
+        "engine": results.engine,
+        "seed": results.seed,
+        "replications": results.count,
+    }
+
+
+def with_provenance(
+    files: Mapping[str, str], runs: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+) -> dict[str, str]:
+    """The files, and what made them: versions, options, seeds; with a digest of each file."""
     import json
     from datetime import UTC, datetime
 
     document = {
+        "program": PROGRAM,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": package_versions(),
         "options": options,
-        "files": list(files),
-        "runs": [
-            {
-                "scenario": results.scenario,
-                "engine": results.engine,
-                "seed": results.seed,
-                "replications": results.count,
-            }
-            for _, results in simulated
-        ],
+        "files": {name: sha256(text.encode()) for name, text in files.items()},
+        "runs": runs,
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return {**files, PROVENANCE: text}

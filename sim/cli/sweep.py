@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 import rich
+from rich.markup import escape
 from rich.table import Table
 
-from scenarios import Scenario, ScenarioError
-from scenarios.files import parse_value
-from scenarios.measures import MEASURES, Subject
-from sim.cli.options import RunOptions, load_scenarios, run_options, scenario_options
+from scenarios import Scenario, ScenarioError, dumps
+from scenarios.files import parse_value, value_text
+from scenarios.measures import Subject
+from sim.cli.folder import own_folder, write_files
+from sim.cli.options import RunOptions, load_scenarios, run_options, single_scenario_options
 from sim.cli.output import (
     add_columns,
     csv_text,
@@ -19,12 +22,12 @@ from sim.cli.output import (
     print_json,
     progress_bar,
     show_table,
-    writable_folder,
-    write_files,
 )
+from sim.cli.results import file_names, run_record, with_provenance
 from sim.cli.simulating import simulate_one
+from sim.cli.tables import name_of
 from sim.cli.workers import workers
-from sim.sweep import COLUMNS, Cell, cells, parse_vary, rows_of
+from sim.sweep import COLUMNS, Cell, cells, parse_vary, rows_of, shown
 
 __all__ = ["sweep"]
 
@@ -32,7 +35,7 @@ Row = tuple[Any, ...]
 
 
 @click.command()
-@scenario_options
+@single_scenario_options
 @run_options
 @click.option(
     "--vary",
@@ -58,37 +61,49 @@ def sweep(
     grid_of = parse_vary(varied, parse_value)
     (scenario,) = load_scenarios(sources, changes, seed, replications)
     grid = cells(scenario, grid_of)
-    folder = None if chosen.out is None else writable_folder(chosen.out)
-    rows = _run(scenario, grid, chosen, as_json)
+    if chosen.out is not None:
+        own_folder(chosen.out, file_names([scenario], "sweep.csv", "sweep.svg"))
+    rows, runs = _run(scenario, grid, chosen, as_json)
     columns = (*grid_of, *COLUMNS)
-    if folder is not None:
-        from scenarios import dumps
-
+    if chosen.out is not None:
+        texts = [_as_text(row, len(grid_of)) for row in rows]
         files = {
-            "sweep.csv": csv_text(columns, rows),
-            f"{scenario.name}.toml": dumps(scenario, folder),
+            "sweep.csv": csv_text(columns, texts),
+            f"{scenario.name}.toml": dumps(scenario, chosen.out),
         }
-        write_files(folder, files | _pictures(columns, rows, scenario))
-        click.echo(f"written to {folder}", err=True)
+        files["sweep.svg"] = _picture(columns, texts, scenario)
+        asked = chosen.record(changes) | {"vary": list(varied)}
+        write_files(Path(chosen.out), with_provenance(files, runs, asked))
+        click.echo(f"written to {chosen.out}", err=True)
     if as_json:
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
     else:
         show_table(_table(scenario, list(grid_of), columns, rows))
 
 
-def _run(scenario: Scenario, grid: list[Cell], options: RunOptions, quiet: bool) -> list[Row]:
+def _run(
+    scenario: Scenario, grid: list[Cell], options: RunOptions, quiet: bool
+) -> tuple[list[Row], list[dict[str, Any]]]:
+    """Rows of all cells, and a record of how each was run."""
     from analytic import resolve
     from sim.replicate import engine_for
 
     resolved = [Cell(cell.varied, resolve(cell.scenario)) for cell in grid]
     engines = [engine_for(cell.scenario, options.engine) for cell in resolved]
     rows: list[Row] = []
+    runs: list[dict[str, Any]] = []
     with workers(options.jobs, engines) as executor, progress_bar(scenario.name, quiet) as progress:
         for done, cell in enumerate(resolved, 1):
             results = simulate_one(cell.scenario, options, executor, quiet=True)
             rows += rows_of(cell, results, _predictions(cell.scenario))
+            runs.append({**cell.varied, **run_record(results)})
             progress(done, len(resolved))
-    return rows
+    return rows, runs
+
+
+def _as_text(row: Row, varied: int) -> Row:
+    """A row with the varied values as a scenario file would write them."""
+    return (*map(value_text, row[:varied]), *row[varied:])
 
 
 def _predictions(scenario: Scenario) -> dict[tuple[str, Subject], tuple[float, str]]:
@@ -102,26 +117,31 @@ def _predictions(scenario: Scenario) -> dict[tuple[str, Subject], tuple[float, s
     return exact
 
 
-def _pictures(columns: tuple[str, ...], rows: list[Row], scenario: Scenario) -> dict[str, str]:
-    """The line plot of the judged measures against the first varied entry."""
+def _picture(columns: tuple[str, ...], rows: list[Row], scenario: Scenario) -> str:
+    """The plot of what is shown against the first varied entry."""
     from analytic.report.sweeps import sweep_picture
 
     records = [dict(zip(columns, row, strict=True)) for row in rows]
     keys = columns[: len(columns) - len(COLUMNS)]
-    names = scenario.judged or tuple(MEASURES)
-    return {"sweep.svg": sweep_picture(records, names, keys, scenario.time_unit)}
+    present = [(record["measure"], record["subject"]) for record in records]
+    return sweep_picture(records, shown(scenario, present), keys, scenario.time_unit)
 
 
 def _table(scenario: Scenario, keys: list[str], columns: tuple[str, ...], rows: list[Row]) -> Table:
-    """Measures without a subject; the whole table is in the CSV file and the JSON."""
+    """What is shown, and a note on judged measures that are not."""
     table = Table(title=scenario.name, box=rich.box.SIMPLE, title_justify="left")
-    add_columns(table, [*keys, "measure"], ["estimate", "± 95 %", "predicted"])
-    place = {name: index for index, name in enumerate(columns)}
-    for row in rows:
-        measure, subject = row[place["measure"]], row[place["subject"]]
-        if subject is None and (not scenario.judged or measure in scenario.judged):
-            half = row[place["high"]] - row[place["estimate"]]
-            numbers = (row[place["estimate"]], half, row[place["predicted"]])
-            varied = [str(row[place[key]]) for key in keys]
-            table.add_row(*varied, measure, *(number(value) for value in numbers))
+    add_columns(table, [*map(escape, keys), "measure"], ["estimate", "± 95 %", "predicted"])
+    records = [dict(zip(columns, row, strict=True)) for row in rows]
+    present = {(record["measure"], record["subject"]) for record in records}
+    chosen = shown(scenario, ((record["measure"], record["subject"]) for record in records))
+    for record in records:
+        key = (record["measure"], record["subject"])
+        if key in chosen:
+            half = record["high"] - record["estimate"]
+            numbers = (record["estimate"], half, record["predicted"])
+            varied = [escape(value_text(record[key])) for key in keys]
+            table.add_row(*varied, name_of(*key), *map(number, numbers))
+    left_out = {m for m, _ in present} & set(scenario.judged) - {m for m, _ in chosen}
+    if left_out:
+        table.caption = f"left out: {', '.join(sorted(left_out))} (--json and --out have all)"
     return table

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from scenarios import Estimate, Results, Scenario
+from scenarios.measures import Subject
 from sim.cli.output import add_columns, number
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ __all__ = [
     "condition_marks",
     "estimate_table",
     "formula_table",
+    "name_of",
     "prediction_table",
     "summary_lines",
 ]
@@ -33,8 +35,13 @@ _FEW_PAGES, _SHOWN_PAGES, _RARE = 50, 20, 1e-6
 Row = TypeVar("Row", "Estimate", "Comparison", "Prediction")
 
 
+def name_of(measure: str, subject: Subject) -> str:
+    """A measure and its subject as a cell."""
+    return escape(measure if subject is None else f"{measure} {subject}")
+
+
 def _name(row: Estimate | Comparison | Prediction) -> str:
-    return row.measure if row.subject is None else f"{row.measure} {row.subject}"
+    return name_of(row.measure, row.subject)
 
 
 def _new_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:

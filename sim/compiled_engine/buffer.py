@@ -10,7 +10,7 @@ from sim import rules
 from sim.compiled_engine.deadlines import add, drop
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.pages import index_copy
-from sim.compiled_engine.service import start_service, take
+from sim.compiled_engine.service import CLOCK, start_service, take
 from sim.compiled_engine.world import NONE, Buffer, World
 
 __all__ = ["change_level", "complete_service", "cut_buffer", "deliver", "expire", "total_age"]
@@ -128,7 +128,7 @@ def set_clock(world: World, slot: int, now: float) -> None:
     buffer = world.buffer
     place = buffer.items[slot].place
     if buffer.fixed.timers:
-        add(buffer.due, slot, place, now + take(world.times, len(world.times.used) - 1))
+        add(buffer.due, slot, place, now + take(world.indexing, CLOCK))
     elif buffer.fixed.page_change:
         add(buffer.due, slot, place, buffer.items[slot].stale_from)
 

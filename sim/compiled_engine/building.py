@@ -24,7 +24,6 @@ from sim.compiled_engine.world import (
     Pages,
     Robots,
     Service,
-    Times,
     World,
     record,
 )
@@ -81,12 +80,13 @@ def tracks_phases(scenario: Scenario) -> bool:
     return isinstance(rule, Switching) and len(rule.targets) > 1
 
 
-def new_world(scenario: Scenario, supply: Supply, delivery: Any) -> World:
+def new_world(scenario: Scenario, access: Supply, indexing: Supply, delivery: Any) -> World:
     """All parts at time 0; the stream `delivery` gives the first phase of joint deliveries."""
     run = scenario.run
     return World(
         run=record(warmup=run.warmup, horizon=run.horizon),
-        times=Times(supply.drawn, supply.used, supply.needs),
+        access=access.times(),
+        indexing=indexing.times(),
         service=_service(scenario),
         buffer=_buffer(scenario),
         pages=_pages(scenario),

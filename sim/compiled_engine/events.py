@@ -20,7 +20,7 @@ from sim.compiled_engine.robots import (
     follow_level,
     reconsider,
 )
-from sim.compiled_engine.service import events_supplied, is_over
+from sim.compiled_engine.service import is_over
 from sim.compiled_engine.world import JOINT, SWITCHED, World
 
 __all__ = ["advance", "answer", "begin", "begin_deliveries", "cut", "finish"]
@@ -50,31 +50,29 @@ def begin_deliveries(world: World, delivery: Any) -> None:
 @kernel
 def advance(world: World, change: Any, query: Any, delivery: Any, service: Any) -> bool:
     """Go on until the horizon (True), or until a block of numbers may run dry (False)."""
-    while True:
-        events = safe_events(world)
-        if events == 0:
-            return False
-        for _ in range(events):
-            now, rank = next_event(world)
-            if rank == rules.SERVICE:
-                serve(world, delivery, service, now)
-            elif rank == rules.OBSOLESCENCE:
-                drop_obsolete(world, delivery, now)
-            elif rank == rules.DELIVERY:
-                arrive(world, change, delivery, service, now)
-            elif rank == rules.QUERY:
-                answer(world, query, now)
-            elif rank == rules.WARMUP:
-                cut(world, now)
-            else:
-                return True
+    while has_numbers(world):
+        now, rank = next_event(world)
+        if rank == rules.SERVICE:
+            serve(world, delivery, service, now)
+        elif rank == rules.OBSOLESCENCE:
+            drop_obsolete(world, delivery, now)
+        elif rank == rules.DELIVERY:
+            arrive(world, change, delivery, service, now)
+        elif rank == rules.QUERY:
+            answer(world, query, now)
+        elif rank == rules.WARMUP:
+            cut(world, now)
+        else:
+            return True
+    return False
 
 
 @inner
-def safe_events(world: World) -> int:
-    """Number of events that no block of numbers can fail to serve."""
+def has_numbers(world: World) -> bool:
+    """Whether the blocks of numbers can serve any event."""
     left = len(world.pages.sequence) - world.pages.state.asked
-    return min(events_supplied(world.times), left // len(world.buffer.load))
+    dry = world.access.dry[0] or world.indexing.dry[0]
+    return not dry and left >= len(world.buffer.load)
 
 
 @inner

@@ -20,14 +20,12 @@ from sim.compiled_engine.world import World
 
 __all__ = ["begin_refresh", "refresh"]
 
-ACCESS, CHANGE = range(2)
-
 
 @kernel
 def begin_refresh(world: World) -> None:
     """Time 0: the robot's first trip begins."""
     world.robots.carried[0] = ask(world.pages)
-    world.robots.trips.time[0] = take(world.times, ACCESS)
+    world.robots.trips.time[0] = take(world.access, 0)
 
 
 @kernel
@@ -49,17 +47,18 @@ def refresh(world: World, query: Any) -> bool:
 @inner
 def deliver_until(world: World, until: float) -> bool:
     """All deliveries up to a time, that time included; False if a block of numbers runs dry."""
-    pages, robots, drawn = world.pages, world.robots, world.times.drawn
+    pages, robots, access, change = world.pages, world.robots, world.access, world.indexing
     sequence, window_start = pages.sequence, pages.state.window_start
-    asked, taken, changes = pages.state.asked, world.times.used[ACCESS], world.times.used[CHANGE]
+    asked, taken, changes = pages.state.asked, access.used[0], change.used[0]
     carried, now = robots.carried[0], robots.trips.time[0]
-    accesses = min(len(sequence) - asked, drawn.shape[1] - max(taken, changes))
+    left = min(access.drawn.shape[1] - taken, change.drawn.shape[1] - changes)
+    accesses = min(len(sequence) - asked, left)
     while now <= until and accesses > 0:
         page = pages.page[carried]
         page.deliveries += 1
         stale_from = page.stale_from
         changed = stale_from <= now
-        next_change = now + drawn[CHANGE, changes] * page.mean_change
+        next_change = now + change.drawn[0, changes] * page.mean_change
         refreshed = changed & (next_change > now)
         counted_from = stale_from if stale_from > window_start else window_start
         stale_time = now - counted_from
@@ -67,10 +66,10 @@ def deliver_until(world: World, until: float) -> bool:
         page.stale_from = next_change if refreshed else stale_from
         changes += changed
         carried = sequence[asked]
-        now += drawn[ACCESS, taken]
+        now += access.drawn[0, taken]
         asked += 1
         taken += 1
         accesses -= 1
-    pages.state.asked, world.times.used[ACCESS], world.times.used[CHANGE] = asked, taken, changes
+    pages.state.asked, access.used[0], change.used[0] = asked, taken, changes
     robots.carried[0], robots.trips.time[0] = carried, now
     return now > until

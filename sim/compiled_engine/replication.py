@@ -16,14 +16,14 @@ from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
 from sim.compiled_engine.laws import law_of
 from sim.compiled_engine.refresh import begin_refresh, refresh
 from sim.compiled_engine.supply import Supply, sequence_of
-from sim.compiled_engine.world import Buffer, Pages, Times
+from sim.compiled_engine.world import Buffer, Pages
 from sim.layout import robots_at_levels
 from sim.streams import stream
 from sim.tally import BufferTally, ClientsTally, PagesTally, Tally
 
 __all__ = ["Replication"]
 
-_AHEAD = 2**14
+_AHEAD = 2**16
 _UNIT = Exponential(mean=1.0)
 
 
@@ -43,11 +43,10 @@ class Replication:
         self._change, self._query = self._stream("change"), self._stream("query")
         self._delivery, self._service = self._stream("delivery"), self._stream("service")
         self._trips, self._batch = number_of_trips(scenario), largest_batch(scenario)
-        self._access = [self._stream("access", robot) for robot in range(self._trips)]
-        self._supply = self._times()
+        self._access, self._indexing = self._access_times(), self._indexing_times()
         ahead = max(_AHEAD, 2 * (self._trips + self._batch))
         self._sequence = sequence_of(scenario, self._stream("accessing"), ahead)
-        self._world = new_world(scenario, self._supply, self._delivery)
+        self._world = new_world(scenario, self._access, self._indexing, self._delivery)
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
@@ -80,27 +79,33 @@ class Replication:
 
     def _feed(self) -> None:
         """Fill up all blocks of numbers."""
-        self._supply.refill()
-        pages, times = self._world.pages, self._world.times
+        self._access.refill()
+        self._indexing.refill()
+        pages = self._world.pages
         sequence, pages.state.asked = self._sequence.after(pages.sequence, pages.state.asked)
         self._world = self._world._replace(
-            times=Times(self._supply.drawn, self._supply.used, times.needs),
+            access=self._access.times(),
+            indexing=self._indexing.times(),
             pages=pages._replace(sequence=sequence),
         )
 
-    def _times(self) -> Supply:
+    def _access_times(self) -> Supply:
+        """One row per robot."""
         assert self._scenario.robots is not None
-        access = [law_of(self._scenario.robots.access_time, own) for own in self._access]
-        if self._is_simple:
-            laws = [*access, law_of(_UNIT, None)]
-            return Supply(laws, [*self._access, self._change], np.array([1, 1]))
+        streams = [self._stream("access", robot) for robot in range(self._trips)]
+        laws = [law_of(self._scenario.robots.access_time, own) for own in streams]
+        return Supply(laws, streams, np.ones(self._trips, dtype=np.int64))
+
+    def _indexing_times(self) -> Supply:
+        """Services and obsolescence clocks; times between changes where there is no buffer."""
         section = self._scenario.buffer
-        service, clock = (section.service, section.obsolescence) if section else (_UNIT, "never")
-        clocks, asked = not isinstance(clock, str), tracks_phases(self._scenario)
-        laws = [*access, law_of(service, None), law_of(clock if clocks else _UNIT, None)]
-        needs = [*([1] * self._trips), int(bool(section) and not asked), self._batch * int(clocks)]
-        streams = [*self._access, self._service, self._stream("obsolescence")]
-        return Supply(laws, streams, np.array(needs))
+        if section is None:
+            return Supply([law_of(_UNIT, None)], [self._change], np.array([int(self._is_simple)]))
+        clocks = not isinstance(section.obsolescence, str)
+        law = section.obsolescence if clocks else _UNIT
+        needs = [int(not tracks_phases(self._scenario)), self._batch * int(clocks)]
+        laws = [law_of(section.service, None), law_of(law, None)]
+        return Supply(laws, [self._service, self._stream("obsolescence")], np.array(needs))
 
     def _tally(self, age_at_end: float) -> Tally:
         world, scenario = self._world, self._scenario

@@ -21,7 +21,7 @@ __all__ = ["arrive", "await_event", "begin_trip", "count_active", "follow_level"
 def begin_trip(world: World, now: float, robot: int) -> None:
     """An access starts."""
     world.robots.carried[robot] = ask(world.pages)
-    set_alarm(world.robots.trips, robot, now + take(world.times, robot))
+    set_alarm(world.robots.trips, robot, now + take(world.access, robot))
 
 
 @inner
@@ -44,7 +44,7 @@ def arrive(world: World, change: Any, delivery: Any, service: Any, now: float) -
             bring(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
             hand_over(world, service, now, 1)
             robots.carried[robot] = ask(world.pages)
-        set_alarm(robots.trips, robot, now + take(world.times, robot))
+        set_alarm(robots.trips, robot, now + take(world.access, robot))
     elif robots.state.kind == SWITCHED:
         robot = soonest(robots.trips)
         set_alarm(robots.trips, robot, np.inf)

@@ -14,7 +14,7 @@ from sim import rules
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import inner, kernel
 from sim.compiled_engine.laws import law_of
-from sim.compiled_engine.service import events_supplied, take
+from sim.compiled_engine.service import take
 from sim.compiled_engine.supply import Supply
 from sim.compiled_engine.world import Times, record
 from sim.draws import cumulative
@@ -68,7 +68,7 @@ def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     assert scenario.servers is not None
     own, run = partial(stream, seed, replication), scenario.run
     supply, routing = _supply(scenario.servers, own), own("routing")
-    servers = _fed(_new_servers(scenario), supply)
+    servers = _fed(_new_servers(scenario, supply), supply)
     servers.state.arrival = take(servers.times, len(servers.server))
     while not advance_servers(servers, routing):
         servers = _fed(servers, supply)
@@ -86,10 +86,10 @@ def _supply(section: ServersSection, own: Any) -> Supply:
 
 def _fed(servers: Servers, supply: Supply) -> Servers:
     supply.refill()
-    return servers._replace(times=Times(supply.drawn, supply.used, supply.needs))
+    return servers._replace(times=supply.times())
 
 
-def _new_servers(scenario: Scenario) -> Servers:
+def _new_servers(scenario: Scenario, supply: Supply) -> Servers:
     assert scenario.servers is not None
     section, run = scenario.servers, scenario.run
     server = np.recarray(len(section.laws), _SERVER)
@@ -102,7 +102,7 @@ def _new_servers(scenario: Scenario) -> Servers:
         ),
         server=server,
         ends=new_alarms(len(server)),
-        times=Times(np.zeros((0, 0)), np.zeros(0, int), np.zeros(0, int)),
+        times=supply.times(),
         period=np.array(routing.root if isinstance(routing, Period) else [], dtype=np.int64),
         cumulative=np.array(cumulative(routing.root)) if isinstance(routing, Random) else none,
     )
@@ -124,23 +124,20 @@ def _tally(servers: Servers) -> ServersTally:
 def advance_servers(servers: Servers, routing: Any) -> bool:
     """Go on until the horizon (True), or until a block of numbers may run dry (False)."""
     state = servers.state
-    while True:
-        events = events_supplied(servers.times)
-        if events == 0:
-            return False
-        for _ in range(events):
-            first = soonest(servers.ends)
-            ends = servers.ends.time[first]
-            now = min(ends, state.arrival, state.warmup, state.horizon)
-            if ends == now:
-                complete(servers, first, now)
-            elif state.arrival == now:
-                arrive(servers, routing, now)
-            elif state.warmup == now:
-                cut(servers, now)
-            else:
-                count_all_busy(servers, now)
-                return True
+    while not servers.times.dry[0]:
+        first = soonest(servers.ends)
+        ends = servers.ends.time[first]
+        now = min(ends, state.arrival, state.warmup, state.horizon)
+        if ends == now:
+            complete(servers, first, now)
+        elif state.arrival == now:
+            arrive(servers, routing, now)
+        elif state.warmup == now:
+            cut(servers, now)
+        else:
+            count_all_busy(servers, now)
+            return True
+    return False
 
 
 @inner

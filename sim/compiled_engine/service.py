@@ -8,29 +8,21 @@ from sim import rules
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.world import Service, Times, World
 
-__all__ = ["current_phase", "events_supplied", "is_over", "start_service", "take"]
+__all__ = ["CLOCK", "SERVICE", "current_phase", "is_over", "start_service", "take"]
 
 
-_MANY = 2**62
+SERVICE, CLOCK = range(2)
+"""Rows of the times that the indexing engine takes."""
 
 
 @inner
 def take(times: Times, row: int) -> float:
-    """The next time of a row."""
+    """The next time of a row; notes when the row may not serve another event."""
     used = times.used[row]
     times.used[row] = used + 1
+    if used + 1 + times.needs[row] > times.drawn.shape[1]:
+        times.dry[0] = True
     return times.drawn[row, used]
-
-
-@inner
-def events_supplied(times: Times) -> int:
-    """Number of events that no row can fail to serve."""
-    events = _MANY
-    for row in range(len(times.used)):
-        if times.needs[row] > 0:
-            left = times.drawn.shape[1] - times.used[row]
-            events = min(events, left // times.needs[row])
-    return events
 
 
 @inner
@@ -39,7 +31,7 @@ def start_service(world: World, stream: Any, now: float) -> None:
     service = world.service
     state = service.state
     if not service.tracked:
-        state.end = now + take(world.times, len(world.times.used) - 2)
+        state.end = now + take(world.indexing, SERVICE)
         return
     state.begin = now
     state.elapsed = 0.0

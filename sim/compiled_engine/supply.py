@@ -11,6 +11,7 @@ from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_shares
 from sim.compiled_engine.laws import Law, fill
+from sim.compiled_engine.world import Times
 
 __all__ = ["Sequence", "Supply", "sequence_of"]
 
@@ -28,30 +29,37 @@ class Supply:
     needs : ndarray of int, shape (laws,)
         The most that one event takes of each; what none takes is never drawn.
 
-    Attributes
-    ----------
-    drawn : ndarray of float, shape (laws, block)
-    used : ndarray of int, shape (laws,)
-        How many of each row have been taken.
     """
 
-    _SMALLEST, _LARGEST = 32, 2**16
+    _SMALLEST, _LARGEST, _IN_ALL = 32, 2**16, 2**18
 
     def __init__(self, laws: list[Law], streams: list[Any], needs: Any) -> None:
-        self._laws, self._streams, self.needs = laws, streams, needs
-        self._block = max(self._SMALLEST, 2 * int(needs.max()))
-        self.drawn = np.empty((len(laws), 0))
-        self.used = np.zeros(len(laws), dtype=np.int64)
+        self._laws, self._streams, self._needs = laws, streams, needs
+        self._block = max(self._SMALLEST, 2 * int(needs.max(initial=0)))
+        self._drawn = np.empty((len(laws), 0))
+        self._used = np.zeros(len(laws), dtype=np.int64)
+
+    def times(self) -> Times:
+        """The blocks as compiled code takes from them."""
+        return Times(self._drawn, self._used, self._needs, np.zeros(1, dtype=np.bool_))
+
+    def _is_low(self) -> bool:
+        """Whether some row is half empty; what is dry is."""
+        return bool((2 * self._used >= self._drawn.shape[1]).any())
 
     def refill(self) -> None:
-        """Draw as many times as fit; each call makes the blocks larger, up to a limit."""
+        """Draw as many times as fit, if there are few; blocks grow up to a limit."""
+        if not self._is_low():
+            return
         drawn = np.empty((len(self._laws), self._block))
-        for row in np.flatnonzero(self.needs):
-            left = self.drawn[row, self.used[row] :]
+        for row in np.flatnonzero(self._needs):
+            left = self._drawn[row, self._used[row] :]
             drawn[row, : len(left)] = left
             fill(drawn[row, len(left) :], self._laws[row], self._streams[row])
-        self.drawn, self.used = drawn, np.zeros_like(self.used)
-        self._block = max(self._block, min(2 * self._block, self._LARGEST // len(drawn)))
+        self._drawn, self._used = drawn, np.zeros_like(self._used)
+        self._block = max(
+            self._block, min(2 * self._block, self._LARGEST, self._IN_ALL // len(drawn))
+        )
 
 
 class Sequence:

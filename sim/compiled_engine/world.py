@@ -41,7 +41,7 @@ def record(**values: Any) -> Any:
 
 
 class Times(NamedTuple):
-    """Times drawn in advance, one row per law: the robots, the service, the obsolescence clock.
+    """Times drawn in advance, one row per law.
 
     Attributes
     ----------
@@ -50,11 +50,14 @@ class Times(NamedTuple):
         How many of each row have been taken.
     needs : ndarray of int, shape (laws,)
         The most that one event can take.
+    dry : ndarray of bool, shape (1,)
+        Whether some row holds less than that.
     """
 
     drawn: Any
     used: Any
     needs: Any
+    dry: Any
 
 
 class Service(NamedTuple):
@@ -185,11 +188,19 @@ class Clients(NamedTuple):
 class World(NamedTuple):
     """Everything about one replication.
 
-    `run` holds the times of the `warmup` (inf once it is over) and of the `horizon`.
+    Attributes
+    ----------
+    run : record
+        Times of the `warmup` (inf once it is over) and of the `horizon`.
+    access : Times
+        Access times, one row per robot.
+    indexing : Times
+        Services and obsolescence clocks; with `refresh` the times between changes, of mean 1.
     """
 
     run: Any
-    times: Times
+    access: Times
+    indexing: Times
     service: Service
     buffer: Buffer
     pages: Pages

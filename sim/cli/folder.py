@@ -1,0 +1,149 @@
+"""The folder of ``--out``: what this program wrote there it may replace, and nothing else.
+
+The provenance in the folder names each file with the SHA-256 of what was written; a file that is
+not named there, or has changed since, belongs to somebody else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from scenarios import ScenarioError
+
+__all__ = ["PROGRAM", "PROVENANCE", "own_folder", "sha256", "write_files"]
+
+PROGRAM = "crawlsim"
+"""How a provenance says who wrote it."""
+
+PROVENANCE = "provenance.json"
+
+
+def sha256(content: bytes) -> str:
+    """The digest by which a file is recognised."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def own_folder(folder: str, names: Iterable[str]) -> Path:
+    """The folder for results.
+
+    Parameters
+    ----------
+    folder : str
+        As given by the user; it need not exist.
+    names : iterable of str
+        The files that will be written there.
+
+    Raises
+    ------
+    ScenarioError
+        Before any work is done: if the folder cannot be written to, or a file that would be
+        replaced or removed was not written by this program.
+    """
+    if not folder:
+        raise ScenarioError("--out", folder, "must be a folder")
+    path, names = Path(folder), list(names)
+    try:
+        parent = _existing_part(path, names)
+        if not parent.is_dir():
+            raise ScenarioError("--out", folder, f"{parent} is not a folder")
+        with tempfile.TemporaryDirectory(dir=parent, prefix=".partial-"):
+            pass
+    except OSError as error:
+        raise ScenarioError("--out", folder, f"cannot be written to: {error.strerror}") from None
+    _refuse_foreign(path, names)
+    return path
+
+
+def _existing_part(path: Path, names: Iterable[str]) -> Path:
+    """The folder itself or the one above it that is there; names that cannot be are refused."""
+    parts = [path.absolute(), *path.absolute().parents]
+    place = next(n for n, each in enumerate(parts) if _is_there(each))
+    for name in (*(missing.name for missing in parts[:place]), *names):
+        _is_there(parts[place] / name)
+    return parts[place]
+
+
+def _is_there(path: Path) -> bool:
+    """Whether something lies there, dangling links included."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write all files, or none: each is complete beside its place before any takes it.
+
+    Files that an earlier run left there, as its provenance says, do not stay beside the new ones.
+
+    Raises
+    ------
+    ScenarioError
+        If they cannot be written, or one would replace a file of somebody else.
+    """
+    stale = _refuse_foreign(folder, files)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as staging:
+            for name, text in files.items():
+                Path(staging, name).write_bytes(text.encode())
+            for name in stale:
+                (folder / name).unlink(missing_ok=True)
+            for name in files:
+                Path(staging, name).replace(folder / name)
+    except OSError as error:
+        allowed = f"cannot be written to: {error.strerror}"
+        raise ScenarioError("--out", str(folder), allowed) from None
+
+
+def _refuse_foreign(folder: Path, names: Iterable[str]) -> set[str]:
+    """The files of an earlier run that the new ones do not replace, all of them being ours."""
+    ours, wanted = _recorded(folder), set(names)
+    for name in sorted(wanted | set(ours)):
+        if not _may_replace(folder / name, ours.get(name)):
+            allowed = f"{name} there was not written by {PROGRAM}; give a folder of its own"
+            if name in ours:
+                allowed = f"{name} there has changed since {PROGRAM} wrote it; give another folder"
+            raise ScenarioError("--out", str(folder), allowed)
+    return set(ours) - wanted
+
+
+def _may_replace(path: Path, digest: str | None) -> bool:
+    """Whether nothing lies there, or a plain file with this digest."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return False
+        if path.name == PROVENANCE:
+            return digest is not None
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest() == digest
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError as error:
+        allowed = f"{path.name} there cannot be replaced: {error.strerror}"
+        raise ScenarioError("--out", str(path.parent), allowed) from None
+
+
+def _recorded(folder: Path) -> dict[str, str]:
+    """Names and digests of the files that this program wrote there, its provenance among them."""
+    document = _provenance(folder)
+    files = document.get("files")
+    if document.get("program") != PROGRAM or not isinstance(files, dict):
+        return {}
+    plain = {name: str(digest) for name, digest in files.items() if Path(name).name == name}
+    return plain | {PROVENANCE: ""}
+
+
+def _provenance(folder: Path) -> dict[str, Any]:
+    try:
+        document = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
