@@ -55,6 +55,17 @@ SHORT = {
             },
         }
     ),
+    "servers that are empty at first": scenario_from(
+        {
+            "name": "packets",
+            "servers": {
+                "service": [{"erlang": {"shape": 50, "mean": 50.0}}],
+                "arrivals": {"renewal": {"uniform": {"low": 26.0, "high": 32.0}}},
+                "routing": {"period": [0]},
+            },
+            "run": {"horizon": 1253.0, "warmup": 0.0},
+        }
+    ),
     "a horizon of a few cycles": pages(
         [1.0, 1.0, 1.0], constant(1.0), ROUND_ROBIN, run={"horizon": 200.0, "warmup": 10.0}
     ),
@@ -230,5 +241,5 @@ def test_edges_of_servers_by_hand() -> None:
     lost = edges["preemption_probability"]
     assert lost[[0, 1, 3]].tolist() == pytest.approx([both / 10, both / 5, 2 * both / 15])
     assert edges["arrival_rate"].tolist() == [1 / 50]
-    assert edges["loss_rate"].tolist() == pytest.approx([2 * both / 50])
-    assert edges["control_cost"].tolist() == pytest.approx([3 * 2 * both / 50])
+    assert edges["loss_rate"].tolist() == pytest.approx([(1 + 2 * both) / 50])
+    assert edges["control_cost"].tolist() == pytest.approx([3 * (1 + 2 * both) / 50])

@@ -118,7 +118,10 @@ def _visits(scenario: Scenario) -> tuple[Array, Array]:
 
 
 def _of_servers(part: Part, window: float, scenario: Scenario) -> Edges:
-    """At each server the packet inside at an end, and what a partial period has too many."""
+    """At each server the packet inside at an end, and what a partial period has too many.
+
+    In the rates, one arrival as well.
+    """
     assert scenario.servers is not None
     servers, routing = scenario.servers.count, scenario.servers.routing
     uneven: Array = np.zeros(servers)
@@ -127,7 +130,7 @@ def _of_servers(part: Part, window: float, scenario: Scenario) -> Edges:
     ended = part["lost"] + part["served"]
     packets = np.where(part["arrived"] + ended > 0, 1.0 + uneven, 0.0)
     shares = np.append(packets / ended, packets.sum() / ended.sum())
-    rate = np.array([packets.sum() / window])
+    rate = np.array([(1.0 + packets.sum()) / window])
     return {
         "preemption_probability": shares,
         "arrival_rate": np.array([1.0 / window]),
