@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,7 @@ from scenarios.files import library_text
 from scenarios.measures import MEASURES
 from sim.cli.options import RunOptions, load_scenarios, run_options, scenario_options
 from sim.cli.output import (
+    Rows,
     add_columns,
     print_json,
     progress_bar,
@@ -269,7 +271,7 @@ def _show_estimates(
                     "engine": results.engine,
                     "seed": results.seed,
                     "replications": results.count,
-                    "estimates": [estimate_record(row) for row in results.estimates],
+                    "estimates": Rows(partial(map, estimate_record, results.estimates)),
                 }
                 for _, results in simulated
             ]

@@ -9,6 +9,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 import click
@@ -17,7 +18,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 __all__ = [
+    "Rows",
     "add_columns",
+    "csv_chunks",
     "csv_text",
     "number",
     "print_json",
@@ -27,14 +30,40 @@ __all__ = [
 ]
 
 _PIPED_WIDTH = 200
+_PARTS = 10_000
 
 
 def print_json(document: Any) -> None:
     """One strict JSON document on stdout; undefined numbers are null."""
-    click.echo(json.dumps(_defined(document), indent=2, ensure_ascii=False, allow_nan=False))
+    encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
+    parts = encoder.iterencode(_defined(document))
+    while text := "".join(islice(parts, _PARTS)):
+        click.echo(text, nl=False)
+    click.echo()
+
+
+class Rows(list[Any]):
+    """Records for JSON that are made while they are written: all at once might not fit.
+
+    Parameters
+    ----------
+    make : callable
+        Gives an iterator over the records, of which there is at least one.
+    """
+
+    def __init__(self, make: Callable[[], Iterator[Any]]) -> None:
+        self._make = make
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._make()
 
 
 def _defined(value: Any) -> Any:
+    if isinstance(value, Rows):
+        return Rows(lambda: map(_defined, value))
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
@@ -99,11 +128,20 @@ def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]
         yield lambda done, in_all: bar.update(task, completed=done, total=in_all)
 
 
-def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """CSV text; numbers in full, undefined ones empty."""
+def csv_chunks(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """The same as `csv_text`, a few thousand rows at a time."""
+    yield csv_text(header, ())
+    left = iter(rows)
+    while some := list(islice(left, _PARTS)):
+        yield csv_text(None, some)
+
+
+def csv_text(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> str:
+    """CSV text, with or without a header; numbers in full, undefined ones empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
+    if header is not None:
+        writer.writerow(header)
     writer.writerows([_cell(value) for value in row] for row in rows)
     return text.getvalue()
 

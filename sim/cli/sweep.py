@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from sim.cli.output import (
     progress_bar,
     show_table,
 )
-from sim.cli.results import file_names, run_record, with_provenance
+from sim.cli.results import file_names, provenance, run_record
 from sim.cli.simulating import simulate_one
 from sim.cli.tables import name_of
 from sim.cli.workers import workers
@@ -73,7 +74,7 @@ def sweep(
         }
         files["sweep.svg"] = _picture(columns, texts, scenario)
         asked = chosen.record(changes) | {"vary": list(varied)}
-        write_files(Path(chosen.out), with_provenance(files, runs, asked))
+        write_files(Path(chosen.out), files, partial(provenance, runs, asked))
         click.echo(f"written to {chosen.out}", err=True)
     if as_json:
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
