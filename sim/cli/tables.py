@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from analytic import Comparison, Prediction
 
 __all__ = [
+    "OPTIONAL_COLUMNS",
     "comparison_table",
     "condition_marks",
     "estimate_table",
@@ -26,6 +27,9 @@ __all__ = [
     "prediction_table",
     "summary_lines",
 ]
+
+OPTIONAL_COLUMNS = ("detectable", "needs", "z", "± SE", "high", "low", "± 95 %")
+"""What a narrow terminal goes without: first what the verdict and the last line say as well."""
 
 _COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
 _SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "approximation": "≈ "}
@@ -47,7 +51,7 @@ def _name(row: Estimate | Comparison | Prediction) -> str:
 def _new_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
     table = Table(title=title, box=rich.box.SIMPLE, title_justify="left", caption_justify="left")
     for name in words:
-        table.add_column(name, no_wrap=True)
+        table.add_column(name, overflow="fold")
     add_columns(table, [], numbers)
     return table
 
