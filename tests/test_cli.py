@@ -92,6 +92,16 @@ def test_check_prints_the_promised_json_and_its_exit_code_is_the_verdict(
     assert checked["verdict"] == "inconclusive"
 
 
+def test_measures_that_no_formula_predicts_are_named(crawlsim: Any, scenario_file: str) -> None:
+    code, out, _ = crawlsim("check", scenario_file)
+    assert (code, "not predicted" in out) == (0, False)
+    code, out, _ = crawlsim("check", "pipeline-light", "--replications", "2")
+    (line,) = [line.strip() for line in out.splitlines() if "not predicted" in line]
+    names = line.removeprefix("not predicted: ").removesuffix(" (see `run`)").split(", ")
+    assert {"obsolescence_rate", "weighted_obsolescence"} <= set(names) <= set(MEASURES)
+    assert not any(line.strip().startswith(tuple(names)) for line in out.splitlines())
+
+
 def test_a_disagreement_exits_with_1(
     crawlsim: Any, scenario_file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

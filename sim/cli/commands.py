@@ -307,7 +307,7 @@ def _show_verdicts(
             show_table(comparison_table(scenario, rows, verdict, changes), OPTIONAL_COLUMNS)
         else:
             show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
-        for line in summary_lines(scenario, rows, verdict, results.count):
+        for line in summary_lines(scenario, rows, verdict, results):
             click.echo(f"  {line}")
     if len(checked) > 1:
         click.echo()
