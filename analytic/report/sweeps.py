@@ -59,7 +59,14 @@ def plot_sweep(
         Unit of time, for the label.
     subject : int, str or None
         The subject whose rows are drawn.
+
+    Raises
+    ------
+    ValueError
+        If there are no such rows.
     """
+    if not any((row["measure"], row["subject"]) == (measure, subject) for row in rows):
+        raise ValueError(f"there is no {name_of(measure, subject)} to draw")
     ax = axes_for(ax)
     curves = curves_of(rows, keys)
     _draw(ax, curves, (measure, subject), keys[0])
