@@ -102,11 +102,10 @@ def _places(values: Sequence[Any]) -> dict[str, float]:
 def _draw_theory(
     ax: Axes, x: Sequence[float], rows: Sequence[Row], curve: Curve, joined: bool
 ) -> None:
-    if any(row["predicted"] is None for row in rows):
-        return
+    """A line with gaps where no formula applies; dashes beside a gap, and for words."""
+    y = [math.nan if row["predicted"] is None else row["predicted"] for row in rows]
     line = curve.line if joined else "none"
-    mark = "none" if joined else "_"
-    y = [row["predicted"] for row in rows]
+    mark = "_" if not joined or any(map(math.isnan, y)) else "none"
     ax.plot(x, y, color=curve.colour, lw=1.2, ls=line, marker=mark, ms=16)
 
 
