@@ -28,6 +28,7 @@ from sim.cli.report import claim_folder, write_results
 from sim.cli.results import comparison_record, estimate_record
 from sim.cli.simulating import simulate_all
 from sim.cli.tables import (
+    OPTIONAL_COLUMNS,
     comparison_table,
     condition_marks,
     estimate_table,
@@ -278,7 +279,7 @@ def _show_estimates(
         )
         return
     for scenario, results in simulated:
-        show_table(estimate_table(results, scenario, changes))
+        show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
 
 
 def _print_verdicts(
@@ -305,10 +306,10 @@ def _show_verdicts(
     for (scenario, results), (_, rows) in zip(simulated, checked, strict=True):
         verdict = verdicts[scenario.name]
         if rows:
-            show_table(comparison_table(scenario, rows, verdict, changes))
+            show_table(comparison_table(scenario, rows, verdict, changes), OPTIONAL_COLUMNS)
         else:
-            show_table(estimate_table(results, scenario, changes))
-        for line in summary_lines(scenario, rows, verdict, results.count):
+            show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
+        for line in summary_lines(scenario, rows, verdict, results):
             click.echo(f"  {line}")
     if len(checked) > 1:
         click.echo()

@@ -13,9 +13,11 @@ from itertools import islice
 from typing import Any
 
 import click
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
 __all__ = [
     "Rows",
@@ -31,6 +33,7 @@ __all__ = [
 
 _PIPED_WIDTH = 200
 _PARTS = 10_000
+_GAP = 3  # between columns: padding on both sides, and the edge
 
 
 def print_json(document: Any) -> None:
@@ -101,15 +104,74 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-def show_table(table: Table) -> None:
-    """A table on stdout, below its title, which may be wider than the table."""
-    piped = not sys.stdout.isatty()
-    width = _PIPED_WIDTH if piped else None
+def show_table(table: Table, optional: Sequence[str] = ()) -> None:
+    """A table on stdout, below its title, which may be wider than the table.
+
+    Parameters
+    ----------
+    table : Table
+    optional : sequence of str
+        Columns that a terminal too narrow for all goes without, the least important first. What
+        is left of such a table is never cut: words fold, and numbers rather leave the terminal.
+    """
+    width = None if sys.stdout.isatty() else _PIPED_WIDTH
     console = _Console(width=width, highlight=False, emoji=False)
     if table.title:
         console.print(table.title, soft_wrap=True)
         table.title = None
-    console.print(table)
+    if optional:
+        table = _fitting(table, optional, console.width)
+        console.width = max(console.width, _width(table, folded=True))
+    console.print(table, crop=False)
+
+
+def _fitting(table: Table, optional: Sequence[str], width: int) -> Table:
+    """The table without as many of its optional columns as the width demands."""
+    dropped: list[str] = []
+    for name in optional:
+        is_there = any(column.header == name for column in table.columns)
+        if is_there and _width(table, folded=False) > width:
+            table = _without(table, name)
+            dropped.append(name)
+    if dropped:
+        note = f"left out on a narrow terminal: {', '.join(dropped)}"
+        table.caption = f"{table.caption}; {note}" if table.caption else note
+    return table
+
+
+def _without(table: Table, header: str) -> Table:
+    """A copy without one column."""
+    kept = [column for column in table.columns if column.header != header]
+    copy = Table(
+        box=table.box,
+        caption=table.caption,
+        caption_justify=table.caption_justify,
+    )
+    for column in kept:
+        copy.add_column(
+            column.header,
+            justify=column.justify,
+            no_wrap=column.no_wrap,
+            overflow=column.overflow,
+            min_width=column.min_width,
+        )
+    for cells in zip(*(column.cells for column in kept), strict=True):
+        copy.add_row(*cells)
+    return copy
+
+
+def _width(table: Table, *, folded: bool) -> int:
+    """Letters that a table needs across, with every cell on one line or with words folded."""
+    return sum(_widest(column, folded) + _GAP for column in table.columns) + 1
+
+
+def _widest(column: Column, folded: bool) -> int:
+    cells = [Text.from_markup(str(each)) for each in (column.header, *column.cells)]
+    if folded and not column.no_wrap:
+        return column.min_width or max(
+            cell_len(word) for cell in cells for word in cell.plain.split()
+        )
+    return max(cell.cell_len for cell in cells)
 
 
 @contextmanager

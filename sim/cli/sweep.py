@@ -26,13 +26,15 @@ from sim.cli.output import (
 )
 from sim.cli.results import file_names, provenance, run_record
 from sim.cli.simulating import simulate_one
-from sim.cli.tables import name_of
+from sim.cli.tables import OPTIONAL_COLUMNS, name_of
 from sim.cli.workers import workers
 from sim.sweep import COLUMNS, Cell, cells, parse_vary, rows_of, shown
 
 __all__ = ["sweep"]
 
 Row = tuple[Any, ...]
+
+_FOLDED_KEY = 10
 
 
 @click.command()
@@ -79,7 +81,7 @@ def sweep(
     if as_json:
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
     else:
-        show_table(_table(scenario, list(grid_of), columns, rows))
+        show_table(_table(scenario, list(grid_of), columns, rows), OPTIONAL_COLUMNS)
 
 
 def _run(
@@ -131,7 +133,10 @@ def _picture(columns: tuple[str, ...], rows: list[Row], scenario: Scenario) -> s
 def _table(scenario: Scenario, keys: list[str], columns: tuple[str, ...], rows: list[Row]) -> Table:
     """What is shown, and a note on judged measures that are not."""
     table = Table(title=scenario.name, box=rich.box.SIMPLE, title_justify="left")
-    add_columns(table, [*map(escape, keys), "measure"], ["estimate", "± 95 %", "predicted"])
+    for entry in keys:
+        table.add_column(escape(entry), overflow="fold", min_width=min(len(entry), _FOLDED_KEY))
+    table.add_column("measure", no_wrap=True)
+    add_columns(table, [], ["estimate", "± 95 %", "predicted"])
     records = [dict(zip(columns, row, strict=True)) for row in rows]
     present = {(record["measure"], record["subject"]) for record in records}
     chosen = shown(scenario, ((record["measure"], record["subject"]) for record in records))
