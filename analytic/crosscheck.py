@@ -96,11 +96,12 @@ class _Row:
     @property
     def z(self) -> float:
         """Difference in standard errors."""
-        if abs(self.difference) <= ROUNDING * abs(self.prediction.value):
+        return self._in_errors(self.difference)
+
+    def _in_errors(self, difference: float) -> float:
+        if abs(difference) <= ROUNDING * abs(self.prediction.value):
             return 0.0
-        if self.error == 0:
-            return math.copysign(math.inf, self.difference)
-        return self.difference / self.error
+        return difference / self.error if self.error else math.copysign(math.inf, difference)
 
     @property
     def violation(self) -> float:
@@ -111,14 +112,16 @@ class _Row:
             return max(self.difference, 0.0)
         return abs(self.difference)
 
-    def p_value(self, degrees: int) -> float:
-        """Probability of such a violation if the prediction holds."""
-        if math.isnan(self.z) or degrees < 1:
+    def p_value(self, degrees: int, shift: float = 0.0) -> float:
+        """Probability of such a violation if the prediction holds up to a shift."""
+        left = max(abs(self.difference) - shift, 0.0)
+        z = self._in_errors(math.copysign(left, self.difference))
+        if math.isnan(z) or degrees < 1:
             return 1.0
         if self.prediction.kind == "exact":
-            return float(2 * stdtr(degrees, -abs(self.z)))
+            return float(2 * stdtr(degrees, -abs(z)))
         sign = 1 if self.prediction.kind == "lower bound" else -1
-        return float(stdtr(degrees, sign * self.z))
+        return float(stdtr(degrees, sign * z))
 
 
 def compare(
@@ -191,21 +194,24 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def _judge(family: Sequence[_Row], replications: int) -> list[Comparison]:
     degrees = replications - 1
-    adjusted = holm([row.p_value(degrees) for row in family])
+    seen = holm([row.p_value(degrees) for row in family])
+    beyond = holm([row.p_value(degrees, row.edge) for row in family])
     return [
-        _judged(row, p_value, len(family), replications)
-        for row, p_value in zip(family, adjusted, strict=True)
+        _judged(row, p_values, len(family), replications)
+        for row, *p_values in zip(family, seen, beyond, strict=True)
     ]
 
 
-def _judged(row: _Row, p_value: float, size: int, replications: int) -> Comparison:
+def _judged(row: _Row, p_values: Sequence[float], size: int, replications: int) -> Comparison:
+    """The verdict from the adjusted p-values of the difference, and of it less the edge."""
     predicted = abs(row.prediction.value)
     if replications < 2 or math.isnan(row.error) or math.isnan(row.estimate):
         return _comparison(row, "inconclusive", None)
     visible = _quantiles(replications, size) * row.error
     detectable = visible / predicted if predicted else None
-    if p_value < FAMILY_ERROR and row.violation > max(NEGLIGIBLE * predicted, row.floor / 2):
-        if row.violation <= row.edge * (1 + ROUNDING):
+    seen, beyond = (p_value < FAMILY_ERROR for p_value in p_values)
+    if seen and row.violation > max(NEGLIGIBLE * predicted, row.floor / 2):
+        if not beyond:
             return replace(_comparison(row, "inconclusive", detectable), window_too_short=True)
         return _comparison(row, "disagrees", detectable)
     if visible <= row.tolerance or _surely_holds(row, replications, size):

@@ -33,6 +33,9 @@ __all__ = [
 
 Array = NDArray[np.floating[Any]]
 
+_ROUNDING = 1e-9
+"""What the sum of all shares may be above 1."""
+
 
 def interaccess_obsolescence(rates: ArrayLike, distances: ArrayLike, law: Distribution) -> Array:
     """Mean time out of date between two accesses d slots apart, times the change rate.
@@ -62,8 +65,17 @@ def slot_distances(cycle: ArrayLike, pages: int) -> tuple[NDArray[np.intp], Arra
     -------
     (page, distance) : ndarrays, shape (slots,)
         Sorted by page. The distances of a page sum to the length of the cycle.
+
+    Raises
+    ------
+    ValueError
+        If the cycle is empty, or has a page that there is not.
     """
     cycle = np.asarray(cycle, dtype=np.intp)
+    strange = cycle[(cycle < 0) | (cycle >= pages)]
+    if not len(cycle) or len(strange):
+        wrong = f"has page {strange[0]}" if len(strange) else "is empty"
+        raise ValueError(f"the cycle {wrong}; pages are numbered 0 … {pages - 1}")
     order = np.argsort(cycle, kind="stable")
     page = cycle[order]
     distance = np.diff(order, append=0).astype(float)
@@ -111,18 +123,31 @@ def randomized_obsolescence(rates: ArrayLike, shares: ArrayLike, law: Distributi
     law : Distribution
         Law of the time from one access to the next.
 
+    Raises
+    ------
+    ValueError
+        If a share is negative, or they sum to more than 1.
+
     Notes
     -----
     coffman1998, Lemma 4.1: ``r = 1 - (f / q) b / (b + f)``, ``b = 1/h - 1``; written as
     ``[q (1-h) + f (h delta - P)] / (q (1 - h + f h))`` with ``P = 1 - (1 + l) e^{-l}``, which
     keeps its digits for small mu and does not overflow for large.
     """
-    mu, f = np.asarray(rates, dtype=float), np.asarray(shares, dtype=float)
+    mu, f = np.asarray(rates, dtype=float), _checked_shares(shares)
     exponent, delta, q = log_transform(law, mu), excess(law, mu), mu * mean_time(law)
     h, missed = np.exp(-exponent), -np.expm1(-exponent)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = (q * missed + f * (h * delta - _erlang_two(exponent))) / (q * (missed + f * h))
     return np.where(mu > 0, rate, 0.0)
+
+
+def _checked_shares(shares: ArrayLike) -> Array:
+    """Access frequencies of all pages, or of some of them."""
+    f = np.asarray(shares, dtype=float)
+    if not np.all(f >= 0) or f.sum() > 1 + _ROUNDING:
+        raise ValueError(f"shares must be >= 0 and sum to at most 1, not to {f.sum():.9g}")
+    return f
 
 
 def _erlang_two(x: Array) -> Array:
@@ -141,12 +166,17 @@ def equal_spacing_bound(rates: ArrayLike, shares: ArrayLike, law: Distribution) 
     law : Distribution
         Law of one access time.
 
+    Raises
+    ------
+    ValueError
+        If a share is negative, or they sum to more than 1.
+
     Notes
     -----
     coffman1998, Theorem 3.3: ``r >= delta / q + (f / q) exc(l / f)``; 1 where f = 0. Equality iff
     all distances are equal to 1/f.
     """
-    mu, f = np.asarray(rates, dtype=float), np.asarray(shares, dtype=float)
+    mu, f = np.asarray(rates, dtype=float), _checked_shares(shares)
     q, visited = mu * mean_time(law), f > 0
     spaced = np.where(visited, f, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -159,7 +189,7 @@ def crawl_rates(shares: ArrayLike, law: Distribution, robots: int) -> Array:
 
     coffman1998, section 2 (access frequencies), for robots that always work.
     """
-    rates: Array = np.asarray(shares, dtype=float) * robots / mean_time(law)
+    rates: Array = _checked_shares(shares) * robots / mean_time(law)
     return rates
 
 

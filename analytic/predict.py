@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from analytic import indexing_queue, page_refresh, probing, robot_control, routing
 from analytic.formula import Formula, Prediction
 from scenarios import Scenario
+from scenarios.scenario import require_scenario
 
 __all__ = ["FORMULAS", "NotApplicable", "predict"]
 
@@ -30,6 +31,7 @@ class NotApplicable:
 
 def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
     """The predictions of all formulas that cover the scenario, and the reasons of the others."""
+    require_scenario(scenario)
     predictions: list[Prediction] = []
     others: list[NotApplicable] = []
     for formula in FORMULAS:

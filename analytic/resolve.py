@@ -5,6 +5,7 @@ from __future__ import annotations
 from analytic.probing import probe_times
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Optimal
+from scenarios.scenario import require_scenario
 from scenarios.sections import Times
 
 __all__ = ["resolve"]
@@ -18,6 +19,7 @@ def resolve(scenario: Scenario) -> Scenario:
     ScenarioError
         Naming an "optimal" for which there is no solver, or a probing policy without such times.
     """
+    require_scenario(scenario)
     frequencies = getattr(getattr(scenario.robots, "accessing", None), "frequencies", None)
     unsolved = {
         "activation.optimal": isinstance(scenario.activation, Optimal),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from os import PathLike
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
@@ -26,7 +27,7 @@ from scenarios.sections import (
     Source,
 )
 
-__all__ = ["Scenario", "scenario_from"]
+__all__ = ["Scenario", "require_scenario", "scenario_from"]
 
 Text = Annotated[str, Field(strict=True)]
 
@@ -116,3 +117,14 @@ def scenario_from(entries: Mapping[str, Any], base: str = ".") -> Scenario:
         return Scenario.model_validate(plain(entries), context={"base": base})
     except ValidationError as error:
         raise first_error(error, Scenario) from None
+
+
+def require_scenario(given: object) -> None:
+    """Raise `TypeError` for what is no scenario, with a hint at what makes one of it."""
+    if isinstance(given, Scenario):
+        return
+    if isinstance(given, str | PathLike):
+        hint = f"load it first: scenarios.load({str(given)!r})"
+    else:
+        hint = "scenarios.load and scenarios.scenario_from make one"
+    raise TypeError(f"{given!r:.60} is not a Scenario; {hint}")

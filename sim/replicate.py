@@ -10,6 +10,7 @@ from typing import Any
 
 from scenarios import Estimate, Results, Scenario, ScenarioError
 from scenarios.base import listed
+from scenarios.scenario import require_scenario
 from sim import compiled_engine, simpy_engine
 from sim.estimates import results_from
 from sim.event_log import EventLog
@@ -86,7 +87,10 @@ def run(
     ------
     ScenarioError
         If the scenario has a part that the engine does not simulate.
+    TypeError
+        If it is no scenario, but its name for example.
     """
+    require_scenario(scenario)
     scenario = _with_run(scenario, seed, replications)
     chosen = engine_for(scenario, engine, logged=log is not None)
     count = scenario.run.replications
@@ -214,6 +218,7 @@ def run_to_precision(
     ScenarioError
         If the precision is asked of a measure that the scenario does not have.
     """
+    require_scenario(scenario)
     chosen = engine_for(scenario, engine)
     tallies: list[Tally] = []
     count = min(scenario.run.replications, precision.most)

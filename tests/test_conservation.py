@@ -206,3 +206,16 @@ def test_a_full_buffer_without_push_out_refuses_the_new_page() -> None:
     changes = {"buffer.waiting_places": 2, "run.horizon": 5.5}
     counted = scripted(changes | {"buffer.service.deterministic.value": 50.0})
     assert (counted.refused, counted.lost, counted.inside_at_end) == (2, 2, 3)
+
+
+@pytest.mark.parametrize(("unit", "deliveries"), [(1.0, 40), (0.125, 40), (0.1, 39)])
+def test_times_are_the_same_if_they_are_equal_as_numbers(unit: float, deliveries: int) -> None:
+    """The 40th access ends at the horizon; forty times 0.1 added up is more than 4.0."""
+    scenario = queue(
+        {
+            "robots": {"available": 1, "access_time": {"deterministic": {"value": unit}}},
+            "activation": {"static": 1},
+            "run": {"horizon": 40 * unit, "warmup": 0.0, "replications": 1},
+        }
+    )
+    assert simulate(scenario, 0, seed=1).buffer.delivered == deliveries

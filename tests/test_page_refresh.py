@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Decimal, getcontext
 from itertools import pairwise
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 import sim
 from analytic import compare, overall, predict
 from analytic.page_refresh import (
+    crawl_rates,
     cyclic_obsolescence,
     equal_spacing_bound,
     interaccess_obsolescence,
@@ -70,6 +72,28 @@ def test_random_choices_with_exponential_accesses_by_hand() -> None:
     """Page i is refreshed as a Poisson process of rate f / m: r = mu / (mu + f / m)."""
     rates = randomized_obsolescence([0.5, 2.0], [0.25, 0.75], Exponential(mean=0.5))
     assert rates.tolist() == pytest.approx([0.5 / 1.0, 2.0 / 3.5])
+
+
+@pytest.mark.parametrize(
+    ("cycle", "says"),
+    [([0, 4], "has page 4; pages are numbered 0 … 3"), ([-1], "has page -1"), ([], "is empty")],
+)
+def test_a_cycle_with_a_page_that_is_not_there_is_refused(cycle: list[int], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        cyclic_obsolescence([1.0, 1.0, 1.0, 1.0], cycle, Exponential(mean=1.0))
+
+
+@pytest.mark.parametrize("formula", [randomized_obsolescence, equal_spacing_bound])
+def test_shares_of_more_than_all_accesses_are_refused(formula: Callable[..., Any]) -> None:
+    law = Exponential(mean=1.0)
+    with pytest.raises(ValueError, match=r"sum to at most 1, not to 1\.2"):
+        formula([0.2, 0.1], [0.5, 0.7], law)
+    with pytest.raises(ValueError, match="must be >= 0"):
+        formula([0.2, 0.1], [-0.1, 0.7], law)
+    with pytest.raises(ValueError, match="must be >= 0"):
+        formula([0.2, 0.1], [math.nan, 0.7], law)
+    with pytest.raises(ValueError, match="sum to at most 1"):
+        crawl_rates([0.5, 0.7], law, 1)
 
 
 def decimal_cyclic(mu: str, shape: int, distances: list[int]) -> float:

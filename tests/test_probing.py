@@ -315,6 +315,32 @@ def test_a_probe_may_wait_where_waiting_is_free() -> None:
     assert (first, last) == (pytest.approx(2.45 - 5 / 9, rel=1e-9), 2.9)
 
 
+@pytest.mark.parametrize(
+    ("updates", "importance", "horizon", "probes"),
+    [
+        ((0.7000000000000001, 7.0, 2.5, 0.0), (1.75, 7.0, 1e-9, 2.5), 10.0, 7),
+        ((0.17, 1.58, 1.0, 0.0), (1.02, 2.77, 0.0, 0.96), 14.2, 16),
+        ((0.02, 4.2, 1.0, 0.0), (0.1, 1.0, 3.3, 0.0), 24.3, 29),
+        ((0.25, 1.0, 8.0, 0.0), (4.9, 5.8, 6.3, 0.0), 10.1, 28),
+    ],
+)
+def test_a_threshold_stands_up_to_rounding_errors_that_grow(
+    updates: tuple[float, ...], importance: tuple[float, ...], horizon: float, probes: int
+) -> None:
+    """After a burst the importance of what is left multiplies the error of the last probe in it.
+
+    The first one: of 7 intervals the last would cost 4.9e-5, the others 6.8e-11.
+    """
+    rates_of = (
+        Rate(breaks=(0.0, cut), values=(early, late), period=period)
+        for cut, period, early, late in (updates, importance)
+    )
+    profile = Profile(*rates_of, horizon)
+    times = threshold_times(profile, probes)
+    costs = profile.between(*_ends(times)).cost
+    assert costs == pytest.approx(np.full(probes, costs[0]), rel=1e-3)
+
+
 def test_uniform_times_of_both_sides_are_the_same() -> None:
     for probes, horizon in ((28, 28.0), (7, 0.1), (1, 3.0), (1000, 17.3)):
         scenario = monitor({"probing.horizon": horizon, "probing.probes": probes})
@@ -386,6 +412,25 @@ NEVER = {"breaks": [0.0, 5.0], "values": [0.0, 1.0], "period": 10.0}
             {"probing.policy": "threshold", "source.importance": NEVER},
             "probing.policy",
             "no threshold gives 4 probes",
+        ),
+        (
+            {
+                "probing.policy": "threshold",
+                "probing.probes": 32,
+                "probing.horizon": 28.928135105480763,
+                "source.updates": {
+                    "breaks": [0.0, 4.842331138178312],
+                    "values": [0.0002744491663510938, 0.0],
+                    "period": 7.0,
+                },
+                "source.importance": {
+                    "breaks": [0.0, 0.6577082760019164],
+                    "values": [0.003280023919317591, 3.4256293995002076e-07],
+                    "period": 1.0,
+                },
+            },
+            "probing.policy",
+            "32 intervals of equal cost cannot be had with rounded times",
         ),
         (
             {"probing.policy": "threshold", "probing.horizon": 1e7},

@@ -254,6 +254,20 @@ def test_an_exponential_service_is_a_phase_type_service(arrivals: Any) -> None:
     assert phase_type_loss(arrivals, one, [1, 4]) == pytest.approx(known, rel=1e-11)
 
 
+def test_matrices_may_be_lists() -> None:
+    hidden, marked = matrices(MAP3)
+    expected = map_loss(hidden, marked, 0.7, [1, 4]).tolist()
+    assert map_loss(hidden.tolist(), marked.tolist(), 0.7, [1, 4]).tolist() == expected
+    law = phases(Erlang(shape=2, mean=1.0))
+    listed = PhaseLaw(law.start.tolist(), law.generator.tolist())
+    assert phase_type_loss(MAP3, listed, [2]).tolist() == phase_type_loss(MAP3, law, [2]).tolist()
+    assert random_loss(MAP3, listed, 0.4) == random_loss(MAP3, law, 0.4)
+    busy = non_preemptive_loss(MAP3, law, [1, 2])
+    assert non_preemptive_loss(MAP3, listed, [1, 2]) == busy
+    random = random_non_preemptive_loss(MAP3, law, 0.4)
+    assert random_non_preemptive_loss(MAP3, listed, 0.4) == random
+
+
 @pytest.mark.parametrize("arrivals", [Poisson(rate=1.5), MMPP2, MAP2, MAP3], ids=str)
 @pytest.mark.parametrize("n", [1, 2, 6])
 def test_second_difference(arrivals: Any, n: int) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+import sim
+from analytic import predict, resolve
 from scenarios import Scenario, ScenarioError, dumps, library_names, load, scenario_from, schema
 from scenarios.deliveries import as_modes, batch_matrices
 from scenarios.files import parse_value
@@ -884,3 +887,14 @@ def test_a_label_is_one_line_without_control_characters(key: str, text: str) -> 
         scenario.with_(key, text)
     ordinary = "Å™ 10\N{NO-BREAK SPACE}µs — «ö» 🕷"
     assert getattr(scenario.with_(key, ordinary), key) == ordinary
+
+
+@pytest.mark.parametrize("function", [sim.run, predict, resolve])
+def test_a_name_is_no_scenario_yet(function: Any) -> None:
+    hint = re.escape("'one-robot' is not a Scenario; load it first: scenarios.load('one-robot')")
+    with pytest.raises(TypeError, match=hint):
+        function("one-robot")
+    with pytest.raises(TypeError, match=re.escape("scenarios.load('a.toml')")):
+        function(Path("a.toml"))
+    with pytest.raises(TypeError, match="scenario_from"):
+        function({"name": "one-robot"})

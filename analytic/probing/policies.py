@@ -26,6 +26,15 @@ _SLACK = 1e-12
 _LONG = 1e-8
 """Share of the horizon that tells waiting at no price from rounding errors."""
 
+_EQUAL, _UNEQUAL = 1e-6, 1e-3
+"""Relative differences of costs below which times are not improved, above which refused."""
+
+_SLACKS = (1e-10, 1e-8, 4e-7)
+"""Relative differences of costs that are tried where times cannot be had without."""
+
+_MOST_MOVED = 200
+"""Most probes for which they are tried: the work grows with the square."""
+
 _SMALLEST = 1e-30
 """Smallest threshold that is looked at, in units of the largest possible one."""
 
@@ -88,7 +97,8 @@ def threshold_times(profile: Profile, probes: int) -> tuple[float, ...]:
     Raises
     ------
     ValueError
-        If there is none, because so many probes can leave no cost at all.
+        If there is none, because so many probes can leave no cost at all; or if it cannot be had
+        with rounded times, because a part of the source matters ever so much more than another.
 
     Notes
     -----
@@ -107,7 +117,39 @@ def threshold_times(profile: Profile, probes: int) -> tuple[float, ...]:
     if smallest <= 0 or not walk.fits(smallest, probes):
         raise ValueError(f"no threshold gives {probes} probes of equal cost")
     cost, _ = _bisect(lambda each: walk.fits(each, probes), smallest, largest)
-    return (*_with_waiting(walk, cost, probes)[:-1], profile.horizon)
+    return _of_equal_cost(profile, walk, cost, probes)
+
+
+def _of_equal_cost(profile: Profile, walk: _Walk, cost: float, probes: int) -> tuple[float, ...]:
+    """The times at this cost, which is the right one but for its rounding error.
+
+    Where much is at stake after a time at which little was, that error is raised from probe to
+    probe until the last interval is all wrong. Then every interval may cost a little more or less.
+    """
+    slacks = _SLACKS if probes <= _MOST_MOVED else ()
+    bounds = [(cost, cost * (1 + _SLACK * probes))]
+    bounds += [(cost * (1 - slack), cost * (1 + slack)) for slack in slacks]
+    best: tuple[float, ...] = ()
+    least = math.inf
+    for between in bounds:
+        times = (*_with_waiting(walk, between, probes)[:-1], profile.horizon)
+        if (unequal := _inequality(profile, times)) < least:
+            best, least = times, unequal
+        if least <= _EQUAL:
+            break
+    if least > _UNEQUAL:
+        raise ValueError(
+            f"{probes} intervals of equal cost cannot be had with rounded times: the best times "
+            f"found have costs that differ by {100 * least:.2g} %"
+        )
+    return best
+
+
+def _inequality(profile: Profile, times: tuple[float, ...]) -> float:
+    """Largest relative difference between the costs of two intervals."""
+    costs = profile.between((0.0, *times[:-1]), times).cost
+    low, high = float(costs.min()), float(costs.max())
+    return high / low - 1 if low > 0 else math.inf
 
 
 def _bisect(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
@@ -117,15 +159,15 @@ def _bisect(holds: Callable[[float], bool], low: float, high: float) -> tuple[fl
     return low, high
 
 
-def _with_waiting(walk: _Walk, cost: float, probes: int) -> list[float]:
+def _with_waiting(walk: _Walk, costs: tuple[float, float], probes: int) -> list[float]:
     """Times at which the cost is reached, moved where that is free so that the last one is T.
 
-    n probes fit before T at this cost, but not at one that is larger by more than its rounding
-    error, at which every probe waits as long as it can. Where no waiting is free, rounding errors
-    that have grown from probe to probe are taken out at the first one.
+    n probes fit before T at the lower cost, but not at the upper one, which is larger by a rounding
+    error, and at which every probe waits as long as it can. Where no waiting is free, rounding
+    errors that have grown from probe to probe are taken out at the first one.
     """
     times: list[float] = []
-    above = cost * (1 + _SLACK * probes)
+    cost, above = costs
     while True:
         start, left = (times[-1] if times else 0.0), probes - len(times)
         early = walk(cost, left, start)

@@ -109,12 +109,12 @@ def renewal_loss(transform: ArrayLike, distance: ArrayLike) -> Array:
     return np.asarray(np.power(transform, distance), dtype=float)
 
 
-def map_loss(hidden: Array, arrivals: Array, rate: float, distance: ArrayLike) -> Array:
+def map_loss(hidden: ArrayLike, arrivals: ArrayLike, rate: float, distance: ArrayLike) -> Array:
     """Probability ``f(n) = q [(mu I - C)^{-1} D]^n e`` that an exponential service outlasts n gaps.
 
     Parameters
     ----------
-    hidden, arrivals : ndarray, shape (order, order)
+    hidden, arrivals : array_like, shape (order, order)
         C and D; for an MMPP ``Q - Lambda`` and ``Lambda``.
     rate : float
         mu.
@@ -125,8 +125,9 @@ def map_loss(hidden: Array, arrivals: Array, rate: float, distance: ArrayLike) -
     -----
     altman2000, sections 5.1, 5.2 and Lemma 5.2. q is the law of the phase just after an arrival.
     """
-    step = np.linalg.solve(rate * np.eye(len(hidden)) - hidden, arrivals)
-    return _survival(interval_phases(hidden, arrivals), step, distance)
+    c, d = np.asarray(hidden, dtype=float), np.asarray(arrivals, dtype=float)
+    step = np.linalg.solve(rate * np.eye(len(c)) - c, d)
+    return _survival(interval_phases(c, d), step, distance)
 
 
 def phase_type_loss(arrivals: ArrivalProcess, service: PhaseLaw, distance: ArrayLike) -> Array:
@@ -145,6 +146,7 @@ def phase_type_loss(arrivals: ArrivalProcess, service: PhaseLaw, distance: Array
     altman2000, section 2 with the arrivals of section 5: ``A = -(C ⊕ T)^{-1} (D ⊗ I)``, and
     ``A = E e^{T tau}`` for independent gaps of any law. Not convex in n for all services.
     """
+    service = _as_arrays(service)
     start = np.kron(_phases_at_arrivals(arrivals), service.start)
     return _survival(start, _over_gap(arrivals, service.generator), distance)
 
@@ -167,6 +169,7 @@ def random_loss(arrivals: ArrivalProcess, service: PhaseLaw, probability: float)
     -----
     Catalogue of altman2000, section 1, "random routing".
     """
+    service = _as_arrays(service)
     start = np.kron(_phases_at_arrivals(arrivals), service.start)
     gap = _thinned(_over_gap(arrivals, service.generator), probability)
     return float(start @ gap.sum(axis=1))
@@ -190,6 +193,7 @@ def non_preemptive_loss(
     arrivals and of the service, free included, just before the server's own packets form a chain
     over the places of its period; a packet is lost where it finds the server busy.
     """
+    service = _as_arrays(service)
     step = _over_gap(arrivals, _with_end(service))
     powers = {each: np.linalg.matrix_power(step, each) for each in set(distances)}
     return _busy_at_arrivals([powers[each] for each in distances], service)
@@ -202,6 +206,7 @@ def random_non_preemptive_loss(
 
     As `non_preemptive_loss`, with the gap between its own packets a geometric number of gaps.
     """
+    service = _as_arrays(service)
     step = _over_gap(arrivals, _with_end(service))
     return _busy_at_arrivals([_thinned(step, probability)], service)
 
@@ -248,6 +253,11 @@ def _thinned(step: Array, probability: float) -> Array:
     others = np.eye(len(step)) - (1 - probability) * step
     result: Array = probability * np.linalg.solve(others, step)
     return result
+
+
+def _as_arrays(service: PhaseLaw) -> PhaseLaw:
+    """The same law where its vector and matrix are given as lists."""
+    return PhaseLaw(*(np.asarray(part, dtype=float) for part in service))
 
 
 def _with_end(service: PhaseLaw) -> Array:
