@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from os import PathLike
 from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 
 from scenarios.activation import Activation
 from scenarios.base import Section
 from scenarios.changes import plain, with_changes
 from scenarios.cross_checks import CHECKS
+from scenarios.errors import refused
 from scenarios.messages import first_error
 from scenarios.sections import (
     Buffer,
@@ -29,6 +31,19 @@ __all__ = ["Scenario", "require_scenario", "scenario_from"]
 
 Text = Annotated[str, Field(strict=True)]
 
+_UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}
+"""Unicode's categories: control characters, halves of surrogates, line and paragraph ends."""
+
+
+def _one_line(text: str) -> str:
+    """Refuse what a page or a terminal cannot show as text on one line."""
+    if any(unicodedata.category(letter) in _UNPRINTABLE for letter in text):
+        raise refused("must be one line without control characters")
+    return text
+
+
+Line = Annotated[Text, AfterValidator(_one_line)]
+
 
 class Scenario(Section):
     """One system and how to run it; frozen, and valid by construction.
@@ -37,9 +52,9 @@ class Scenario(Section):
     """
 
     name: Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]+$")]
-    title: Text = ""
-    paper: Text = ""
-    time_unit: Text = "time unit"
+    title: Line = ""
+    paper: Line = ""
+    time_unit: Line = "time unit"
     judged: tuple[Text, ...] = ()
     pages: Pages | None = None
     robots: Robots | None = None

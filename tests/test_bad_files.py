@@ -107,6 +107,18 @@ queue: title number
   + title = 3
   > title = 3
   > must be a string
+queue: title control character
+  + title = "a\u0001b"
+  > title = "a\x01b"
+  > must be one line without control characters
+queue: paper with an escape
+  + paper = "\u001b[31mred"
+  > paper = "\x1b[31mred"
+  > must be one line without control characters
+queue: time_unit line separator
+  + time_unit = "da\u2028y"
+  > time_unit = "da\u2028y"
+  > must be one line without control characters
 queue: time_unit boolean
   + time_unit = true
   > time_unit = true

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -87,6 +90,16 @@ def test_check_prints_the_promised_json_and_its_exit_code_is_the_verdict(
     promised = ["measure", "subject", "predicted", "estimated", "standard_error", "z", "verdict"]
     assert list(checked["comparisons"][0])[:8] == [*promised, "detectable"]
     assert checked["verdict"] == "inconclusive"
+
+
+def test_measures_that_no_formula_predicts_are_named(crawlsim: Any, scenario_file: str) -> None:
+    code, out, _ = crawlsim("check", scenario_file)
+    assert (code, "not predicted" in out) == (0, False)
+    code, out, _ = crawlsim("check", "pipeline-light", "--replications", "2")
+    (line,) = [line.strip() for line in out.splitlines() if "not predicted" in line]
+    names = line.removeprefix("not predicted: ").removesuffix(" (see `run`)").split(", ")
+    assert {"obsolescence_rate", "weighted_obsolescence"} <= set(names) <= set(MEASURES)
+    assert not any(line.strip().startswith(tuple(names)) for line in out.splitlines())
 
 
 def test_a_disagreement_exits_with_1(
@@ -301,6 +314,40 @@ def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
         "sim",
         "analytic",
     }
+
+
+def on_terminal(columns: int, *arguments: str) -> list[str]:
+    """The lines that a terminal of this width shows, without its colours."""
+    keyboard, screen = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
+    process = subprocess.Popen(
+        [*CRAWLSIM, *arguments], stdout=screen, stderr=subprocess.DEVNULL, env=environment
+    )
+    os.close(screen)
+    text = b""
+    with contextlib.suppress(OSError):  # how a terminal says that nobody writes any more
+        while part := os.read(keyboard, 65536):
+            text += part
+    os.close(keyboard)
+    process.wait(timeout=20)
+    return [re.sub(r"\x1b\[[\d;]*m", "", line) for line in text.decode().splitlines()]
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_a_narrow_terminal_shows_fewer_columns_but_cuts_nothing(
+    scenario_file: str, columns: int
+) -> None:
+    lines = on_terminal(columns, "check", scenario_file, "--set", "run.warmup=60")
+    assert not any("…" in line for line in lines)
+    words = {word for line in lines for word in line.split()}
+    assert {"measure", "predicted", "estimated", "verdict", "inconclusive"} <= words
+    assert ("detectable" in " ".join(lines[:4])) == (columns == 200)
+    (row,) = [line.split() for line in lines if "sojourn_time_second_moment" in line][-1:]
+    assert all(float(value) > 0 for value in row if value[0].isdigit())
+    if columns == 80:
+        table = lines[1 : next(n for n, line in enumerate(lines) if "left out" in line)]
+        assert max(map(len, table)) <= 80
+        assert any("sojourn_time_second_moment obsolete " in line for line in table)
 
 
 @pytest.mark.parametrize("arguments", [["solve", "one-robot"], ["solve", "one-robot", "--json"]])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
-from scenarios import MEASURES, Scenario, library_names, load, scenario_from
+from scenarios import MEASURES, Scenario, dumps, library_names, load, scenario_from
 from scenarios.accessing import POLICIES
-from sim.cli import commands
+from sim.cli import commands, main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -43,6 +44,25 @@ def test_the_readme_scenario_is_valid() -> None:
 def test_the_readme_names_every_command_and_only_those() -> None:
     named = set(re.findall(r"crawlsim ([a-z]+)", README)) - {"takes", "simulates"}
     assert named == set(commands.commands)
+
+
+TABLE = "\n".join(line for line in README.splitlines() if line.startswith("|"))
+
+
+@pytest.mark.parametrize("command", re.findall(r"`crawlsim ([^`]+)`", TABLE))
+def test_the_commands_of_the_readme_run(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the file that the README has a reader make, for a shorter time."""
+    monkeypatch.chdir(tmp_path)
+    short = load("one-robot").with_({"run.horizon": 2000.0, "run.replications": 2})
+    Path("my.toml").write_text(dumps(short))
+    words = shlex.split(command)
+    if words[0] in {"run", "check", "sweep"}:
+        words += ["--replications", "2", "--max-replications", "2"]
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 0
 
 
 def test_every_measure_is_explained() -> None:

@@ -180,6 +180,18 @@ def test_a_scenario_without_a_source_has_no_probes_to_draw() -> None:
         report.plot_probes(queue())
 
 
+def test_results_without_levels_pages_or_differences_have_nothing_to_draw() -> None:
+    results = results_of([("throughput", None, 1.0, 0.1)])
+    theory = [Prediction("level_probability", 0, 0.5, "exact", "mine")]
+    with pytest.raises(ValueError, match="made-up has no level_probability to draw"):
+        report.plot_levels(results, theory)
+    with pytest.raises(ValueError, match="made-up has no obsolescence_rate to draw"):
+        report.plot_obsolescence_rates(results)
+    for rows in ([], [compared(tolerance=0.0)], [compared(kind="lower bound")]):
+        with pytest.raises(ValueError, match="no difference to draw"):
+            report.plot_comparison(rows)
+
+
 def test_differences_are_shown_in_tolerances_with_two_standard_errors() -> None:
     rows = [
         compared(),

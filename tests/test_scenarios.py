@@ -303,6 +303,9 @@ prices = st.dictionaries(
 )
 
 
+labels = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=20)
+
+
 @st.composite
 def queues(draw: Any) -> dict[str, Any]:
     """Entries of a scenario with robots, activation, a buffer, costs and run."""
@@ -316,7 +319,7 @@ def queues(draw: Any) -> dict[str, Any]:
         robots["deliveries"] = draw(deliveries(available))
     run = {"horizon": draw(st.floats(1.0, 1e6)), "warmup": 0.5, "seed": draw(st.integers(0, 2**40))}
     sections = {"robots": robots, "activation": rule, "buffer": buffer, "costs": draw(prices)}
-    return {"name": "drawn", "title": draw(st.text(max_size=20)), **sections, "run": run}
+    return {"name": "drawn", "title": draw(labels), **sections, "run": run}
 
 
 # There and back.
@@ -874,6 +877,16 @@ def test_a_marked_robot_may_bring_nothing():
 )
 def test_a_poisson_process_can_be_written_in_four_ways(process):
     np.testing.assert_array_equal(matrices_of(process), matrices_of({"poisson": {"rate": 2.0}}))
+
+
+@pytest.mark.parametrize("key", ["title", "paper", "time_unit"])
+@pytest.mark.parametrize("text", ["a\nb", "\x00", "\t", "\x7f", "\x85", "\u2029"])
+def test_a_label_is_one_line_without_control_characters(key: str, text: str) -> None:
+    scenario = load("one-robot")
+    with pytest.raises(ScenarioError, match="must be one line without control characters"):
+        scenario.with_(key, text)
+    ordinary = "Å™ 10\N{NO-BREAK SPACE}µs — «ö» 🕷"
+    assert getattr(scenario.with_(key, ordinary), key) == ordinary
 
 
 @pytest.mark.parametrize("function", [sim.run, predict, resolve])

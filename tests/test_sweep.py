@@ -231,6 +231,19 @@ def test_the_picture_has_points_with_intervals_and_theory_as_a_line() -> None:
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("places", "throughput (1/minute)")
 
 
+def test_a_measure_without_rows_has_nothing_to_draw() -> None:
+    with pytest.raises(ValueError, match="there is no loss rate to draw"):
+        plot_sweep([row("1", 0.5)], "loss_rate", ["places"])
+
+
+@pytest.mark.parametrize("values", [["1", "2", "3"], ["fifo", "lifo", "other"]])
+def test_a_formula_that_covers_some_places_is_drawn_there(values: list[str]) -> None:
+    rows = [row(values[0], 0.5, 0.51), row(values[1], 0.7), row(values[2], 0.8, 0.9)]
+    ax = plot_sweep(rows, "throughput", ["places"])
+    (theory,) = [line for line in ax.lines if line.get_marker() == "_"]
+    assert [value for value in theory.get_ydata() if value == value] == [0.51, 0.9]
+
+
 def test_words_stand_side_by_side_in_their_order() -> None:
     ax = plot_sweep([row("lifo", 0.5), row("fifo", 0.7)], "throughput", ["places"])
     assert [label.get_text() for label in ax.get_xticklabels()] == ["lifo", "fifo"]

@@ -33,8 +33,15 @@ def plot_comparison(comparisons: Iterable[Comparison], ax: Axes | None = None) -
     comparisons : iterable of Comparison
     ax : Axes, optional
         Where to draw; a new figure of the height needed otherwise.
+
+    Raises
+    ------
+    ValueError
+        If no row is a difference that has a scale.
     """
     every = _judged([row.comparison for row in rows_of(comparisons)])
+    if not every:
+        raise ValueError("there is no difference to draw")
     rows = _largest(every)
     ax = axes_for(ax, 0.9 + 0.23 * max(len(rows), 2))
     limit = _limit(rows)
@@ -47,11 +54,10 @@ def plot_comparison(comparisons: Iterable[Comparison], ax: Axes | None = None) -
     ax.grid(visible=False)
     ax.set_yticks(range(len(rows)), [plain(name_of(row.measure, row.subject)) for row in rows])
     ax.set_xlim(-limit, limit)
-    ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
-    if rows:
-        legend_above(ax, 3)
+    legend_above(ax, 3)
     return ax
 
 

@@ -48,9 +48,14 @@ def plot_levels(
     predictions : iterable of Prediction
     ax : Axes, optional
         Where to draw; a new figure otherwise.
+
+    Raises
+    ------
+    ValueError
+        If the results have no levels.
     """
-    ax = axes_for(ax)
     estimates = _by_index(results, "level_probability")
+    ax = axes_for(ax)
     for kind, (levels, values) in _predicted(predictions, "level_probability").items():
         ax.plot(levels, values, _STYLES.get(kind, ":"), color=THEORY, lw=1.2, label=_theory(kind))
     _draw_estimates(ax, np.array(sorted(estimates)), [estimates[n] for n in sorted(estimates)])
@@ -78,10 +83,15 @@ def plot_obsolescence_rates(
         Where to draw; a new figure otherwise.
     change_rates : sequence of float, shape (pages,), optional
         Places of the pages on the horizontal axis; otherwise their numbers.
+
+    Raises
+    ------
+    ValueError
+        If the results have no pages.
     """
-    ax = axes_for(ax)
     estimates = _by_index(results, "obsolescence_rate")
-    place = np.arange(_span(estimates), dtype=float)
+    ax = axes_for(ax)
+    place = np.arange(max(estimates) + 1, dtype=float)
     if change_rates is not None:
         place = np.array(change_rates, dtype=float)
     for kind, (pages, values) in _predicted(predictions, "obsolescence_rate").items():
@@ -136,7 +146,10 @@ def plot_probes(scenario: Scenario, ax: Axes | None = None) -> Axes:
 
 def _by_index(results: Results, measure: str) -> dict[int, Estimate]:
     rows = results.rows.of_measure(measure)
-    return {row.subject: row for row in rows if isinstance(row.subject, int)}
+    estimates = {row.subject: row for row in rows if isinstance(row.subject, int)}
+    if not estimates:
+        raise ValueError(f"{results.scenario} has no {measure} to draw")
+    return estimates
 
 
 def _predicted(
@@ -151,10 +164,6 @@ def _predicted(
         kind: (np.array(sorted(of)), np.array([of[index] for index in sorted(of)]))
         for kind, of in kinds.items()
     }
-
-
-def _span(estimates: dict[int, Estimate]) -> int:
-    return max(estimates, default=-1) + 1
 
 
 def _theory(kind: str) -> str:

@@ -59,7 +59,14 @@ def plot_sweep(
         Unit of time, for the label.
     subject : int, str or None
         The subject whose rows are drawn.
+
+    Raises
+    ------
+    ValueError
+        If there are no such rows.
     """
+    if not any((row["measure"], row["subject"]) == (measure, subject) for row in rows):
+        raise ValueError(f"there is no {name_of(measure, subject)} to draw")
     ax = axes_for(ax)
     curves = curves_of(rows, keys)
     _draw(ax, curves, (measure, subject), keys[0])
@@ -95,11 +102,10 @@ def _places(values: Sequence[Any]) -> dict[str, float]:
 def _draw_theory(
     ax: Axes, x: Sequence[float], rows: Sequence[Row], curve: Curve, joined: bool
 ) -> None:
-    if any(row["predicted"] is None for row in rows):
-        return
+    """A line with gaps where no formula applies; dashes beside a gap, and for words."""
+    y = [math.nan if row["predicted"] is None else row["predicted"] for row in rows]
     line = curve.line if joined else "none"
-    mark = "none" if joined else "_"
-    y = [row["predicted"] for row in rows]
+    mark = "_" if not joined or any(map(math.isnan, y)) else "none"
     ax.plot(x, y, color=curve.colour, lw=1.2, ls=line, marker=mark, ms=16)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,7 @@ from scenarios.files import library_text
 from scenarios.measures import MEASURES
 from sim.cli.options import RunOptions, load_scenarios, run_options, scenario_options
 from sim.cli.output import (
+    Rows,
     add_columns,
     print_json,
     progress_bar,
@@ -26,6 +28,7 @@ from sim.cli.report import claim_folder, write_results
 from sim.cli.results import comparison_record, estimate_record
 from sim.cli.simulating import simulate_all
 from sim.cli.tables import (
+    OPTIONAL_COLUMNS,
     comparison_table,
     condition_marks,
     estimate_table,
@@ -269,14 +272,14 @@ def _show_estimates(
                     "engine": results.engine,
                     "seed": results.seed,
                     "replications": results.count,
-                    "estimates": [estimate_record(row) for row in results.estimates],
+                    "estimates": Rows(partial(map, estimate_record, results.estimates)),
                 }
                 for _, results in simulated
             ]
         )
         return
     for scenario, results in simulated:
-        show_table(estimate_table(results, scenario, changes))
+        show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
 
 
 def _print_verdicts(
@@ -303,10 +306,10 @@ def _show_verdicts(
     for (scenario, results), (_, rows) in zip(simulated, checked, strict=True):
         verdict = verdicts[scenario.name]
         if rows:
-            show_table(comparison_table(scenario, rows, verdict, changes))
+            show_table(comparison_table(scenario, rows, verdict, changes), OPTIONAL_COLUMNS)
         else:
-            show_table(estimate_table(results, scenario, changes))
-        for line in summary_lines(scenario, rows, verdict, results.count):
+            show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
+        for line in summary_lines(scenario, rows, verdict, results):
             click.echo(f"  {line}")
     if len(checked) > 1:
         click.echo()

@@ -10,23 +10,21 @@ import hashlib
 import json
 import stat
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from scenarios import ScenarioError
 
-__all__ = ["PROGRAM", "PROVENANCE", "own_folder", "sha256", "write_files"]
+__all__ = ["PROGRAM", "PROVENANCE", "Text", "own_folder", "write_files"]
 
 PROGRAM = "crawlsim"
 """How a provenance says who wrote it."""
 
 PROVENANCE = "provenance.json"
 
-
-def sha256(content: bytes) -> str:
-    """The digest by which a file is recognised."""
-    return hashlib.sha256(content).hexdigest()
+Text = str | Iterable[str]
+"""What goes into a file: all of it, or in chunks."""
 
 
 def own_folder(folder: str, names: Iterable[str]) -> Path:
@@ -78,29 +76,51 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def write_files(folder: Path, files: Mapping[str, str]) -> None:
+def write_files(
+    folder: Path, files: Mapping[str, Text], provenance: Callable[[Mapping[str, str]], str]
+) -> None:
     """Write all files, or none: each is complete beside its place before any takes it.
 
     Files that an earlier run left there, as its provenance says, do not stay beside the new ones.
+
+    Parameters
+    ----------
+    folder : Path
+    files : mapping name -> text
+        Whole, or in chunks that are written as they are made.
+    provenance : callable
+        Gives the text of the provenance, from the digest of each file.
 
     Raises
     ------
     ScenarioError
         If they cannot be written, or one would replace a file of somebody else.
     """
-    stale = _refuse_foreign(folder, files)
+    names = [*files, PROVENANCE]
+    stale = _refuse_foreign(folder, names)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as staging:
-            for name, text in files.items():
-                Path(staging, name).write_bytes(text.encode())
+            digests = {name: _written(Path(staging, name), text) for name, text in files.items()}
+            _written(Path(staging, PROVENANCE), provenance(digests))
             for name in stale:
                 (folder / name).unlink(missing_ok=True)
-            for name in files:
+            for name in names:
                 Path(staging, name).replace(folder / name)
     except OSError as error:
         allowed = f"cannot be written to: {error.strerror}"
         raise ScenarioError("--out", str(folder), allowed) from None
+
+
+def _written(path: Path, text: Text) -> str:
+    """Write a file; returns its digest."""
+    digest = hashlib.sha256()
+    with path.open("wb") as stream:
+        for part in [text] if isinstance(text, str) else text:
+            content = part.encode()
+            stream.write(content)
+            digest.update(content)
+    return digest.hexdigest()
 
 
 def _refuse_foreign(folder: Path, names: Iterable[str]) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,9 @@ from sim.cli.results import (
     comparisons_csv,
     file_names,
     package_versions,
+    provenance,
     result_files,
     run_record,
-    with_provenance,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def write_results(
     files["report.html"] = report_page(simulated, options, solved, checked)
     folder = Path(options.out)
     runs = [run_record(results) for _, results in simulated]
-    write_files(folder, with_provenance(files, runs, options.record(changes)))
+    write_files(folder, files, partial(provenance, runs, options.record(changes)))
     click.echo(f"written to {folder}; the report: {folder / 'report.html'}", err=True)
 
 
@@ -77,7 +78,7 @@ def report_page(
             Entry(scenario, results, predictions, rows, others)
             for (scenario, results), (predictions, others), (_, rows) in answers
         ]
-    provenance = package_versions() | {"Python": platform.python_version()}
+    versions = package_versions() | {"Python": platform.python_version()}
     if options.precision is not None:
-        provenance["precision"] = f"{options.precision:g}"
-    return html(entries, provenance=provenance, folder=options.out or ".")
+        versions["precision"] = f"{options.precision:g}"
+    return html(entries, provenance=versions, folder=options.out or ".")

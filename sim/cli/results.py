@@ -8,8 +8,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from scenarios import Estimate, Results, Scenario, dumps
-from sim.cli.folder import PROGRAM, PROVENANCE, sha256
-from sim.cli.output import csv_text
+from sim.cli.folder import PROGRAM, PROVENANCE, Text
+from sim.cli.output import csv_chunks, csv_text
 
 if TYPE_CHECKING:
     from analytic import Comparison
@@ -20,9 +20,9 @@ __all__ = [
     "estimate_record",
     "file_names",
     "package_versions",
+    "provenance",
     "result_files",
     "run_record",
-    "with_provenance",
 ]
 
 _ESTIMATE = ("measure", "subject", "estimate", "standard_error", "low", "high")
@@ -62,23 +62,23 @@ def comparisons_csv(checked: Sequence[tuple[Scenario, Sequence[Comparison]]]) ->
     return csv_text(("scenario", *_COMPARISON), rows)
 
 
-def result_files(simulated: Sequence[tuple[Scenario, Results]], folder: str) -> dict[str, str]:
+def result_files(simulated: Sequence[tuple[Scenario, Results]], folder: str) -> dict[str, Text]:
     """Files about a simulation: estimates, replications, and the scenarios."""
-    estimates = [
+    estimates = (
         (results.scenario, *(getattr(row, name) for name in _ESTIMATE))
         for _, results in simulated
         for row in results.estimates
-    ]
-    replications = [
+    )
+    replications = (
         (results.scenario, replication, measure, subject, value)
         for _, results in simulated
         for (measure, subject), values in results.replications.items()
         for replication, value in enumerate(values)
-    ]
+    )
     columns = ("scenario", "replication", "measure", "subject", "value")
-    files = {
-        "estimates.csv": csv_text(("scenario", *_ESTIMATE), estimates),
-        "replications.csv": csv_text(columns, replications),
+    files: dict[str, Text] = {
+        "estimates.csv": csv_chunks(("scenario", *_ESTIMATE), estimates),
+        "replications.csv": csv_chunks(columns, replications),
     }
     for scenario, _ in simulated:
         files[f"{scenario.name}.toml"] = dumps(scenario, folder)
@@ -105,10 +105,10 @@ def run_record(results: Results) -> dict[str, Any]:
     }
 
 
-def with_provenance(
-    files: Mapping[str, str], runs: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
-) -> dict[str, str]:
-    """The files, and what made them: versions, options, seeds; with a digest of each file."""
+def provenance(
+    runs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], digests: Mapping[str, str]
+) -> str:
+    """What made the files of a folder: versions, options, seeds; with a digest of each file."""
     import json
     from datetime import UTC, datetime
 
@@ -119,8 +119,7 @@ def with_provenance(
         "platform": platform.platform(),
         "packages": package_versions(),
         "options": options,
-        "files": {name: sha256(text.encode()) for name, text in files.items()},
+        "files": dict(digests),
         "runs": runs,
     }
-    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    return {**files, PROVENANCE: text}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +24,17 @@ from sim.cli.output import (
     progress_bar,
     show_table,
 )
-from sim.cli.results import file_names, run_record, with_provenance
+from sim.cli.results import file_names, provenance, run_record
 from sim.cli.simulating import simulate_one
-from sim.cli.tables import name_of
+from sim.cli.tables import OPTIONAL_COLUMNS, name_of
 from sim.cli.workers import workers
 from sim.sweep import COLUMNS, Cell, cells, parse_vary, rows_of, shown
 
 __all__ = ["sweep"]
 
 Row = tuple[Any, ...]
+
+_FOLDED_KEY = 10
 
 
 @click.command()
@@ -73,12 +76,12 @@ def sweep(
         }
         files["sweep.svg"] = _picture(columns, texts, scenario)
         asked = chosen.record(changes) | {"vary": list(varied)}
-        write_files(Path(chosen.out), with_provenance(files, runs, asked))
+        write_files(Path(chosen.out), files, partial(provenance, runs, asked))
         click.echo(f"written to {chosen.out}", err=True)
     if as_json:
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
     else:
-        show_table(_table(scenario, list(grid_of), columns, rows))
+        show_table(_table(scenario, list(grid_of), columns, rows), OPTIONAL_COLUMNS)
 
 
 def _run(
@@ -130,7 +133,10 @@ def _picture(columns: tuple[str, ...], rows: list[Row], scenario: Scenario) -> s
 def _table(scenario: Scenario, keys: list[str], columns: tuple[str, ...], rows: list[Row]) -> Table:
     """What is shown, and a note on judged measures that are not."""
     table = Table(title=scenario.name, box=rich.box.SIMPLE, title_justify="left")
-    add_columns(table, [*map(escape, keys), "measure"], ["estimate", "± 95 %", "predicted"])
+    for entry in keys:
+        table.add_column(escape(entry), overflow="fold", min_width=min(len(entry), _FOLDED_KEY))
+    table.add_column("measure", no_wrap=True)
+    add_columns(table, [], ["estimate", "± 95 %", "predicted"])
     records = [dict(zip(columns, row, strict=True)) for row in rows]
     present = {(record["measure"], record["subject"]) for record in records}
     chosen = shown(scenario, ((record["measure"], record["subject"]) for record in records))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from analytic import Comparison, Prediction
 
 __all__ = [
+    "OPTIONAL_COLUMNS",
     "comparison_table",
     "condition_marks",
     "estimate_table",
@@ -26,6 +27,9 @@ __all__ = [
     "prediction_table",
     "summary_lines",
 ]
+
+OPTIONAL_COLUMNS = ("detectable", "needs", "z", "± SE", "high", "low", "± 95 %")
+"""What a narrow terminal goes without: first what the verdict and the last line say as well."""
 
 _COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
 _SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "approximation": "≈ "}
@@ -47,7 +51,7 @@ def _name(row: Estimate | Comparison | Prediction) -> str:
 def _new_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
     table = Table(title=title, box=rich.box.SIMPLE, title_justify="left", caption_justify="left")
     for name in words:
-        table.add_column(name, no_wrap=True)
+        table.add_column(name, overflow="fold")
     add_columns(table, [], numbers)
     return table
 
@@ -148,9 +152,9 @@ def _once(rows: Sequence[Comparison]) -> Iterator[Comparison]:
 
 
 def summary_lines(
-    scenario: Scenario, rows: Sequence[Comparison], verdict: str, replications: int
+    scenario: Scenario, rows: Sequence[Comparison], verdict: str, results: Results
 ) -> Iterator[str]:
-    """What to do about an inconclusive verdict, and which formulas were compared."""
+    """What to do about an inconclusive verdict, and what was compared with which formulas."""
     open_rows = [row for row in _once(rows) if row.verdict == "inconclusive"]
     unpredicted = [row.measure for row in open_rows if row.predicted != row.predicted]
     if unpredicted:
@@ -160,17 +164,27 @@ def summary_lines(
         yield f"{count}: the window is too short: lengthen run.horizon"
     open_rows = [row for row in open_rows if not row.window_too_short]
     needed = max((row.replications_needed or 0 for row in open_rows), default=0)
-    if replications < 2 and open_rows:
+    if results.count < 2 and open_rows:
         yield "one replication has no error: at least two are needed, ten are better"
     elif needed:
         count = f"{len(open_rows)} row{'s' * (len(open_rows) != 1)} inconclusive"
         more = round(1.2 * needed)
         yield f"{count}: {needed} replications would settle all; try --replications {more}"
+    others = _not_compared(rows, results)
+    if rows and others:
+        yield f"not predicted: {', '.join(others)} (see `run`)"
     sources = dict.fromkeys(row.source for row in rows if row.predicted == row.predicted)
     if sources:
         yield f"predicted by {'; '.join(sources)}"
     if verdict == "not judged":
         yield f"no exact formula covers {scenario.name}; `solve` says why"
+
+
+def _not_compared(rows: Sequence[Comparison], results: Results) -> list[str]:
+    """Measures that were simulated and of which no formula says anything."""
+    compared = {row.measure for row in rows}
+    simulated = dict.fromkeys(block.measure for block in results.rows.blocks)
+    return [measure for measure in simulated if measure not in compared]
 
 
 def condition_marks(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
