@@ -15,7 +15,8 @@ __all__ = ["birth_death", "closed_classes", "relaxation_time", "residual", "stat
 Array = NDArray[np.floating[Any]]
 
 LARGEST_WEIGHT = 1e100
-"""Unnormalised probabilities are scaled down above this: a ratio of two rates is at most 1e200."""
+"""Unnormalised probabilities are scaled down above this, and before a ratio of two rates above it
+is applied to them: probabilities over a gap can be as small as 1e-300."""
 
 
 def closed_classes(generator: Array, start: int | None = None) -> list[NDArray[np.intp]]:
@@ -82,7 +83,10 @@ def _reduced(rates: Array) -> Array:
     weights = np.zeros(size)
     weights[0] = 1.0
     for state in range(1, size):
-        weights[state] = weights[:state] @ rates[:state, state]
+        inflow = rates[:state, state]
+        if (largest := inflow.max()) > LARGEST_WEIGHT:
+            weights[:state] /= largest
+        weights[state] = weights[:state] @ inflow
         if weights[state] > LARGEST_WEIGHT:
             weights[: state + 1] /= weights[state]
     result: Array = weights / weights.sum()

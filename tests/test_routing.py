@@ -759,3 +759,13 @@ def test_disciplines_differ_for_erlang_services() -> None:
         (erlang,) = [row for row in rows if row.subject == 1]
         assert erlang.verdict == "disagrees"
         assert abs(erlang.z) > 10
+
+
+def test_a_service_that_hardly_ever_outlasts_a_gap_has_a_loss() -> None:
+    """Probabilities over a gap go down to 1e-300. Every second packet comes one gap after another.
+
+    The one before that came long ago, so that the loss is half of P(S > 1.375).
+    """
+    service = phases(Erlang(shape=50, mean=0.4375))
+    found = non_preemptive_loss(Renewal(Deterministic(value=1.375)), service, [1, 5])
+    assert found == pytest.approx(gamma.sf(1.375, 50, scale=0.4375 / 50) / 2, rel=1e-6)
