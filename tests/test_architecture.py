@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("scenarios", "sim", "analytic")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
-HEAVY = {"pandas", "matplotlib", "jinja2", "rich", "click"}
+HEAVY = {"pandas", "matplotlib", "jinja2", "rich", "click", "numba"}
 MACHINERY = {
     "analytic.active_robots",
     "analytic.arrival_process",
@@ -90,8 +90,9 @@ def test_machinery_imports_no_subject(name: str) -> None:
     assert not [edge for edge in EDGES[name] if edge.startswith(SUBJECTS)]
 
 
-def test_the_rules_import_only_math() -> None:
-    tree = ast.parse((ROOT / "sim/rules.py").read_text())
+@pytest.mark.parametrize("module", ["rules", "rates"])
+def test_what_both_engines_call_imports_only_math(module: str) -> None:
+    tree = ast.parse((ROOT / f"sim/{module}.py").read_text())
     roots = {each.split(".")[0] for each in imports(tree)}
     assert roots <= {"__future__", "math", "collections", "typing"}
 

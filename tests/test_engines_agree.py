@@ -265,17 +265,20 @@ print(simulate(analytic.resolve(load("dbworld-uniform")), 0, 1).probing.cost)
 
 
 def test_a_cache_of_compiled_code_is_kept_and_never_stale(tmp_path: Path) -> None:
-    """The rule changes, not the kernel that calls it: numba alone would not notice."""
+    """The rule changes, not the kernel that calls it: numba alone would not notice.
+
+    Nor would it notice that indices are to be checked; damaged files are compiled anew.
+    """
     for package in ("scenarios", "sim", "analytic"):
         skipped = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / package, tmp_path / package, ignore=skipped)
     environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
 
-    def cost() -> float:
+    def cost(**changes: str) -> float:
         done = subprocess.run(
             [sys.executable, "-c", COST],
             cwd=tmp_path,
-            env=environment | {"PYTHONPATH": str(tmp_path)},
+            env=environment | {"PYTHONPATH": str(tmp_path)} | changes,
             capture_output=True,
             text=True,
             check=True,
@@ -295,5 +298,12 @@ def test_a_cache_of_compiled_code_is_kept_and_never_stale(tmp_path: Path) -> Non
     assert cost() != first
     rules.write_text(honest)
     assert cost() == first
-    if os.environ.get("NUMBA_DISABLE_JIT") != "1":
-        assert len(compiled_files()) == 2 * len(kept) > 0
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        return
+    assert len(compiled_files()) == 2 * len(kept) > 0
+    for path in compiled_files():
+        path.write_bytes(path.read_bytes()[:100])
+    assert cost() == first
+    checks = os.environ.get("NUMBA_BOUNDSCHECK", "0")
+    assert cost(NUMBA_BOUNDSCHECK="0" if checks == "1" else "1") == first
+    assert len(compiled_files()) == 3 * len(kept)

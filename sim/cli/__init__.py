@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import sys
 import threading
@@ -37,10 +38,21 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+    _show_what_is_logged()
     code = _exit_code(arguments)
     if code == _INTERRUPTED and threading.active_count() > 1:
         os._exit(code)  # worker threads would first finish their replications
     sys.exit(code)
+
+
+def _show_what_is_logged() -> None:
+    """What the engines have to say while one waits, on stderr."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("crawlsim: %(message)s"))
+    log = logging.getLogger("sim")
+    log.handlers = [handler]
+    log.setLevel(logging.INFO)
+    log.propagate = False
 
 
 def _exit_code(arguments: list[str] | None) -> int:

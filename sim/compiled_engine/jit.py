@@ -7,7 +7,10 @@ here is made of functions of many files, so its cache lies in a folder named aft
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
@@ -27,6 +30,8 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
 """Kernels allocate nothing; without `_nrt=False` numba counts references to every array of every
 tuple that is passed on, and that costs ten times the work itself (measured)."""
 
+_LOG = logging.getLogger(__name__)
+
 _HERE = Path(__file__).parent
 _SOURCES = (*sorted(_HERE.glob("*.py")), _HERE.parent / "rules.py", _HERE.parent / "rates.py")
 
@@ -38,7 +43,8 @@ for module in (rules, rates):
 
 def _stamp() -> str:
     """A name for what the compiled code depends on, numba's own version and the machine apart."""
-    digest = hashlib.sha256(np.__version__.encode())
+    settings = f"{np.__version__} {numba.config.BOUNDSCHECK}"  # type: ignore[attr-defined]  # read from the environment
+    digest = hashlib.sha256(settings.encode())
     for path in _SOURCES:
         digest.update(path.read_bytes())
     return f"crawlsim-{digest.hexdigest()[:16]}"
@@ -55,6 +61,27 @@ class _Cache(FunctionCache):
         base = self._impl.filename_base
         self._cache_file = IndexDataCacheFile(self._cache_path, base, source_stamp="")
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled before; None where there is nothing, or nothing that can be read."""
+        try:
+            found = super().load_overload(sig, target_context)
+        except Exception:  # damaged files raise whatever the damage leads to
+            found = None
+        if found is None:
+            _announce()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, if the disk lets us."""
+        with suppress(OSError):
+            super().save_overload(sig, data)
+
+
+@lru_cache
+def _announce() -> None:
+    """Say once that compilation takes its time."""
+    _LOG.info("compiling the engine, up to half a minute; later runs find it compiled")
+
 
 def inner(function: Function) -> Function:
     """A function that kernels call; it compiles into each of them."""
@@ -65,5 +92,6 @@ def kernel(function: Function) -> Function:
     """A function that Python calls; its compiled code is kept between runs."""
     compiled: Any = numba.njit(**_OPTIONS)(function)
     if compiled is not function:  # it is where compilation is switched off
-        compiled._cache = _Cache(function)
+        with suppress(RuntimeError, OSError):  # no folder to write in: every run compiles
+            compiled._cache = _Cache(function)
     return cast("Function", compiled)
