@@ -28,7 +28,6 @@ class Supply:
         One per law.
     needs : ndarray of int, shape (laws,)
         The most that one event takes of each; what none takes is never drawn.
-
     """
 
     _SMALLEST, _LARGEST, _IN_ALL = 32, 2**16, 2**18
@@ -57,9 +56,8 @@ class Supply:
             drawn[row, : len(left)] = left
             fill(drawn[row, len(left) :], self._laws[row], self._streams[row])
         self._drawn, self._used = drawn, np.zeros_like(self._used)
-        self._block = max(
-            self._block, min(2 * self._block, self._LARGEST, self._IN_ALL // len(drawn))
-        )
+        limit = min(self._LARGEST, self._IN_ALL // len(drawn))
+        self._block = max(self._block, min(2 * self._block, limit))
 
 
 class Sequence:
