@@ -46,18 +46,30 @@ class EventLog:
         self._writer.writerow(row)
 
 
+def _is_log(path: Path) -> bool:
+    """Whether a file begins as an event log does, so that a new one may take its place."""
+    header = ",".join(COLUMNS).encode()
+    if not path.is_file():
+        return True
+    with path.open("rb") as stream:
+        return stream.read(len(header)) == header
+
+
 def log_to_file(path: str, work: Callable[[EventLog], T]) -> T:
     """Do some work with a log; the file appears once the work is done, or not at all.
 
     Raises
     ------
     ScenarioError
-        If the file cannot be written.
+        If the file cannot be written, or one is there that is no event log.
     """
     target = Path(path)
     try:
         if target.is_dir():
             raise ScenarioError("--trace", path, "is a folder")
+        if target.exists() and not _is_log(target):
+            allowed = "is there and is no event log; give a name of its own"
+            raise ScenarioError("--trace", path, allowed)
         descriptor, partial = tempfile.mkstemp(dir=target.absolute().parent, prefix=".partial-")
     except OSError as error:
         raise ScenarioError("--trace", path, f"cannot be written: {error.strerror}") from None

@@ -57,7 +57,8 @@ def strict(text: str) -> Any:
 def test_run_prints_the_promised_json(crawlsim: Any, scenario_file: str) -> None:
     code, out, err = crawlsim("run", scenario_file, "--json", "--seed", "7")
     (run,) = strict(out)
-    assert (code, err) == (0, "")
+    said = [line for line in err.splitlines() if "compiling the engine" not in line]
+    assert (code, said) == (0, [])
     assert list(run) == ["scenario", "engine", "seed", "replications", "estimates"]
     assert (run["scenario"], run["seed"], run["replications"]) == ("queue", 7, 4)
     row = run["estimates"][0]
@@ -224,7 +225,7 @@ def test_precision_adds_replications(crawlsim: Any, scenario_file: str) -> None:
 def test_a_short_warmup_is_warned_of(crawlsim: Any, scenario_file: str) -> None:
     code, _, err = crawlsim("run", scenario_file, "--set", "run.warmup=0.01")
     assert code == 0
-    assert "shorter than the relaxation time" in err
+    assert "not longer than the relaxation time" in err
 
 
 def test_the_library_is_listed_and_printed(crawlsim: Any) -> None:

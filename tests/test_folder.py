@@ -191,3 +191,30 @@ def test_a_name_too_long_for_a_file_is_refused_before_any_simulation(
     code, err = crawlsim("run", scenario_file, *flags)
     assert code == 2
     assert "--out" in err
+
+
+def test_a_way_through_a_folder_that_is_not_there_leads_to_the_same_refusal(
+    crawlsim: Commands, tmp_path: Path, scenario_file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = tmp_path / "own"
+    own.mkdir()
+    before = Path(scenario_file).rename(own / "queue.toml").read_bytes()
+    code, err = crawlsim("run", "own/queue.toml", "--out", "nothere/../own")
+    assert code == 2
+    assert "was not written by crawlsim" in err
+    assert contents(own) == {"queue.toml": before}
+    assert not (tmp_path / "nothere").exists()
+
+
+def test_a_log_takes_the_place_of_a_log_only(
+    crawlsim: Commands, tmp_path: Path, scenario_file: str
+) -> None:
+    log, before = tmp_path / "log.csv", Path(scenario_file).read_bytes()
+    code, err = crawlsim("run", scenario_file, "--trace", scenario_file)
+    assert code == 2
+    assert "is no event log" in err
+    assert Path(scenario_file).read_bytes() == before
+    for _ in range(2):
+        assert crawlsim("run", scenario_file, "--trace", str(log))[0] == 0
+    assert log.read_text().startswith("replication,time,event")

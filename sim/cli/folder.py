@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +17,7 @@ from typing import Any
 
 from scenarios import ScenarioError
 
-__all__ = ["PROGRAM", "PROVENANCE", "Text", "own_folder", "write_files"]
+__all__ = ["PROGRAM", "PROVENANCE", "Text", "own_folder", "place_of", "write_files"]
 
 PROGRAM = "crawlsim"
 """How a provenance says who wrote it."""
@@ -25,6 +26,11 @@ PROVENANCE = "provenance.json"
 
 Text = str | Iterable[str]
 """What goes into a file: all of it, or in chunks."""
+
+
+def place_of(folder: str) -> Path:
+    """Where a folder is to be: "a/../b" is "b", whether there is an "a" or not."""
+    return Path(os.path.abspath(folder))  # noqa: PTH100  # pathlib does not shorten it
 
 
 def own_folder(folder: str, names: Iterable[str]) -> Path:
@@ -45,7 +51,7 @@ def own_folder(folder: str, names: Iterable[str]) -> Path:
     """
     if not folder:
         raise ScenarioError("--out", folder, "must be a folder")
-    path, names = Path(folder), list(names)
+    path, names = place_of(folder), list(names)
     try:
         parent = _existing_part(path, names)
         if not parent.is_dir():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scenarios import Results, Scenario
-from sim.cli.folder import own_folder, write_files
+from sim.cli.folder import own_folder, place_of, write_files
 from sim.cli.options import RunOptions
 from sim.cli.results import (
     comparisons_csv,
@@ -53,10 +53,11 @@ def write_results(
     if checked:
         files["comparisons.csv"] = comparisons_csv(checked)
     files["report.html"] = report_page(simulated, options, solved, checked)
-    folder = Path(options.out)
+    folder = place_of(options.out)
     runs = [run_record(results) for _, results in simulated]
     write_files(folder, files, partial(provenance, runs, options.record(changes)))
-    click.echo(f"written to {folder}; the report: {folder / 'report.html'}", err=True)
+    shown = Path(options.out)
+    click.echo(f"written to {shown}; the report: {shown / 'report.html'}", err=True)
 
 
 def report_page(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,7 +13,7 @@ from rich.table import Table
 from scenarios import Scenario, ScenarioError, dumps
 from scenarios.files import parse_value, value_text
 from scenarios.measures import Subject
-from sim.cli.folder import own_folder, write_files
+from sim.cli.folder import own_folder, place_of, write_files
 from sim.cli.options import RunOptions, load_scenarios, run_options, single_scenario_options
 from sim.cli.output import (
     add_columns,
@@ -76,7 +75,7 @@ def sweep(
         }
         files["sweep.svg"] = _picture(columns, texts, scenario)
         asked = chosen.record(changes) | {"vary": list(varied)}
-        write_files(Path(chosen.out), files, partial(provenance, runs, asked))
+        write_files(place_of(chosen.out), files, partial(provenance, runs, asked))
         click.echo(f"written to {chosen.out}", err=True)
     if as_json:
         print_json([dict(zip(columns, row, strict=True)) for row in rows])

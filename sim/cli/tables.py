@@ -168,8 +168,9 @@ def summary_lines(
         yield "one replication has no error: at least two are needed, ten are better"
     elif needed:
         count = f"{len(open_rows)} row{'s' * (len(open_rows) != 1)} inconclusive"
+        what = "all" if all(row.replications_needed for row in open_rows) else "most"
         more = round(1.2 * needed)
-        yield f"{count}: {needed} replications would settle all; try --replications {more}"
+        yield f"{count}: {needed} replications would settle {what}; try --replications {more}"
     others = _not_compared(rows, results)
     if rows and others:
         yield f"not predicted: {', '.join(others)} (see `run`)"

@@ -26,6 +26,9 @@ __all__ = ["estimates_of", "jackknife_error", "measures_of", "results_from", "t_
 
 _CONFIDENCE = 0.95
 
+_ROUNDING = 1e-14
+"""Errors below this share of the estimates are those of their last bits."""
+
 
 def measures_of(totals: Totals, scenario: Scenario) -> Values:
     """Every measure of a scenario as a function of totals; nan where it is undefined."""
@@ -72,7 +75,8 @@ def jackknife_error(without_each: Array) -> Array:
         return np.full(without_each.shape[1:], math.nan)
     deviations = without_each - without_each.mean(axis=0)
     errors: Array = np.sqrt((count - 1) / count * np.sum(deviations**2, axis=0))
-    return errors
+    rounding = _ROUNDING * np.abs(without_each).max(axis=0)
+    return np.where(errors < rounding, 0.0, errors)
 
 
 def estimates_of(totals: Totals, scenario: Scenario) -> Rows:
