@@ -51,6 +51,10 @@ PIPELINES: dict[str, dict[str, Any]] = {
     },
     "pushed-out": {"buffer.when_full": "push-out", "buffer.obsolescence": "page-change"},
     "switched": {"activation.switching.targets": [3, 3, 2, 1, 0]},
+    "switched-by-phase": {
+        "activation.switching.targets": [[1, 2, 2, 1, 0], [3, 3, 1, 1, 1]],
+        "buffer.service.phase-type": {"alpha": [0.6, 0.4], "T": [[-6.0, 2.0], [0.0, -1.6]]},
+    },
     "joint": {
         "robots.deliveries.modes": [
             {"poisson": {"rate": 0.4}},

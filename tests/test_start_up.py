@@ -118,6 +118,6 @@ def test_each_short_warmup_has_one_line(capsys: pytest.CaptureFixture[str], tmp_
     assert [line.partition("pages: ")[2] for line in lines] == [
         "the warm-up (1 time unit) is not longer than the cycle of the pages (5 time unit)",
         "the warm-up (1 time unit) is not longer than the mean time to the first change of page 1, "
-        "which is never visited (1e+03 time unit)",
+        "which is never visited (1000 time unit)",
         "the golden cycle of length 1 never visits 2 pages with a positive frequency",
     ]
