@@ -1,13 +1,12 @@
 """Periodic piecewise-constant rates as pure functions on numbers; both engines call these.
 
-Like `sim.rules`, this file knows no engine and no clock and imports `math` only, so that it
+Like `sim.rules`, this file knows no engine and no clock and imports no mathematics, so that it
 compiles. Times are split into whole periods and a rest by an exact remainder, so that an integral
 over a short interval is as exact far from 0 as near it.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -42,7 +41,8 @@ def cycle(breaks: Sequence[float], values: Sequence[float], period: float) -> Cy
 
 def _whole(total: float, rest: float, one: float) -> float:
     """How often `one` is contained in `total`, given the remainder."""
-    return math.floor((total - rest) / one + 0.5)
+    times = (total - rest) / one + 0.5
+    return times - times % 1.0  # not `floor`: whole numbers of compiled code end at 2 ** 63
 
 
 def _last_at_most(sums: Sequence[float], value: float) -> int:

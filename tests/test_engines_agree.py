@@ -89,6 +89,10 @@ REFRESHED: dict[str, dict[str, Any]] = {
         "robots.available": 1,
         "robots.access_time.deterministic.value": 2.5,
     },
+    "a-rate-of-minus-zero": {
+        "robots.available": 1,
+        "pages.change_rates": [-0.0, 1.0, 0.0, 0.5, 0.1],
+    },
     "three-robots": {},
     "one-of-three": {"activation.static": 1},
     "nobody": {"activation.static": 0},
@@ -187,6 +191,15 @@ def test_random_server_farms(tables: dict[str, Any]) -> None:
 @given(probed_sources())
 def test_random_probed_sources(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
+
+
+def test_more_periods_than_whole_numbers_of_64_bits() -> None:
+    rate = {"breaks": [0.0], "values": [1.0], "period": 1.0}
+    for tiny in (1e-18, 1e-19, 1e-20):
+        source = {"updates": rate, "importance": rate | {"period": tiny}}
+        tables = {"name": "tiny", "source": source}
+        probing = {"horizon": 10.0, "probes": 10, "policy": "uniform"}
+        assert_same_path(scenario_from(tables | {"probing": probing}))
 
 
 @pytest.mark.large
@@ -305,9 +318,10 @@ def test_a_cache_of_compiled_code_is_kept_and_never_stale(tmp_path: Path) -> Non
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         return
     assert len(compiled_files()) == 2 * len(kept) > 0
-    for path in compiled_files():
-        path.write_bytes(path.read_bytes()[:100])
-    assert cost() == first
+    for length in (100, 0):
+        for path in [*compiled_files(), *tmp_path.rglob("*.nbi")]:
+            path.write_bytes(path.read_bytes()[:length])
+        assert cost() == first
     checks = os.environ.get("NUMBA_BOUNDSCHECK", "0")
     assert cost(NUMBA_BOUNDSCHECK="0" if checks == "1" else "1") == first
     assert len(compiled_files()) == 3 * len(kept)

@@ -174,8 +174,7 @@ def _pages(scenario: Scenario) -> Pages:
     section = scenario.pages
     rates = change_rates(section) if section else np.zeros(0)
     page = np.recarray(len(rates), _PAGE)
-    with np.errstate(divide="ignore"):
-        page["mean_change"] = 1.0 / rates
+    page["mean_change"] = [1.0 / rate if rate > 0 else np.inf for rate in rates.tolist()]
     page.stale_time, page.newest, page.deliveries = 0.0, NONE, 0
     state = record(known=section is not None, copies=0, asked=0, window_start=0.0)
     return Pages(state, page, np.zeros(0, dtype=np.int64))

@@ -67,6 +67,8 @@ class _Cache(FunctionCache):
             found = super().load_overload(sig, target_context)
         except Exception:  # damaged files raise whatever the damage leads to
             found = None
+            with suppress(OSError):
+                self.flush()
         if found is None:
             _announce()
         return found
