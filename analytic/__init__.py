@@ -3,17 +3,21 @@
 from analytic.crosscheck import Comparison, compare, overall
 from analytic.formula import Formula, Prediction
 from analytic.indexing_queue import relaxation_time_of
+from analytic.optimum import Optimum
 from analytic.predict import FORMULAS, NotApplicable, predict
 from analytic.resolve import resolve
 from analytic.start_up import start_up_times
+from analytic.targets import optimize
 
 __all__ = [
     "FORMULAS",
     "Comparison",
     "Formula",
     "NotApplicable",
+    "Optimum",
     "Prediction",
     "compare",
+    "optimize",
     "overall",
     "predict",
     "relaxation_time_of",
