@@ -77,9 +77,8 @@ def best_fixed_number(scenario: Scenario) -> StaticSearch:
     parts = [every[start : start + _TOGETHER] for start in range(0, len(every), _TOGETHER)]
     costs = np.concatenate([searched(scenario, part, CONSTANT)[1] for part in parts])
     if np.isnan(costs).all():
-        raise NoOptimumError(
-            "no number has a cost: nothing is served, or no steady state is unique"
-        )
+        why = "nothing is served, or no steady state is unique"
+        raise NoOptimumError(f"no number has a cost: {why}")
     return StaticSearch(scenario.name, scenario.time_unit, costs)
 
 

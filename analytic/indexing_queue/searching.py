@@ -34,8 +34,8 @@ MOST_POLICIES = 1_000_000
 MOST_STATES = 100_000_000
 """States of all policies together, where each is solved by itself."""
 
-MOST_WORK = 10**12
-"""Multiplications, where policies are eliminated together: about a quarter of an hour."""
+MOST_WORK = 3 * 10**11
+"""Multiplications, where policies are eliminated together: about ten minutes (measured)."""
 
 _COVERED: tuple[Condition, ...] = (
     conditions.has_buffer,
@@ -95,7 +95,8 @@ def top_level(scenario: Scenario) -> int:
     places = scenario.buffer.waiting_places + 1
     if scenario.buffer.admission != "complete" or scenario.robots.deliveries is None:
         return places
-    return places + as_modes(scenario.robots.deliveries).shape[1] - 2
+    largest: int = as_modes(scenario.robots.deliveries).shape[1] - 1
+    return places + largest - 1
 
 
 def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> tuple[Indices, Array]:
@@ -128,9 +129,8 @@ def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> tupl
         raise NoOptimumError(reason)
     count = family.members(len(numbers), top_level(scenario) + 1)
     if count > MOST_POLICIES:
-        raise NoOptimumError(
-            f"there are {_size(count)} policies; at most {MOST_POLICIES} are searched"
-        )
+        many = f"there are {_size(count)} policies"
+        raise NoOptimumError(f"{many}; at most {MOST_POLICIES} are searched")
     if _states(scenario) <= LARGEST_SHARED:
         policies, costs = _together(scenario, numbers, family)
     else:
@@ -165,7 +165,8 @@ def _order(scenario: Scenario) -> int:
     """Number of phases of the deliveries with all robots."""
     assert scenario.robots is not None
     if scenario.robots.deliveries is not None:
-        return as_modes(scenario.robots.deliveries).shape[2]
+        order: int = as_modes(scenario.robots.deliveries).shape[2]
+        return order
     return joint_order(scenario.robots, scenario.robots.available)
 
 
@@ -218,11 +219,10 @@ def _one_by_one(
 
 def _members(follows: NDArray[np.bool_], levels: int) -> list[tuple[int, ...]]:
     """The policies of a family in the order of `policy_costs`."""
-    found = [(number,) for number in range(len(follows))]
+    below = [np.flatnonzero(row).tolist() for row in follows]
+    found: list[tuple[int, ...]] = [(number,) for number in range(len(follows))]
     for _ in range(levels - 1):
-        found = [
-            (int(below), *each) for each in found for below in np.flatnonzero(follows[each[0]])
-        ]
+        found = [(number, *each) for each in found for number in below[each[0]]]
     return found
 
 

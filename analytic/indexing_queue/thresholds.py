@@ -74,7 +74,8 @@ class ThresholdSearch:
     @property
     def top(self) -> int:
         """The highest level: at this threshold the robots are never switched."""
-        return self.policies.shape[1] - 1
+        levels: int = self.policies.shape[1]
+        return levels - 1
 
     @property
     def undefined(self) -> int:
@@ -221,14 +222,12 @@ def best_thresholds(scenario: Scenario) -> ThresholdSearch:
         raise NoOptimumError("there is no [buffer]")
     numbers = numbers_of(scenario)
     if len(numbers) > _MOST_NUMBERS:
-        raise NoOptimumError(
-            f"thresholds are searched for at most {_MOST_NUMBERS} numbers of robots"
-        )
+        allowed = f"at most {_MOST_NUMBERS} numbers of robots are searched"
+        raise NoOptimumError(f"there are {len(numbers)}; {allowed}")
     policies, costs = searched(scenario, numbers, NON_INCREASING)
     if np.isnan(costs).all():
-        raise NoOptimumError(
-            "no policy has a cost: nothing is served, or no steady state is unique"
-        )
+        why = "nothing is served, or no steady state is unique"
+        raise NoOptimumError(f"no policy has a cost: {why}")
     return ThresholdSearch(scenario.name, scenario.time_unit, numbers, policies, costs)
 
 

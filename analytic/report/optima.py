@@ -58,10 +58,8 @@ def plot_threshold_costs(search: ThresholdSearch, ax: Axes | None = None) -> Axe
 
 def _described(robots: tuple[int, ...], at: tuple[int, ...]) -> str:
     """The optimum in a legend."""
-    numbers = ", ".join(map(str, robots))
-    return (
-        f"optimum: {numbers} at {', '.join(map(str, at))}" if at else f"optimum: always {numbers}"
-    )
+    numbers, levels = ", ".join(map(str, robots)), ", ".join(map(str, at))
+    return f"optimum: {numbers} at {levels}" if at else f"optimum: always {numbers}"
 
 
 def plot_static_costs(search: StaticSearch, ax: Axes | None = None) -> Axes:

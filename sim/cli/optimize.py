@@ -140,11 +140,11 @@ def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Tabl
 
 
 def _shown(table: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], list[str]]:
-    """The rows for a person: all of few, of many those with the least cost."""
+    """The rows for a person: all of few, of many those with the least cost, each cost once."""
     if len(table) <= _MOST_ROWS:
         return list(table), []
-    known = [row for row in table if row["cost"] == row["cost"]]
-    best = sorted(known, key=lambda row: row["cost"])[:_MOST_ROWS]
+    first = {row["cost"]: row for row in reversed(table) if row["cost"] == row["cost"]}
+    best = [first[cost] for cost in sorted(first)[:_MOST_ROWS]]
     return best, [f"the best {len(best)} of {len(table)} rows (--json has all)"]
 
 

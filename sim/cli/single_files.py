@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -54,14 +53,9 @@ def figure_bytes(figure: Any, ending: str) -> bytes:
     import matplotlib as mpl
 
     stream = io.BytesIO()
+    how = {"format": ending[1:], "dpi": _DOTS_PER_INCH, "metadata": FIGURES[ending]}
     with mpl.rc_context({"svg.hashsalt": PROGRAM}):
-        figure.savefig(
-            stream,
-            format=ending[1:],
-            dpi=_DOTS_PER_INCH,
-            metadata=FIGURES[ending],
-            facecolor="white",
-        )
+        figure.savefig(stream, facecolor="white", **how)
     return stream.getvalue()
 
 
@@ -98,13 +92,10 @@ def claim(option: str, path: str, is_own: Callable[[bytes], bool]) -> Path:
 def write(option: str, target: Path, content: bytes) -> None:
     """Write a file that was claimed."""
     try:
-        descriptor, partial = tempfile.mkstemp(dir=target.absolute().parent, prefix=".partial-")
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(content)
-            Path(partial).replace(target)
-        finally:
-            Path(partial).unlink(missing_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".partial-") as place:
+            complete = Path(place, target.name)
+            complete.write_bytes(content)
+            complete.replace(target)
     except OSError as error:
         allowed = f"cannot be written: {error.strerror}"
         raise ScenarioError(option, str(target), allowed) from None
