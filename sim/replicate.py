@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, as_completed
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from scenarios.scenario import require_scenario
 from sim import compiled_engine, simpy_engine
 from sim.estimates import results_from
 from sim.event_log import EventLog
+from sim.pace import require_progress
 from sim.tally import Tally
 
 __all__ = ["ENGINES", "Precision", "engine_for", "run", "run_to_precision"]
@@ -34,7 +35,8 @@ def engine_for(scenario: Scenario, name: str | None = None, logged: bool = False
     Raises
     ------
     ScenarioError
-        If there is no such engine, or it does not simulate some part of the scenario.
+        If there is no such engine, it does not simulate some part of the scenario, or the
+        scenario's times are too short for any clock.
     """
     if name is not None and name not in ENGINES:
         raise ScenarioError("engine", name, f"must be {listed(ENGINES)}")
@@ -49,6 +51,7 @@ def engine_for(scenario: Scenario, name: str | None = None, logged: bool = False
         except ScenarioError as refusal:
             refusals.append(refusal)
         else:
+            require_progress(scenario)
             return candidate
     raise refusals[-1]
 
@@ -117,30 +120,42 @@ def _tallies(
     size = max(1, len(which) // _CHUNKS) if parallel else 1
     chunks = [which[start : start + size] for start in range(0, len(which), size)]
     some = partial(_simulate, engine, scenario, log)
-    tallies: list[Tally] = []
-    for part in _in_order(executor if parallel else None, some, chunks):
-        tallies += part
+    parts: dict[int, list[Tally]] = {}
+    done = 0
+    for index, part in _as_completed(executor if parallel else None, some, chunks):
+        parts[index] = part
+        done += len(part)
         if progress:
-            progress(which[0] + len(tallies), in_all)
-    return tallies
+            progress(which[0] + done, in_all)
+    return [tally for index in range(len(chunks)) for tally in parts[index]]
 
 
-def _in_order(
+def _as_completed(
     executor: Executor | None,
     work: Callable[[Sequence[int]], list[Tally]],
     chunks: Sequence[Sequence[int]],
-) -> Iterator[list[Tally]]:
-    """The results of all chunks; submitted, not mapped, since `map` cancels what is interrupted."""
+) -> Iterator[tuple[int, list[Tally]]]:
+    """The results of the chunks with their numbers, as they come; an error comes at once."""
     if executor is None:
-        return map(work, chunks)
-    return (future.result() for future in [executor.submit(work, chunk) for chunk in chunks])
+        yield from enumerate(map(work, chunks))
+        return
+    futures = {executor.submit(work, chunk): index for index, chunk in enumerate(chunks)}
+    for future in as_completed(futures):
+        yield futures[future], future.result()
 
 
 def _simulate(
     engine: str, scenario: Scenario, log: EventLog | None, which: Sequence[int]
 ) -> list[Tally]:
     simulate, seed = ENGINES[engine].simulate, scenario.run.seed
-    return [simulate(scenario, replication, seed, log) for replication in which]
+    tallies = []
+    for replication in which:
+        try:
+            tallies.append(simulate(scenario, replication, seed, log))
+        except Exception as error:
+            error.add_note(f"{scenario.name}, replication {replication}, seed {seed}, {engine}")
+            raise
+    return tallies
 
 
 class Precision:

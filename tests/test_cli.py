@@ -282,6 +282,64 @@ def test_an_interrupt_leaves_nothing_behind(scenario_file: str, tmp_path: Path, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["queue.toml"]
 
 
+BROKEN = """
+import sim.compiled_engine
+from sim.cli import main
+honest = sim.compiled_engine.simulate
+def broken(scenario, replication, seed, log=None):
+    if replication == 1:
+        raise ZeroDivisionError("of our making")
+    return honest(scenario, replication, seed, log)
+sim.compiled_engine.simulate = broken
+main()
+"""
+
+
+@pytest.mark.parametrize(("jobs", "horizon"), [("1", "2000"), ("2", "1e10")])
+def test_a_defect_is_shown_with_what_brings_it_about(
+    scenario_file: str, tmp_path: Path, jobs: str, horizon: str
+) -> None:
+    """Its exit code is not that of a disagreement, and nobody waits for what is left to do."""
+    arguments = ["run", scenario_file, "--set", f"run.horizon={horizon}", "--jobs", jobs]
+    done = subprocess.run(
+        [sys.executable, "-c", BROKEN, *arguments, "--out", str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 70
+    lines = done.stderr.strip().splitlines()
+    assert lines[-1].endswith("please report what stands above")
+    assert "ZeroDivisionError: of our making" in lines
+    assert "queue, replication 1, seed 1, compiled" in lines
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ("robots.access_time.deterministic.value=1e-100", "robots.access_time"),
+        ("robots.access_time.gamma={shape = 0.001, mean = 1e-20}", "robots.access_time"),
+        (
+            "robots.access_time.mmpp={Q = [[-1, 1], [1, -1]], rates = [1e30, 2e30]}",
+            "robots.access_time",
+        ),
+        (
+            "robots.deliveries.modes=[" + 3 * "{poisson.rate = 1e40}, " + "]",
+            "robots.deliveries",
+        ),
+        ("run.horizon=1e25", "robots.access_time"),
+    ],
+)
+def test_times_that_no_clock_can_tell_from_0_are_refused(
+    change: str, key: str, crawlsim: Any, scenario_file: str
+) -> None:
+    code, out, err = crawlsim("run", scenario_file, "--set", change)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"crawlsim: {key} = ")
+    assert "do not move a clock" in err
+
+
 def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
     """Built and installed beside, not over, what the tests use."""
     root = Path(__file__).parents[1]

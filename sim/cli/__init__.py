@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import threading
+import traceback
 from io import TextIOWrapper
 
 import click
@@ -18,7 +19,7 @@ from sim.cli.sweep import sweep
 
 __all__ = ["main"]
 
-_INTERRUPTED = 130
+_DEFECT, _INTERRUPTED = 70, 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -34,14 +35,15 @@ for _command in (list_scenarios, run, solve, check, optimize, sweep, formulas, p
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line.
 
-    Exit codes: 0 success, 1 a check disagreed, 2 bad input, 130 interrupted.
+    Exit codes: 0 success, 1 a check disagreed, 2 bad input, 70 a defect of crawlsim itself,
+    130 interrupted.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     _show_what_is_logged()
     code = _exit_code(arguments)
-    if code == _INTERRUPTED and threading.active_count() > 1:
+    if code in (_DEFECT, _INTERRUPTED) and threading.active_count() > 1:
         os._exit(code)  # worker threads would first finish their replications
     sys.exit(code)
 
@@ -80,11 +82,20 @@ def _exit_code(arguments: list[str] | None) -> int:
         return 0
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EIO):
-            raise
+            return _reported()
         _forget_output()
         click.echo(f"crawlsim: cannot write the output: {error.strerror}", err=True)
         return 2
+    except Exception:
+        return _reported()
     return code if isinstance(code, int) else 0
+
+
+def _reported() -> int:
+    """What nobody foresaw, shown whole; not 1, which means that a check disagreed."""
+    traceback.print_exc()
+    click.echo("crawlsim: this is a defect of crawlsim; please report what stands above", err=True)
+    return _DEFECT
 
 
 def _forget_output() -> None:

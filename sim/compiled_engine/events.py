@@ -10,7 +10,7 @@ from sim import rules
 from sim.compiled_engine.alarms import soonest
 from sim.compiled_engine.buffer import change_level, complete_service, cut_buffer, expire, total_age
 from sim.compiled_engine.deadlines import first_deadline
-from sim.compiled_engine.jit import inner, kernel
+from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
 from sim.compiled_engine.pages import change_after, close, cut_pages
 from sim.compiled_engine.robots import (
     arrive,
@@ -29,18 +29,30 @@ __all__ = ["advance", "answer", "begin", "begin_deliveries", "cut", "finish"]
 @kernel
 def begin(world: World, change: Any, query: Any) -> None:
     """Time 0: the first change of every page, and the first query."""
-    for index in range(len(world.pages.page)):
-        page = world.pages.page[index]
-        page.next_change = change_after(change, 0.0, page.mean_change)
-        page.stale_from = page.next_change
+    begin_changes(world, change)
     clients = world.clients.state
     if clients.mean_gap < np.inf:
         clients.next = rules.draw_exponential(query, clients.mean_gap)
 
 
+@loop
+def begin_changes(world: World, change: Any) -> None:
+    """The first change of every page."""
+    for index in range(len(world.pages.page)):
+        page = world.pages.page[index]
+        page.next_change = change_after(change, 0.0, page.mean_change)
+        page.stale_from = page.next_change
+
+
 @kernel
 def begin_deliveries(world: World, delivery: Any) -> None:
     """Time 0: all trips begin."""
+    begin_trips(world, delivery)
+
+
+@loop
+def begin_trips(world: World, delivery: Any) -> None:
+    """The first trip of every robot, or the first event of joint deliveries."""
     if world.robots.state.kind == JOINT:
         await_event(world, delivery, 0.0)
     for robot in range(len(world.robots.carried)):
@@ -49,8 +61,16 @@ def begin_deliveries(world: World, delivery: Any) -> None:
 
 @kernel
 def advance(world: World, change: Any, query: Any, delivery: Any, service: Any) -> bool:
-    """Go on until the horizon (True), or until a block of numbers may run dry (False)."""
-    while has_numbers(world):
+    """Go on until the horizon (True), or a block may run dry or it is time to pause (False)."""
+    return go_on(world, change, query, delivery, service)
+
+
+@loop
+def go_on(world: World, change: Any, query: Any, delivery: Any, service: Any) -> bool:
+    """The loop of `advance`."""
+    for _ in range(PAUSE):
+        if not has_numbers(world):
+            return False
         now, rank = next_event(world)
         if rank == rules.SERVICE:
             serve(world, delivery, service, now)

@@ -22,13 +22,17 @@ from numba.extending import register_jitable
 
 from sim import rates, rules
 
-__all__ = ["inner", "kernel"]
+__all__ = ["PAUSE", "inner", "kernel", "loop"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
-"""Kernels allocate nothing; without `_nrt=False` numba counts references to every array of every
-tuple that is passed on, and that costs ten times the work itself (measured)."""
+_UNCOUNTED: dict[str, Any] = {"nogil": True, "_nrt": False}
+"""Compiled code allocates nothing; without `_nrt=False` numba counts references to every array of
+every tuple that is passed on, and that costs ten times the work itself (measured). Only what Python
+calls counts them: else each call would keep the streams that it is given for ever."""
+
+PAUSE = 2**18
+"""Events after which a kernel comes back to Python, which then hears of an interrupt."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -87,12 +91,17 @@ def _announce() -> None:
 
 def inner(function: Function) -> Function:
     """A function that kernels call; it compiles into each of them."""
-    return cast("Function", numba.njit(**_OPTIONS, forceinline=True)(function))
+    return cast("Function", numba.njit(**_UNCOUNTED, forceinline=True)(function))
+
+
+def loop(function: Function) -> Function:
+    """The body of a kernel that passes tuples on to other functions."""
+    return cast("Function", numba.njit(**_UNCOUNTED)(function))
 
 
 def kernel(function: Function) -> Function:
     """A function that Python calls; its compiled code is kept between runs."""
-    compiled: Any = numba.njit(**_OPTIONS)(function)
+    compiled: Any = numba.njit(nogil=True)(function)
     if compiled is not function:  # it is where compilation is switched off
         with suppress(RuntimeError, OSError):  # no folder to write in: every run compiles
             compiled._cache = _Cache(function)

@@ -11,7 +11,7 @@ from sim import rules
 from sim.compiled_engine.jit import inner, kernel
 from sim.draws import drawing, first_phase, gap_law, map_tables
 
-__all__ = ["Law", "draw", "fill", "law_of"]
+__all__ = ["Law", "draw", "fill", "law_of", "laws_of"]
 
 _RULES = (
     rules.draw_exponential,
@@ -55,6 +55,13 @@ def law_of(process: Any, stream: Any) -> Law:
         phase = first_phase(process, stream)
         return _law(rules.draw_map_gap, map_tables(process), phase)
     return _law(*drawing(gap_law(process)))
+
+
+def laws_of(process: Any, streams: list[Any]) -> list[Law]:
+    """The same law for each of several streams; only what has a phase has one for each."""
+    if isinstance(process, Mmpp | Map):
+        return [law_of(process, stream) for stream in streams]
+    return [law_of(process, None)] * len(streams) if streams else []
 
 
 def _law(rule: Any, parameters: Any, phase: int = 0) -> Law:

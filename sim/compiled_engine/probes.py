@@ -9,7 +9,8 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.processes import Rate
 from sim import rules
-from sim.compiled_engine.jit import kernel
+from sim.compiled_engine.jit import PAUSE, inner, kernel
+from sim.compiled_engine.world import record
 from sim.probes import given_times, largest_wait
 from sim.rates import Cycle, cycle, integral, mark, reached
 from sim.streams import stream
@@ -24,13 +25,13 @@ def simulate_probing(scenario: Scenario, replication: int, seed: int) -> Tally:
     assert scenario.probing is not None
     times, importance = given_times(scenario.probing), _cycle(scenario.source.importance)
     rate, own = _cycle(scenario.source.updates), stream(seed, replication, "update")
-    updates, cost = probe(np.array(times), rate, importance, own)
+    path = _path(np.array(times), rate, importance, own)
     counted = ProbingTally(
-        updates=updates,
+        updates=int(path.updates),
         probes=len(times),
-        seen=updates,
+        seen=int(path.updates),
         pending=0,
-        cost=float(cost),
+        cost=float(path.cost),
         largest_wait=float(largest_wait(times, importance)),
     )
     tally = Tally(window=scenario.probing.horizon, probing=counted)
@@ -44,20 +45,42 @@ def _cycle(rate: Rate) -> Cycle:
     return Cycle(edges, values, sums)  # type: ignore[arg-type]  # arrays are what compiles
 
 
+def _path(times: Any, updates: Cycle, importance: Cycle, own: Any) -> Any:
+    """Number of updates, and what they cost until the probe that sees them, as a record."""
+    path = record(updates=0, cost=0.0, expected=0.0, update=0.0, probe=0)
+    begin_path(path, updates, own)
+    while not probe(path, times, updates, importance, own):
+        pass
+    return path
+
+
 @kernel
-def probe(times: Any, updates: Cycle, importance: Cycle, stream: Any) -> tuple[int, float]:
-    """Number of updates, and what they cost until the probe that sees them.
+def begin_path(path: Any, updates: Cycle, own: Any) -> None:
+    """The first update."""
+    next_update(path, updates, own)
+
+
+@inner
+def next_update(path: Any, updates: Cycle, own: Any) -> None:
+    """The next update: a unit more of the expected number, on the scale of time."""
+    path.expected += rules.draw_exponential(own, 1.0)
+    path.update = reached(updates, path.expected)
+
+
+@kernel
+def probe(path: Any, times: Any, updates: Cycle, importance: Cycle, own: Any) -> bool:
+    """Go on until the last probe (True), or until it is time to pause (False).
 
     An update waits for the first probe that is not before it.
     """
-    count, cost = 0, 0.0
-    expected = rules.draw_exponential(stream, 1.0)
-    update = reached(updates, expected)
-    for index in range(len(times)):
-        seen_at = mark(importance, times[index])
-        while update <= times[index]:
-            count += 1
-            cost += integral(importance, mark(importance, update), seen_at)
-            expected += rules.draw_exponential(stream, 1.0)
-            update = reached(updates, expected)
-    return count, cost
+    for _ in range(PAUSE):
+        if path.probe == len(times):
+            return True
+        now = times[path.probe]
+        if path.update <= now:
+            path.updates += 1
+            path.cost += integral(importance, mark(importance, path.update), mark(importance, now))
+            next_update(path, updates, own)
+        else:
+            path.probe += 1
+    return False

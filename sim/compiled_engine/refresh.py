@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from sim.compiled_engine.events import answer, cut
-from sim.compiled_engine.jit import inner, kernel
+from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
 from sim.compiled_engine.pages import ask
 from sim.compiled_engine.service import take
 from sim.compiled_engine.world import World
@@ -30,9 +30,15 @@ def begin_refresh(world: World) -> None:
 
 @kernel
 def refresh(world: World, query: Any) -> bool:
-    """Go on until the horizon (True), or until a block of numbers runs dry (False)."""
+    """Go on until the horizon (True), or a block may run dry or it is time to pause (False)."""
+    return go_on(world, query)
+
+
+@loop
+def go_on(world: World, query: Any) -> bool:
+    """The loop of `refresh`."""
     clients, run = world.clients.state, world.run
-    while True:
+    for _ in range(PAUSE):
         until = min(clients.next, run.warmup, run.horizon)
         if not deliver_until(world, until):
             return False
@@ -42,6 +48,7 @@ def refresh(world: World, query: Any) -> bool:
             cut(world, until)
         else:
             return True
+    return False
 
 
 @inner
@@ -49,16 +56,16 @@ def deliver_until(world: World, until: float) -> bool:
     """All deliveries up to a time, that time included; False if a block of numbers runs dry."""
     pages, robots, access, change = world.pages, world.robots, world.access, world.indexing
     sequence, window_start = pages.sequence, pages.state.window_start
-    asked, taken, changes = pages.state.asked, access.used[0], change.used[0]
+    asked, taken, changes = pages.state.asked, access.first[0], change.first[0]
     carried, now = robots.carried[0], robots.trips.time[0]
-    left = min(access.drawn.shape[1] - taken, change.drawn.shape[1] - changes)
+    left = min(access.end[0] - taken, change.end[0] - changes)
     accesses = min(len(sequence) - asked, left)
     while now <= until and accesses > 0:
         page = pages.page[carried]
         page.deliveries += 1
         stale_from = page.stale_from
         changed = stale_from <= now
-        next_change = now + change.drawn[0, changes] * page.mean_change
+        next_change = now + change.drawn[changes] * page.mean_change
         refreshed = changed & (next_change > now)
         counted_from = stale_from if stale_from > window_start else window_start
         stale_time = now - counted_from
@@ -66,10 +73,10 @@ def deliver_until(world: World, until: float) -> bool:
         page.stale_from = next_change if refreshed else stale_from
         changes += changed
         carried = sequence[asked]
-        now += access.drawn[0, taken]
+        now += access.drawn[taken]
         asked += 1
         taken += 1
         accesses -= 1
-    pages.state.asked, access.used[0], change.used[0] = asked, taken, changes
+    pages.state.asked, access.first[0], change.first[0] = asked, taken, changes
     robots.carried[0], robots.trips.time[0] = carried, now
     return now > until

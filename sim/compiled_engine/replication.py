@@ -13,7 +13,7 @@ from scenarios.distributions import Exponential
 from sim import rules
 from sim.compiled_engine.building import largest_batch, new_world, number_of_trips, tracks_phases
 from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
-from sim.compiled_engine.laws import law_of
+from sim.compiled_engine.laws import law_of, laws_of
 from sim.compiled_engine.refresh import begin_refresh, refresh
 from sim.compiled_engine.supply import Supply, sequence_of
 from sim.compiled_engine.world import Buffer, Pages
@@ -93,7 +93,7 @@ class Replication:
         """One row per robot."""
         assert self._scenario.robots is not None
         streams = [self._stream("access", robot) for robot in range(self._trips)]
-        laws = [law_of(self._scenario.robots.access_time, own) for own in streams]
+        laws = laws_of(self._scenario.robots.access_time, streams)
         return Supply(laws, streams, np.ones(self._trips, dtype=np.int64))
 
     def _indexing_times(self) -> Supply:

@@ -12,7 +12,7 @@ from scenarios.sections import Period, Random
 from scenarios.sections import Servers as ServersSection
 from sim import rules
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
-from sim.compiled_engine.jit import inner, kernel
+from sim.compiled_engine.jit import inner, kernel, loop
 from sim.compiled_engine.laws import law_of
 from sim.compiled_engine.service import take
 from sim.compiled_engine.supply import Supply
@@ -123,6 +123,12 @@ def _tally(servers: Servers) -> ServersTally:
 @kernel
 def advance_servers(servers: Servers, routing: Any) -> bool:
     """Go on until the horizon (True), or until a block of numbers may run dry (False)."""
+    return go_on(servers, routing)
+
+
+@loop
+def go_on(servers: Servers, routing: Any) -> bool:
+    """The loop of `advance_servers`; every packet takes a number, so that it comes to an end."""
     state = servers.state
     while not servers.times.dry[0]:
         first = soonest(servers.ends)

@@ -18,11 +18,11 @@ SERVICE, CLOCK = range(2)
 @inner
 def take(times: Times, row: int) -> float:
     """The next time of a row; notes when the row may not serve another event."""
-    used = times.used[row]
-    times.used[row] = used + 1
-    if used + 1 + times.needs[row] > times.drawn.shape[1]:
+    first = times.first[row]
+    times.first[row] = first + 1
+    if first + 1 + times.needs[row] > times.end[row]:
         times.dry[0] = True
-    return times.drawn[row, used]
+    return times.drawn[first]
 
 
 @inner

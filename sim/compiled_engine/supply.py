@@ -17,9 +17,9 @@ __all__ = ["Sequence", "Supply", "sequence_of"]
 
 
 class Supply:
-    """Times drawn in advance, one row per law.
+    """Times drawn in advance, a block per law.
 
-    What one law gives next does not depend on what happens meanwhile.
+    What one law gives next does not depend on what happens meanwhile. A block grows with its use.
 
     Parameters
     ----------
@@ -30,34 +30,43 @@ class Supply:
         The most that one event takes of each; what none takes is never drawn.
     """
 
-    _SMALLEST, _LARGEST, _IN_ALL = 32, 2**16, 2**18
+    _SMALLEST, _LARGEST, _IN_ALL = 16, 2**16, 2**18
 
     def __init__(self, laws: list[Law], streams: list[Any], needs: Any) -> None:
         self._laws, self._streams, self._needs = laws, streams, needs
-        self._block = max(self._SMALLEST, 2 * int(needs.max(initial=0)))
-        self._drawn = np.empty((len(laws), 0))
-        self._used = np.zeros(len(laws), dtype=np.int64)
+        self._size = np.where(needs > 0, np.maximum(self._SMALLEST, needs), 0)
+        self._most = max(self._IN_ALL, 4 * int(self._size.sum()))
+        self._drawn = np.empty(int(self._size.sum()))
+        self._end = np.cumsum(self._size)
+        self._next = self._end.copy()
 
     def times(self) -> Times:
         """The blocks as compiled code takes from them."""
-        return Times(self._drawn, self._used, self._needs, np.zeros(1, dtype=np.bool_))
-
-    def _is_low(self) -> bool:
-        """Whether some row is half empty; what is dry is."""
-        return bool((2 * self._used >= self._drawn.shape[1]).any())
+        return Times(self._drawn, self._next, self._end, self._needs, np.zeros(1, dtype=np.bool_))
 
     def refill(self) -> None:
-        """Draw as many times as fit, if there are few; blocks grow up to a limit."""
-        if not self._is_low():
-            return
-        drawn = np.empty((len(self._laws), self._block))
-        for row in np.flatnonzero(self._needs):
-            left = self._drawn[row, self._used[row] :]
-            drawn[row, : len(left)] = left
-            fill(drawn[row, len(left) :], self._laws[row], self._streams[row])
-        self._drawn, self._used = drawn, np.zeros_like(self._used)
-        limit = min(self._LARGEST, self._IN_ALL // len(drawn))
-        self._block = max(self._block, min(2 * self._block, limit))
+        """Fill up the rows that are half empty, what is dry among them.
+
+        The others are left alone: of many robots only a few may be at work.
+        """
+        left = self._end - self._next
+        low = np.flatnonzero((2 * left <= self._size) & (self._needs > 0))
+        for row, start in zip(low.tolist(), self._grown(low).tolist(), strict=True):
+            block = self._drawn[start : start + self._size[row]]
+            block[: left[row]] = self._drawn[self._next[row] : self._end[row]]
+            fill(block[left[row] :], self._laws[row], self._streams[row])
+            self._next[row], self._end[row] = start, start + len(block)
+
+    def _grown(self, rows: Any) -> Any:
+        """Double the blocks of these rows, while all together stay small; where they begin now."""
+        begin, size = self._end[rows] - self._size[rows], self._size[rows]
+        grown = np.maximum(size, np.minimum(2 * size, self._LARGEST))
+        if self._size.sum() + (grown - size).sum() > self._most or (grown == size).all():
+            return begin
+        self._size[rows] = grown
+        begin = len(self._drawn) + np.cumsum(grown) - grown
+        self._drawn = np.concatenate([self._drawn, np.empty(grown.sum())])
+        return begin
 
 
 class Sequence:

@@ -45,9 +45,10 @@ class Times(NamedTuple):
 
     Attributes
     ----------
-    drawn : ndarray of float, shape (laws, block)
-    used : ndarray of int, shape (laws,)
-        How many of each row have been taken.
+    drawn : ndarray of float
+        The blocks of all rows.
+    first, end : ndarray of int, shape (laws,)
+        Where the times of each row that are left begin and end.
     needs : ndarray of int, shape (laws,)
         The most that one event can take.
     dry : ndarray of bool, shape (1,)
@@ -55,7 +56,8 @@ class Times(NamedTuple):
     """
 
     drawn: Any
-    used: Any
+    first: Any
+    end: Any
     needs: Any
     dry: Any
 

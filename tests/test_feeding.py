@@ -1,0 +1,168 @@
+"""How compiled kernels are fed: numbers drawn ahead, pauses, and streams given back."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from systems import queue
+
+from scenarios import Scenario, load, scenario_from
+from scenarios.distributions import Exponential
+from scenarios.processes import Mmpp
+from sim import compiled_engine
+from sim.compiled_engine import probes, replication, servers, supply
+from sim.compiled_engine.jit import PAUSE, kernel
+from sim.compiled_engine.laws import laws_of
+from sim.compiled_engine.service import take
+from sim.draws import draws_of_process
+from sim.streams import stream
+
+BURSTY = Mmpp.model_validate({"Q": [[-0.4, 0.4], [0.2, -0.2]], "rates": [0.0, 2.0]})
+
+
+def new_supply(process: Any, needs: list[int]) -> supply.Supply:
+    streams = [stream(1, 0, "access", row) for row in range(len(needs))]
+    return supply.Supply(laws_of(process, streams), streams, np.array(needs))
+
+
+@kernel
+def take_one(times: Any, row: int) -> float:
+    return take(times, row)
+
+
+@pytest.mark.parametrize("process", [Exponential(mean=2.0), BURSTY], ids=["exponential", "mmpp"])
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 300)), max_size=12))
+def test_blocks_give_the_numbers_of_each_stream_in_order(
+    process: Any, used: list[tuple[int, int]]
+) -> None:
+    """However unevenly the rows are used, whenever they are filled up."""
+    needs = [1, 3, 40]
+    fed = new_supply(process, needs)
+    plain = [draws_of_process(process, stream(1, 0, "access", row)) for row in range(3)]
+    fed.refill()
+    times = fed.times()
+    for row, events in used:
+        for _ in range(events):
+            if times.dry[0]:
+                fed.refill()
+                times = fed.times()
+            for _ in range(needs[row]):
+                assert take_one(times, row) == plain[row]()
+
+
+def test_a_row_that_is_not_used_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    filled: list[int] = []
+    honest = supply.fill
+
+    def counted(times: Any, law: Any, own: Any) -> None:
+        filled.append(rows.index(own))
+        honest(times, law, own)
+
+    monkeypatch.setattr(supply, "fill", counted)
+    fed = new_supply(Exponential(mean=1.0), [1] * 1000)
+    rows = fed._streams
+    fed.refill()
+    taken = 0
+    while taken < 200_000:
+        times = fed.times()
+        while not times.dry[0]:
+            take_one(times, 7)
+            taken += 1
+        fed.refill()
+    assert set(filled[1000:]) == {7}
+    assert len(filled[1000:]) < 30  # it grows from 32 to 65536 numbers
+    assert len(fed.times().drawn) < 4 * 2**16
+
+
+QUERIES: dict[str, Any] = {
+    "name": "queries",
+    "pages": {"change_rates": [1.0]},
+    "robots": {
+        "available": 1,
+        "access_time": {"exponential": {"mean": 1.0}},
+        "accessing": {"policy": "round-robin"},
+    },
+    "activation": {"static": 0},
+    "clients": {"query_rate": 1e6},
+    "run": {"horizon": 3.0, "warmup": 0.0, "replications": 2},
+}
+PHASES: dict[str, Any] = {
+    "name": "phases",
+    "robots": {
+        "available": 1,
+        "deliveries": {"modes": [{"mmpp": {"Q": [[-1e6, 1e6], [1e6, -1e6]], "rates": [1.0, 0.0]}}]},
+    },
+    "buffer": {"waiting_places": 1, "service": {"exponential": {"mean": 1.0}}},
+    "run": {"horizon": 3.0, "warmup": 0.0, "replications": 2},
+}
+REFRESHED: dict[str, Any] = QUERIES | {"activation": {"static": 1}}
+UPDATES: dict[str, Any] = {
+    "name": "updates",
+    "source": {
+        "updates": {"breaks": [0.0], "values": [1e6], "period": 1.0},
+        "importance": {"breaks": [0.0], "values": [1.0], "period": 1.0},
+    },
+    "probing": {"horizon": 3.0, "probes": 1, "policy": "uniform"},
+}
+
+
+@pytest.mark.parametrize(
+    ("tables", "where", "name"),
+    [
+        (QUERIES, replication, "advance"),
+        (PHASES, replication, "advance"),
+        (REFRESHED, replication, "refresh"),
+        (UPDATES, probes, "probe"),
+    ],
+    ids=["queries", "phases", "refreshed", "updates"],
+)
+@pytest.mark.large
+def test_no_kernel_runs_for_long(
+    tables: dict[str, Any], where: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupt is heard between two calls of a kernel only, whatever takes its numbers."""
+    calls, honest = [], getattr(where, name)
+
+    def counted(*arguments: Any) -> bool:
+        calls.append(name)
+        return bool(honest(*arguments))
+
+    monkeypatch.setattr(where, name, counted)
+    compiled_engine.simulate(scenario_from(tables), 0, 1)
+    assert len(calls) >= 3e6 // PAUSE
+
+
+@pytest.mark.parametrize(
+    ("scenario", "where"),
+    [
+        (queue({"run.horizon": 100.0, "run.warmup": 0.0}), replication),
+        (load("client-queries").with_({"run.horizon": 100.0, "run.warmup": 0.0}), replication),
+        (load("routing-at-random").with_({"run.horizon": 100.0, "run.warmup": 0.0}), servers),
+        (load("dbworld-uniform"), probes),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_nothing_keeps_a_stream_after_its_replication(
+    scenario: Scenario, where: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def noted(*source: Any) -> np.random.Generator:
+        made.append(stream(*source))
+        return made[-1]
+
+    import analytic
+
+    monkeypatch.setattr(where, "stream", noted)
+    compiled_engine.simulate(analytic.resolve(scenario), 0, 1)
+    gc.collect()
+    made.append(np.random.default_rng(0))
+    counts = [sys.getrefcount(each) for each in made]
+    assert counts == [counts[-1]] * len(made)
