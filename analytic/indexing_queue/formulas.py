@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,26 +20,55 @@ from analytic.indexing_queue.chain import (
     switching_chain,
 )
 from analytic.indexing_queue.closed_forms import birth_death_levels, mm1k_levels
+from analytic.indexing_queue.iteration import NotConvergedError
+from analytic.indexing_queue.lumped import closed_class_count
 from analytic.indexing_queue.measures import (
     control_cost,
     fate_rates,
     level_probabilities,
     queue_measures,
-    sojourn_moments,
 )
-from analytic.markov import closed_classes, relaxation_time, stationary
+from analytic.indexing_queue.solution import LARGEST_MEMORY, memory_needed, solve_chain
+from analytic.indexing_queue.tagged import sojourn_moments
+from analytic.markov import relaxation_time
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.deliveries import as_modes
 from scenarios.measures import Subject
 
-__all__ = ["FORMULAS", "chain_of", "relaxation_time_of"]
-
-LARGEST_DENSE = 2000
-"""States up to which the dense elimination is used."""
+__all__ = ["FORMULAS", "Accuracy", "accuracy_of", "chain_of", "relaxation_time_of"]
 
 _LARGEST_SPECTRUM = 400
+_HIGHEST = 64
+"""Levels up to which the states of timers with phases are counted."""
+
+
+class Accuracy(NamedTuple):
+    """How the chain of a scenario was solved, and how well.
+
+    Attributes
+    ----------
+    states : int
+    method : str
+    passes : int
+        Passes over the states of an iteration, else 0.
+    residual, error : float
+        As in `Solution`.
+    """
+
+    states: int
+    method: str
+    passes: int
+    residual: float
+    error: float
+
+
+class _Solved(NamedTuple):
+    """All measures of a chain, and how they were found."""
+
+    rows: tuple[tuple[str, Subject, float], ...]
+    accuracy: Accuracy
 
 
 def _laws(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
@@ -54,8 +84,8 @@ def _laws(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
     return service, timer
 
 
-def _states(scenario: Scenario) -> int:
-    """Number of states of the chain, without building it."""
+def _size(scenario: Scenario) -> tuple[int, int, int, int]:
+    """Arrival, service and timer phases and the highest level, without building the chain."""
     assert scenario.buffer is not None
     assert scenario.robots is not None
     service, timer = _laws(scenario)
@@ -68,26 +98,35 @@ def _states(scenario: Scenario) -> int:
         top += modes.shape[1] - 2 if scenario.buffer.admission == "complete" else 0
     else:
         order = joint_order(scenario.robots, max(most_active(scenario), 1))
-    phases = len(timer.start)
-    if phases > 1 and top > 64:
-        return 2**63
-    return count_states(order, len(service.start), phases, top)
+    return order, len(service.start), len(timer.start), top
 
 
-def small_enough(scenario: Scenario) -> str | None:
-    """The chain has at most 2000 states."""
-    states = _states(scenario)
-    if states <= LARGEST_DENSE:
+def fits_in_memory(scenario: Scenario) -> str | None:
+    """The solution of its chain takes at most 1 GB."""
+    order, phases, timers, top = _size(scenario)
+    if timers > 1 and top > _HIGHEST:
+        return "its chain has more than 10^15 states; the solution may take at most 1 GB"
+    memory = memory_needed(order, phases, timers, top)
+    if memory <= LARGEST_MEMORY:
         return None
+    states = count_states(order, phases, timers, top)
     size = f"{states}" if states < 10**15 else "more than 10^15"
-    return f"its chain has {size} states; the dense solution takes at most {LARGEST_DENSE}"
+    takes = f" and takes {memory / 2**30:.1f} GB" if states < 10**15 else ""
+    return f"its chain has {size} states{takes}; the solution may take at most 1 GB"
 
 
 def one_closed_class(scenario: Scenario) -> str | None:
     """The chain forgets where it started."""
-    chain = chain_of(scenario)
-    classes = len(closed_classes(chain.generator, chain.start))
+    classes = closed_class_count(chain_of(scenario))
     return None if classes == 1 else f"its chain has {classes} closed classes"
+
+
+def converged(scenario: Scenario) -> str | None:
+    """The iteration for a large chain converges."""
+    found = _solved(scenario)
+    if isinstance(found, _Solved):
+        return None
+    return f"the iteration for its chain does not converge: {found}"
 
 
 @lru_cache(maxsize=1)
@@ -111,8 +150,9 @@ def chain_of(scenario: Scenario) -> QueueChain:
 
 def relaxation_time_of(scenario: Scenario) -> float | None:
     """Relaxation time of the queue, where its chain is small enough to know it."""
-    against = (condition(scenario) for condition in _CHAIN)
-    if any(reason is not None for reason in against) or _states(scenario) > _LARGEST_SPECTRUM:
+    if any(condition(scenario) is not None for condition in _BUILT):
+        return None
+    if count_states(*_size(scenario)) > _LARGEST_SPECTRUM or one_closed_class(scenario):
         return None
     chain = chain_of(scenario)
     return relaxation_time(chain.generator, chain.start)
@@ -159,21 +199,40 @@ def _mm1k(scenario: Scenario) -> Values:
 
 
 @lru_cache(maxsize=8)
-def _solved(scenario: Scenario) -> tuple[tuple[str, Subject, float], ...]:
-    """All measures of the chain, solved once for all formulas."""
+def _solved(scenario: Scenario) -> _Solved | str:
+    """All measures of the chain, solved once for all formulas; or why there are none."""
     assert scenario.buffer is not None
     chain = chain_of(scenario)
-    law = stationary(chain.generator, chain.start)
     ordered = scenario.buffer.discipline == "fifo" and scenario.buffer.when_full == "lose-new"
-    return tuple(queue_measures(chain, law, scenario.costs, ordered=ordered))
+    try:
+        solution = solve_chain(chain)
+        rows = tuple(queue_measures(chain, solution.law, scenario.costs, ordered=ordered))
+    except NotConvergedError as failure:
+        return str(failure)
+    return _Solved(rows, Accuracy(chain.states, *solution[1:]))
 
 
 def _from_chain(*measures: str) -> Callable[[Scenario], Values]:
     """Evaluator of some of the measures of the chain."""
-    return lambda scenario: [row for row in _solved(scenario) if row[0] in measures]
+
+    def evaluate(scenario: Scenario) -> Values:
+        found = _solved(scenario)
+        assert isinstance(found, _Solved)
+        return [row for row in found.rows if row[0] in measures]
+
+    return evaluate
 
 
-_CHAIN = (
+def accuracy_of(scenario: Scenario) -> Accuracy | None:
+    """How the chain of a scenario was solved and how well; None where it is not."""
+    if any(condition(scenario) is not None for condition in _CHAIN):
+        return None
+    found = _solved(scenario)
+    assert isinstance(found, _Solved)
+    return found.accuracy
+
+
+_BUILT = (
     conditions.has_buffer,
     conditions.resolved_activation,
     conditions.pages_leave_the_queue_alone,
@@ -181,9 +240,11 @@ _CHAIN = (
     conditions.phase_type_service,
     conditions.phase_type_timers,
     conditions.memoryless_or_ordered,
-    small_enough,
-    one_closed_class,
+    fits_in_memory,
 )
+"""Conditions of a chain."""
+
+_CHAIN = (*_BUILT, one_closed_class, converged)
 """Conditions of every result of the chain."""
 
 _POISSON = (
