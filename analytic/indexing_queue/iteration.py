@@ -85,7 +85,8 @@ def iterate(chain: QueueChain, tolerance: float = TOLERANCE) -> Iterated:
 
     small = elimination_work(chain) <= LARGEST_COARSE
     rates = phase_rates(chain) if small else None
-    tables, law = tables_of(chain), _first_guess(chain, rates)
+    # without waiting pages there are no timers, and the small chain alone is right
+    tables, law = tables_of(chain, 2 if small else 0), _first_guess(chain, rates)
     times, work = _block_times(tables), working_space(chain)
     history: list[float] = []
     errors: list[float] = []
@@ -93,7 +94,7 @@ def iterate(chain: QueueChain, tolerance: float = TOLERANCE) -> Iterated:
         history.append(sweep(tables, law, times, work, len(history) % 2 == 1))
         _set_right(chain, rates, law)
         errors.append(_error(history))
-        if max(errors[-2:]) <= tolerance:
+        if max(errors[-2:]) <= tolerance and abs(law.sum() - 1) < 1e-9:
             flow, spare, _ = work
             left = imbalance(tables, law, (flow, spare, np.empty_like(flow)))
             return Iterated(law, len(history), left, max(errors[-2:]))
@@ -111,17 +112,29 @@ def _error(history: list[float]) -> float:
     return last * factor / (1 - factor) if factor < 1 else np.inf
 
 
+def _mean_profile(chain: QueueChain) -> Array:
+    """Phases of a timer at a random time of its life."""
+    gamma, generator = chain.timer
+    if len(gamma) == 1:
+        return np.ones(1)
+    spent = np.maximum(np.linalg.solve(-generator.T, gamma), 0.0)
+    profile: Array = spent / spent.sum()
+    return profile
+
+
+def _mean_stale(chain: QueueChain) -> Array:
+    """Rates of obsolescence with all timers in such phases."""
+    waiting = np.maximum(np.arange(chain.top + 1.0) - 1, 0)
+    shape = (1, chain.order, len(chain.service.start))
+    each = float(_mean_profile(chain) @ chain.timer.exit_rates)
+    rates: Array = (waiting * each)[:, None, None] * np.ones(shape)
+    return rates
+
+
 def _first_guess(chain: QueueChain, rates: Band | None) -> Array:
     """All timers in the phases of a time at random, independent of everything else."""
-    gamma, generator = chain.timer
-    profile = np.ones(1)
-    if len(gamma) > 1:
-        spent = np.maximum(np.linalg.solve(-generator.T, gamma), 0.0)
-        profile = spent / spent.sum()
-    waiting = np.maximum(np.arange(chain.top + 1.0) - 1, 0)
-    shape = (chain.top + 1, chain.order, len(chain.service.start))
-    stale = (waiting * float(profile @ chain.timer.exit_rates))[:, None, None] * np.ones(shape)
-    phases = _coarse(chain, rates, np.full(shape, 1.0 / shape[1] / shape[2]), stale)
+    stale, profile = _mean_stale(chain), _mean_profile(chain)
+    phases = _coarse(chain, rates, np.full(stale.shape, 1.0 / stale[0].size), stale)
     law, starts, timers = np.empty(chain.states), chain.starts, np.ones(1)
     law[: starts[1]] = phases[0, :, 0]
     for level in range(1, chain.top + 1):
@@ -148,7 +161,7 @@ def _set_right(chain: QueueChain, rates: Band | None, law: Array) -> None:
     """Scale the law, in place, to the probabilities of level and phases that its timers imply."""
     found = marginals_of(chain, law)
     here = found.phases > 0
-    stale = np.divide(found.stale, found.phases, out=np.zeros_like(found.stale), where=here)
+    stale = np.divide(found.stale, found.phases, out=_mean_stale(chain), where=here)
     right = _coarse(chain, rates, found.phases, stale)
     factors = np.divide(right, found.phases, out=np.zeros_like(right), where=here)
     starts = chain.starts

@@ -38,7 +38,7 @@ class Tables(NamedTuple):
     service phase after the event; -1 where there are none. `pointer`, `source` and `rate` hold
     those matrices by columns. `leaves` is the rate out of the level from an arrival and a service
     phase, timers apart; `expires` that out of a phase of a timer. `blocks` is where the mean times
-    of each level begin (`block_times`).
+    of each level begin (`block_times`). Passes begin at the level `lowest`.
     """
 
     starts: Integers
@@ -60,6 +60,7 @@ class Tables(NamedTuple):
     leaves: Floats
     expires: Floats
     blocks: Integers
+    lowest: int
 
 
 @_compiled
@@ -193,8 +194,14 @@ def number_timers(timers: int, radix: int, width: int, code: Integers) -> None:
 
 @_compiled
 def _eliminate(moves: Floats, ends: Floats, times: Floats, last: int) -> float:
-    """Replace visits to a state by where they lead to, among those before it; the rate out."""
+    """Replace visits to a state by where they lead to, among those before it; the rate out.
+
+    A state that is never left is given no time: nothing comes there, or nothing else matters.
+    """
     out = ends[last] + moves[last, :last].sum()
+    if out == 0:
+        times[last] = 0.0
+        return 1.0
     for state in range(last):
         share = moves[state, last] / out
         ends[state] += share * ends[last]
@@ -309,11 +316,11 @@ def relax(
 def sweep(
     t: Tables, law: Floats, times: Floats, work: tuple[Floats, Floats, Integers], upward: bool
 ) -> float:
-    """One pass over all levels; the largest relative change of a probability."""
+    """One pass over the levels from `lowest` on; the largest relative change of a probability."""
     flow, spare, code = work
     levels, change = len(t.starts) - 1, 0.0
-    for step in range(levels):
-        level = step if upward else levels - 1 - step
+    for place in range(t.lowest, levels):
+        level = place if upward else levels - 1 - place + t.lowest
         first, last = t.starts[level], t.starts[level + 1]
         row = flow[: last - first]
         inflow(t, law, level, row, spare)

@@ -14,8 +14,8 @@ __all__ = ["tables_of", "working_space"]
 Array = NDArray[np.floating[Any]]
 
 
-def tables_of(chain: QueueChain) -> Any:
-    """The chain as the compiled passes read it, `kernels.Tables`."""
+def tables_of(chain: QueueChain, lowest: int = 0) -> Any:
+    """The chain as the compiled passes read it, `kernels.Tables`; they begin at level `lowest`."""
     from analytic.indexing_queue.kernels import Tables
 
     service, timer = chain.service, chain.timer
@@ -37,6 +37,7 @@ def tables_of(chain: QueueChain) -> Any:
         _leaves(chain),
         timer.exit_rates + _off_diagonal(timer.generator).sum(axis=1),
         _block_starts(chain),
+        lowest,
     )
 
 
