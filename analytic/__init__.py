@@ -2,7 +2,7 @@
 
 from analytic.crosscheck import Comparison, compare, overall
 from analytic.formula import Formula, Prediction
-from analytic.indexing_queue import relaxation_time_of
+from analytic.indexing_queue import accuracy_of, relaxation_time_of
 from analytic.predict import FORMULAS, NotApplicable, predict
 from analytic.resolve import resolve
 from analytic.start_up import start_up_times
@@ -13,6 +13,7 @@ __all__ = [
     "Formula",
     "NotApplicable",
     "Prediction",
+    "accuracy_of",
     "compare",
     "overall",
     "predict",

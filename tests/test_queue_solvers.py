@@ -33,6 +33,7 @@ from test_indexing_queue import (
     threshold,
 )
 
+from analytic import compare, predict
 from analytic.indexing_queue import (
     NotConvergedError,
     QueueChain,
@@ -41,6 +42,7 @@ from analytic.indexing_queue import (
     controlled_chain,
     fate_rates,
     generator,
+    large_buffers,
     marginals_of,
     queue_measures,
     sojourn_cdf,
@@ -51,16 +53,18 @@ from analytic.indexing_queue import (
     tagged,
 )
 from analytic.indexing_queue.iteration import iterate
+from analytic.indexing_queue.large_buffers import closure
 from analytic.indexing_queue.lumped import closed_class_count
 from analytic.markov import closed_classes, residual, stationary
 from analytic.phase_type import PhaseLaw
 from scenarios import Scenario
 from scenarios.deliveries import Thinned, as_modes
+from sim import run
 
 CYCLE = {
     "phase-type": {
         "alpha": [1.0, 0.0, 0.0],
-        "T": [[-2.0, 1.9, 0.0], [0.0, -1.0, 0.9], [0.5, 0.0, -0.6]],
+        "T": [[-2.0, 1.5, 0.0], [0.0, -1.0, 0.9], [0.3, 0.0, -0.9]],
     }
 }
 """A timer whose phases go round, so that no order of them solves it in one pass."""
@@ -507,3 +511,73 @@ def test_the_accuracy_is_reported() -> None:
     assert 0 < large.error <= 1e-12
     assert large.residual < 1e-12
     assert accuracy_of(queue({"buffer.service": {"gamma": {"shape": 2.0, "mean": 1.0}}})) is None
+
+
+# -- the closure for large buffers ---------------------------------------------------------------
+
+CLOSURE_ERRORS = {
+    "h2": (H2_TIMER, 2.0, 0.002),
+    "slow": (SLOW_TIMER, 2.0, 0.006),
+    "erlang": (ERLANG_TIMER, 2.0, 0.002),
+    "overloaded": (SLOW_TIMER, 20.0, 0.006),
+    "far-apart": (FAR_APART, 2.0, 0.08),
+}
+"""Errors of the mean level and of absolute probabilities: what docs/queue-solvers.md promises."""
+
+
+@pytest.mark.parametrize("name", CLOSURE_ERRORS)
+def test_the_closure_is_as_good_as_the_documentation_says(name: str) -> None:
+    timer, load, error = CLOSURE_ERRORS[name]
+    built = chain(10, timer, load)
+    exact, found = marginals_of(built, solve_chain(built).law), closure(built).marginals
+    levels = np.arange(built.top + 1)
+    difference = (found.levels @ levels) / (exact.levels @ levels) - 1
+    assert 1e-6 < abs(difference) < error, "an approximation, not the exact law"
+    assert np.max(np.abs(found.levels - exact.levels)) < error
+    rates, expected = fate_rates(built, found), fate_rates(built, exact)
+    for fate in ("lost", "obsolete", "served"):
+        share = rates[fate] / rates["delivered"]
+        assert share == pytest.approx(expected[fate] / expected["delivered"], abs=error)
+    ended = rates["lost"] + rates["obsolete"] + rates["served"]
+    assert ended == pytest.approx(rates["delivered"], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, s in BY_PHASES.items() if n not in ("no-robot", "lifo", "push-out")]
+)
+def test_the_closure_is_exact_where_no_two_pages_with_phases_wait(name: str) -> None:
+    """Timers of one phase, or buffers of at most one place, on every part of the model."""
+    scenario = BY_PHASES[name]
+    assert scenario.buffer is not None
+    built = chain_of(scenario)
+    if len(built.timer.start) > 1 and built.top > 2:
+        built = replace(built, timer=PhaseLaw(np.ones(1), np.array([[-0.7]])))
+    exact = marginals_of(built, stationary(built.generator, built.start))
+    found = closure(built).marginals
+    assert found.phases == pytest.approx(exact.phases, rel=1e-9, abs=1e-15)
+    assert found.stale == pytest.approx(exact.stale, rel=1e-9, abs=1e-15)
+
+
+def test_a_buffer_beyond_memory_is_approximated_and_says_so() -> None:
+    scenario = queue(stale(H2) | {"buffer.waiting_places": 40} | threshold([3, 1], [30]))
+    predictions, others = predict(scenario)
+    assert {each.kind for each in predictions} == {"approximation"}
+    assert any("the solution may take at most 1 GB" in each.reason for each in others)
+    found = {(each.measure, each.subject): each.value for each in predictions}
+    levels = [value for (name, _), value in found.items() if name == "level_probability"]
+    assert math.fsum(levels) == pytest.approx(1.0, rel=1e-12)
+    fates = [found[f"{fate}_probability", None] for fate in ("loss", "obsolescence", "success")]
+    assert math.fsum(fates) == pytest.approx(1.0, rel=1e-12)
+    assert ("sojourn_time", "all") in found
+    assert ("sojourn_time", "served") not in found
+    results = run(scenario.with_({"run.horizon": 300.0, "run.warmup": 50.0}), replications=2)
+    assert {row.verdict for row in compare(predictions, results)} == {"not judged"}
+
+
+def test_the_closure_gives_nothing_that_did_not_settle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_buffers, "MOST_ROUNDS", 2)
+    scenario = queue(stale(H2) | {"buffer.waiting_places": 41})
+    predictions, others = predict(scenario)
+    assert not predictions
+    reason = "the closure of its chain does not settle: 2 rounds left a change of "
+    assert any(each.reason.startswith(reason) for each in others)

@@ -9,14 +9,9 @@ from analytic.indexing_queue.chain import (
     switching_chain,
 )
 from analytic.indexing_queue.closed_forms import birth_death_levels, mm1k_levels
-from analytic.indexing_queue.formulas import (
-    FORMULAS,
-    Accuracy,
-    accuracy_of,
-    chain_of,
-    relaxation_time_of,
-)
+from analytic.indexing_queue.formulas import FORMULAS, accuracy_of, relaxation_time_of
 from analytic.indexing_queue.iteration import NotConvergedError
+from analytic.indexing_queue.large_buffers import Closed, closure
 from analytic.indexing_queue.marginals import Marginals, marginals_of
 from analytic.indexing_queue.measures import (
     control_cost,
@@ -26,12 +21,14 @@ from analytic.indexing_queue.measures import (
 )
 from analytic.indexing_queue.sojourn_laws import sojourn_cdf, sojourn_transform
 from analytic.indexing_queue.solution import Solution, solve_chain
+from analytic.indexing_queue.solved import Accuracy, chain_of
 from analytic.indexing_queue.tagged import sojourn_moments
 
 __all__ = [
     "FORMULAS",
     "NO_TIMER",
     "Accuracy",
+    "Closed",
     "Marginals",
     "NotConvergedError",
     "QueueChain",
@@ -40,6 +37,7 @@ __all__ = [
     "accuracy_of",
     "birth_death_levels",
     "chain_of",
+    "closure",
     "control_cost",
     "controlled_chain",
     "count_states",

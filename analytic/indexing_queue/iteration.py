@@ -21,7 +21,7 @@ from analytic.indexing_queue.lumped import (
     with_obsolescence,
 )
 from analytic.indexing_queue.marginals import marginals_of
-from analytic.indexing_queue.tables import tables_of, working_space
+from analytic.indexing_queue.tables import mean_profile, tables_of, working_space
 from analytic.markov import Band
 
 __all__ = ["Iterated", "NotConvergedError", "iterate"]
@@ -112,28 +112,18 @@ def _error(history: list[float]) -> float:
     return last * factor / (1 - factor) if factor < 1 else np.inf
 
 
-def _mean_profile(chain: QueueChain) -> Array:
-    """Phases of a timer at a random time of its life."""
-    gamma, generator = chain.timer
-    if len(gamma) == 1:
-        return np.ones(1)
-    spent = np.maximum(np.linalg.solve(-generator.T, gamma), 0.0)
-    profile: Array = spent / spent.sum()
-    return profile
-
-
 def _mean_stale(chain: QueueChain) -> Array:
     """Rates of obsolescence with all timers in such phases."""
     waiting = np.maximum(np.arange(chain.top + 1.0) - 1, 0)
     shape = (1, chain.order, len(chain.service.start))
-    each = float(_mean_profile(chain) @ chain.timer.exit_rates)
+    each = float(mean_profile(chain) @ chain.timer.exit_rates)
     rates: Array = (waiting * each)[:, None, None] * np.ones(shape)
     return rates
 
 
 def _first_guess(chain: QueueChain, rates: Band | None) -> Array:
     """All timers in the phases of a time at random, independent of everything else."""
-    stale, profile = _mean_stale(chain), _mean_profile(chain)
+    stale, profile = _mean_stale(chain), mean_profile(chain)
     phases = _coarse(chain, rates, np.full(stale.shape, 1.0 / stale[0].size), stale)
     law, starts, timers = np.empty(chain.states), chain.starts, np.ones(1)
     law[: starts[1]] = phases[0, :, 0]

@@ -75,14 +75,14 @@ def queue_measures(chain: QueueChain, law: Array, costs: Costs, *, ordered: bool
         Whether pages are served first come first served and nothing is pushed out; only then
         are the sojourn times those of the tagged page. Otherwise Little's law gives the means.
     """
-    sojourns = list(sojourn_moments(chain, law)) if ordered else []
+    sojourns = list(sojourn_moments(chain, law)) if ordered else None
     yield from measures_of(chain, marginals_of(chain, law), costs, sojourns)
 
 
 def measures_of(
-    chain: QueueChain, marginals: Marginals, costs: Costs, sojourns: list[Row]
+    chain: QueueChain, marginals: Marginals, costs: Costs, sojourns: list[Row] | None
 ) -> Iterator[Row]:
-    """The same from sums of the law, with the sojourn times that are known."""
+    """The same from sums of the law, with the sojourn times; None where they are not known."""
     levels, rates = marginals.levels, fate_rates(chain, marginals)
     delivered = rates["delivered"]
     in_system = float(levels @ np.arange(len(levels)))
@@ -100,13 +100,12 @@ def measures_of(
         yield "obsolescence_probability", None, rates["obsolete"] / delivered
         yield "success_probability", None, rates["served"] / delivered
         yield "sojourn_time", "all", in_system / delivered
-        yield from (
-            ("sojourn_time_second_moment", "all", value * (1 - rates["lost"] / delivered))
-            for name, subject, value in sojourns
-            if (name, subject) == ("sojourn_time_second_moment", "accepted")
-        )
-    yield from sojourns
-    means = {subject: value for name, subject, value in sojourns if name == "sojourn_time"}
+        if sojourns is not None:
+            squares = {row[1]: row[2] for row in sojourns if row[0].endswith("second_moment")}
+            entering = 1 - rates["lost"] / delivered
+            yield "sojourn_time_second_moment", "all", entering * squares.get("accepted", 0.0)
+    yield from sojourns or ()
+    means = {row[1]: row[2] for row in sojourns or () if row[0] == "sojourn_time"}
     others = {"starvation": float(levels[0]), "robots": robots}
     others["response"] = means.get("served", math.nan)
     yield "control_cost", None, control_cost(rates, others, costs)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain
 
-__all__ = ["tables_of", "working_space"]
+__all__ = ["mean_profile", "tables_of", "working_space"]
 
 Array = NDArray[np.floating[Any]]
 
@@ -121,3 +121,13 @@ def working_space(chain: QueueChain) -> tuple[Array, Array, NDArray[np.int32]]:
     vectors: int = len(chain.timer.start) ** max(chain.top - 1, 0)
     largest = int(np.diff(chain.starts).max())
     return np.empty(largest), np.empty(chain.order * vectors), np.empty(vectors, dtype=np.int32)
+
+
+def mean_profile(chain: QueueChain) -> Array:
+    """Phases of a timer at a random time of its life."""
+    gamma, generator = chain.timer
+    if len(gamma) == 1:
+        return np.ones(1)
+    spent = np.maximum(np.linalg.solve(-generator.T, gamma), 0.0)
+    profile: Array = spent / spent.sum()
+    return profile
