@@ -25,7 +25,7 @@ __all__ = ["CLASSES", "Ends", "ends_at", "ends_of", "entries", "followed", "sojo
 Array = NDArray[np.floating[Any]]
 Row = tuple[str, Subject, float]
 
-LARGEST_DENSE = 600
+LARGEST_DENSE = 200
 """States of a position up to which it is solved with a dense matrix."""
 
 MOST_PASSES = 20_000
