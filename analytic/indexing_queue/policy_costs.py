@@ -12,7 +12,7 @@ cost keep their relative digits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -30,7 +30,7 @@ __all__ = ["LevelRates", "level_rates", "policy_costs"]
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
 
-_LARGEST_PIECE = 4_000_000
+_LARGEST_PIECE = 1_000_000
 """Numbers of one level that are held at a time; more policies are taken in turns."""
 
 
@@ -243,9 +243,9 @@ def _until_exit(rates: Array, exits: Array, rewards: Array) -> Array:
 class _Branch:
     """Policies that are settled from a level upwards, and what is known of the levels above it.
 
-    `robots` has shape (nodes, levels from this one on). Entry n of the lists is about n levels
-    above: `falls`, from that level to the one below; `gains`, the rewards on the way, to be
-    multiplied by 2 to the power of `exponents`.
+    `robots` has shape (nodes,), the index of the number active at this level. Entry n of the lists
+    is about n levels above: `falls`, from that level to the one below; `gains`, the rewards on the
+    way, to be multiplied by 2 to the power of `exponents`.
     """
 
     level: int
@@ -254,20 +254,22 @@ class _Branch:
     gains: list[Array]
     exponents: list[NDArray[np.int64]]
 
-    def pieces(self, most: int) -> Iterator[_Branch]:
-        """The same in parts of at most so many nodes, the first ones first."""
-        for start in range(0, len(self.robots), most):
-            part = slice(start, start + most)
-            yield _Branch(
-                self.level,
-                self.robots[part],
-                [each[part] for each in self.falls],
-                [each[part] for each in self.gains],
-                [each[part] for each in self.exponents],
-            )
+    def halves(self) -> tuple[_Branch, _Branch]:
+        """The same in two parts that can be dropped one after the other."""
+        middle = len(self.robots) // 2
+        return self._part(slice(middle)), self._part(slice(middle, None))
+
+    def _part(self, part: slice) -> _Branch:
+        return _Branch(
+            self.level,
+            self.robots[part].copy(),
+            [each[part].copy() for each in self.falls],
+            [each[part].copy() for each in self.gains],
+            [each[part].copy() for each in self.exponents],
+        )
 
 
-def policy_costs(rates: LevelRates, follows: NDArray[np.bool_]) -> tuple[Indices, Array]:
+def policy_costs(rates: LevelRates, follows: NDArray[np.bool_]) -> Array:
     """The cost per unit time of every policy.
 
     Parameters
@@ -278,10 +280,9 @@ def policy_costs(rates: LevelRates, follows: NDArray[np.bool_]) -> tuple[Indices
 
     Returns
     -------
-    policies : ndarray of int, shape (policies, levels)
-        Indices of the numbers of robots at levels 0, 1, …
-    costs : ndarray, shape (policies,)
-        NaN where there is none: the response has a price and nothing is served, or the chain does
+    ndarray, shape (policies,)
+        In the order of the numbers at the top level, then at the level below it, and so on. NaN
+        where there is no cost: the response has a price and nothing is served, or the chain does
         not forget where it started.
 
     Notes
@@ -289,20 +290,18 @@ def policy_costs(rates: LevelRates, follows: NDArray[np.bool_]) -> tuple[Indices
     avrachenkov2011 (2), of all policies; the block elimination is that of the paper's section 3,
     from the top level downwards, with rewards.
     """
-    nothing = np.zeros((1, 0), dtype=np.int16)
-    todo = [_Branch(rates.top + 1, nothing, [], [], [])]
-    policies, costs = [], []
+    todo = [_Branch(rates.top + 1, np.zeros(1, dtype=np.intp), [], [], [])]
+    costs = []
     while todo:
         branch = todo.pop()
         most = _most_nodes(rates, branch.level, len(follows))
         if branch.level == 0:
-            policies.append(branch.robots)
             costs.append(branch.gains[0][:, 0, 0])
         elif len(branch.robots) > most:
-            todo += [*branch.pieces(most)][::-1]
+            todo += branch.halves()[::-1]
         else:
             todo.append(_extended(rates, follows, branch))
-    return np.concatenate(policies), np.concatenate(costs)
+    return np.concatenate(costs)
 
 
 def _most_nodes(rates: LevelRates, level: int, numbers: int) -> int:
@@ -315,16 +314,15 @@ def _most_nodes(rates: LevelRates, level: int, numbers: int) -> int:
 def _extended(rates: LevelRates, follows: NDArray[np.bool_], branch: _Branch) -> _Branch:
     """The branch with the level below settled too, in every way that is allowed."""
     level = branch.level - 1
-    if branch.robots.shape[1]:
-        parent, chosen = np.nonzero(follows[branch.robots[:, 0]])
-    else:
+    if level == rates.top:
         chosen = np.arange(len(follows))
         parent = np.zeros_like(chosen)
-    robots = np.concatenate([chosen[:, None].astype(np.int16), branch.robots[parent]], axis=1)
+    else:
+        parent, chosen = np.nonzero(follows[branch.robots])
     within, gains, exponent = _censored(rates, branch, level, parent, chosen)
     if level == 0:
         cost = _stationary_cost(within, gains, rates.response)
-        return _Branch(0, robots, [], [cost[:, None, None]], [])
+        return _Branch(0, chosen, [], [cost[:, None, None]], [])
     down = np.broadcast_to(rates.down[level], (len(chosen), *rates.down[level].shape))
     found = _until_exit(within, down.sum(axis=-1), np.concatenate([down, gains], axis=-1))
     falls, gains = np.split(found, [down.shape[-1]], axis=-1)
@@ -332,7 +330,7 @@ def _extended(rates: LevelRates, follows: NDArray[np.bool_], branch: _Branch) ->
     kept = _farthest_step(rates) - 1
     return _Branch(
         level,
-        robots,
+        chosen,
         [falls, *(each[parent] for each in branch.falls[:kept])],
         [np.ldexp(gains, -shift[:, None, None]), *(each[parent] for each in branch.gains[:kept])],
         [exponent + shift, *(each[parent] for each in branch.exponents[:kept])],
