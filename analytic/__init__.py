@@ -3,18 +3,22 @@
 from analytic.crosscheck import Comparison, compare, overall
 from analytic.formula import Formula, Prediction
 from analytic.indexing_queue import accuracy_of, relaxation_time_of
+from analytic.optimum import Optimum
 from analytic.predict import FORMULAS, NotApplicable, predict
 from analytic.resolve import resolve
 from analytic.start_up import start_up_times
+from analytic.targets import optimize
 
 __all__ = [
     "FORMULAS",
     "Comparison",
     "Formula",
     "NotApplicable",
+    "Optimum",
     "Prediction",
     "accuracy_of",
     "compare",
+    "optimize",
     "overall",
     "predict",
     "relaxation_time_of",

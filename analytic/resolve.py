@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analytic.probing import probe_times
+from analytic.targets import optimize
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Optimal
 from scenarios.scenario import require_scenario
@@ -17,22 +18,30 @@ def resolve(scenario: Scenario) -> Scenario:
     Raises
     ------
     ScenarioError
-        Naming an "optimal" for which there is no solver, or a probing policy without such times.
+        Naming an "optimal" for which there is no solver or no exact answer, or a probing policy
+        without such times.
     """
     require_scenario(scenario)
     frequencies = getattr(getattr(scenario.robots, "accessing", None), "frequencies", None)
     unsolved = {
-        "activation.optimal": isinstance(scenario.activation, Optimal),
         "robots.accessing.frequencies": frequencies == "optimal",
         "probing.policy": scenario.probing is not None and scenario.probing.policy == "optimal",
         "servers.routing": scenario.servers is not None and scenario.servers.routing == "optimal",
     }
     for key, is_unsolved in unsolved.items():
         if is_unsolved:
-            value = getattr(scenario.activation, "family", "optimal")
             allowed = "has no solver in this version; give the decision itself"
-            raise ScenarioError(key, value, allowed)
-    return _with_probe_times(scenario)
+            raise ScenarioError(key, "optimal", allowed)
+    return _with_probe_times(_with_robots(scenario))
+
+
+def _with_robots(scenario: Scenario) -> Scenario:
+    """The scenario with the best rule of the family that [activation] names."""
+    rule = scenario.activation
+    if not isinstance(rule, Optimal):
+        return scenario
+    found = optimize(scenario, rule.family, "activation.optimal")
+    return scenario.with_(found.changes)
 
 
 def _with_probe_times(scenario: Scenario) -> Scenario:

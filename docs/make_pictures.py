@@ -1,4 +1,4 @@
-"""Make docs/pictures/report.png, the picture of a report in README.md.
+"""Make the pictures of the documents: a report, and the cost against thresholds.
 
 Run as ``python docs/make_pictures.py``; it needs chromium and takes half a minute.
 """
@@ -12,9 +12,13 @@ from pathlib import Path
 
 from PIL import Image
 
+from analytic import optimize
+from analytic.report import plot_threshold_costs
+from scenarios import load
 from sim.cli import main
 
 SCENARIO = "four-robots-one-threshold"
+CONTROLLED, DOTS_PER_INCH = "optimal-thresholds", 130
 WIDTH, HEIGHT, COLOURS = 1120, 960, 256
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --hide-scrollbars "
@@ -39,5 +43,14 @@ def make_picture(target: Path) -> None:
         )
 
 
+def make_threshold_picture(target: Path) -> None:
+    """Cost against the threshold, as `crawlsim optimize --figure` draws it."""
+    search = optimize(load(CONTROLLED), "threshold").search
+    figure = plot_threshold_costs(search).figure
+    figure.savefig(target, dpi=DOTS_PER_INCH, metadata={"Software": None})
+
+
 if __name__ == "__main__":
-    make_picture(Path(__file__).parent / "pictures" / "report.png")
+    pictures = Path(__file__).parent / "pictures"
+    make_picture(pictures / "report.png")
+    make_threshold_picture(pictures / "thresholds.png")

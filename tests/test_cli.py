@@ -150,7 +150,7 @@ def test_set_changes_entries_together(crawlsim: Any, scenario_file: str) -> None
         (["optimise"], "No such command"),
         (["scenarios", "nowhere"], "must be one of"),
         (["formulas", "knuth1968"], "must be"),
-        (["check", "FILE", "--set", "activation.optimal=static"], "activation.optimal"),
+        (["check", "FILE", "--set", "activation.optimal=switching"], "activation.optimal"),
     ],
 )
 def test_bad_input_exits_with_2_in_three_lines_and_writes_nothing(

@@ -4,6 +4,7 @@ Not imported with `analytic`, since it loads the plotting packages.
 """
 
 from analytic.report.comparison import plot_comparison
+from analytic.report.optima import plot_static_costs, plot_threshold_costs
 from analytic.report.page import Entry, html
 from analytic.report.plots import plot_levels, plot_obsolescence_rates, plot_probes
 
@@ -14,4 +15,6 @@ __all__ = [
     "plot_levels",
     "plot_obsolescence_rates",
     "plot_probes",
+    "plot_static_costs",
+    "plot_threshold_costs",
 ]

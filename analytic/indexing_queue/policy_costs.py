@@ -1,0 +1,399 @@
+"""Cost of very many level-dependent numbers of robots at once, with the work on levels shared.
+
+The level goes down one page at a time. What happens from a level until the level below is first
+reached depends on the robots at that level and above only, so that policies which agree from some
+level upwards share the work on those levels: the policies are walked as a tree from the top level
+downwards, and the states of a level are eliminated once per node. The tagged page does not see the
+robots, so that its sojourn is a reward of the states too.
+
+Nothing is subtracted anywhere (Grassmann, Taksar and Heyman, 1985): at any load all terms of the
+cost keep their relative digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.indexing_queue.chain import QueueChain, controlled_chain
+from analytic.indexing_queue.generator import one_gone, with_clocks
+from analytic.indexing_queue.marginals import sums_over_timers
+from analytic.markov import closed_classes, stationary
+from analytic.phase_type import PhaseLaw
+from scenarios.sections import Costs
+
+__all__ = ["LevelRates", "level_rates", "policy_costs"]
+
+Array = NDArray[np.floating[Any]]
+Indices = NDArray[np.integer[Any]]
+
+_LARGEST_PIECE = 1_000_000
+"""Numbers of one level that are held at a time; more policies are taken in turns."""
+
+
+@dataclass(frozen=True)
+class LevelRates:
+    """Rates and rewards of each level under each number of robots.
+
+    Attributes
+    ----------
+    up : list of list of ndarray
+        ``up[i][n]``, shape (numbers, states of level i, states of level i + n): rates from level
+        i to i + n; the diagonal of ``up[i][0]`` is not used.
+    down : list of ndarray
+        ``down[i]``, shape (states of level i, states of level i - 1); no column for level 0.
+    rewards : list of ndarray
+        ``rewards[i]``, shape (numbers, states of level i, columns): time, cost per unit time, and
+        where the response has a price the sojourn time of the pages that enter per unit time and
+        will be served, and their number.
+    response : float
+        Price of the mean response.
+    """
+
+    up: list[list[Array]]
+    down: list[Array]
+    rewards: list[Array]
+    response: float
+
+    @property
+    def top(self) -> int:
+        """The highest level."""
+        return len(self.down) - 1
+
+
+def level_rates(
+    modes: Array,
+    numbers: Sequence[int],
+    laws: tuple[PhaseLaw, PhaseLaw],
+    room: tuple[int, str],
+    costs: Costs,
+) -> LevelRates:
+    """Rates and rewards of the indexing queue for some numbers of robots.
+
+    Parameters
+    ----------
+    modes : ndarray, shape (robots + 1, largest batch + 1, order, order)
+        D0, D1, … for each number of active robots.
+    numbers : sequence of int
+        The numbers of robots, increasing.
+    laws : (PhaseLaw, PhaseLaw)
+        Of the service, and of the obsolescence of a waiting page.
+    room : (int, str)
+        Places with the one in service, and the admission rule.
+    costs : Costs
+    """
+    each = [_of_number(modes, robots, laws, room, costs) for robots in numbers]
+    levels = range(len(each[0].down))
+    return LevelRates(
+        up=[
+            [np.concatenate([one.up[i][n] for one in each]) for n in range(len(each[0].up[i]))]
+            for i in levels
+        ],
+        down=each[0].down,
+        rewards=[np.concatenate([one.rewards[i] for one in each]) for i in levels],
+        response=costs.response,
+    )
+
+
+def _of_number(
+    modes: Array,
+    robots: int,
+    laws: tuple[PhaseLaw, PhaseLaw],
+    room: tuple[int, str],
+    costs: Costs,
+) -> LevelRates:
+    """The same for one number: slices of the chain in which it is active at every level."""
+    chain = controlled_chain(modes, lambda _: robots, *laws, *room)
+    parts = [slice(*pair) for pair in pairwise(chain.starts.tolist())]
+    farthest = int(chain.accepted.max())
+    rewards = _rewards(chain, costs)
+    levels = range(chain.top + 1)
+    return LevelRates(
+        up=[
+            [
+                chain.generator[None, parts[i], parts[i + n]].copy()
+                for n in range(min(farthest, chain.top - i) + 1)
+            ]
+            for i in levels
+        ],
+        down=[
+            chain.generator[parts[i], parts[i - 1]] if i else np.zeros((chain.order, 0))
+            for i in levels
+        ],
+        rewards=[each[None] for each in rewards],
+        response=costs.response,
+    )
+
+
+def _rewards(chain: QueueChain, costs: Costs) -> list[Array]:
+    """Time and cost per unit time in each state, and the sojourn of what enters if priced."""
+    levels = range(chain.top + 1)
+    rewards = [_costs(chain, costs, level) for level in levels]
+    if not costs.response:
+        return rewards
+    sojourns = _sojourn_rewards(chain)
+    return [np.concatenate(both, axis=1) for both in zip(rewards, sojourns, strict=True)]
+
+
+def _costs(chain: QueueChain, costs: Costs, level: int) -> Array:
+    """Time and cost per unit time in each state of a level, shape (states, 2)."""
+    sizes = np.arange(chain.batch_rates.shape[1])
+    refused = sizes - chain.accepted[level]
+    lost = chain.batch_rates[level, 1:].T @ refused[1:]
+    phase = costs.loss * lost + costs.robots * chain.active[level]
+    phase = phase + costs.starvation * (level == 0)
+    stale = sums_over_timers(chain.timer.exit_rates, max(level - 1, 0))
+    inner = np.tile(costs.obsolescence * stale, chain.inner[level] // len(stale))
+    cost = np.add.outer(phase, inner).ravel()
+    return np.stack([np.ones_like(cost), cost], axis=1)
+
+
+def _sojourn_rewards(chain: QueueChain) -> list[Array]:
+    """Sojourn time of the served pages among those that enter per unit time, and their number.
+
+    A page that enters as the l-th of a batch at level i stands at position i + l, behind pages
+    whose phases are those of the state, and l - 1 pages with new clocks.
+    """
+    served, rewards = _served_from(chain), []
+    for level in range(chain.top + 1):
+        gains = [np.zeros((chain.inner[level], 2))]
+        for place in range(1, int(chain.accepted[level].max()) + 1):
+            gains.append(gains[-1] + _seen_from(chain, level, served[level + place - 1], place))
+        taken = np.stack([gains[pages] for pages in chain.accepted[level, 1:].tolist()])
+        each = np.einsum("kw,ksc->wsc", chain.batch_rates[level, 1:], taken)
+        rewards.append(each.reshape(-1, 2))
+    return rewards
+
+
+def _seen_from(chain: QueueChain, level: int, values: Array, place: int) -> Array:
+    """Values at a position, averaged over the new clocks of the `place` pages that enter."""
+    timers, new = len(chain.timer.start), place if level else place - 1
+    columns = values.shape[-1]
+    for _ in range(new):
+        values = np.einsum("stc,t->sc", values.reshape(-1, timers, columns), chain.timer.start)
+    return values if level else chain.service.start[None, :] @ values
+
+
+def _served_from(chain: QueueChain) -> list[Array]:
+    """Mean time of the pages that will be served, and their probability, for each position.
+
+    Entry p has shape (service phases × timer phases^p, 2): the tagged page at position p + 1, the
+    phases of those ahead and its own (the catalogue of avrachenkov2011, section 3).
+    """
+    service, timer = chain.service, chain.timer
+    done = service.exit_rates
+    found = [_reached(service.generator, done, np.zeros_like(done), done)]
+    for waiting in range(1, chain.top):
+        closer = _one_closer(service, timer, waiting)
+        own = np.tile(timer.exit_rates, len(closer) // len(timer.start))
+        time, served = (closer @ found[-1]).T
+        within = with_clocks(service.generator, timer, waiting)
+        found.append(_reached(within, own + closer.sum(axis=1), time, served))
+    return found
+
+
+def _one_closer(service: PhaseLaw, timer: PhaseLaw, waiting: int) -> Array:
+    """Rates at which the last of `waiting` pages moves up: a service, or one ahead goes stale."""
+    phases, timers = len(service.start), len(timer.start)
+    picked = np.kron(np.ones((timers, 1)), np.eye(timers ** (waiting - 1)))
+    closer = np.kron(service.exit_rates[:, None] * service.start[None, :], picked)
+    if waiting > 1:
+        stale = np.kron(one_gone(timer.exit_rates, waiting - 1), np.eye(timers))
+        closer += np.kron(np.eye(phases), stale)
+    return closer
+
+
+def _reached(within: Array, exits: Array, time: Array, served: Array) -> Array:
+    """Time and probability at a position, from the same one position closer times the rates."""
+    (reach,) = _until_exit(within[None].copy(), exits[None], served[None, :, None])
+    (mean,) = _until_exit(within[None].copy(), exits[None], (time[:, None] + reach)[None])
+    return np.concatenate([mean, reach], axis=1)
+
+
+def _until_exit(rates: Array, exits: Array, rewards: Array) -> Array:
+    """Mean rewards until a set of states is left, by elimination without a subtraction.
+
+    Parameters
+    ----------
+    rates : ndarray, shape (chains, states, states)
+        Overwritten; the diagonals are not used.
+    exits : ndarray, shape (chains, states)
+        Rates at which the set is left.
+    rewards : ndarray, shape (chains, states, columns)
+        Per unit time.
+    """
+    exits, found = exits.copy(), rewards.copy()
+    size = rates.shape[-1]
+    pivots = exits.copy()
+    for last in range(size - 1, 0, -1):
+        onward = rates[:, last, :last]
+        pivots[:, last] = onward.sum(axis=-1) + exits[:, last]
+        share = rates[:, :last, last] / pivots[:, last, None]
+        rates[:, :last, :last] += share[:, :, None] * onward[:, None, :]
+        exits[:, :last] += share * exits[:, last, None]
+        found[:, :last] += share[:, :, None] * found[:, last, None, :]
+    pivots[:, 0] = exits[:, 0]
+    for state in range(size):
+        if state:
+            found[:, state] += (rates[:, None, state, :state] @ found[:, :state])[:, 0]
+        found[:, state] /= pivots[:, state, None]
+    return found
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """Policies that are settled from a level upwards, and what is known of the levels above it.
+
+    `robots` has shape (nodes,), the index of the number active at this level. Entry n of the lists
+    is about n levels above: `falls`, from that level to the one below; `gains`, the rewards on the
+    way, to be multiplied by 2 to the power of `exponents`.
+    """
+
+    level: int
+    robots: Indices
+    falls: list[Array]
+    gains: list[Array]
+    exponents: list[NDArray[np.int64]]
+
+    def halves(self) -> tuple[_Branch, _Branch]:
+        """The same in two parts that can be dropped one after the other."""
+        middle = len(self.robots) // 2
+        return self._part(slice(middle)), self._part(slice(middle, None))
+
+    def _part(self, part: slice) -> _Branch:
+        return _Branch(
+            self.level,
+            self.robots[part].copy(),
+            [each[part].copy() for each in self.falls],
+            [each[part].copy() for each in self.gains],
+            [each[part].copy() for each in self.exponents],
+        )
+
+
+def policy_costs(rates: LevelRates, follows: NDArray[np.bool_]) -> Array:
+    """The cost per unit time of every policy.
+
+    Parameters
+    ----------
+    rates : LevelRates
+    follows : ndarray of bool, shape (numbers, numbers)
+        Whether the second number may be active at the level below one where the first is.
+
+    Returns
+    -------
+    ndarray, shape (policies,)
+        In the order of the numbers at the top level, then at the level below it, and so on. NaN
+        where there is no cost: the response has a price and nothing is served, or the chain does
+        not forget where it started.
+
+    Notes
+    -----
+    avrachenkov2011 (2), of all policies; the block elimination is that of the paper's section 3,
+    from the top level downwards, with rewards.
+    """
+    todo = [_Branch(rates.top + 1, np.zeros(1, dtype=np.intp), [], [], [])]
+    costs = []
+    while todo:
+        branch = todo.pop()
+        most = _most_nodes(rates, branch.level, len(follows))
+        if branch.level == 0:
+            costs.append(branch.gains[0][:, 0, 0])
+        elif len(branch.robots) > most:
+            todo += branch.halves()[::-1]
+        else:
+            todo.append(_extended(rates, follows, branch))
+    return np.concatenate(costs)
+
+
+def _most_nodes(rates: LevelRates, level: int, numbers: int) -> int:
+    """Nodes that are extended together from a level to the one below."""
+    size, fewer = rates.down[max(level - 1, 0)].shape
+    wide: int = size * (size + fewer + rates.rewards[0].shape[-1]) * numbers
+    return max(1, _LARGEST_PIECE // wide)
+
+
+def _extended(rates: LevelRates, follows: NDArray[np.bool_], branch: _Branch) -> _Branch:
+    """The branch with the level below settled too, in every way that is allowed."""
+    level = branch.level - 1
+    if level == rates.top:
+        chosen = np.arange(len(follows))
+        parent = np.zeros_like(chosen)
+    else:
+        parent, chosen = np.nonzero(follows[branch.robots])
+    within, gains, exponent = _censored(rates, branch, level, parent, chosen)
+    if level == 0:
+        cost = _stationary_cost(within, gains, rates.response)
+        return _Branch(0, chosen, [], [cost[:, None, None]], [])
+    down = np.broadcast_to(rates.down[level], (len(chosen), *rates.down[level].shape))
+    found = _until_exit(within, down.sum(axis=-1), np.concatenate([down, gains], axis=-1))
+    falls, gains = np.split(found, [down.shape[-1]], axis=-1)
+    shift = np.frexp(gains.max(axis=(1, 2)))[1].astype(np.int64)
+    kept = _farthest_step(rates) - 1
+    return _Branch(
+        level,
+        chosen,
+        [falls, *(each[parent] for each in branch.falls[:kept])],
+        [np.ldexp(gains, -shift[:, None, None]), *(each[parent] for each in branch.gains[:kept])],
+        [exponent + shift, *(each[parent] for each in branch.exponents[:kept])],
+    )
+
+
+def _farthest_step(rates: LevelRates) -> int:
+    """Levels that are passed at most at once, upwards."""
+    return max(len(steps) for steps in rates.up) - 1
+
+
+def _censored(
+    rates: LevelRates, branch: _Branch, level: int, parent: Indices, chosen: Indices
+) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Rates within a level and rewards there, both with all that happens above it."""
+    exponent = np.zeros(len(parent), dtype=np.int64)
+    for each in branch.exponents[: len(rates.up[level]) - 1]:
+        exponent = np.maximum(exponent, each[parent])
+    gains = np.ldexp(rates.rewards[level][chosen], -exponent[:, None, None])
+    rising: Array | float = 0.0
+    for step in range(len(rates.up[level]) - 1, 0, -1):
+        rising = rates.up[level][step][chosen] + rising
+        above = np.ldexp(
+            branch.gains[step - 1][parent],
+            (branch.exponents[step - 1][parent] - exponent)[:, None, None],
+        )
+        gains = gains + rising @ above
+        rising = rising @ branch.falls[step - 1][parent]
+    return rates.up[level][0][chosen] + rising, gains, exponent
+
+
+def _stationary_cost(within: Array, gains: Array, response: float) -> Array:
+    """The cost per unit time from the censored chain on level 0 and the rewards between visits."""
+    law = _stationary_laws(within)
+    totals = (law[:, None, :] @ gains)[:, 0]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        cost: Array = totals[:, 1] / totals[:, 0]
+        if response:
+            cost = cost + response * totals[:, 2] / totals[:, 3]
+    return cost
+
+
+def _stationary_laws(rates: Array) -> Array:
+    """Stationary vectors of many small chains; NaN where a chain has several closed classes."""
+    eliminated = rates.copy()
+    count, size, _ = rates.shape
+    law = np.ones((count, size))
+    with np.errstate(all="ignore"):
+        for last in range(size - 1, 0, -1):
+            onward = eliminated[:, last, :last]
+            eliminated[:, :last, last] /= onward.sum(axis=-1)[:, None]
+            into = eliminated[:, :last, last]
+            eliminated[:, :last, :last] += into[:, :, None] * onward[:, None, :]
+        for state in range(1, size):
+            law[:, state] = (law[:, :state] * eliminated[:, :state, state]).sum(axis=-1)
+        law /= law.sum(axis=-1, keepdims=True)
+    for index in np.flatnonzero(~np.isfinite(law).all(axis=-1)):
+        one = len(closed_classes(rates[index])) == 1
+        law[index] = stationary(rates[index]) if one else np.nan
+    return law

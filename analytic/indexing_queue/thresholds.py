@@ -1,0 +1,270 @@
+"""The best thresholds on the level at which robots are switched (avrachenkov2011, sections 4, 7).
+
+A policy is a list of numbers of robots, strictly decreasing, with a non-decreasing list of
+thresholds, one shorter. Every policy is evaluated. Several lists can describe one policy, since a
+number between equal thresholds is never active: what is solved is the number at each level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from math import comb, nan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.indexing_queue.searching import NON_INCREASING, numbers_of, searched, top_level
+from analytic.optimum import NoOptimumError, Optimum
+from scenarios import Scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ThresholdPolicy", "ThresholdSearch", "best_thresholds", "optimal_thresholds"]
+
+Array = NDArray[np.floating[Any]]
+
+_ALIKE = 1e-12
+"""Costs that differ by less, relatively, are the same: what is left is rounding."""
+
+_MOST_NUMBERS = 62
+"""A set of numbers is held as the bits of one integer."""
+
+
+class ThresholdPolicy(NamedTuple):
+    """Numbers of robots, the thresholds between them, and the cost per unit time.
+
+    `gain` is what it saves, in per cent of the cost of the best single number.
+    """
+
+    robots: tuple[int, ...]
+    at: tuple[int, ...]
+    cost: float
+    gain: float
+
+
+@dataclass(frozen=True)
+class ThresholdSearch:
+    """The cost of every threshold policy of a scenario.
+
+    Attributes
+    ----------
+    scenario : str
+        Its name.
+    time_unit : str
+    numbers : tuple of int
+        Numbers of robots that were allowed, increasing.
+    top : int
+        The highest level: at this threshold the robots are never switched.
+    costs : ndarray, shape (policies,)
+        Per unit time, in the order of the numbers at the top level, then at the level below it,
+        and so on; NaN where a policy has no cost.
+    """
+
+    scenario: str
+    time_unit: str
+    numbers: tuple[int, ...]
+    top: int
+    costs: Array = field(repr=False)
+
+    @property
+    def undefined(self) -> int:
+        """Policies without a cost: nothing is served though the response has a price, or the
+        chain does not forget where it started.
+        """
+        return int(np.isnan(self.costs).sum())
+
+    @cached_property
+    def table(self) -> tuple[ThresholdPolicy, ...]:
+        """The best policy for every list of numbers that can all be used.
+
+        Shorter lists first, then larger numbers. The form of avrachenkov2011, Table 1.
+        """
+        best = {used: found for used, found in self._best_by_set().items() if found >= 0}
+        single = [self.costs[found] for used, found in best.items() if len(used) == 1]
+        base = float(min(single, default=nan))
+        rows = [self._described(used, found, base) for used, found in best.items()]
+        return tuple(sorted(rows, key=lambda row: (len(row.robots), [-n for n in row.robots])))
+
+    @cached_property
+    def optimum(self) -> ThresholdPolicy:
+        """The policy with the least cost; of those with equal cost the shortest list.
+
+        Of lists of one length the one with the smaller numbers, then with the lower thresholds.
+        """
+        least = min(row.cost for row in self.table)
+        alike = [row for row in self.table if row.cost <= least + _ALIKE * abs(least)]
+        return min(alike, key=lambda row: (len(row.robots), row.robots, row.at))
+
+    def cost_of(self, robots: Sequence[int], at: Sequence[int]) -> float:
+        """The cost per unit time of one policy, as a scenario file would write it.
+
+        Raises
+        ------
+        ValueError
+            If the lists are no threshold policy, or use a number that was not allowed.
+        """
+        if not set(robots) <= set(self.numbers) or any(a <= b for a, b in pairwise(robots)):
+            raise ValueError(f"robots {robots} must decrease and be among {self.numbers}")
+        if len(at) != len(robots) - 1 or min(at, default=0) < 0 or list(at) != sorted(at):
+            raise ValueError(f"at {at} must not decrease, and be one shorter than {robots}")
+        by_level = [robots[sum(level > one for one in at)] for level in range(self.top + 1)]
+        return float(self.costs[self._place([self.numbers.index(each) for each in by_level])])
+
+    def costs_against_threshold(self, robots: Sequence[int]) -> Array:
+        """Cost per unit time of two numbers of robots for every threshold between them.
+
+        Parameters
+        ----------
+        robots : sequence of two int
+            Decreasing.
+
+        Returns
+        -------
+        ndarray, shape (levels,)
+            For thresholds 0, 1, …; the last one is that of the first number alone.
+        """
+        return np.array([self.cost_of(robots, [at]) for at in range(self.top + 1)])
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the table should know."""
+        gain = "gain: per cent of the cost of the best single number"
+        without = f"{self.undefined} of {len(self.costs)} policies have no cost"
+        return (gain, without) if self.undefined else (gain,)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table as a DataFrame: robots, at, cost, gain."""
+        import pandas as pd
+
+        return pd.DataFrame(self.table, columns=ThresholdPolicy._fields)
+
+    def _place(self, policy: Sequence[int]) -> int:
+        """Row of a policy, given by indices for each level: how many stand before it."""
+        place, least = 0, 0
+        for level in range(self.top, -1, -1):
+            place += sum(self._count(smaller, level) for smaller in range(least, policy[level]))
+            least = policy[level]
+        return place
+
+    def _policy(self, row: int) -> list[int]:
+        """Numbers of robots at levels 0, 1, … of the policy in a row; the inverse of `_place`."""
+        found, index = [], 0
+        for level in range(self.top, -1, -1):
+            while row >= (count := self._count(index, level)):
+                row, index = row - count, index + 1
+            found.append(self.numbers[index])
+        return found[::-1]
+
+    def _count(self, index: int, level: int) -> int:
+        """Policies with a given number at a level, once those above it are settled."""
+        return comb(level + len(self.numbers) - 1 - index, level)
+
+    def _best_by_set(self) -> dict[tuple[int, ...], int]:
+        """Row of the best policy for every set of numbers that some policy uses in full.
+
+        -1 where no policy has a cost. A policy with fewer numbers belongs to a set that adds some
+        below its largest, which is the one of the empty system.
+        """
+        best: dict[tuple[int, ...], int] = {}
+        for used, found in sorted(self._best_in_full().items(), key=lambda item: len(item[0])):
+            fewer = (used[:place] + used[place + 1 :] for place in range(1, len(used)))
+            candidates = [best[each] for each in fewer] + [found]
+            known = [row for row in candidates if row >= 0]
+            least = min((self.costs[row] for row in known), default=nan)
+            alike = [row for row in known if self.costs[row] <= least + _ALIKE * abs(least)]
+            best[used] = alike[0] if alike else -1
+        return best
+
+    def _best_in_full(self) -> dict[tuple[int, ...], int]:
+        """Row of the best policy for every set of numbers, all of them used; -1 if none has a cost.
+
+        Of equal costs the first row: fewer robots at the highest levels.
+        """
+        masks = _used_numbers(len(self.numbers), self.top + 1)
+        order = np.argsort(masks, kind="stable")
+        edges = np.flatnonzero(np.diff(masks[order])) + 1
+        best = {}
+        for rows in np.split(order, edges):
+            costs, known = self.costs[rows], ~np.isnan(self.costs[rows])
+            least = costs[known].min() if known.any() else nan
+            alike = rows[costs <= least + _ALIKE * abs(least)]
+            mask = int(masks[rows[0]])
+            numbers = tuple(n for i, n in enumerate(self.numbers) if mask >> i & 1)[::-1]
+            best[numbers] = int(alike[0]) if len(alike) else -1
+        return best
+
+    def _described(self, robots: tuple[int, ...], row: int, base: float) -> ThresholdPolicy:
+        """A policy in terms of a list of numbers, some of which it need not use."""
+        by_level = self._policy(row)
+        at = tuple(sum(each >= number for each in by_level) - 1 for number in robots[:-1])
+        cost = float(self.costs[row])
+        return ThresholdPolicy(robots, at, cost, 100 * (base - cost) / base if base else nan)
+
+
+def _used_numbers(count: int, levels: int) -> NDArray[np.int64]:
+    """The numbers that each policy uses, as bits, in the order of `policy_costs`."""
+    follows = NON_INCREASING.follows(count)
+    lowest = np.arange(count)
+    used = np.int64(1) << lowest
+    for _ in range(levels - 1):
+        parent, lowest = np.nonzero(follows[lowest])
+        used = used[parent] | (np.int64(1) << lowest)
+    return used
+
+
+def best_thresholds(scenario: Scenario) -> ThresholdSearch:
+    """The cost of every threshold policy: all numbers of robots, all thresholds up to the top.
+
+    Numbers 1 … available, and 0 where the scenario's own thresholds list it; whatever else its
+    [activation] says.
+
+    Raises
+    ------
+    NoOptimumError
+        If there are no [costs], they have no exact value here, or there are too many policies.
+
+    Notes
+    -----
+    avrachenkov2011, section 4: the cost (2) for all subsets of the modes and all thresholds. Exact,
+    by the block elimination of its section 3 with the work shared among the policies that agree
+    from some level upwards (`analytic.indexing_queue.policy_costs`).
+    """
+    if scenario.buffer is None or scenario.robots is None:
+        raise NoOptimumError("there is no [buffer]")
+    numbers = numbers_of(scenario)
+    if len(numbers) > _MOST_NUMBERS:
+        allowed = f"at most {_MOST_NUMBERS} numbers of robots are searched"
+        raise NoOptimumError(f"there are {len(numbers)}; {allowed}")
+    costs = searched(scenario, numbers, NON_INCREASING)
+    if np.isnan(costs).all():
+        why = "nothing is served, or no steady state is unique"
+        raise NoOptimumError(f"no policy has a cost: {why}")
+    top = top_level(scenario)
+    return ThresholdSearch(scenario.name, scenario.time_unit, numbers, top, costs)
+
+
+def optimal_thresholds(scenario: Scenario) -> Optimum:
+    """The best threshold policy; the table has the best one for every list of numbers.
+
+    Raises
+    ------
+    NoOptimumError
+        As `best_thresholds`.
+    """
+    search = best_thresholds(scenario)
+    best = search.optimum
+    rule = {"robots": list(best.robots), "at": list(best.at)}
+    return Optimum(
+        target="threshold",
+        cost=best.cost,
+        lower_bound=None,
+        decision=rule,
+        changes={"activation": {"threshold": rule}},
+        table=[row._asdict() for row in search.table],
+        notes=search.notes(),
+        search=search,
+    )

@@ -1,0 +1,47 @@
+"""What an optimiser hands back, whatever it optimises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["NoOptimumError", "Optimum"]
+
+
+class NoOptimumError(ValueError):
+    """There is no optimum to give; the text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The best decision of one kind for a scenario.
+
+    Attributes
+    ----------
+    target : str
+        What was decided, as in ``crawlsim optimize --target``.
+    cost : float or None
+        Exact cost of what the scenario would then do, or None where no exact value is known.
+    lower_bound : float or None
+        A bound below which no policy of any kind comes, where one is known.
+    decision : mapping
+        The numbers found, by their names in the scenario file.
+    changes : mapping
+        Dotted keys and values that put the decision into the scenario (`Scenario.with_`).
+    table : sequence of mapping
+        The alternatives, one row each, all with the same columns.
+    notes : sequence of str
+        What a reader of the table should know.
+    search : object
+        The subject's own result, with all that it knows.
+    """
+
+    target: str
+    cost: float | None
+    lower_bound: float | None
+    decision: Mapping[str, Any]
+    changes: Mapping[str, Any]
+    table: Sequence[Mapping[str, Any]] = ()
+    notes: Sequence[str] = ()
+    search: Any = field(default=None, repr=False)

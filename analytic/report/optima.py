@@ -1,0 +1,92 @@
+"""Figures of a search for the best decision: the cost against what is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from analytic.indexing_queue.fixed_robots import StaticSearch
+from analytic.indexing_queue.thresholds import ThresholdSearch
+from analytic.report.drawing import THEORY, axes_for, dress, legend_above, plain
+
+__all__ = ["PLOTS", "plot_static_costs", "plot_threshold_costs"]
+
+_COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
+_MARKERS = "os^Dv<"
+_HEIGHT = 3.2
+_FEW_LEVELS = 40
+
+
+def plot_threshold_costs(search: ThresholdSearch, ax: Axes | None = None) -> Axes:
+    """Cost against the threshold between two numbers of robots, and the optimum over all lists.
+
+    Parameters
+    ----------
+    search : ThresholdSearch
+        Of `analytic.optimize(scenario, "threshold").search`. At most six pairs are drawn, those
+        with the least cost at their best threshold.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Notes
+    -----
+    At the highest level as threshold the robots are never switched. With a single number allowed
+    there is no threshold, and only the optimum is drawn.
+    """
+    ax = axes_for(ax, _HEIGHT)
+    unit = plain(search.time_unit)
+    dress(ax, "threshold (pages in the system)", f"cost per {unit}")
+    pairs = sorted((row for row in search.table if len(row.robots) == 2), key=lambda row: row.cost)[
+        : len(_COLOURS)
+    ]
+    for row, colour, marker in zip(pairs, _COLOURS, _MARKERS, strict=False):
+        costs = search.costs_against_threshold(row.robots)
+        mark = marker if search.top <= _FEW_LEVELS else None
+        label = f"{row.robots[0]} robots, then {row.robots[1]}"
+        ax.plot(costs, color=colour, marker=mark, ms=3.5, lw=1.1, label=label)
+    best = search.optimum
+    ax.axhline(best.cost, color=THEORY, lw=0.9, ls="--", label=_described(best.robots, best.at))
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    ax.set_xlim(-0.03 * max(search.top, 1), 1.03 * max(search.top, 1))
+    legend_above(ax, columns=2)
+    return ax
+
+
+def _described(robots: tuple[int, ...], at: tuple[int, ...]) -> str:
+    """The optimum in a legend."""
+    numbers, levels = ", ".join(map(str, robots)), ", ".join(map(str, at))
+    return f"optimum: {numbers} at {levels}" if at else f"optimum: always {numbers}"
+
+
+def plot_static_costs(search: StaticSearch, ax: Axes | None = None) -> Axes:
+    """Cost against a fixed number of robots, with its least value marked.
+
+    Parameters
+    ----------
+    search : StaticSearch
+        Of `analytic.optimize(scenario, "static").search`.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    """
+    ax = axes_for(ax, _HEIGHT)
+    dress(ax, "active robots", f"cost per {plain(search.time_unit)}")
+    numbers = np.arange(len(search.costs))
+    mark = "o" if len(numbers) <= _FEW_LEVELS else None
+    ax.plot(numbers, search.costs, color=_COLOURS[0], marker=mark, ms=3.5, lw=1.1)
+    best = search.optimum
+    label = f"optimum: {best}"
+    ax.plot(best, search.costs[best], "D", color=THEORY, ms=6, mfc="none", label=label)
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    legend_above(ax)
+    return ax
+
+
+PLOTS: dict[str, Callable[[Any, Axes | None], Axes]] = {
+    "static": plot_static_costs,
+    "threshold": plot_threshold_costs,
+}
+"""The figure of each target of `crawlsim optimize` that has one."""

@@ -1,0 +1,46 @@
+"""What can be optimised: one function for each kind of decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from analytic.indexing_queue.fixed_robots import optimal_fixed_number
+from analytic.indexing_queue.thresholds import optimal_thresholds
+from analytic.optimum import NoOptimumError, Optimum
+from scenarios import Scenario, ScenarioError
+from scenarios.base import listed
+from scenarios.scenario import require_scenario
+
+__all__ = ["TARGETS", "optimize"]
+
+TARGETS: dict[str, Callable[[Scenario], Optimum]] = {
+    "static": optimal_fixed_number,
+    "threshold": optimal_thresholds,
+}
+"""Every target by its name; a new one is one function and one line here."""
+
+
+def optimize(scenario: Scenario, target: str, key: str = "target") -> Optimum:
+    """The best decision of one kind.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    target : str
+        A key of `TARGETS`.
+    key : str
+        What a refusal names: the entry or option that asked for it.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such target, or no optimum of this kind for the scenario.
+    """
+    require_scenario(scenario)
+    if target not in TARGETS:
+        allowed = f"must be {listed(TARGETS)}; nothing else has a solver in this version"
+        raise ScenarioError(key, target, allowed)
+    try:
+        return TARGETS[target](scenario)
+    except NoOptimumError as reason:
+        raise ScenarioError(key, target, f"has no exact answer: {reason}", scenario.name) from None

@@ -1,0 +1,191 @@
+"""`crawlsim optimize` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analytic.indexing_queue.fixed_robots import best_fixed_number
+from analytic.indexing_queue.thresholds import best_thresholds
+from analytic.report import plot_static_costs, plot_threshold_costs
+from scenarios import load
+from sim.cli import main
+
+FOUR = "four-robots-one-threshold"
+
+Outcome = tuple[int, str, str]
+
+
+@pytest.fixture
+def crawlsim(capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: str) -> Outcome:
+        with pytest.raises(SystemExit) as stop:
+            main(list(arguments))
+        written = capsys.readouterr()
+        return int(stop.value.code or 0), written.out, written.err
+
+    return call
+
+
+def test_the_promised_json(crawlsim: Any) -> None:
+    code, out, err = crawlsim(
+        "optimize", FOUR, "talim-static-k5", "--target", "threshold", "--json"
+    )
+    four, talim = json.loads(out)
+    assert (code, err) == (0, "")
+    assert list(four)[:5] == ["scenario", "target", "cost", "lower_bound", "decision"]
+    assert (four["scenario"], four["target"], four["lower_bound"]) == (FOUR, "threshold", None)
+    assert four["decision"] == {"robots": [4, 1], "at": [0]}
+    assert {"robots": [4, 1], "at": [0], "cost": four["cost"]}.items() <= four["table"][6].items()
+    assert len(four["table"]) == 15
+    assert talim["scenario"] == "talim-static-k5"
+
+
+def test_undefined_costs_are_null(crawlsim: Any) -> None:
+    _, out, _ = crawlsim("optimize", FOUR, "--target", "static", "--json")
+    (found,) = json.loads(out)
+    assert found["decision"] == {"robots": 1}
+    assert found["table"][0] == {"robots": 0, "cost": None}
+
+
+def test_the_table_shows_every_list_and_the_gain(crawlsim: Any) -> None:
+    code, out, _ = crawlsim("optimize", FOUR, "--target", "threshold", "--set", "time_unit=minute")
+    title, *lines = out.splitlines()
+    assert code == 0
+    assert title == f"{FOUR}, time_unit=minute: threshold: robots = [4, 1], at = [0], cost " + (
+        "51.0883 per minute"
+    )
+    rows = [line.split() for line in lines if line.strip()]
+    assert rows[0] == ["robots", "at", "cost", "gain"]
+    assert ["4,", "1", "0", "51.0883", "27.1439"] in rows
+    assert ["1", "–", "70.1222", "0"] in rows
+    assert "best single" in out
+
+
+def test_of_very_many_lists_the_best_are_shown_each_cost_once(crawlsim: Any) -> None:
+    _, out, _ = crawlsim("optimize", "talim-switching", "--target", "threshold")
+    rows = [line for line in out.splitlines() if line.startswith("  1")]
+    costs = [float(row.split()[-2]) for row in rows]
+    assert len(costs) == len(set(costs)) == 40
+    assert "the best 40 of 14892 rows (--json has all)" in " ".join(out.split())
+    assert costs == sorted(costs)
+
+
+def test_the_written_scenario_holds_the_decision(
+    crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("optimize", FOUR, "--target", "threshold", "--set", "buffer.waiting_places=3")
+    assert crawlsim(*words, "--out", "best.toml")[2] == "written: best.toml\n"
+    written = load("best.toml")
+    expected = load(FOUR).with_(
+        {"buffer.waiting_places": 3, "activation.threshold": {"robots": [4, 1], "at": [0]}}
+    )
+    assert written == expected
+    assert stat.S_IMODE(Path("best.toml").stat().st_mode) & 0o044
+    before = Path("best.toml").read_bytes()
+    assert crawlsim("optimize", "best.toml", "--target", "threshold", "--out", "best.toml")[0] == 0
+    assert Path("best.toml").read_bytes() == before
+    assert crawlsim("solve", "best.toml")[0] == 0
+
+
+def test_files_of_others_are_not_replaced(
+    crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("optimize", FOUR, "--target", "static")
+    crawlsim(*words, "--out", "mine.toml", "--figure", "mine.svg")
+    Path("mine.toml").write_text(Path("mine.toml").read_text() + "# my note\n")
+    Path("other.svg").write_text("<svg></svg>")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for option, file in (("--out", "mine.toml"), ("--figure", "other.svg"), ("--out", "mine.svg")):
+        code, out, err = crawlsim(*words, option, file)
+        assert (code, out) == (2, "")
+        assert f'{option} = "{file}"' in err
+        assert "give another name" in err
+    assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("ending", "begins"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")]
+)
+@pytest.mark.parametrize("target", ["static", "threshold"])
+def test_figures_in_every_format_the_same_bytes_again(
+    crawlsim: Any, tmp_path: Path, ending: str, begins: bytes, target: str
+) -> None:
+    path = tmp_path / f"costs{ending}"
+    contents = []
+    for _ in range(2):
+        assert crawlsim("optimize", FOUR, "--target", target, "--figure", str(path))[0] == 0
+        contents.append(path.read_bytes())
+    assert contents[0].startswith(begins)
+    assert contents[0] == contents[1]
+
+
+PHASES = (
+    "--set",
+    "buffer.obsolescence={ hyperexponential = { probabilities = [0.5, 0.5], rates = [1.0, 0.1] } }",
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([FOUR, "--target", "probes"], "--target"),
+        ([FOUR, "--target", "best"], "must be static or threshold"),
+        ([FOUR], "--target"),
+        (["one-robot", "--target", "static"], "there are no [costs]"),
+        (["cyclic-constant", "--target", "static"], "there is no [buffer]"),
+        ([FOUR, "talim-switching", "--target", "static", "--out", "a.toml"], "a single scenario"),
+        ([FOUR, "--target", "static", "--figure", "a.jpg"], ".svg, .png or .pdf"),
+        ([FOUR, "--target", "static", "--figure", "a.svg", "--out", "a.svg"], "--figure"),
+        ([FOUR, "--target", "static", "--out", "no/folder/a.toml"], "--out"),
+        ([FOUR, "--target", "static", "--out", "."], "is a folder"),
+        ([FOUR, "--target", "static", "--set", "buffer.waiting_places=40", *PHASES], "states"),
+        ([FOUR, "--target", "threshold", "--set", "buffer.waiting_places=900"], "policies"),
+    ],
+)
+def test_bad_input_exits_with_2_in_three_lines_and_writes_nothing(
+    crawlsim: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    says: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = crawlsim("optimize", *arguments)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert len(err.splitlines()) <= 3
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_figure_of_thresholds_shows_the_pairs_and_the_optimum() -> None:
+    search = best_thresholds(load(FOUR).with_("time_unit", "minute"))
+    ax = plot_threshold_costs(search)
+    *pairs, optimum = ax.get_lines()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (
+        "threshold (pages in the system)",
+        "cost per minute",
+    )
+    assert [line.get_label() for line in pairs[:2]] == [
+        "4 robots, then 1",
+        "3 robots, then 1",
+    ]
+    assert list(pairs[0].get_ydata()) == list(search.costs_against_threshold((4, 1)))
+    assert set(optimum.get_ydata()) == {search.optimum.cost}
+    assert optimum.get_label() == "optimum: 4, 1 at 0"
+    assert plot_threshold_costs(search, ax) is ax
+
+
+def test_the_figure_of_fixed_numbers_marks_the_best() -> None:
+    search = best_fixed_number(load("talim-static-k5"))
+    ax = plot_static_costs(search)
+    costs, best = ax.get_lines()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("active robots", "cost per time unit")
+    assert list(costs.get_ydata()) == search.costs.tolist()
+    assert list(best.get_xdata()) == [search.optimum]

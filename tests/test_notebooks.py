@@ -1,0 +1,59 @@
+"""Every notebook runs from top to bottom, and is kept without its outputs."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+
+NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
+
+
+def sources(path: Path) -> list[str]:
+    """The code cells."""
+    cells = json.loads(path.read_text())["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+def run(path: Path) -> list[Any]:
+    """What each code cell shows last; cells are plain Python."""
+    names: dict[str, Any] = {}
+    shown = []
+    with mpl.rc_context({"figure.max_open_warning": 0}):
+        mpl.use("Agg")
+        for source in sources(path):
+            *statements, last = ast.parse(source).body
+            exec(compile(ast.Module(statements, []), path.name, "exec"), names)
+            if isinstance(last, ast.Expr):
+                shown.append(eval(compile(ast.Expression(last.value), path.name, "eval"), names))
+            else:
+                exec(compile(ast.Module([last], []), path.name, "exec"), names)
+    return shown
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_outputs_are_not_kept(path: Path) -> None:
+    for cell in json.loads(path.read_text())["cells"]:
+        assert not cell.get("outputs")
+        assert cell.get("execution_count") is None
+
+
+def test_the_thresholds_say_what_the_text_says() -> None:
+    """The numbers in words: a quarter, half the waste, a factor of three, 4 %, 60 %."""
+    (path,) = (path for path in NOTEBOOKS if path.stem == "thresholds")
+    frames = [each for each in run(path) if hasattr(each, "columns")]
+    fixed, table, judged, service, patience, mistakes = frames
+    assert fixed.control_cost.idxmin() == 3
+    assert table.gain.max() == pytest.approx(25, abs=0.5)
+    assert set(judged.verdict) == {"agrees"}
+    assert service.cost.max() / service.cost.min() == pytest.approx(4 / 3, abs=0.02)
+    assert patience.cost.max() / patience.cost.min() == pytest.approx(2, abs=0.1)
+    assert patience["at"].iloc[-1] == (0,)
+    by = mistakes.groupby("variable")["too much, %"].max()
+    assert by["service"] < 4
+    assert by["obsolescence"] == pytest.approx(60, abs=1)
+    assert (mistakes.paid / mistakes.believed).max() == pytest.approx(3, abs=0.5)
