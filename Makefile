@@ -39,6 +39,7 @@ check-library: $(VENV)/.installed
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/bench_queue.py
 	$(BIN)/python benchmarks/bench_scale.py
+	$(BIN)/python benchmarks/bench_chain.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_thresholds.py
 
 clean:

@@ -126,6 +126,12 @@ def test_figures_in_every_format_the_same_bytes_again(
     assert contents[0] == contents[1]
 
 
+PHASES = (
+    "--set",
+    "buffer.obsolescence={ hyperexponential = { probabilities = [0.5, 0.5], rates = [1.0, 0.1] } }",
+)
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -139,7 +145,7 @@ def test_figures_in_every_format_the_same_bytes_again(
         ([FOUR, "--target", "static", "--figure", "a.svg", "--out", "a.svg"], "--figure"),
         ([FOUR, "--target", "static", "--out", "no/folder/a.toml"], "--out"),
         ([FOUR, "--target", "static", "--out", "."], "is a folder"),
-        ([FOUR, "--target", "static", "--set", "buffer.waiting_places=9000"], "states"),
+        ([FOUR, "--target", "static", "--set", "buffer.waiting_places=40", *PHASES], "states"),
         ([FOUR, "--target", "threshold", "--set", "buffer.waiting_places=900"], "policies"),
     ],
 )

@@ -75,7 +75,7 @@ def best_fixed_number(scenario: Scenario) -> StaticSearch:
         raise NoOptimumError("there is no [buffer]")
     every = range(scenario.robots.available + 1)
     parts = [every[start : start + _TOGETHER] for start in range(0, len(every), _TOGETHER)]
-    costs = np.concatenate([searched(scenario, part, CONSTANT)[1] for part in parts])
+    costs = np.concatenate([searched(scenario, part, CONSTANT) for part in parts])
     if np.isnan(costs).all():
         why = "nothing is served, or no steady state is unique"
         raise NoOptimumError(f"no number has a cost: {why}")

@@ -12,7 +12,7 @@ cost keep their relative digits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.chain import QueueChain, controlled_chain, one_gone, with_clocks
+from analytic.indexing_queue.chain import QueueChain, controlled_chain
+from analytic.indexing_queue.generator import one_gone, with_clocks
+from analytic.indexing_queue.marginals import sums_over_timers
 from analytic.markov import closed_classes, stationary
 from analytic.phase_type import PhaseLaw
 from scenarios.sections import Costs
@@ -30,7 +32,7 @@ __all__ = ["LevelRates", "level_rates", "policy_costs"]
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
 
-_LARGEST_PIECE = 4_000_000
+_LARGEST_PIECE = 1_000_000
 """Numbers of one level that are held at a time; more policies are taken in turns."""
 
 
@@ -107,8 +109,7 @@ def _of_number(
 ) -> LevelRates:
     """The same for one number: slices of the chain in which it is active at every level."""
     chain = controlled_chain(modes, lambda _: robots, *laws, *room)
-    edges = np.searchsorted(chain.level, np.arange(chain.top + 2))
-    parts = [slice(*pair) for pair in pairwise(edges)]
+    parts = [slice(*pair) for pair in pairwise(chain.starts.tolist())]
     farthest = int(chain.accepted.max())
     rewards = _rewards(chain, costs)
     levels = range(chain.top + 1)
@@ -124,22 +125,32 @@ def _of_number(
             chain.generator[parts[i], parts[i - 1]] if i else np.zeros((chain.order, 0))
             for i in levels
         ],
-        rewards=[rewards[None, part] for part in parts],
+        rewards=[each[None] for each in rewards],
         response=costs.response,
     )
 
 
-def _rewards(chain: QueueChain, costs: Costs) -> Array:
+def _rewards(chain: QueueChain, costs: Costs) -> list[Array]:
     """Time and cost per unit time in each state, and the sojourn of what enters if priced."""
-    sizes = np.arange(len(chain.batch_rates))
-    refused = sizes - chain.accepted[chain.level]
-    lost = (chain.batch_rates[1:] * refused.T[1:]).sum(axis=0)
-    cost = costs.loss * lost + costs.obsolescence * chain.obsolete_rate
-    cost = cost + costs.robots * chain.active + costs.starvation * (chain.level == 0)
-    columns = [np.ones_like(cost), cost]
-    if costs.response:
-        columns += _sojourn_rewards(chain)
-    return np.stack(columns, axis=1)
+    levels = range(chain.top + 1)
+    rewards = [_costs(chain, costs, level) for level in levels]
+    if not costs.response:
+        return rewards
+    sojourns = _sojourn_rewards(chain)
+    return [np.concatenate(both, axis=1) for both in zip(rewards, sojourns, strict=True)]
+
+
+def _costs(chain: QueueChain, costs: Costs, level: int) -> Array:
+    """Time and cost per unit time in each state of a level, shape (states, 2)."""
+    sizes = np.arange(chain.batch_rates.shape[1])
+    refused = sizes - chain.accepted[level]
+    lost = chain.batch_rates[level, 1:].T @ refused[1:]
+    phase = costs.loss * lost + costs.robots * chain.active[level]
+    phase = phase + costs.starvation * (level == 0)
+    stale = sums_over_timers(chain.timer.exit_rates, max(level - 1, 0))
+    inner = np.tile(costs.obsolescence * stale, chain.inner[level] // len(stale))
+    cost = np.add.outer(phase, inner).ravel()
+    return np.stack([np.ones_like(cost), cost], axis=1)
 
 
 def _sojourn_rewards(chain: QueueChain) -> list[Array]:
@@ -148,20 +159,15 @@ def _sojourn_rewards(chain: QueueChain) -> list[Array]:
     A page that enters as the l-th of a batch at level i stands at position i + l, behind pages
     whose phases are those of the state, and l - 1 pages with new clocks.
     """
-    served = _served_from(chain)
-    rewards = np.zeros((len(chain.level), 2))
+    served, rewards = _served_from(chain), []
     for level in range(chain.top + 1):
-        here = chain.level == level
-        entering = np.zeros((here.sum() // chain.order, 2))
-        gains = [entering]
+        gains = [np.zeros((chain.inner[level], 2))]
         for place in range(1, int(chain.accepted[level].max()) + 1):
-            entering = entering + _seen_from(chain, level, served[level + place - 1], place)
-            gains.append(entering)
-        for batch in range(1, len(chain.batch_rates)):
-            rates = chain.batch_rates[batch, here].reshape(chain.order, -1, 1)
-            gain = rates * gains[int(chain.accepted[level, batch])]
-            rewards[here] += gain.reshape(-1, 2)
-    return [rewards[:, 0], rewards[:, 1]]
+            gains.append(gains[-1] + _seen_from(chain, level, served[level + place - 1], place))
+        taken = np.stack([gains[pages] for pages in chain.accepted[level, 1:].tolist()])
+        each = np.einsum("kw,ksc->wsc", chain.batch_rates[level, 1:], taken)
+        rewards.append(each.reshape(-1, 2))
+    return rewards
 
 
 def _seen_from(chain: QueueChain, level: int, values: Array, place: int) -> Array:
@@ -243,9 +249,9 @@ def _until_exit(rates: Array, exits: Array, rewards: Array) -> Array:
 class _Branch:
     """Policies that are settled from a level upwards, and what is known of the levels above it.
 
-    `robots` has shape (nodes, levels from this one on). Entry n of the lists is about n levels
-    above: `falls`, from that level to the one below; `gains`, the rewards on the way, to be
-    multiplied by 2 to the power of `exponents`.
+    `robots` has shape (nodes,), the index of the number active at this level. Entry n of the lists
+    is about n levels above: `falls`, from that level to the one below; `gains`, the rewards on the
+    way, to be multiplied by 2 to the power of `exponents`.
     """
 
     level: int
@@ -254,20 +260,22 @@ class _Branch:
     gains: list[Array]
     exponents: list[NDArray[np.int64]]
 
-    def pieces(self, most: int) -> Iterator[_Branch]:
-        """The same in parts of at most so many nodes, the first ones first."""
-        for start in range(0, len(self.robots), most):
-            part = slice(start, start + most)
-            yield _Branch(
-                self.level,
-                self.robots[part],
-                [each[part] for each in self.falls],
-                [each[part] for each in self.gains],
-                [each[part] for each in self.exponents],
-            )
+    def halves(self) -> tuple[_Branch, _Branch]:
+        """The same in two parts that can be dropped one after the other."""
+        middle = len(self.robots) // 2
+        return self._part(slice(middle)), self._part(slice(middle, None))
+
+    def _part(self, part: slice) -> _Branch:
+        return _Branch(
+            self.level,
+            self.robots[part].copy(),
+            [each[part].copy() for each in self.falls],
+            [each[part].copy() for each in self.gains],
+            [each[part].copy() for each in self.exponents],
+        )
 
 
-def policy_costs(rates: LevelRates, follows: NDArray[np.bool_]) -> tuple[Indices, Array]:
+def policy_costs(rates: LevelRates, follows: NDArray[np.bool_]) -> Array:
     """The cost per unit time of every policy.
 
     Parameters
@@ -278,10 +286,9 @@ def policy_costs(rates: LevelRates, follows: NDArray[np.bool_]) -> tuple[Indices
 
     Returns
     -------
-    policies : ndarray of int, shape (policies, levels)
-        Indices of the numbers of robots at levels 0, 1, …
-    costs : ndarray, shape (policies,)
-        NaN where there is none: the response has a price and nothing is served, or the chain does
+    ndarray, shape (policies,)
+        In the order of the numbers at the top level, then at the level below it, and so on. NaN
+        where there is no cost: the response has a price and nothing is served, or the chain does
         not forget where it started.
 
     Notes
@@ -289,20 +296,18 @@ def policy_costs(rates: LevelRates, follows: NDArray[np.bool_]) -> tuple[Indices
     avrachenkov2011 (2), of all policies; the block elimination is that of the paper's section 3,
     from the top level downwards, with rewards.
     """
-    nothing = np.zeros((1, 0), dtype=np.int16)
-    todo = [_Branch(rates.top + 1, nothing, [], [], [])]
-    policies, costs = [], []
+    todo = [_Branch(rates.top + 1, np.zeros(1, dtype=np.intp), [], [], [])]
+    costs = []
     while todo:
         branch = todo.pop()
         most = _most_nodes(rates, branch.level, len(follows))
         if branch.level == 0:
-            policies.append(branch.robots)
             costs.append(branch.gains[0][:, 0, 0])
         elif len(branch.robots) > most:
-            todo += [*branch.pieces(most)][::-1]
+            todo += branch.halves()[::-1]
         else:
             todo.append(_extended(rates, follows, branch))
-    return np.concatenate(policies), np.concatenate(costs)
+    return np.concatenate(costs)
 
 
 def _most_nodes(rates: LevelRates, level: int, numbers: int) -> int:
@@ -315,16 +320,15 @@ def _most_nodes(rates: LevelRates, level: int, numbers: int) -> int:
 def _extended(rates: LevelRates, follows: NDArray[np.bool_], branch: _Branch) -> _Branch:
     """The branch with the level below settled too, in every way that is allowed."""
     level = branch.level - 1
-    if branch.robots.shape[1]:
-        parent, chosen = np.nonzero(follows[branch.robots[:, 0]])
-    else:
+    if level == rates.top:
         chosen = np.arange(len(follows))
         parent = np.zeros_like(chosen)
-    robots = np.concatenate([chosen[:, None].astype(np.int16), branch.robots[parent]], axis=1)
+    else:
+        parent, chosen = np.nonzero(follows[branch.robots])
     within, gains, exponent = _censored(rates, branch, level, parent, chosen)
     if level == 0:
         cost = _stationary_cost(within, gains, rates.response)
-        return _Branch(0, robots, [], [cost[:, None, None]], [])
+        return _Branch(0, chosen, [], [cost[:, None, None]], [])
     down = np.broadcast_to(rates.down[level], (len(chosen), *rates.down[level].shape))
     found = _until_exit(within, down.sum(axis=-1), np.concatenate([down, gains], axis=-1))
     falls, gains = np.split(found, [down.shape[-1]], axis=-1)
@@ -332,7 +336,7 @@ def _extended(rates: LevelRates, follows: NDArray[np.bool_], branch: _Branch) ->
     kept = _farthest_step(rates) - 1
     return _Branch(
         level,
-        robots,
+        chosen,
         [falls, *(each[parent] for each in branch.falls[:kept])],
         [np.ldexp(gains, -shift[:, None, None]), *(each[parent] for each in branch.gains[:kept])],
         [exponent + shift, *(each[parent] for each in branch.exponents[:kept])],

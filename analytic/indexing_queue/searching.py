@@ -25,11 +25,10 @@ from scenarios.deliveries import LARGEST_ORDER, as_modes
 __all__ = ["CONSTANT", "NON_INCREASING", "Family", "numbers_of", "searched", "top_level"]
 
 Array = NDArray[np.floating[Any]]
-Indices = NDArray[np.integer[Any]]
 LARGEST_SHARED = 5000
 """States of a chain up to which policies are eliminated together, level by level."""
 
-MOST_POLICIES = 1_000_000
+MOST_POLICIES = 5_000_000
 
 MOST_STATES = 100_000_000
 """States of all policies together, where each is solved by itself."""
@@ -99,7 +98,7 @@ def top_level(scenario: Scenario) -> int:
     return places + largest - 1
 
 
-def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> tuple[Indices, Array]:
+def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> Array:
     """The exact cost of every policy of a family.
 
     Parameters
@@ -112,10 +111,9 @@ def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> tupl
 
     Returns
     -------
-    policies : ndarray of int, shape (policies, levels)
-        Indices into `numbers`, for levels 0, 1, …
-    costs : ndarray, shape (policies,)
-        NaN where a policy has no cost.
+    ndarray, shape (policies,)
+        In the order of the numbers at the top level, then at the level below it, and so on; NaN
+        where a policy has no cost.
 
     Raises
     ------
@@ -132,11 +130,12 @@ def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> tupl
         many = f"there are {_size(count)} policies"
         raise NoOptimumError(f"{many}; at most {MOST_POLICIES} are searched")
     if _states(scenario) <= LARGEST_SHARED:
-        policies, costs = _together(scenario, numbers, family)
+        costs = _together(scenario, numbers, family)
     else:
-        policies, costs = _one_by_one(scenario, numbers, family, count)
-    without = (policies[:, 0] == 0) & (numbers[0] == 0)
-    return policies, np.where(without, _cost_of_none(scenario), costs)
+        costs = _one_by_one(scenario, numbers, family, count)
+    if numbers[0] == 0:  # then the first policy has no robot at any level
+        costs[0] = _cost_of_none(scenario)
+    return costs
 
 
 def _size(number: int) -> str:
@@ -181,7 +180,7 @@ def _states(scenario: Scenario) -> int:
     return count_states(order, len(service.start), phases, top)
 
 
-def _together(scenario: Scenario, numbers: Sequence[int], family: Family) -> tuple[Indices, Array]:
+def _together(scenario: Scenario, numbers: Sequence[int], family: Family) -> Array:
     """All policies at once."""
     assert scenario.robots is not None
     assert scenario.buffer is not None
@@ -204,21 +203,19 @@ def _work(scenario: Scenario, numbers: int, family: Family) -> int:
     return sum(many * size**3 for many, size in zip(nodes, sizes, strict=True))
 
 
-def _one_by_one(
-    scenario: Scenario, numbers: Sequence[int], family: Family, count: int
-) -> tuple[Indices, Array]:
+def _one_by_one(scenario: Scenario, numbers: Sequence[int], family: Family, count: int) -> Array:
     """Each policy by the formula for its cost."""
     work = count * _states(scenario)
     if work > MOST_STATES:
         many = f"the chains of {count} policies have {_size(work)} states together"
         raise NoOptimumError(f"{many}; at most {_size(MOST_STATES)} are solved")
-    policies = np.array(_members(family.follows(len(numbers)), top_level(scenario) + 1))
+    policies = _members(family.follows(len(numbers)), top_level(scenario) + 1)
     costs = [_formula_cost(scenario, [numbers[index] for index in each]) for each in policies]
-    return policies, np.array(costs)
+    return np.array(costs)
 
 
 def _members(follows: NDArray[np.bool_], levels: int) -> list[tuple[int, ...]]:
-    """The policies of a family in the order of `policy_costs`."""
+    """The policies of a family in the order of `policy_costs`, each from level 0 upwards."""
     below = [np.flatnonzero(row).tolist() for row in follows]
     found: list[tuple[int, ...]] = [(number,) for number in range(len(follows))]
     for _ in range(levels - 1):

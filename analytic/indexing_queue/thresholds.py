@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.searching import NON_INCREASING, numbers_of, searched
+from analytic.indexing_queue.searching import NON_INCREASING, numbers_of, searched, top_level
 from analytic.optimum import NoOptimumError, Optimum
 from scenarios import Scenario
 
@@ -58,24 +58,18 @@ class ThresholdSearch:
     time_unit : str
     numbers : tuple of int
         Numbers of robots that were allowed, increasing.
-    policies : ndarray of int, shape (policies, levels)
-        Indices into `numbers` for each level, in the order of the numbers at the top level, then
-        at the level below it, and so on.
+    top : int
+        The highest level: at this threshold the robots are never switched.
     costs : ndarray, shape (policies,)
-        Per unit time; NaN where there is none.
+        Per unit time, in the order of the numbers at the top level, then at the level below it,
+        and so on; NaN where a policy has no cost.
     """
 
     scenario: str
     time_unit: str
     numbers: tuple[int, ...]
-    policies: NDArray[np.integer[Any]] = field(repr=False)
+    top: int
     costs: Array = field(repr=False)
-
-    @property
-    def top(self) -> int:
-        """The highest level: at this threshold the robots are never switched."""
-        levels: int = self.policies.shape[1]
-        return levels - 1
 
     @property
     def undefined(self) -> int:
@@ -93,7 +87,7 @@ class ThresholdSearch:
         best = {used: found for used, found in self._best_by_set().items() if found >= 0}
         single = [self.costs[found] for used, found in best.items() if len(used) == 1]
         base = float(min(single, default=nan))
-        rows = [self._described(used, self.policies[found], base) for used, found in best.items()]
+        rows = [self._described(used, found, base) for used, found in best.items()]
         return tuple(sorted(rows, key=lambda row: (len(row.robots), [-n for n in row.robots])))
 
     @cached_property
@@ -149,13 +143,25 @@ class ThresholdSearch:
         return pd.DataFrame(self.table, columns=ThresholdPolicy._fields)
 
     def _place(self, policy: Sequence[int]) -> int:
-        """Row of a policy: how many stand before it in the order of `policies`."""
-        place, least, count = 0, 0, len(self.numbers)
+        """Row of a policy, given by indices for each level: how many stand before it."""
+        place, least = 0, 0
         for level in range(self.top, -1, -1):
-            for smaller in range(least, policy[level]):
-                place += comb(level + count - 1 - smaller, level)
+            place += sum(self._count(smaller, level) for smaller in range(least, policy[level]))
             least = policy[level]
         return place
+
+    def _policy(self, row: int) -> list[int]:
+        """Numbers of robots at levels 0, 1, … of the policy in a row; the inverse of `_place`."""
+        found, index = [], 0
+        for level in range(self.top, -1, -1):
+            while row >= (count := self._count(index, level)):
+                row, index = row - count, index + 1
+            found.append(self.numbers[index])
+        return found[::-1]
+
+    def _count(self, index: int, level: int) -> int:
+        """Policies with a given number at a level, once those above it are settled."""
+        return comb(level + len(self.numbers) - 1 - index, level)
 
     def _best_by_set(self) -> dict[tuple[int, ...], int]:
         """Row of the best policy for every set of numbers that some policy uses in full.
@@ -178,7 +184,7 @@ class ThresholdSearch:
 
         Of equal costs the first row: fewer robots at the highest levels.
         """
-        masks = np.bitwise_or.reduce(np.int64(1) << self.policies.astype(np.int64), axis=1)
+        masks = _used_numbers(len(self.numbers), self.top + 1)
         order = np.argsort(masks, kind="stable")
         edges = np.flatnonzero(np.diff(masks[order])) + 1
         best = {}
@@ -186,19 +192,28 @@ class ThresholdSearch:
             costs, known = self.costs[rows], ~np.isnan(self.costs[rows])
             least = costs[known].min() if known.any() else nan
             alike = rows[costs <= least + _ALIKE * abs(least)]
-            used = sorted(set(self.policies[rows[0]].tolist()), reverse=True)
-            numbers = tuple(self.numbers[index] for index in used)
+            mask = int(masks[rows[0]])
+            numbers = tuple(n for i, n in enumerate(self.numbers) if mask >> i & 1)[::-1]
             best[numbers] = int(alike[0]) if len(alike) else -1
         return best
 
-    def _described(
-        self, robots: tuple[int, ...], policy: NDArray[np.integer[Any]], base: float
-    ) -> ThresholdPolicy:
+    def _described(self, robots: tuple[int, ...], row: int, base: float) -> ThresholdPolicy:
         """A policy in terms of a list of numbers, some of which it need not use."""
-        by_level = np.array(self.numbers)[policy]
-        at = tuple(int((by_level >= number).sum()) - 1 for number in robots[:-1])
-        cost = float(self.costs[self._place(policy.tolist())])
+        by_level = self._policy(row)
+        at = tuple(sum(each >= number for each in by_level) - 1 for number in robots[:-1])
+        cost = float(self.costs[row])
         return ThresholdPolicy(robots, at, cost, 100 * (base - cost) / base if base else nan)
+
+
+def _used_numbers(count: int, levels: int) -> NDArray[np.int64]:
+    """The numbers that each policy uses, as bits, in the order of `policy_costs`."""
+    follows = NON_INCREASING.follows(count)
+    lowest = np.arange(count)
+    used = np.int64(1) << lowest
+    for _ in range(levels - 1):
+        parent, lowest = np.nonzero(follows[lowest])
+        used = used[parent] | (np.int64(1) << lowest)
+    return used
 
 
 def best_thresholds(scenario: Scenario) -> ThresholdSearch:
@@ -224,11 +239,12 @@ def best_thresholds(scenario: Scenario) -> ThresholdSearch:
     if len(numbers) > _MOST_NUMBERS:
         allowed = f"at most {_MOST_NUMBERS} numbers of robots are searched"
         raise NoOptimumError(f"there are {len(numbers)}; {allowed}")
-    policies, costs = searched(scenario, numbers, NON_INCREASING)
+    costs = searched(scenario, numbers, NON_INCREASING)
     if np.isnan(costs).all():
         why = "nothing is served, or no steady state is unique"
         raise NoOptimumError(f"no policy has a cost: {why}")
-    return ThresholdSearch(scenario.name, scenario.time_unit, numbers, policies, costs)
+    top = top_level(scenario)
+    return ThresholdSearch(scenario.name, scenario.time_unit, numbers, top, costs)
 
 
 def optimal_thresholds(scenario: Scenario) -> Optimum:
