@@ -2,7 +2,7 @@
 
 from analytic.crosscheck import Comparison, compare, overall
 from analytic.formula import Formula, Prediction
-from analytic.indexing_queue import relaxation_time_of
+from analytic.indexing_queue import accuracy_of, relaxation_time_of
 from analytic.optimum import Optimum
 from analytic.predict import FORMULAS, NotApplicable, predict
 from analytic.resolve import resolve
@@ -16,6 +16,7 @@ __all__ = [
     "NotApplicable",
     "Optimum",
     "Prediction",
+    "accuracy_of",
     "compare",
     "optimize",
     "overall",

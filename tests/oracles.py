@@ -20,7 +20,7 @@ from scenarios.deliveries import Independent, Marked, Thinned
 from scenarios.distributions import Erlang, Exponential, Hyperexponential, PhaseType
 from scenarios.processes import Bmap, Map, Mmpp, Poisson, Renewal
 
-__all__ = ["Queue", "State", "measures", "sojourns", "stationary"]
+__all__ = ["Followed", "Queue", "State", "measures", "sojourns", "stationary"]
 
 Found = dict[tuple[str, int | str | None], float]
 Jump = tuple[float, tuple[int, ...], int]  # rate, robots afterwards, pages delivered
@@ -326,31 +326,63 @@ def measures(scenario: Scenario) -> Found:
     return found
 
 
-def sojourns(scenario: Scenario) -> Found:
-    """Moments of the time from entry to end, by class, from following each page that enters.
+FATES = ("served", "obsolete", "lost", "accepted")
 
-    The whole system goes on around the tagged page, arrivals and robots included.
-    """
-    queue = Queue(scenario)
-    starts, delivered = tagged_entries(queue)
-    number, rates = chain(queue, starts, is_inside)
-    fates = ("served", "obsolete", "lost", "accepted")
-    ends = np.zeros((len(number), len(fates)))
-    for state, row in number.items():
-        for event in queue.events(state):
-            for fate in (fate for fate, page in event.ended if page.tagged):
-                ends[row, fates.index(fate)] += event.rate
-    ends[:, -1] = ends.sum(axis=1)
-    reach = until_the_end(rates, ends[:, -1], ends)
-    once = until_the_end(rates, ends[:, -1], reach)
-    twice = until_the_end(rates, ends[:, -1], once)
-    start = np.array([starts.get(state, 0.0) for state in number])
+
+class Followed:
+    """Each page followed from its entry to its end, the whole system going on around it."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        queue = Queue(scenario)
+        starts, self.delivered = tagged_entries(queue)
+        number, self.rates = chain(queue, starts, is_inside)
+        self.start = np.array([starts.get(state, 0.0) for state in number])
+        self.ends = np.zeros((len(number), len(FATES)))
+        for state, row in number.items():
+            for event in queue.events(state):
+                for fate in (fate for fate, page in event.ended if page.tagged):
+                    self.ends[row, FATES.index(fate)] += event.rate
+        self.ends[:, -1] = self.ends.sum(axis=1)
+
+    @property
+    def generator(self) -> Any:
+        return self.rates - np.diag(self.rates.sum(axis=1) + self.ends[:, -1])
+
+    def pages(self) -> Any:
+        return self.start @ until_the_end(self.rates, self.ends[:, -1], self.ends)
+
+    def by_fate(self, ended: Any) -> dict[str, float]:
+        """Shares of the pages of each fate, and of all; lost pages that never entered are 0 old."""
+        pages, found = self.pages(), {}
+        for fate, number, each in zip(FATES, pages, ended, strict=True):
+            found[fate] = each / number if number > 0 else 0.0
+        refused = self.delivered - pages[-1]
+        found["all"] = (refused + ended[-1]) / self.delivered
+        return found
+
+    def ended_by(self, exponential: Any) -> dict[str, float]:
+        """Distribution function at t, from the matrix exponential of generator times t."""
+        waiting = self.start @ exponential
+        left = waiting @ until_the_end(self.rates, self.ends[:, -1], self.ends)
+        return self.by_fate(self.pages() - left)
+
+    def transform(self, s: float) -> dict[str, float]:
+        moving = s * np.eye(len(self.start)) - self.generator
+        return self.by_fate(self.start @ np.linalg.solve(moving, self.ends))
+
+
+def sojourns(scenario: Scenario) -> Found:
+    """Moments of the time from entry to end, by class, from following each page that enters."""
+    page = Followed(scenario)
+    reach = until_the_end(page.rates, page.ends[:, -1], page.ends)
+    once = until_the_end(page.rates, page.ends[:, -1], reach)
+    twice = until_the_end(page.rates, page.ends[:, -1], once)
     found: Found = {}
-    for column, fate in enumerate(fates):
-        for subject, flow in ((fate, start @ reach[:, column]), ("all", delivered)):
+    for column, fate in enumerate(FATES):
+        for subject, flow in ((fate, page.start @ reach[:, column]), ("all", page.delivered)):
             if flow > 0:  # the last column, of all that enter, is that of "all" too
-                found["sojourn_time", subject] = float(start @ once[:, column] / flow)
-                square = float(2 * start @ twice[:, column] / flow)
+                found["sojourn_time", subject] = float(page.start @ once[:, column] / flow)
+                square = float(2 * page.start @ twice[:, column] / flow)
                 found["sojourn_time_second_moment", subject] = square
     return found
 

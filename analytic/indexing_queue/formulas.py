@@ -3,116 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 import numpy as np
 
 from analytic import conditions
-from analytic.active_robots import most_active, robots_at
-from analytic.arrival_process import access_rate, delivery_modes, joint_order
+from analytic.active_robots import robots_at
 from analytic.formula import Formula, Values
-from analytic.indexing_queue.chain import (
-    NO_TIMER,
-    QueueChain,
-    controlled_chain,
-    count_states,
-    switching_chain,
-)
+from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.closed_forms import birth_death_levels, mm1k_levels
-from analytic.indexing_queue.measures import (
-    control_cost,
-    fate_rates,
-    level_probabilities,
-    queue_measures,
-    sojourn_moments,
+from analytic.indexing_queue.large_buffers import closure
+from analytic.indexing_queue.measures import control_cost, fate_rates, level_probabilities
+from analytic.indexing_queue.solved import (
+    Accuracy,
+    Solved,
+    approximated,
+    chain_of,
+    closure_fits,
+    converged,
+    fits_in_memory,
+    one_closed_class,
+    settled,
+    size_of,
+    solved,
+    too_large_for_exactness,
 )
-from analytic.markov import closed_classes, relaxation_time, stationary
-from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
+from analytic.indexing_queue.tagged import sojourn_moments
+from analytic.markov import relaxation_time
+from analytic.phase_type import exponential_rate
 from scenarios import Scenario
-from scenarios.activation import Switching
-from scenarios.deliveries import as_modes
-from scenarios.measures import Subject
 
-__all__ = ["FORMULAS", "chain_of", "relaxation_time_of"]
-
-LARGEST_DENSE = 2000
-"""States up to which the dense elimination is used."""
+__all__ = ["FORMULAS", "accuracy_of", "relaxation_time_of"]
 
 _LARGEST_SPECTRUM = 400
 
 
-def _laws(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
-    """Service and timer as phase-type laws."""
-    assert scenario.buffer is not None
-    service, timer = as_phase_type(scenario.buffer.service), NO_TIMER
-    law = conditions.timers_of(scenario)
-    if law is not None:
-        rate = exponential_rate(law)
-        single = None if rate is None else PhaseLaw(np.ones(1), np.array([[-rate]]))
-        timer = single or as_phase_type(law) or NO_TIMER
-    assert service is not None
-    return service, timer
-
-
-def _states(scenario: Scenario) -> int:
-    """Number of states of the chain, without building it."""
-    assert scenario.buffer is not None
-    assert scenario.robots is not None
-    service, timer = _laws(scenario)
-    top = scenario.buffer.waiting_places + 1
-    if isinstance(scenario.activation, Switching):
-        order = scenario.robots.available + 1
-    elif scenario.robots.deliveries is not None:
-        modes = as_modes(scenario.robots.deliveries)
-        order = modes.shape[2]
-        top += modes.shape[1] - 2 if scenario.buffer.admission == "complete" else 0
-    else:
-        order = joint_order(scenario.robots, max(most_active(scenario), 1))
-    phases = len(timer.start)
-    if phases > 1 and top > 64:
-        return 2**63
-    return count_states(order, len(service.start), phases, top)
-
-
-def small_enough(scenario: Scenario) -> str | None:
-    """The chain has at most 2000 states."""
-    states = _states(scenario)
-    if states <= LARGEST_DENSE:
-        return None
-    size = f"{states}" if states < 10**15 else "more than 10^15"
-    return f"its chain has {size} states; the dense solution takes at most {LARGEST_DENSE}"
-
-
-def one_closed_class(scenario: Scenario) -> str | None:
-    """The chain forgets where it started."""
-    chain = chain_of(scenario)
-    classes = len(closed_classes(chain.generator, chain.start))
-    return None if classes == 1 else f"its chain has {classes} closed classes"
-
-
-@lru_cache(maxsize=1)
-def chain_of(scenario: Scenario) -> QueueChain:
-    """The chain of a scenario that meets the conditions of `FORMULAS`' last rows."""
-    assert scenario.buffer is not None
-    assert scenario.robots is not None
-    service, timer = _laws(scenario)
-    capacity = scenario.buffer.waiting_places + 1
-    rule = scenario.activation
-    if isinstance(rule, Switching):
-        assert scenario.robots.access_time is not None
-        rate = access_rate(scenario.robots.access_time)
-        assert rate is not None
-        available = scenario.robots.available
-        return switching_chain(rate, available, rule.targets, service, timer, capacity)
-    modes = delivery_modes(scenario.robots, max(most_active(scenario), 1))
-    at = robots_at(scenario)
-    return controlled_chain(modes, at, service, timer, capacity, scenario.buffer.admission)
-
-
 def relaxation_time_of(scenario: Scenario) -> float | None:
     """Relaxation time of the queue, where its chain is small enough to know it."""
-    against = (condition(scenario) for condition in _CHAIN)
-    if any(reason is not None for reason in against) or _states(scenario) > _LARGEST_SPECTRUM:
+    if any(condition(scenario) is not None for condition in _BUILT):
+        return None
+    if count_states(*size_of(scenario)) > _LARGEST_SPECTRUM or one_closed_class(scenario):
         return None
     chain = chain_of(scenario)
     return relaxation_time(chain.generator, chain.start)
@@ -158,22 +87,34 @@ def _mm1k(scenario: Scenario) -> Values:
         yield "sojourn_time", "accepted", mean
 
 
-@lru_cache(maxsize=8)
-def _solved(scenario: Scenario) -> tuple[tuple[str, Subject, float], ...]:
-    """All measures of the chain, solved once for all formulas."""
-    assert scenario.buffer is not None
-    chain = chain_of(scenario)
-    law = stationary(chain.generator, chain.start)
-    ordered = scenario.buffer.discipline == "fifo" and scenario.buffer.when_full == "lose-new"
-    return tuple(queue_measures(chain, law, scenario.costs, ordered=ordered))
-
-
 def _from_chain(*measures: str) -> Callable[[Scenario], Values]:
     """Evaluator of some of the measures of the chain."""
-    return lambda scenario: [row for row in _solved(scenario) if row[0] in measures]
+
+    def evaluate(scenario: Scenario) -> Values:
+        found = solved(scenario)
+        assert isinstance(found, Solved)
+        return [row for row in found.rows if row[0] in measures]
+
+    return evaluate
 
 
-_CHAIN = (
+def _from_closure(scenario: Scenario) -> Values:
+    found = approximated(scenario)
+    assert isinstance(found, tuple)
+    priced = conditions.priced(scenario) is None
+    return [row for row in found if priced or row[0] != "control_cost"]
+
+
+def accuracy_of(scenario: Scenario) -> Accuracy | None:
+    """How the chain of a scenario was solved and how well; None where it is not."""
+    if any(condition(scenario) is not None for condition in _CHAIN):
+        return None
+    found = solved(scenario)
+    assert isinstance(found, Solved)
+    return found.accuracy
+
+
+_BUILT = (
     conditions.has_buffer,
     conditions.resolved_activation,
     conditions.pages_leave_the_queue_alone,
@@ -181,10 +122,14 @@ _CHAIN = (
     conditions.phase_type_service,
     conditions.phase_type_timers,
     conditions.memoryless_or_ordered,
-    small_enough,
-    one_closed_class,
 )
-"""Conditions of every result of the chain."""
+"""Conditions of a chain."""
+
+_CHAIN = (*_BUILT, fits_in_memory, one_closed_class, converged)
+"""Conditions of every exact result of the chain."""
+
+_CLOSURE = (*_BUILT, too_large_for_exactness, closure_fits, one_closed_class, settled)
+"""Conditions of its approximation."""
 
 _POISSON = (
     conditions.has_buffer,
@@ -276,6 +221,15 @@ FORMULAS: tuple[Formula, ...] = (
         kind="exact",
         conditions=(*_CHAIN, conditions.priced, conditions.response_known),
         evaluate=_from_chain("control_cost"),
+    ),
+    Formula(
+        paper="avrachenkov2011",
+        number="section 3, timers taken to be independent",
+        quantity="levels, rates and shares of large buffers with phases of timers",
+        function=closure,
+        kind="approximation",
+        conditions=_CLOSURE,
+        evaluate=_from_closure,
     ),
 )
 """The index: paper, number, quantity, function, kind, conditions."""

@@ -102,7 +102,7 @@ def run(
 @scenario_options
 def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool) -> None:
     """Evaluate every formula that applies, and say why the others do not."""
-    from analytic import predict
+    from analytic import accuracy_of, predict
 
     solved = [(s, *predict(s)) for s in _resolved(sources, changes)]
     if as_json:
@@ -133,6 +133,8 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool) -> 
             show_table(prediction_table(scenario, predictions))
         else:
             click.echo(f"{scenario.name}: no formula applies")
+        if (accuracy := accuracy_of(scenario)) is not None:
+            click.echo(f"  {accuracy}")
         for other in others:
             click.echo(f"  not applicable: {other.source}: {other.reason}")
 

@@ -1,0 +1,395 @@
+"""Compiled passes over the states of the indexing queue, level by level, without a matrix.
+
+The index of a state within its level runs over arrival phase, service phase and the timer phases
+of the waiting pages, the oldest first. What flows into a level is added up factor by factor of
+the Kronecker products; nothing is subtracted. Imported where it is used only: numba takes its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Tables", "block_times", "from_above", "imbalance", "number_timers"]
+__all__ += ["relax", "step", "sweep"]
+
+Floats = NDArray[Any]
+Integers = NDArray[Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _compiled(function: Function) -> Function:
+    """The function compiled, and kept on disk where there is a folder to write in."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    try:
+        return cast("Function", numba.njit(cache=True, **options)(function))
+    except RuntimeError:
+        return cast("Function", numba.njit(**options)(function))
+
+
+class Tables(NamedTuple):
+    """A chain as the passes read it.
+
+    `enters` and `turns` number the matrices over arrival phases, by level, pages that enter and
+    service phase after the event; -1 where there are none. `pointer`, `source` and `rate` hold
+    those matrices by columns. `leaves` is the rate out of the level from an arrival and a service
+    phase, timers apart; `expires` that out of a phase of a timer. `blocks` is where the mean times
+    of each level begin (`block_times`). Passes begin at the level `lowest`.
+    """
+
+    starts: Integers
+    order: int
+    phases: int
+    timers: int
+    begins: Floats
+    served: Floats
+    service: Floats
+    gone: Floats
+    timer: Floats
+    powers: Floats
+    power_starts: Integers
+    enters: Integers
+    turns: Integers
+    pointer: Integers
+    source: Integers
+    rate: Floats
+    leaves: Floats
+    expires: Floats
+    blocks: Integers
+    lowest: int
+
+
+@_compiled
+def _add_batch(t: Tables, law: Floats, level: int, entering: int, flow: Floats) -> None:
+    """Deliveries of which `entering` pages enter and make the level."""
+    origin = level - entering
+    width = t.timers ** max(origin - 1, 0)
+    added = entering if origin > 0 else entering - 1
+    spread = t.timers**added
+    drawn = t.powers[t.power_starts[added] : t.power_starts[added] + spread]
+    for phase in range(t.phases):
+        matrix = t.enters[origin, entering, phase]
+        if matrix < 0:
+            continue
+        share = 1.0 if origin > 0 else t.begins[phase]
+        for after in range(t.order):
+            low, high = t.pointer[matrix, after], t.pointer[matrix, after + 1]
+            target = (after * t.phases + phase) * width * spread
+            for ahead in range(width if high > low else 0):
+                total = 0.0
+                for entry in range(low, high):
+                    state = t.source[entry]
+                    if origin > 0:
+                        state = (state * t.phases + phase) * width + ahead
+                    total += t.rate[entry] * law[t.starts[origin] + state]
+                total *= share
+                for place in range(spread):
+                    flow[target + ahead * spread + place] += total * drawn[place]
+
+
+@_compiled
+def _add_emptied(t: Tables, law: Floats, flow: Floats) -> None:
+    """Service completions that leave the system empty."""
+    matrix = t.turns[1, 0]
+    for after in range(t.order):
+        for entry in range(t.pointer[matrix, after], t.pointer[matrix, after + 1]):
+            base = t.starts[1] + t.source[entry] * t.phases
+            for phase in range(t.phases):
+                flow[after] += t.rate[entry] * t.served[phase] * law[base + phase]
+
+
+@_compiled
+def _add_served(t: Tables, above: Floats, level: int, flow: Floats, spare: Floats) -> None:
+    """Service completions at the level above; the timer of the oldest waiting page is dropped."""
+    width = t.timers ** (level - 1)
+    for before in range(t.order):
+        done = spare[before * width : (before + 1) * width]
+        done[:] = 0.0
+        for phase in range(t.phases):
+            for dropped in range(t.timers):
+                base = ((before * t.phases + phase) * t.timers + dropped) * width
+                rate = t.served[phase]
+                for place in range(width if rate > 0 else 0):
+                    done[place] += rate * above[base + place]
+    for phase in range(t.phases):
+        matrix = t.turns[level + 1, phase]
+        for after in range(t.order if t.begins[phase] > 0 else 0):
+            target = (after * t.phases + phase) * width
+            for entry in range(t.pointer[matrix, after], t.pointer[matrix, after + 1]):
+                rate = t.begins[phase] * t.rate[entry]
+                base = t.source[entry] * width
+                for place in range(width):
+                    flow[target + place] += rate * spare[base + place]
+
+
+@_compiled
+def _drop_one(law: Floats, gone: Floats, axes: int, kept: int, flow: Floats) -> None:
+    """Rates at which one of the first `axes - kept` of `axes` timers goes off and leaves the list.
+
+    `law` has one entry per vector of phases of all timers, `flow` of all but one.
+    """
+    timers = len(gone)
+    if timers == 1:
+        flow[0] += gone[0] * (axes - kept) * law[0]
+        return
+    after = len(flow)
+    for _ in range(axes - kept):
+        for before in range(len(flow) // after):
+            target = before * after
+            for phase in range(timers):
+                rate, base = gone[phase], (before * timers + phase) * after
+                for place in range(after if rate > 0 else 0):
+                    flow[target + place] += rate * law[base + place]
+        after //= timers
+
+
+@_compiled
+def from_above(
+    t: Tables, above: Floats, level: int, kept: int, flow: Floats, spare: Floats
+) -> None:
+    """Add what flows into a level from 1 on from the one above; `spare` is working space.
+
+    Services, and obsolescences of the waiting pages but the last `kept`.
+    """
+    _add_served(t, above, level, flow, spare)
+    width = t.timers ** (level - 1)
+    for group in range(t.order * t.phases):
+        base = group * width * t.timers
+        here = flow[group * width : (group + 1) * width]
+        _drop_one(above[base : base + width * t.timers], t.gone, level, kept, here)
+
+
+@_compiled
+def inflow(t: Tables, law: Floats, level: int, flow: Floats, spare: Floats) -> None:
+    """Flow into each state of a level from the other levels; `spare` is working space."""
+    flow[:] = 0.0
+    for entering in range(1, min(level, t.enters.shape[1] - 1) + 1):
+        _add_batch(t, law, level, entering, flow)
+    if level + 2 >= len(t.starts):
+        return
+    if level == 0:
+        _add_emptied(t, law, flow)
+    else:
+        above = law[t.starts[level + 1] : t.starts[level + 2]]
+        from_above(t, above, level, 0, flow, spare)
+
+
+@_compiled
+def number_timers(timers: int, radix: int, width: int, code: Integers) -> None:
+    """A number for each vector of timer phases that says how many timers are in each phase."""
+    done = 1
+    code[0] = 0
+    while done < width:
+        step = 0
+        for phase in range(timers):
+            step = 1 if phase == 1 else step * radix
+            for place in range(done):
+                code[phase * done + place] = code[place] + step
+        done *= timers
+
+
+@_compiled
+def _eliminate(moves: Floats, ends: Floats, times: Floats, last: int) -> float:
+    """Replace visits to a state by where they lead to, among those before it; the rate out.
+
+    A state that is never left is given no time: nothing comes there, or nothing else matters.
+    """
+    out = ends[last] + moves[last, :last].sum()
+    if out == 0:
+        times[last] = 0.0
+        return 1.0
+    for state in range(last):
+        share = moves[state, last] / out
+        ends[state] += share * ends[last]
+        times[state] += share * times[last]
+        for other in range(last):
+            if other != state:
+                moves[state, other] += share * moves[last, other]
+    return float(out)
+
+
+@_compiled
+def _mean_times(moves: Floats, ends: Floats, times: Floats) -> None:
+    """Mean time in each state before the end from each start, by elimination; none subtracted.
+
+    `moves` (rates off the diagonal) and `ends` (rates to the end) are used up.
+    """
+    size = len(ends)
+    out = np.empty(size)
+    times[:, :] = 0.0
+    for state in range(size):
+        times[state, state] = 1.0
+    for last in range(size - 1, -1, -1):
+        out[last] = _eliminate(moves, ends, times, last)
+    for state in range(size):
+        for other in range(state):
+            times[state] += moves[state, other] * times[other]
+        times[state] /= out[state]
+
+
+@_compiled
+def _phase_moves(t: Tables, level: int, moves: Floats) -> None:
+    """Rates between the arrival and service phases of a level, its timers left alone."""
+    moves[:, :] = 0.0
+    inner = t.phases if level > 0 else 1
+    for phase in range(inner):
+        matrix = t.enters[level, 0, phase]
+        for after in range(t.order if matrix >= 0 else 0):
+            for entry in range(t.pointer[matrix, after], t.pointer[matrix, after + 1]):
+                moves[t.source[entry] * inner + phase, after * inner + phase] += t.rate[entry]
+    for group in range(len(moves) if level > 0 else 0):
+        base, phase = group - group % inner, group % inner
+        for other in range(inner):
+            moves[group, base + other] += t.service[phase, other]
+
+
+@_compiled
+def block_times(t: Tables, level: int, waiting: int, shift: float, times: Floats) -> None:
+    """Mean times in the arrival and service phases of a level before anything else happens.
+
+    For each number that `number_timers` gives a vector of timer phases. `shift` is one more rate
+    out of every state.
+    """
+    groups = times.shape[1]
+    moves, ends = np.empty((groups, groups)), np.empty(groups)
+    counts = np.zeros(t.timers, dtype=np.int64)
+    for number in range(len(times)):
+        rest, left = number, waiting
+        for phase in range(1, t.timers):
+            counts[phase] = rest % (waiting + 1)
+            rest //= waiting + 1
+            left -= counts[phase]
+        if left < 0:
+            continue
+        counts[0] = left
+        rate = shift
+        for phase in range(t.timers):
+            rate += counts[phase] * t.expires[phase]
+        _phase_moves(t, level, moves)
+        for group in range(groups):
+            ends[group] = t.leaves[level, group] + rate
+        _mean_times(moves, ends, times[number])
+
+
+@_compiled
+def relax(
+    t: Tables, here: Floats, flow: Floats, times: Floats, code: Integers, upward: bool
+) -> float:
+    """One pass of Gauss-Seidel within a level, given what flows into it; the largest change.
+
+    The states that share the phases of the timers are solved together. `times` is of
+    `block_times`; `code` is working space.
+    """
+    groups = times.shape[1]
+    width, change, local = len(here) // groups, 0.0, np.empty(groups)
+    moving = t.timer.max() > 0
+    for step in range(width):
+        place = step if upward else width - 1 - step
+        for group in range(groups):
+            local[group] = flow[group * width + place]
+        stride, rest = 1, place
+        while moving and stride < width:
+            phase = rest % t.timers
+            rest //= t.timers
+            for other in range(t.timers):
+                rate = t.timer[other, phase]
+                if rate > 0:
+                    source = place + (other - phase) * stride
+                    for group in range(groups):
+                        local[group] += rate * here[group * width + source]
+            stride *= t.timers
+        for group in range(groups):
+            new = 0.0
+            for other in range(groups):
+                new += local[other] * times[code[place], other, group]
+            if new > 0:
+                change = max(change, abs(new - here[group * width + place]) / new)
+            here[group * width + place] = new
+    return change
+
+
+@_compiled
+def sweep(
+    t: Tables, law: Floats, times: Floats, work: tuple[Floats, Floats, Integers], upward: bool
+) -> float:
+    """One pass over the levels from `lowest` on; the largest relative change of a probability."""
+    flow, spare, code = work
+    levels, change = len(t.starts) - 1, 0.0
+    for place in range(t.lowest, levels):
+        level = place if upward else levels - 1 - place + t.lowest
+        first, last = t.starts[level], t.starts[level + 1]
+        row = flow[: last - first]
+        inflow(t, law, level, row, spare)
+        waiting = max(level - 1, 0)
+        groups = t.order * (t.phases if level > 0 else 1)
+        numbers = (waiting + 1) ** (t.timers - 1)
+        block = t.blocks[level]
+        size = numbers * groups * groups
+        mine = times[block : block + size].reshape(numbers, groups, groups)
+        number_timers(t.timers, waiting + 1, t.timers**waiting, code)
+        change = max(change, relax(t, law[first:last], row, mine, code, upward))
+    return change
+
+
+@_compiled
+def add_within(t: Tables, here: Floats, level: int, rates: Floats, flow: Floats) -> None:
+    """Add what flows between the states of a level; fill in their rates out, to anywhere."""
+    groups = t.order * (t.phases if level > 0 else 1)
+    width, moves = len(here) // groups, np.empty((groups, groups))
+    _phase_moves(t, level, moves)
+    for group in range(groups):
+        common = t.leaves[level, group] + moves[group].sum()
+        for other in range(groups):
+            rate = moves[other, group]
+            for place in range(width if rate > 0 else 0):
+                flow[group * width + place] += rate * here[other * width + place]
+        for place in range(width):
+            state, stride, rest = group * width + place, 1, place
+            rates[state] = common
+            while stride < width:  # never where timers have one phase
+                phase = rest % t.timers
+                rest //= t.timers
+                rates[state] += t.expires[phase]
+                for other in range(t.timers):
+                    source = state + (other - phase) * stride
+                    flow[state] += t.timer[other, phase] * here[source]
+                stride *= t.timers
+            if t.timers == 1 and level > 1:
+                rates[state] += t.expires[0] * (level - 1)
+
+
+@_compiled
+def imbalance(t: Tables, law: Floats, work: tuple[Floats, Floats, Floats]) -> float:
+    """Largest difference of flow in and out of a state, relative to the largest flow."""
+    flow, spare, rates = work
+    worst, largest = 0.0, 0.0
+    for level in range(len(t.starts) - 1):
+        first, last = t.starts[level], t.starts[level + 1]
+        row, here = flow[: last - first], law[first:last]
+        inflow(t, law, level, row, spare)
+        add_within(t, here, level, rates, row)
+        for state in range(last - first):
+            out = rates[state] * here[state]
+            worst, largest = max(worst, abs(row[state] - out)), max(largest, out)
+    return worst / largest if largest > 0 else 0.0
+
+
+@_compiled
+def step(t: Tables, law: Floats, work: tuple[Floats, Floats, Floats], rate: float) -> None:
+    """One jump of the uniformised chain of a page's positions, in place."""
+    flow, spare, rates = work
+    levels = len(t.starts) - 1
+    for level in range(1, levels):
+        first, last = t.starts[level], t.starts[level + 1]
+        row, here = flow[: last - first], law[first:last]
+        row[:] = 0.0
+        if level + 1 < levels:
+            above = law[last : t.starts[level + 2]]
+            from_above(t, above, level, 1, row, spare)
+        add_within(t, here, level, rates, row)
+        for state in range(last - first):
+            here[state] = here[state] * max(0.0, 1 - rates[state] / rate) + row[state] / rate

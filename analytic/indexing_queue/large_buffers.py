@@ -1,0 +1,160 @@
+"""Large buffers whose timers have phases, approximately: the timers of a level independent.
+
+The catalogue's section 7. What is kept is the phase of one waiting page at a time, given level,
+position, arrival and service phase. Its equations are exact but for one thing: how another page's
+obsolescence, which moves it forward, depends on its own phase. There independence is assumed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.indexing_queue.chain import QueueChain
+from analytic.indexing_queue.iteration import NotConvergedError
+from analytic.indexing_queue.lumped import phase_rates, stationary_phases, with_obsolescence
+from analytic.indexing_queue.marginals import Marginals
+from analytic.indexing_queue.tables import mean_profile
+
+__all__ = ["Closed", "closure"]
+
+Array = NDArray[np.floating[Any]]
+Positions = list[Array]
+
+MOST_ROUNDS = 500
+TOLERANCE = 1e-10
+
+
+class Closed(NamedTuple):
+    """The law of level, arrival and service phase, approximately.
+
+    Attributes
+    ----------
+    marginals : Marginals
+    rounds : int
+        Passes down and up the levels.
+    change : float
+        Largest change, in the last round, of a page's phases as a share of its state.
+    """
+
+    marginals: Marginals
+    rounds: int
+    change: float
+
+
+def closure(chain: QueueChain) -> Closed:
+    """Level, arrival and service phase of a queue with timers of several phases, approximately.
+
+    Exact for timers of one phase and for one waiting place. Of P(level, ν, m, phase of the page
+    at position l) each equation is exact, except that with F that probability, and θ_k the rate
+    of obsolescence of the page at position k given level, ν and m, an obsolescence of page k
+    takes page l along at rate ``F θ_k``: pages are taken to be independent given (level, ν, m).
+
+    Parameters
+    ----------
+    chain : QueueChain
+
+    Raises
+    ------
+    NotConvergedError
+        If 500 rounds do not settle the phases to 1e-10.
+
+    Notes
+    -----
+    Errors against the exact law: docs/queue-solvers.md.
+    """
+    rates = phase_rates(chain)
+    shape = (chain.order, len(chain.service.start))
+    pages: Positions = [
+        np.ones((*shape, max(level - 1, 0), 1)) * mean_profile(chain)
+        for level in range(chain.top + 1)
+    ]
+    for round_ in range(1, MOST_ROUNDS + 1):
+        stale = np.stack([(each @ chain.timer.exit_rates).sum(axis=2) for each in pages])
+        phases = stationary_phases(chain, with_obsolescence(chain, rates, stale))
+        change = 0.0
+        levels = range(2, chain.top + 1)
+        for level in (*reversed(levels), *levels):
+            change = max(change, _renewed(chain, phases, pages, level))
+        if change <= TOLERANCE:
+            return Closed(Marginals(phases, stale * phases), round_, change)
+    raise NotConvergedError(f"{MOST_ROUNDS} rounds left a change of {change:.1e}")
+
+
+def _renewed(chain: QueueChain, phases: Array, pages: Positions, level: int) -> float:
+    """Solve for the phases of the pages of a level, given the others; the largest change.
+
+    `pages` holds conditional probabilities, shape (order, phases, positions, timer phases).
+    """
+    flow = _from_below(chain, phases, pages, level)
+    if level < chain.top:
+        flow += _from_above(chain, phases, pages, level)
+    places = level - 1
+    size = flow[:, :, 0, :].size
+    inflow = np.moveaxis(flow, 2, 0).reshape(places, size, 1)
+    moving = _moves(chain, pages, level)
+    found = np.linalg.solve(np.swapaxes(moving, 1, 2), inflow)
+    joint = np.moveaxis(found.reshape(places, *flow.shape[:2], -1), 0, 2)
+    total = joint.sum(axis=3, keepdims=True)
+    new = np.divide(joint, total, out=pages[level].copy(), where=total > 0)
+    change = float(np.max(np.abs(new - pages[level])))
+    pages[level] = new
+    return change
+
+
+def _from_below(chain: QueueChain, phases: Array, pages: Positions, level: int) -> Array:
+    """Flow into the phases of the pages of a level with deliveries."""
+    shape = (*phases.shape[1:], level - 1, len(chain.timer.start))
+    flow = np.zeros(shape)
+    for origin in range(level):
+        matrices = chain.arrivals[origin].get(level - origin)
+        if matrices is None:
+            continue
+        full = np.broadcast_to(matrices, (shape[1], *matrices.shape[1:]))
+        here = phases[origin] if origin else phases[0][:, :1] * chain.service.start
+        old = max(origin - 1, 0)
+        joint = here[:, :, None, None] * pages[origin]
+        flow[:, :, :old] += np.einsum("mwv,wmlr->vmlr", full, joint)
+        entered = np.einsum("mwv,wm->vm", full, here)
+        flow[:, :, old:] += entered[:, :, None, None] * chain.timer.start
+    return flow
+
+
+def _from_above(chain: QueueChain, phases: Array, pages: Positions, level: int) -> Array:
+    """Flow into them with services and obsolescences; those behind move forward."""
+    joint = phases[level + 1][:, :, None, None] * pages[level + 1]
+    done = np.einsum("m,wmlr->wlr", chain.service.exit_rates, joint[:, :, 1:])
+    turns = np.broadcast_to(chain.turnover[level + 1], (phases.shape[2], chain.order, chain.order))
+    flow: Array = np.einsum("m,mwv,wlr->vmlr", chain.service.start, turns, done)
+    stale = pages[level + 1] @ chain.timer.exit_rates
+    ahead = np.cumsum(stale, axis=2)[:, :, :-1, None]
+    behind = np.cumsum(stale[:, :, ::-1], axis=2)[:, :, -2::-1, None]
+    flow += ahead * joint[:, :, 1:] + behind * joint[:, :, :-1]
+    return flow
+
+
+def _moves(chain: QueueChain, pages: Positions, level: int) -> Array:
+    """Minus the generator of (ν, m, phase of the page) at each position of a level.
+
+    Shape (positions, states, states). It ends with the page's own obsolescence, another's, a
+    service or a delivery.
+    """
+    order, phases, timers = chain.order, len(chain.service.start), len(chain.timer.start)
+    inner = np.zeros((order * phases, order * phases))
+    quiet = chain.arrivals[level].get(0)
+    out = np.zeros((order, phases))
+    for entering, matrices in chain.arrivals[level].items():
+        if entering > 0:
+            out += matrices.sum(axis=2).T
+    if quiet is not None:
+        for phase, matrix in enumerate(np.broadcast_to(quiet, (phases, order, order))):
+            inner[phase::phases, phase::phases] -= matrix
+        out += quiet.sum(axis=2).T
+    inner += np.diag(out.ravel()) - np.kron(np.eye(order), chain.service.generator)
+    fixed = np.kron(inner, np.eye(timers)) - np.kron(np.eye(order * phases), chain.timer.generator)
+    stale = pages[level] @ chain.timer.exit_rates
+    others = np.moveaxis(stale.sum(axis=2, keepdims=True) - stale, 2, 0)
+    diagonal = np.repeat(others.reshape(level - 1, -1), timers, axis=1)
+    return fixed + diagonal[:, :, None] * np.eye(fixed.shape[0])

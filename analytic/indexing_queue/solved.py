@@ -1,0 +1,210 @@
+"""The chain of a scenario: its size, what stands against it, and its solution, found once."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from analytic import conditions
+from analytic.active_robots import most_active, robots_at
+from analytic.arrival_process import access_rate, delivery_modes, joint_order
+from analytic.indexing_queue.chain import (
+    NO_TIMER,
+    QueueChain,
+    controlled_chain,
+    count_states,
+    switching_chain,
+)
+from analytic.indexing_queue.iteration import NotConvergedError
+from analytic.indexing_queue.large_buffers import closure
+from analytic.indexing_queue.lumped import closed_class_count
+from analytic.indexing_queue.measures import measures_of, queue_measures
+from analytic.indexing_queue.solution import LARGEST_MEMORY, memory_needed, solve_chain
+from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
+from scenarios import Scenario
+from scenarios.activation import Switching
+from scenarios.deliveries import as_modes
+from scenarios.measures import Subject
+
+__all__ = [
+    "Accuracy",
+    "Solved",
+    "approximated",
+    "chain_of",
+    "closure_fits",
+    "converged",
+    "fits_in_memory",
+    "one_closed_class",
+    "settled",
+    "size_of",
+    "solved",
+    "too_large_for_exactness",
+]
+
+Rows = tuple[tuple[str, Subject, float], ...]
+
+_MOST_UNKNOWNS = 2_000_000
+_HIGHEST = 64
+"""Levels up to which the states of timers with phases are counted."""
+
+
+class Accuracy(NamedTuple):
+    """How the chain of a scenario was solved, and how well.
+
+    Attributes
+    ----------
+    states : int
+    method : str
+    passes : int
+        Passes over the states of an iteration, else 0.
+    residual, error : float
+        As in `Solution`.
+    """
+
+    states: int
+    method: str
+    passes: int
+    residual: float
+    error: float
+
+    def __str__(self) -> str:
+        """In words, for a line below a table."""
+        passes = f" in {self.passes} passes" if self.passes else ""
+        return (
+            f"chain of {self.states} states by {self.method}{passes}: "
+            f"residual {self.residual:.1e}, relative error about {self.error:.0e}"
+        )
+
+
+class Solved(NamedTuple):
+    """All measures of a chain, and how they were found."""
+
+    rows: Rows
+    accuracy: Accuracy
+
+
+def _laws(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
+    """Service and timer as phase-type laws."""
+    assert scenario.buffer is not None
+    service, timer = as_phase_type(scenario.buffer.service), NO_TIMER
+    law = conditions.timers_of(scenario)
+    if law is not None:
+        rate = exponential_rate(law)
+        single = None if rate is None else PhaseLaw(np.ones(1), np.array([[-rate]]))
+        timer = single or as_phase_type(law) or NO_TIMER
+    assert service is not None
+    return service, timer
+
+
+def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
+    """Arrival, service and timer phases and the highest level, without building the chain."""
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    service, timer = _laws(scenario)
+    top = scenario.buffer.waiting_places + 1
+    if isinstance(scenario.activation, Switching):
+        order = scenario.robots.available + 1
+    elif scenario.robots.deliveries is not None:
+        modes = as_modes(scenario.robots.deliveries)
+        order = modes.shape[2]
+        top += modes.shape[1] - 2 if scenario.buffer.admission == "complete" else 0
+    else:
+        order = joint_order(scenario.robots, max(most_active(scenario), 1))
+    return order, len(service.start), len(timer.start), top
+
+
+def fits_in_memory(scenario: Scenario) -> str | None:
+    """The solution of its chain takes at most 1 GB."""
+    order, phases, timers, top = size_of(scenario)
+    if timers > 1 and top > _HIGHEST:
+        return "its chain has more than 10^15 states; the solution may take at most 1 GB"
+    memory = memory_needed(order, phases, timers, top)
+    if memory <= LARGEST_MEMORY:
+        return None
+    states = count_states(order, phases, timers, top)
+    size = f"{states}" if states < 10**15 else "more than 10^15"
+    takes = f" and takes {memory / 2**30:.1f} GB" if states < 10**15 else ""
+    return f"its chain has {size} states{takes}; the solution may take at most 1 GB"
+
+
+def too_large_for_exactness(scenario: Scenario) -> str | None:
+    """The chain is too large to be solved exactly, its timers have phases."""
+    exact = fits_in_memory(scenario) is None or size_of(scenario)[2] == 1
+    return "its chain is solved exactly, where it fits in memory" if exact else None
+
+
+def closure_fits(scenario: Scenario) -> str | None:
+    """The closure has at most 2 million unknowns."""
+    order, phases, timers, top = size_of(scenario)
+    unknowns = order * phases * timers * top * (top - 1) // 2
+    if unknowns <= _MOST_UNKNOWNS:
+        return None
+    return f"the closure of its chain has {unknowns} unknowns; it may have {_MOST_UNKNOWNS}"
+
+
+def settled(scenario: Scenario) -> str | None:
+    """The iteration for the closure settles."""
+    found = approximated(scenario)
+    if isinstance(found, tuple):
+        return None
+    return f"the closure of its chain does not settle: {found}"
+
+
+def one_closed_class(scenario: Scenario) -> str | None:
+    """The chain forgets where it started."""
+    classes = closed_class_count(chain_of(scenario))
+    return None if classes == 1 else f"its chain has {classes} closed classes"
+
+
+def converged(scenario: Scenario) -> str | None:
+    """The iteration for a large chain converges."""
+    found = solved(scenario)
+    if isinstance(found, Solved):
+        return None
+    return f"the iteration for its chain does not converge: {found}"
+
+
+@lru_cache(maxsize=1)
+def chain_of(scenario: Scenario) -> QueueChain:
+    """The chain of a scenario that meets the conditions of `FORMULAS`' last rows."""
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    service, timer = _laws(scenario)
+    capacity = scenario.buffer.waiting_places + 1
+    rule = scenario.activation
+    if isinstance(rule, Switching):
+        assert scenario.robots.access_time is not None
+        rate = access_rate(scenario.robots.access_time)
+        assert rate is not None
+        available = scenario.robots.available
+        return switching_chain(rate, available, rule.targets, service, timer, capacity)
+    modes = delivery_modes(scenario.robots, max(most_active(scenario), 1))
+    at = robots_at(scenario)
+    return controlled_chain(modes, at, service, timer, capacity, scenario.buffer.admission)
+
+
+@lru_cache(maxsize=8)
+def solved(scenario: Scenario) -> Solved | str:
+    """All measures of the chain, solved once for all formulas; or why there are none."""
+    assert scenario.buffer is not None
+    chain = chain_of(scenario)
+    ordered = scenario.buffer.discipline == "fifo" and scenario.buffer.when_full == "lose-new"
+    try:
+        solution = solve_chain(chain)
+        rows = tuple(queue_measures(chain, solution.law, scenario.costs, ordered=ordered))
+    except NotConvergedError as failure:
+        return str(failure)
+    return Solved(rows, Accuracy(chain.states, *solution[1:]))
+
+
+@lru_cache(maxsize=8)
+def approximated(scenario: Scenario) -> Rows | str:
+    """All measures of the closure; or why there are none."""
+    chain = chain_of(scenario)
+    try:
+        marginals = closure(chain).marginals
+    except NotConvergedError as failure:
+        return str(failure)
+    return tuple(measures_of(chain, marginals, scenario.costs, None))
