@@ -39,8 +39,8 @@ check-library: $(VENV)/.installed
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/bench_queue.py
 	$(BIN)/python benchmarks/bench_scale.py
-	$(BIN)/python benchmarks/bench_chain.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_thresholds.py
+	$(BIN)/python benchmarks/bench_chain.py
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

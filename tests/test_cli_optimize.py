@@ -17,6 +17,8 @@ from sim.cli import main
 
 FOUR = "four-robots-one-threshold"
 
+ORDERED = ["--set", "buffer.obsolescence.erlang={shape=2,mean=5.0}"]
+
 Outcome = tuple[int, str, str]
 
 
@@ -126,12 +128,6 @@ def test_figures_in_every_format_the_same_bytes_again(
     assert contents[0] == contents[1]
 
 
-PHASES = (
-    "--set",
-    "buffer.obsolescence={ hyperexponential = { probabilities = [0.5, 0.5], rates = [1.0, 0.1] } }",
-)
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -145,7 +141,8 @@ PHASES = (
         ([FOUR, "--target", "static", "--figure", "a.svg", "--out", "a.svg"], "--figure"),
         ([FOUR, "--target", "static", "--out", "no/folder/a.toml"], "--out"),
         ([FOUR, "--target", "static", "--out", "."], "is a folder"),
-        ([FOUR, "--target", "static", "--set", "buffer.waiting_places=40", *PHASES], "states"),
+        ([FOUR, "--target", "static", *ORDERED, "--set", "buffer.waiting_places=40"], "minutes"),
+        ([FOUR, "--target", "static", *ORDERED, "--set", "buffer.waiting_places=4000"], "minutes"),
         ([FOUR, "--target", "threshold", "--set", "buffer.waiting_places=900"], "policies"),
     ],
 )

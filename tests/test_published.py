@@ -292,3 +292,55 @@ def test_a_capacity_of_150_is_infinite() -> None:
     scenario = MAP_PH_NEVER.with_("buffer.waiting_places", 150)
     top = Printed("", scenario, "level_probability", "", 151)
     assert predicted(top)[0] < 1e-10
+
+
+# -- avrachenkov2011, section 7: the gain g = 100 (min J_r - J*) / min J_r ------------------------
+
+# Table, row, J*, min J_r, g as printed. The costs themselves need matrices that are lost.
+GAINS = [
+    ("2", "N = 1", "147.5", "187.2", "21.0"),
+    ("2", "N = 2", "96.8", "128.8", "24.8"),
+    ("2", "N = 3", "79.1", "105.4", "24.9"),
+    ("2", "N = 4", "68.3", "94.7", "27.85"),
+    ("2", "N = 5", "63.5", "89.4", "28.9"),
+    ("2", "N = 10", "57.5", "85.0", "32.3"),
+    ("2", "N = 30", "57.2", "86.3", "33.7"),
+    ("3", "factor 0.1", "53.1", "58.58", "9.35"),
+    ("3", "factor 0.5", "45.28", "78.34", "42.2"),
+    ("3", "factor 5", "217.02", "243.01", "10.7"),
+    ("3", "factor 13", "299.92", "300.97", "0.35"),
+    ("3", "factor 15", "309.061", "303.47", "0"),
+    ("4", "factor 0.01", "52.07", "81.28", "37.16"),
+    ("4", "factor 0.1", "52.41", "81.99", "36.08"),
+    ("4", "factor 10", "116.47", "138.25", "15.75"),
+    ("4", "factor 200", "150.08", "192.58", "22.07"),
+]
+MISPRINTED = {("2", "N = 1"), ("3", "factor 15"), ("4", "factor 0.01")}
+"""docs/errata.md."""
+
+
+def gain_fits(optimum: str, single: str, gain: str) -> bool:
+    """Whether some numbers that round to the printed ones fit together."""
+    ends = [
+        100 * (1 - (float(optimum) + a * half_a_digit(optimum)) / (float(single) + b * half))
+        for half in [half_a_digit(single)]
+        for a in (-1, 1)
+        for b in (-1, 1)
+    ]
+    slack = half_a_digit(gain)
+    return min(ends) - slack <= float(gain) <= max(ends) + slack
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "optimum", "single", "gain"), GAINS, ids=[f"{t}-{r}" for t, r, *_ in GAINS]
+)
+def test_the_printed_gains_fit_the_printed_costs(
+    table: str, row: str, optimum: str, single: str, gain: str
+) -> None:
+    assert gain_fits(optimum, single, gain) == ((table, row) not in MISPRINTED)
+
+
+def test_the_errata_of_the_gains_fit() -> None:
+    assert gain_fits("147.5", "187.2", "21.2")
+    assert gain_fits("303.47", "303.47", "0")
+    assert gain_fits("51.07", "81.28", "37.16")

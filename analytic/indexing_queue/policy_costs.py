@@ -14,15 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.chain import QueueChain, controlled_chain
-from analytic.indexing_queue.generator import one_gone, with_clocks
-from analytic.indexing_queue.marginals import sums_over_timers
+from analytic.indexing_queue.chain import QueueChain
+from analytic.indexing_queue.generator import one_gone, rate_blocks, with_clocks
 from analytic.markov import closed_classes, stationary
 from analytic.phase_type import PhaseLaw
 from scenarios.sections import Costs
@@ -66,29 +64,18 @@ class LevelRates:
         return len(self.down) - 1
 
 
-def level_rates(
-    modes: Array,
-    numbers: Sequence[int],
-    laws: tuple[PhaseLaw, PhaseLaw],
-    room: tuple[int, str],
-    costs: Costs,
-) -> LevelRates:
+def level_rates(chains: Sequence[QueueChain], costs: Costs) -> LevelRates:
     """Rates and rewards of the indexing queue for some numbers of robots.
 
     Parameters
     ----------
-    modes : ndarray, shape (robots + 1, largest batch + 1, order, order)
-        D0, D1, … for each number of active robots.
-    numbers : sequence of int
-        The numbers of robots, increasing.
-    laws : (PhaseLaw, PhaseLaw)
-        Of the service, and of the obsolescence of a waiting page.
-    room : (int, str)
-        Places with the one in service, and the admission rule.
+    chains : sequence of QueueChain
+        One for each number, which is active at every level.
     costs : Costs
     """
-    each = [_of_number(modes, robots, laws, room, costs) for robots in numbers]
-    levels = range(len(each[0].down))
+    served = _served_from(chains[0]) if costs.response else []
+    each = [_of_number(chain, costs, served) for chain in chains]
+    levels = range(chains[0].top + 1)
     return LevelRates(
         up=[
             [np.concatenate([one.up[i][n] for one in each]) for n in range(len(each[0].up[i]))]
@@ -100,74 +87,54 @@ def level_rates(
     )
 
 
-def _of_number(
-    modes: Array,
-    robots: int,
-    laws: tuple[PhaseLaw, PhaseLaw],
-    room: tuple[int, str],
-    costs: Costs,
-) -> LevelRates:
-    """The same for one number: slices of the chain in which it is active at every level."""
-    chain = controlled_chain(modes, lambda _: robots, *laws, *room)
-    parts = [slice(*pair) for pair in pairwise(chain.starts.tolist())]
-    farthest = int(chain.accepted.max())
-    rewards = _rewards(chain, costs)
-    levels = range(chain.top + 1)
-    return LevelRates(
-        up=[
-            [
-                chain.generator[None, parts[i], parts[i + n]].copy()
-                for n in range(min(farthest, chain.top - i) + 1)
-            ]
-            for i in levels
-        ],
-        down=[
-            chain.generator[parts[i], parts[i - 1]] if i else np.zeros((chain.order, 0))
-            for i in levels
-        ],
-        rewards=[each[None] for each in rewards],
-        response=costs.response,
-    )
+def _of_number(chain: QueueChain, costs: Costs, served: list[Array]) -> LevelRates:
+    """The same for one number."""
+    sizes = np.diff(chain.starts).tolist()
+    farthest, levels = int(chain.accepted.max()), range(chain.top + 1)
+    up = [
+        [np.zeros((1, sizes[i], sizes[i + n])) for n in range(min(farthest, chain.top - i) + 1)]
+        for i in levels
+    ]
+    down = [np.zeros((sizes[i], sizes[i - 1] if i else 0)) for i in levels]
+    for origin, target, block in rate_blocks(chain):
+        place = down[origin] if target < origin else up[origin][target - origin][0]
+        place += block
+    rewards = [_rewards(chain, level, costs, served)[None] for level in levels]
+    return LevelRates(up=up, down=down, rewards=rewards, response=costs.response)
 
 
-def _rewards(chain: QueueChain, costs: Costs) -> list[Array]:
+def _rewards(chain: QueueChain, level: int, costs: Costs, served: list[Array]) -> Array:
     """Time and cost per unit time in each state, and the sojourn of what enters if priced."""
-    levels = range(chain.top + 1)
-    rewards = [_costs(chain, costs, level) for level in levels]
+    inner = chain.inner[level]
+    refused = np.arange(chain.batch_rates.shape[1]) - chain.accepted[level]
+    lost = refused[1:] @ chain.batch_rates[level, 1:]
+    cost = np.repeat(costs.loss * lost + costs.robots * chain.active[level], inner)
+    if level == 0:
+        cost += costs.starvation
+    elif level > 1:
+        gone = one_gone(chain.timer.exit_rates, level - 1).sum(axis=1)
+        cost += costs.obsolescence * np.tile(gone, len(cost) // len(gone))
+    columns = np.stack([np.ones_like(cost), cost], axis=1)
     if not costs.response:
-        return rewards
-    sojourns = _sojourn_rewards(chain)
-    return [np.concatenate(both, axis=1) for both in zip(rewards, sojourns, strict=True)]
+        return columns
+    return np.concatenate([columns, _sojourn_rewards(chain, level, served)], axis=1)
 
 
-def _costs(chain: QueueChain, costs: Costs, level: int) -> Array:
-    """Time and cost per unit time in each state of a level, shape (states, 2)."""
-    sizes = np.arange(chain.batch_rates.shape[1])
-    refused = sizes - chain.accepted[level]
-    lost = chain.batch_rates[level, 1:].T @ refused[1:]
-    phase = costs.loss * lost + costs.robots * chain.active[level]
-    phase = phase + costs.starvation * (level == 0)
-    stale = sums_over_timers(chain.timer.exit_rates, max(level - 1, 0))
-    inner = np.tile(costs.obsolescence * stale, chain.inner[level] // len(stale))
-    cost = np.add.outer(phase, inner).ravel()
-    return np.stack([np.ones_like(cost), cost], axis=1)
-
-
-def _sojourn_rewards(chain: QueueChain) -> list[Array]:
+def _sojourn_rewards(chain: QueueChain, level: int, served: list[Array]) -> Array:
     """Sojourn time of the served pages among those that enter per unit time, and their number.
 
     A page that enters as the l-th of a batch at level i stands at position i + l, behind pages
     whose phases are those of the state, and l - 1 pages with new clocks.
     """
-    served, rewards = _served_from(chain), []
-    for level in range(chain.top + 1):
-        gains = [np.zeros((chain.inner[level], 2))]
-        for place in range(1, int(chain.accepted[level].max()) + 1):
-            gains.append(gains[-1] + _seen_from(chain, level, served[level + place - 1], place))
-        taken = np.stack([gains[pages] for pages in chain.accepted[level, 1:].tolist()])
-        each = np.einsum("kw,ksc->wsc", chain.batch_rates[level, 1:], taken)
-        rewards.append(each.reshape(-1, 2))
-    return rewards
+    entering = np.zeros((chain.inner[level], 2))
+    gains = [entering]
+    for place in range(1, int(chain.accepted[level].max()) + 1):
+        entering = entering + _seen_from(chain, level, served[level + place - 1], place)
+        gains.append(entering)
+    rates = chain.batch_rates[level, 1:]
+    of_batches = np.stack([gains[entered] for entered in chain.accepted[level, 1:].tolist()])
+    found: Array = np.einsum("kw,kic->wic", rates, of_batches).reshape(-1, 2)
+    return found
 
 
 def _seen_from(chain: QueueChain, level: int, values: Array, place: int) -> Array:

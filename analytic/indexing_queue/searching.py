@@ -11,30 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic import conditions
-from analytic.arrival_process import delivery_modes, joint_order
+from analytic.arrival_process import delivery_modes
 from analytic.formula import Condition
-from analytic.indexing_queue.chain import NO_TIMER, count_states
+from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.formulas import FORMULAS
 from analytic.indexing_queue.policy_costs import level_rates, policy_costs
+from analytic.indexing_queue.solved import chain_of, size_of
 from analytic.optimum import NoOptimumError
-from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
 from scenarios import Scenario
 from scenarios.activation import Threshold
-from scenarios.deliveries import LARGEST_ORDER, as_modes
+from scenarios.deliveries import LARGEST_ORDER
 
 __all__ = ["CONSTANT", "NON_INCREASING", "Family", "numbers_of", "searched", "top_level"]
 
 Array = NDArray[np.floating[Any]]
-LARGEST_SHARED = 5000
-"""States of a chain up to which policies are eliminated together, level by level."""
-
 MOST_POLICIES = 5_000_000
 
-MOST_STATES = 100_000_000
-"""States of all policies together, where each is solved by itself."""
-
-MOST_WORK = 3 * 10**11
-"""Multiplications, where policies are eliminated together: about ten minutes (measured)."""
+LONGEST = 1000.0
+"""Seconds that a search may take, about."""
 
 _COVERED: tuple[Condition, ...] = (
     conditions.has_buffer,
@@ -89,13 +83,7 @@ def numbers_of(scenario: Scenario) -> tuple[int, ...]:
 
 def top_level(scenario: Scenario) -> int:
     """The highest level: all places taken, or more where batches enter as a whole."""
-    assert scenario.buffer is not None
-    assert scenario.robots is not None
-    places = scenario.buffer.waiting_places + 1
-    if scenario.buffer.admission != "complete" or scenario.robots.deliveries is None:
-        return places
-    largest: int = as_modes(scenario.robots.deliveries).shape[1] - 1
-    return places + largest - 1
+    return size_of(scenario.with_("activation", None))[3]
 
 
 def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> Array:
@@ -129,10 +117,19 @@ def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arra
     if count > MOST_POLICIES:
         many = f"there are {_size(count)} policies"
         raise NoOptimumError(f"{many}; at most {MOST_POLICIES} are searched")
-    if _states(scenario) <= LARGEST_SHARED:
-        costs = _together(scenario, numbers, family)
+    order, phases, timers, top = size_of(uncontrolled)
+    if order > LARGEST_ORDER:
+        raise NoOptimumError(f"the robots have more than {LARGEST_ORDER} joint phases")
+    waiting = range(top)
+    sizes = [float(order), *(float(order * phases * timers ** min(n, 60)) for n in waiting)]
+    together, alone = seconds_together(sizes, len(numbers), family), seconds_alone(sizes, count)
+    if min(together, alone) > LONGEST:
+        long = f"all {count} policies take about {min(together, alone) / 60:.2g} minutes"
+        raise NoOptimumError(f"{long}; at most {LONGEST / 60:.0f} are spent")
+    if together <= alone:
+        costs = _together(uncontrolled, numbers, family)
     else:
-        costs = _one_by_one(scenario, numbers, family, count)
+        costs = _one_by_one(uncontrolled, numbers, family)
     if numbers[0] == 0:  # then the first policy has no robot at any level
         costs[0] = _cost_of_none(scenario)
     return costs
@@ -147,68 +144,50 @@ def _cost_of_none(scenario: Scenario) -> float:
     return math.nan if scenario.costs.response else scenario.costs.starvation
 
 
-def _laws(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
-    """Service and timer as phase-type laws; a timer that is exponential has one phase."""
-    assert scenario.buffer is not None
-    service, law = as_phase_type(scenario.buffer.service), conditions.timers_of(scenario)
-    assert service is not None
-    if law is None:
-        return service, NO_TIMER
-    rate = exponential_rate(law)
-    timer = as_phase_type(law) if rate is None else PhaseLaw(np.ones(1), np.array([[-rate]]))
-    assert timer is not None
-    return service, timer
+def seconds_together(sizes: Sequence[float], numbers: int, family: Family) -> float:
+    """About how long all policies take, eliminated together: measured on one core.
+
+    Parameters
+    ----------
+    sizes : sequence of float
+        States of each level.
+    numbers : int
+        How many numbers of robots there are.
+    family : Family
+    """
+    nodes = (family.members(numbers, len(sizes) - level) for level in range(len(sizes)))
+    work = sum(
+        many * (2e-7 * size**2 + 1.5e-9 * size**3) for many, size in zip(nodes, sizes, strict=True)
+    )
+    return work + 1e-4 * numbers * len(sizes)
 
 
-def _order(scenario: Scenario) -> int:
-    """Number of phases of the deliveries with all robots."""
-    assert scenario.robots is not None
-    if scenario.robots.deliveries is not None:
-        order: int = as_modes(scenario.robots.deliveries).shape[2]
-        return order
-    return joint_order(scenario.robots, scenario.robots.available)
-
-
-def _states(scenario: Scenario) -> int:
-    """Number of states of the chain of a policy that uses all robots."""
-    service, timer = _laws(scenario)
-    order, phases, top = _order(scenario), len(timer.start), top_level(scenario)
-    if order > LARGEST_ORDER:
-        raise NoOptimumError(f"the robots have more than {LARGEST_ORDER} joint phases")
-    if phases > 1 and top > 64:
-        return 2**63
-    return count_states(order, len(service.start), phases, top)
+def seconds_alone(sizes: Sequence[float], count: int) -> float:
+    """About how long the policies take, each by the formula of the index: measured."""
+    return count * (0.05 + 3e-6 * sum(sizes))
 
 
 def _together(scenario: Scenario, numbers: Sequence[int], family: Family) -> Array:
     """All policies at once."""
     assert scenario.robots is not None
     assert scenario.buffer is not None
-    work = _work(scenario, len(numbers), family)
-    if work > MOST_WORK:
-        allowed = f"at most {MOST_WORK:.0e} are done"
-        raise NoOptimumError(f"all policies take {_size(work)} multiplications; {allowed}")
+    chain = chain_of(scenario)
     modes = delivery_modes(scenario.robots, scenario.robots.available)
     room = scenario.buffer.waiting_places + 1, scenario.buffer.admission
-    rates = level_rates(modes, numbers, _laws(scenario), room, scenario.costs)
-    return policy_costs(rates, family.follows(len(numbers)))
+    chains = [
+        controlled_chain(modes, _always(robots), chain.service, chain.timer, *room)
+        for robots in numbers
+    ]
+    return policy_costs(level_rates(chains, scenario.costs), family.follows(len(numbers)))
 
 
-def _work(scenario: Scenario, numbers: int, family: Family) -> int:
-    """Multiplications of the elimination, level by level."""
-    service, timer = _laws(scenario)
-    first, phases, top = _order(scenario), len(timer.start), top_level(scenario)
-    sizes = [first] + [first * len(service.start) * phases**waiting for waiting in range(top)]
-    nodes = (family.members(numbers, top + 1 - level) for level in range(top + 1))
-    return sum(many * size**3 for many, size in zip(nodes, sizes, strict=True))
+def _always(robots: int) -> Callable[[int], int]:
+    """The same number at every level."""
+    return lambda _: robots
 
 
-def _one_by_one(scenario: Scenario, numbers: Sequence[int], family: Family, count: int) -> Array:
+def _one_by_one(scenario: Scenario, numbers: Sequence[int], family: Family) -> Array:
     """Each policy by the formula for its cost."""
-    work = count * _states(scenario)
-    if work > MOST_STATES:
-        many = f"the chains of {count} policies have {_size(work)} states together"
-        raise NoOptimumError(f"{many}; at most {_size(MOST_STATES)} are solved")
     policies = _members(family.follows(len(numbers)), top_level(scenario) + 1)
     costs = [_formula_cost(scenario, [numbers[index] for index in each]) for each in policies]
     return np.array(costs)
