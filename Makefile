@@ -31,7 +31,7 @@ test-compiled: $(VENV)/.installed-test
 # The same loops as plain Python, where a debugger can follow them.
 test-interpreted: $(VENV)/.installed-test
 	NUMBA_DISABLE_JIT=1 CRAWLSIM_EXAMPLES=20 $(BIN)/pytest -n $(JOBS) -m "not large" \
-	tests/test_engines_agree.py tests/test_ties.py
+	tests/test_engines_agree.py tests/test_ties.py tests/test_feeding.py
 
 check-library: $(VENV)/.installed
 	$(BIN)/crawlsim check $$($(BIN)/crawlsim scenarios --names) --jobs $(JOBS)

@@ -1,54 +1,120 @@
-"""Whether the clock of a simulation can move at all."""
+"""How many events a scenario asks for, and whether a clock can tell them apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from scenarios import Scenario, ScenarioError
+from scenarios.activation import Switching
 from scenarios.deliveries import as_modes
-from sim.draws import draws_of_process
+from scenarios.distributions import (
+    Deterministic,
+    Empirical,
+    Erlang,
+    Exponential,
+    Gamma,
+    Hyperexponential,
+    PhaseType,
+    Uniform,
+)
+from scenarios.processes import Map, Mmpp, Rate
+from sim.draws import drawing, gap_law, map_tables
 from sim.layout import mean_times, robots_at_levels
+from sim.start_phase import stationary_phases
 
 __all__ = ["require_progress"]
 
-_DRAWS = 4096
+_MOST_EVENTS = 2.0**53
+"""A clock has 53 binary digits: with more events up to its end, times between them are lost."""
 
 
 def require_progress(scenario: Scenario) -> None:
-    """Raise `ScenarioError` for times between events that are too short to be told from 0.
+    """Raise `ScenarioError` for a scenario with more events than a clock can tell apart.
 
-    A number of 64 bits has 53 for its digits: times of 1e-100 are lost when they are added to a
-    clock, and the simulation would never reach its horizon.
+    Times of 1e-100 are lost when they are added to a clock: such a simulation would never reach
+    its horizon. Expected numbers count, so that times of 0 are fine where others make up for them.
     """
-    horizon = scenario.run.horizon
-    for section, name, total in _sums(scenario):
-        if horizon + total == horizon:
+    for (section, name), rate, horizon in _paces(scenario):
+        if rate * horizon > _MOST_EVENTS:
             allowed = (
-                "gives times so short that they do not move a clock near the horizon "
-                f"({horizon:g}); choose another unit of time"
+                f"asks for about {rate * horizon:.0e} events up to the horizon ({horizon:g}), more "
+                "than any clock can tell apart; choose another unit of time"
             )
             raise ScenarioError(f"{section}.{name}", scenario.as_file()[section][name], allowed)
 
 
-def _sums(scenario: Scenario) -> Iterator[tuple[str, str, float]]:
-    """The key of all that goes on for ever, and the time that thousands of its events take."""
+def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]:
+    """The keys of all that goes on for ever, events per unit time, and for how long."""
     robots, clients, servers = scenario.robots, scenario.clients, scenario.servers
-    if robots is not None and robots.deliveries is None:
-        yield "robots", "access_time", _total(robots.access_time)
+    horizon = scenario.run.horizon
     if robots is not None and robots.deliveries is not None:
         modes = as_modes(robots.deliveries)
-        means = [mean_times(modes[used]) for used in set(robots_at_levels(scenario))]
-        longest = max(np.inf if mean is None else mean for mode in means for mean in mode)
-        yield "robots", "deliveries", _DRAWS * longest
+        rate = max(_phase_events(modes[used]) for used in set(robots_at_levels(scenario)))
+        yield ("robots", "deliveries"), rate, horizon
+    elif robots is not None and _anyone_works(scenario):
+        yield ("robots", "access_time"), _draws(robots.access_time), horizon
     if clients is not None:
-        yield "clients", "query_rate", _DRAWS / clients.query_rate
+        yield ("clients", "query_rate"), clients.query_rate, horizon
     if servers is not None:
-        yield "servers", "arrivals", _total(servers.arrivals)
+        yield ("servers", "arrivals"), _draws(servers.arrivals), horizon
+    if scenario.source is not None and scenario.probing is not None:
+        yield ("source", "updates"), _average(scenario.source.updates), scenario.probing.horizon
 
 
-def _total(process: Any) -> float:
-    draw = draws_of_process(process, np.random.default_rng(0))
-    return sum(draw() for _ in range(_DRAWS))
+def _anyone_works(scenario: Scenario) -> bool:
+    return isinstance(scenario.activation, Switching) or max(robots_at_levels(scenario)) > 0
+
+
+def _phase_events(mode: Any) -> float:
+    """Phase events per unit time of joint deliveries; 0 where that depends on the start."""
+    stationary = stationary_phases(mode.sum(axis=0))
+    rates = [0.0 if mean is None else 1.0 / mean for mean in mean_times(mode)]
+    return 0.0 if stationary is None else float(stationary @ rates)
+
+
+def _draws(process: Any) -> float:
+    """Random times drawn per unit time for the successive gaps of a process."""
+    if isinstance(process, Mmpp | Map):
+        means, following = map_tables(process)
+        order = len(means)
+        steps = np.diff(np.array(following), axis=1, prepend=0.0)
+        moves = (steps[:, :order] + steps[:, order:]) / np.array(means)[:, None]
+        stationary = stationary_phases(moves - np.diag(moves.sum(axis=1)))
+        return 0.0 if stationary is None else float(stationary @ (1.0 / np.array(means)))
+    law = gap_law(process)
+    draws, mean = _MEANS[type(law)](*drawing(law)[1])
+    return float(draws / mean) if mean > 0 else np.inf
+
+
+def _average(rate: Rate) -> float:
+    lengths = np.diff([*rate.breaks, rate.period])
+    return float(lengths @ rate.values / rate.period)
+
+
+def _weighted(cumulative: Any, values: Any) -> float:
+    return float(np.diff(cumulative, prepend=0.0) @ np.array(values))
+
+
+def _absorption(start: Any, means: Any, jumps: Any) -> tuple[float, float]:
+    """Phases passed through until absorption, and the time that they take."""
+    order = len(means)
+    moves = np.diff(np.array(jumps), axis=1, prepend=0.0)[:, :order]
+    begin = np.diff(start, prepend=0.0)
+    visits = np.linalg.solve((np.eye(order) - moves).T, begin)
+    return float(visits.sum()), float(visits @ np.array(means))
+
+
+_MEANS: dict[type, Callable[..., tuple[float, float]]] = {
+    Exponential: lambda mean: (1.0, mean),
+    Deterministic: lambda value: (1.0, value),
+    Gamma: lambda shape, scale: (1.0, shape * scale),
+    Erlang: lambda shape, scale: (1.0, shape * scale),
+    Uniform: lambda low, width: (1.0, low + width / 2),
+    Hyperexponential: lambda sums, means: (1.0, _weighted(sums, means)),
+    PhaseType: _absorption,
+    Empirical: lambda values: (1.0, float(np.mean(values))),
+}
+"""Numbers drawn for one time, and its mean, from the parameters with which it is drawn."""

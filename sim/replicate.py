@@ -140,8 +140,12 @@ def _as_completed(
         yield from enumerate(map(work, chunks))
         return
     futures = {executor.submit(work, chunk): index for index, chunk in enumerate(chunks)}
-    for future in as_completed(futures):
-        yield futures[future], future.result()
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 def _simulate(

@@ -63,6 +63,20 @@ PIPELINES: dict[str, dict[str, Any]] = {
         ],
         "buffer.replace_older_copy": True,
     },
+    "joint-by-phase": {
+        "robots.deliveries.modes": [
+            {"map": {"D0": [[-1.0, 0.2], [0.1, -0.5]], "D1": [[0.8, 0.0], [0.0, 0.4]]}},
+            {"map": {"D0": [[-3.0, 0.5], [2.0, -2.5]], "D1": [[2.5, 0.0], [0.0, 0.5]]}},
+            {"mmpp": {"Q": [[-0.3, 0.3], [0.9, -0.9]], "rates": [2.0, 0.1]}},
+        ],
+    },
+    "two-copies-go-stale-at-once": {
+        "robots.accessing.template": [0, 4, 0, 0, 1, 4],
+        "buffer.obsolescence": "page-change",
+        "buffer.waiting_places": 8,
+        "buffer.service.exponential.mean": 3.0,
+        "activation.threshold.at": [6],
+    },
     "many-places": {
         "buffer.waiting_places": 100,
         "buffer.service.exponential.mean": 4.0,
@@ -122,8 +136,8 @@ def differences(one: Any, other: Any, name: str = "tally") -> list[str]:
     return [] if types[0] is types[1] and types[2:3] == types[3:] and one == other else [name]
 
 
-def assert_same_path(scenario: Scenario, seed: int = 3) -> None:
-    for replication in range(2):
+def assert_same_path(scenario: Scenario, seed: int = 3, replications: int = 2) -> None:
+    for replication in range(replications):
         tallies = [simulate(scenario, replication, seed) for simulate in SIMULATE.values()]
         assert differences(*tallies) == []
 
@@ -151,7 +165,7 @@ def test_every_scenario_of_the_library(name: str) -> None:
 @pytest.mark.parametrize("changes", PIPELINES.values(), ids=PIPELINES)
 def test_every_kind_of_pipeline(changes: dict[str, Any]) -> None:
     pipeline = scenario_from(PIPELINE)
-    assert_same_path(pipeline.with_(changes) if changes else pipeline)
+    assert_same_path(pipeline.with_(changes) if changes else pipeline, replications=8)
 
 
 @pytest.mark.parametrize("changes", REFRESHED.values(), ids=REFRESHED)
@@ -214,6 +228,35 @@ def test_more_numbers_than_one_block_holds() -> None:
         {"run.horizon": 150_000.0, "robots.available": 1, "robots.accessing.policy": "randomized"}
     )
     assert_same_path(alone)
+
+
+@pytest.mark.large
+def test_a_short_template_is_repeated_for_long() -> None:
+    """More accesses than are written out ahead, one by one and in batches."""
+    pages = scenario_from(WITHOUT_BUFFER)
+    assert_same_path(pages.with_({"run.horizon": 180_000.0, "robots.available": 1}), replications=1)
+    batches = {
+        "robots.deliveries.modes": 3 * [{"bmap": {"D": [[[-1.0]], [[0.5]], [[0.0]], [[0.5]]]}}]
+    }
+    joint = scenario_from(PIPELINE).with_(batches | {"run.horizon": 40_000.0})
+    assert_same_path(joint, replications=1)
+
+
+@pytest.mark.large
+def test_batches_of_thousands_of_pages() -> None:
+    batches = [[[-2.1]], [[2.0]], *(24_998 * [[[0.0]]]), [[0.1]]]
+    law = {"deliveries": {"modes": [{"bmap": {"D": batches}}]}, "available": 1}
+    tables = {
+        "name": "batches",
+        "robots": law,
+        "buffer": {
+            "waiting_places": 60_000,
+            "service": {"exponential": {"mean": 0.0004}},
+            "obsolescence": {"exponential": {"mean": 5.0}},
+        },
+        "run": {"horizon": 100.0, "warmup": 5.0, "replications": 2},
+    }
+    assert_same_path(scenario_from(tables), replications=1)
 
 
 @pytest.mark.parametrize("field", ["delivered", "age_at_start", "level_time", "sojourn_square"])

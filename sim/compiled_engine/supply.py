@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,13 @@ class Supply:
     """
 
     _SMALLEST, _LARGEST, _IN_ALL = 16, 2**16, 2**18
+    _LONG = 0.02  # seconds
 
     def __init__(self, laws: list[Law], streams: list[Any], needs: Any) -> None:
         self._laws, self._streams, self._needs = laws, streams, needs
-        self._size = np.where(needs > 0, np.maximum(self._SMALLEST, needs), 0)
-        self._most = max(self._IN_ALL, 4 * int(self._size.sum()))
+        self._size = np.where(needs > 0, np.maximum(self._SMALLEST, 2 * needs), 0)
+        self._most = max(self._IN_ALL, 2 * int(self._size.sum()))
+        self._is_slow = np.zeros(len(laws), dtype=np.bool_)
         self._drawn = np.empty(int(self._size.sum()))
         self._end = np.cumsum(self._size)
         self._next = self._end.copy()
@@ -54,13 +57,19 @@ class Supply:
         for row, start in zip(low.tolist(), self._grown(low).tolist(), strict=True):
             block = self._drawn[start : start + self._size[row]]
             block[: left[row]] = self._drawn[self._next[row] : self._end[row]]
+            begun = perf_counter()
             fill(block[left[row] :], self._laws[row], self._streams[row])
+            self._is_slow[row] |= perf_counter() - begun > self._LONG
             self._next[row], self._end[row] = start, start + len(block)
 
     def _grown(self, rows: Any) -> Any:
-        """Double the blocks of these rows, while all together stay small; where they begin now."""
+        """Double the blocks of these rows, while all together stay small; where they begin now.
+
+        One that took long to fill does not grow: an interrupt would have to wait for it.
+        """
         begin, size = self._end[rows] - self._size[rows], self._size[rows]
         grown = np.maximum(size, np.minimum(2 * size, self._LARGEST))
+        grown[self._is_slow[rows]] = size[self._is_slow[rows]]
         if self._size.sum() + (grown - size).sum() > self._most or (grown == size).all():
             return begin
         self._size[rows] = grown
@@ -94,7 +103,7 @@ class _Repeated:
     """The same for a policy that repeats one list of pages: written out once."""
 
     def __init__(self, cycle: Any, ahead: int) -> None:
-        self._cycle, self._pages = len(cycle), np.resize(cycle, len(cycle) + ahead)
+        self._cycle, self._pages = len(cycle), np.tile(cycle, 2 + ahead // len(cycle))
 
     def after(self, pages: Any, asked: int) -> tuple[Any, int]:  # noqa: ARG002  # same call as its sibling
         """At least `ahead` pages more, and where they begin."""
