@@ -186,3 +186,21 @@ def test_the_figure_of_fixed_numbers_marks_the_best() -> None:
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("active robots", "cost per time unit")
     assert list(costs.get_ydata()) == search.costs.tolist()
     assert list(best.get_xdata()) == [search.optimum]
+
+
+def test_one_file_under_two_names_is_noticed(crawlsim: Any, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    names = ["--out", str(tmp_path / "link/a.svg"), "--figure", str(tmp_path / "folder/a.svg")]
+    code, _, err = crawlsim("optimize", FOUR, "--target", "static", *names)
+    assert (code, list((tmp_path / "folder").iterdir())) == (2, [])
+    assert "is the file of --out" in err
+
+
+def test_a_folder_that_is_missing_on_the_way_is_refused_before_anything_is_written(
+    crawlsim: Any,
+    tmp_path: Path,
+) -> None:
+    names = ["--out", str(tmp_path / "a.toml"), "--figure", str(tmp_path / "no/../a.svg")]
+    code, _, _ = crawlsim("optimize", FOUR, "--target", "static", *names)
+    assert (code, list(tmp_path.iterdir())) == (2, [])

@@ -18,6 +18,7 @@ from sim.cli.options import load_scenarios, scenario_options
 from sim.cli.output import add_columns, number, print_json, show_table
 from sim.cli.single_files import (
     FIGURES,
+    are_same,
     claim,
     figure_bytes,
     is_own_figure,
@@ -79,7 +80,7 @@ def _claimed(
         files[option] = claim(option, path, is_own_text if option == "--out" else is_own_figure)
     if figure is not None:
         _check_figure(figure, target)
-    if len(files) == 2 and files["--out"].absolute() == files["--figure"].absolute():
+    if len(files) == 2 and are_same(*files.values()):
         raise ScenarioError("--figure", figure, "is the file of --out; give another name")
     return files
 

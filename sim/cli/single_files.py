@@ -16,7 +16,16 @@ from typing import Any
 from scenarios import ScenarioError
 from sim.cli.folder import PROGRAM
 
-__all__ = ["FIGURES", "claim", "figure_bytes", "is_own_figure", "is_own_text", "signed", "write"]
+__all__ = [
+    "FIGURES",
+    "are_same",
+    "claim",
+    "figure_bytes",
+    "is_own_figure",
+    "is_own_text",
+    "signed",
+    "write",
+]
 
 _MARK = f"drawn by {PROGRAM}"
 _HEADER = f"# Written by {PROGRAM}; SHA-256 of the lines below: "
@@ -82,17 +91,23 @@ def claim(option: str, path: str, is_own: Callable[[bytes], bool]) -> Path:
         if target.exists() and not (target.is_file() and is_own(target.read_bytes())):
             allowed = f"is there and {PROGRAM} did not write it, or it has changed since"
             raise ScenarioError(option, path, f"{allowed}; give another name")
-        with tempfile.TemporaryFile(dir=target.absolute().parent):
+        with tempfile.TemporaryFile(dir=target.parent.resolve(strict=True)):
             pass
     except OSError as error:
         raise ScenarioError(option, path, f"cannot be written: {error.strerror}") from None
     return target
 
 
+def are_same(one: Path, other: Path) -> bool:
+    """Whether two names are those of one file, links on the way resolved."""
+    places = [each.parent.resolve() / each.name for each in (one, other)]
+    return places[0] == places[1]
+
+
 def write(option: str, target: Path, content: bytes) -> None:
     """Write a file that was claimed."""
     try:
-        with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".partial-") as place:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".partial-") as place:
             complete = Path(place, target.name)
             complete.write_bytes(content)
             complete.replace(target)
