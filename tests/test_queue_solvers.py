@@ -7,6 +7,7 @@ The elimination subtracts nothing and is itself checked against an enumeration o
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -510,6 +511,21 @@ def test_the_accuracy_is_reported() -> None:
     assert 0 < large.error <= 1e-12
     assert large.residual < 1e-12
     assert accuracy_of(queue({"buffer.service": {"gamma": {"shape": 2.0, "mean": 1.0}}})) is None
+
+
+@pytest.mark.parametrize(
+    ("waiting", "size"),
+    [
+        (25, "67108864 states and takes 2.7 GB"),
+        (60, "more than 10^15 states"),
+        (80, "more than 10^15 states"),
+    ],
+)
+def test_a_chain_beyond_memory_is_refused_before_any_work(waiting: int, size: str) -> None:
+    """Also where the chain was not made by `predict`, which has the same limit."""
+    built = chain_of(queue(stale(H2) | {"buffer.waiting_places": waiting}))
+    with pytest.raises(ValueError, match=re.escape(f"the chain has {size}; the solution may")):
+        solve_chain(built)
 
 
 # -- the closure for large buffers ---------------------------------------------------------------

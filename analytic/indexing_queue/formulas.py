@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from analytic import conditions
-from analytic.active_robots import robots_at
+from analytic.active_robots import require_decided, robots_at
 from analytic.formula import Formula, Values
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.closed_forms import birth_death_levels, mm1k_levels
@@ -106,7 +106,14 @@ def _from_closure(scenario: Scenario) -> Values:
 
 
 def accuracy_of(scenario: Scenario) -> Accuracy | None:
-    """How the chain of a scenario was solved and how well; None where it is not."""
+    """How the chain of a scenario was solved and how well; None where it is not.
+
+    Raises
+    ------
+    ScenarioError
+        If the activation is still to be optimised (`analytic.resolve` decides it).
+    """
+    require_decided(scenario)
     if any(condition(scenario) is not None for condition in _CHAIN):
         return None
     found = solved(scenario)
