@@ -516,7 +516,7 @@ def test_the_accuracy_is_reported() -> None:
 @pytest.mark.parametrize(
     ("waiting", "size"),
     [
-        (25, "67108864 states and takes 2.7 GB"),
+        (25, "67108864 states and takes 3.0 GB"),
         (60, "more than 10^15 states"),
         (80, "more than 10^15 states"),
     ],

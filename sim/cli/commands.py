@@ -16,6 +16,7 @@ from scenarios import Results, Scenario, ScenarioError, library_names, load, sch
 from scenarios.base import listed
 from scenarios.files import library_text
 from scenarios.measures import MEASURES
+from sim.cli.decisions import decided
 from sim.cli.options import RunOptions, load_scenarios, run_options, scenario_options
 from sim.cli.output import (
     Rows,
@@ -233,9 +234,7 @@ def _resolved(
     seed: int | None = None,
     replications: int | None = None,
 ) -> list[Scenario]:
-    from analytic import resolve
-
-    return [resolve(each) for each in load_scenarios(sources, changes, seed, replications)]
+    return [decided(each) for each in load_scenarios(sources, changes, seed, replications)]
 
 
 def _run_traced(
