@@ -704,6 +704,8 @@ REFUSED: dict[str, Scenario] = {
     "the closure of its chain has 18006000 unknowns; it may have 2000000": queue(
         stale(H2) | {"buffer.waiting_places": 3000, "robots.available": 1, "buffer.service": H2}
     ),
+    "the approximate loss probability is too small to be given; its first digit would be wrong "
+    "below 0.01": queue(stale(H2) | {"buffer.waiting_places": 60}),
     "its chain has 2 closed classes": queue(
         {"robots.deliveries": MODES, "activation.static": 0} | STALE
     ),

@@ -17,7 +17,7 @@ from analytic.indexing_queue.chain import (
     switching_chain,
 )
 from analytic.indexing_queue.iteration import NotConvergedError
-from analytic.indexing_queue.large_buffers import closure
+from analytic.indexing_queue.large_buffers import SMALLEST_LOSS, closure
 from analytic.indexing_queue.lumped import closed_class_count
 from analytic.indexing_queue.measures import measures_of, queue_measures
 from analytic.indexing_queue.solution import size_beyond_memory, solve_chain
@@ -35,6 +35,7 @@ __all__ = [
     "closure_fits",
     "converged",
     "fits_in_memory",
+    "loss_approximated",
     "one_closed_class",
     "settled",
     "size_of",
@@ -139,6 +140,17 @@ def settled(scenario: Scenario) -> str | None:
     if isinstance(found, tuple):
         return None
     return f"the closure of its chain does not settle: {found}"
+
+
+def loss_approximated(scenario: Scenario) -> str | None:
+    """The approximate loss probability is at least 0.01, so that its first digit is right."""
+    found = approximated(scenario)
+    assert isinstance(found, tuple)
+    loss = next((value for name, _, value in found if name == "loss_probability"), 0.0)
+    if loss >= SMALLEST_LOSS:
+        return None
+    wrong = f"its first digit would be wrong below {SMALLEST_LOSS:g}"
+    return f"the approximate loss probability is too small to be given; {wrong}"
 
 
 def one_closed_class(scenario: Scenario) -> str | None:

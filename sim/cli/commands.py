@@ -35,6 +35,7 @@ from sim.cli.tables import (
     estimate_table,
     formula_table,
     prediction_table,
+    reason_lines,
     summary_lines,
 )
 
@@ -136,8 +137,8 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool) -> 
             click.echo(f"{scenario.name}: no formula applies")
         if (accuracy := accuracy_of(scenario)) is not None:
             click.echo(f"  {accuracy}")
-        for other in others:
-            click.echo(f"  not applicable: {other.source}: {other.reason}")
+        for line in reason_lines(others):
+            click.echo(f"  {line}")
 
 
 @click.command()
