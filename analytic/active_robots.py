@@ -5,17 +5,37 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 
-from scenarios import Scenario
-from scenarios.activation import Static, Threshold
+from scenarios import Scenario, ScenarioError
+from scenarios.activation import Optimal, Static, Threshold
 
-__all__ = ["most_active", "robots_at"]
+__all__ = ["most_active", "require_decided", "robots_at"]
+
+
+def require_decided(scenario: Scenario) -> None:
+    """Refuse a scenario whose activation is still to be optimised: it is no system yet.
+
+    Raises
+    ------
+    ScenarioError
+        Naming ``activation.optimal``.
+    """
+    rule = scenario.activation
+    if isinstance(rule, Optimal):
+        allowed = "is not decided; analytic.resolve(scenario) decides it"
+        raise ScenarioError("activation.optimal", rule.family, allowed, scenario.name)
 
 
 def robots_at(scenario: Scenario) -> Callable[[int], int]:
     """Active robots as a function of the level.
 
     avrachenkov2011, section 2: ``robots[t]`` where ``at[t - 1] < level <= at[t]``.
+
+    Raises
+    ------
+    ScenarioError
+        If the activation is still to be optimised.
     """
+    require_decided(scenario)
     assert scenario.robots is not None
     rule = scenario.activation
     if isinstance(rule, Threshold):

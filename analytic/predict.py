@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analytic import indexing_queue, page_refresh, probing, robot_control, routing
+from analytic.active_robots import require_decided
 from analytic.formula import Formula, Prediction
 from scenarios import Scenario
 from scenarios.scenario import require_scenario
@@ -30,8 +31,15 @@ class NotApplicable:
 
 
 def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
-    """The predictions of all formulas that cover the scenario, and the reasons of the others."""
+    """The predictions of all formulas that cover the scenario, and the reasons of the others.
+
+    Raises
+    ------
+    ScenarioError
+        If the activation is still to be optimised (`analytic.resolve` decides it).
+    """
     require_scenario(scenario)
+    require_decided(scenario)
     predictions: list[Prediction] = []
     others: list[NotApplicable] = []
     for formula in FORMULAS:

@@ -20,7 +20,7 @@ def covers(scenario: Scenario) -> None:
     """Raise `ScenarioError` naming the key that this engine does not simulate."""
     rule = scenario.activation
     if rule is not None and rule.key == "optimal":
-        allowed = "is still to be resolved; give static, threshold or switching"
+        allowed = "is still to be resolved (analytic.resolve); give static, threshold or switching"
         raise ScenarioError("activation.optimal", rule.root, allowed)
     policy = scenario.robots.accessing if scenario.robots else None
     if getattr(policy, "frequencies", None) == "optimal":

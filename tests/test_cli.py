@@ -416,3 +416,15 @@ def test_a_closed_pipe_is_no_error(arguments: str) -> None:
     command = f"({' '.join(CRAWLSIM)} {arguments}; echo $? >&2) | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert done.stderr.splitlines() == ["0"]
+
+
+def test_solve_says_each_reason_once_and_where_the_rest_is(
+    crawlsim: Any, scenario_file: str
+) -> None:
+    places = ["--set", "buffer.waiting_places=40"]
+    _, out, _ = crawlsim("solve", scenario_file, *places)
+    reasons = [line.rpartition(": ")[2] for line in out.splitlines() if "not applicable:" in line]
+    assert len(reasons) == len(set(reasons)) >= 3
+    assert "(--json has all)" in " ".join(out.split())
+    assert "--out" not in out
+    assert "coffman1998 (3); coffman1998 Lemma 4.1" in out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import stat
 from pathlib import Path
@@ -204,3 +205,39 @@ def test_a_folder_that_is_missing_on_the_way_is_refused_before_anything_is_writt
     names = ["--out", str(tmp_path / "a.toml"), "--figure", str(tmp_path / "no/../a.svg")]
     code, _, _ = crawlsim("optimize", FOUR, "--target", "static", *names)
     assert (code, list(tmp_path.iterdir())) == (2, [])
+
+
+@pytest.mark.parametrize("words", [["solve"], ["run"], ["check"], ["check", "--json"]])
+@pytest.mark.parametrize(
+    ("family", "decision"), [("static", "robots = 1"), ("threshold", "robots = [4, 1], at = [0]")]
+)
+def test_every_command_says_which_decision_was_taken(
+    crawlsim: Any, words: list[str], family: str, decision: str
+) -> None:
+    short = ["--replications", "2"] if words[0] != "solve" else []
+    change = f"activation.optimal={family}"
+    code, out, err = crawlsim(*words, FOUR, "--set", change, *short)
+    assert code == 0
+    assert f'{FOUR}: activation.optimal = "{family}" is {decision}\n' in err
+    assert "activation.optimal = " not in out
+    if "--json" in words:
+        assert json.loads(out)
+    assert "activation.optimal" not in crawlsim(*words, FOUR, *short)[2]
+
+
+def test_a_sweep_records_the_decision_of_each_point(crawlsim: Any, tmp_path: Path) -> None:
+    out_folder = tmp_path / "out"
+    vary = 'activation={optimal="threshold"},{static=2},{optimal="static"}'
+    words = ["sweep", FOUR, "--vary", vary, "--replications", "2", "--out", str(out_folder)]
+    code, out, _ = crawlsim(*words)
+    assert code == 0
+    assert "robots = [4, 1], at = [0]" in out
+    with (out_folder / "sweep.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    found = {row["activation"]: row["decision"] for row in rows}
+    assert list(found.values()) == ["robots = [4, 1], at = [0]", "", "robots = 1"]
+    runs = json.loads((out_folder / "provenance.json").read_text())["runs"]
+    assert [run["decision"] for run in runs] == ["robots = [4, 1], at = [0]", None, "robots = 1"]
+    assert (out_folder / "sweep.svg").read_text().startswith("<?xml")
+    plain = ["sweep", FOUR, "--vary", "activation.static=2", "--replications", "2", "--json"]
+    assert "decision" not in json.loads(crawlsim(*plain)[1])[0]

@@ -301,6 +301,9 @@ def test_the_compiled_engine_is_the_default_and_leaves_the_log_to_the_other() ->
         engine_for(queue(), "compiled", logged=True)
     with pytest.raises(ScenarioError, match="still to be resolved"):
         engine_for(load("dbworld-threshold"), "compiled")
+    undecided = queue({"activation.optimal": "static", "costs.loss": 1.0})
+    with pytest.raises(ScenarioError, match=r"(?s)activation\.optimal.*\(analytic\.resolve\)"):
+        engine_for(undecided)
 
 
 def test_results_differ_in_nothing_but_the_name_of_the_engine() -> None:

@@ -21,17 +21,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analytic import indexing_queue, predict, relaxation_time_of, robot_control
+from analytic import conditions, indexing_queue, predict, relaxation_time_of, robot_control
 from analytic.indexing_queue import (
     accuracy_of,
     chain,
+    chain_of,
     controlled_chain,
     iteration,
     queue_measures,
 )
 from analytic.markov import stationary
 from analytic.phase_type import PhaseLaw, as_phase_type, moment
-from scenarios import Scenario, scenario_from
+from scenarios import Scenario, ScenarioError, scenario_from
 
 Values = dict[tuple[str, int | str | None], float]
 
@@ -662,7 +663,6 @@ REFUSED: dict[str, Scenario] = {
             },
         }
     ),
-    "the activation is still to be optimised": queue(PRICES | {"activation.optimal": "static"}),
     "the number of active robots depends on the level": queue(threshold([2, 1], [1])),
     "robots are switched on one at a time": SYSTEMS["switching"],
     "last come first served": SYSTEMS["lifo"],
@@ -704,6 +704,8 @@ REFUSED: dict[str, Scenario] = {
     "the closure of its chain has 18006000 unknowns; it may have 2000000": queue(
         stale(H2) | {"buffer.waiting_places": 3000, "robots.available": 1, "buffer.service": H2}
     ),
+    "the approximate loss probability is too small to be given; its first digit would be wrong "
+    "below 0.01": queue(stale(H2) | {"buffer.waiting_places": 60}),
     "its chain has 2 closed classes": queue(
         {"robots.deliveries": MODES, "activation.static": 0} | STALE
     ),
@@ -736,6 +738,24 @@ CONDITIONS = sorted(
 )
 
 
+UNDECIDED = "the activation is still to be optimised"
+
+
+@pytest.mark.parametrize("family", ["static", "threshold", "switching"])
+@pytest.mark.parametrize("ask", [chain_of, accuracy_of, predict])
+def test_an_activation_that_is_not_decided_is_refused(ask: Any, family: str) -> None:
+    """All robots active would be another system."""
+    scenario = queue(PRICES | {"activation.optimal": family, "name": "undecided"})
+    with pytest.raises(ScenarioError) as refusal:
+        ask(scenario)
+    text = str(refusal.value)
+    assert "undecided" in text
+    assert f'activation.optimal = "{family}"' in text
+    assert "analytic.resolve(scenario) decides it" in text
+    assert conditions.resolved_activation(scenario) == UNDECIDED
+    assert relaxation_time_of(scenario) is None
+
+
 NOT_CONVERGED = "the iteration for its chain does not converge: 6 passes left a relative error of "
 
 
@@ -754,7 +774,7 @@ def test_an_answer_that_did_not_converge_is_never_given(monkeypatch: pytest.Monk
 def test_every_reason_is_reached(condition: Callable[..., Any]) -> None:
     words = words_returned(condition)
     assert words or condition.__name__ == "first_come_first_served"
-    reached = (*REFUSED, NOT_CONVERGED, "the closure of its chain does not settle: ")
+    reached = (*REFUSED, UNDECIDED, NOT_CONVERGED, "the closure of its chain does not settle: ")
     unreached = {piece for piece in words if not any(piece in reason for reason in reached)}
     assert not unreached
 

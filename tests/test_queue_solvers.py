@@ -7,6 +7,7 @@ The elimination subtracts nothing and is itself checked against an enumeration o
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -35,6 +36,7 @@ from test_indexing_queue import (
 
 from analytic import compare, predict
 from analytic.indexing_queue import (
+    ClosureError,
     NotConvergedError,
     QueueChain,
     accuracy_of,
@@ -512,6 +514,21 @@ def test_the_accuracy_is_reported() -> None:
     assert accuracy_of(queue({"buffer.service": {"gamma": {"shape": 2.0, "mean": 1.0}}})) is None
 
 
+@pytest.mark.parametrize(
+    ("waiting", "size"),
+    [
+        (25, "67108864 states and takes 3.0 GB"),
+        (60, "more than 10^15 states"),
+        (80, "more than 10^15 states"),
+    ],
+)
+def test_a_chain_beyond_memory_is_refused_before_any_work(waiting: int, size: str) -> None:
+    """Also where the chain was not made by `predict`, which has the same limit."""
+    built = chain_of(queue(stale(H2) | {"buffer.waiting_places": waiting}))
+    with pytest.raises(ValueError, match=re.escape(f"the chain has {size}; the solution may")):
+        solve_chain(built)
+
+
 # -- the closure for large buffers ---------------------------------------------------------------
 
 CLOSURE_ERRORS = {
@@ -565,12 +582,34 @@ def test_a_buffer_beyond_memory_is_approximated_and_says_so() -> None:
     found = {(each.measure, each.subject): each.value for each in predictions}
     levels = [value for (name, _), value in found.items() if name == "level_probability"]
     assert math.fsum(levels) == pytest.approx(1.0, rel=1e-12)
-    fates = [found[f"{fate}_probability", None] for fate in ("loss", "obsolescence", "success")]
-    assert math.fsum(fates) == pytest.approx(1.0, rel=1e-12)
+    fates = [found[f"{fate}_probability", None] for fate in ("obsolescence", "success")]
+    assert math.fsum(fates) == pytest.approx(1.0, rel=1e-12), "next to nothing is lost"
     assert ("sojourn_time", "all") in found
     assert ("sojourn_time", "served") not in found
     results = run(scenario.with_({"run.horizon": 300.0, "run.warmup": 50.0}), replications=2)
     assert {row.verdict for row in compare(predictions, results)} == {"not judged"}
+
+
+def test_an_approximate_loss_is_given_only_where_its_first_digit_is_right() -> None:
+    """Light: 1e-20 of the pages. Heavy: one page in two, known from the pages that are served."""
+    light = queue(stale(H2) | {"buffer.waiting_places": 40})
+    heavy = light.with_("robots.access_time.exponential.rate", 20.0)
+    measures, reasons = {}, {}
+    for name, scenario in (("light", light), ("heavy", heavy)):
+        predictions, others = predict(scenario)
+        measures[name] = {each.measure: each.value for each in predictions}
+        reasons[name] = [each.reason for each in others]
+        assert isinstance(accuracy_of(scenario), ClosureError)
+    too_small = [each for each in reasons["light"] if "loss probability is too small" in each]
+    assert len(too_small) == 1
+    assert "0.01" in too_small[0]
+    assert not {"loss_rate", "loss_probability"} & set(measures["light"])
+    assert not [each for each in reasons["heavy"] if "too small" in each]
+    assert measures["heavy"]["loss_probability"] > 0.01
+    delivered, lost = measures["heavy"]["arrival_rate"], measures["heavy"]["loss_rate"]
+    assert measures["heavy"]["loss_probability"] == pytest.approx(lost / delivered, rel=1e-12)
+    assert "0.005" in str(accuracy_of(light))
+    assert "docs/queue-solvers.md" in str(accuracy_of(light))
 
 
 def test_the_closure_gives_nothing_that_did_not_settle(monkeypatch: pytest.MonkeyPatch) -> None:

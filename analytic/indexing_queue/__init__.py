@@ -11,7 +11,7 @@ from analytic.indexing_queue.chain import (
 from analytic.indexing_queue.closed_forms import birth_death_levels, mm1k_levels
 from analytic.indexing_queue.formulas import FORMULAS, accuracy_of, relaxation_time_of
 from analytic.indexing_queue.iteration import NotConvergedError
-from analytic.indexing_queue.large_buffers import Closed, closure
+from analytic.indexing_queue.large_buffers import Closed, ClosureError, closure
 from analytic.indexing_queue.marginals import Marginals, marginals_of
 from analytic.indexing_queue.measures import (
     control_cost,
@@ -29,6 +29,7 @@ __all__ = [
     "NO_TIMER",
     "Accuracy",
     "Closed",
+    "ClosureError",
     "Marginals",
     "NotConvergedError",
     "QueueChain",

@@ -123,7 +123,7 @@ class QueueChain:
     @property
     def states(self) -> int:
         """Number of states."""
-        return int(self.starts[-1])
+        return count_states(self.order, len(self.service.start), len(self.timer.start), self.top)
 
     @cached_property
     def generator(self) -> Array:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from analytic import conditions
-from analytic.active_robots import robots_at
+from analytic.active_robots import require_decided, robots_at
 from analytic.formula import Formula, Values
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.closed_forms import birth_death_levels, mm1k_levels
-from analytic.indexing_queue.large_buffers import closure
+from analytic.indexing_queue.large_buffers import ClosureError, closure
 from analytic.indexing_queue.measures import control_cost, fate_rates, level_probabilities
 from analytic.indexing_queue.solved import (
     Accuracy,
@@ -21,6 +21,7 @@ from analytic.indexing_queue.solved import (
     closure_fits,
     converged,
     fits_in_memory,
+    loss_approximated,
     one_closed_class,
     settled,
     size_of,
@@ -35,6 +36,7 @@ from scenarios import Scenario
 __all__ = ["FORMULAS", "accuracy_of", "relaxation_time_of"]
 
 _LARGEST_SPECTRUM = 400
+_LOSSES = ("loss_rate", "loss_probability")
 
 
 def relaxation_time_of(scenario: Scenario) -> float | None:
@@ -101,12 +103,30 @@ def _from_chain(*measures: str) -> Callable[[Scenario], Values]:
 def _from_closure(scenario: Scenario) -> Values:
     found = approximated(scenario)
     assert isinstance(found, tuple)
-    priced = conditions.priced(scenario) is None
-    return [row for row in found if priced or row[0] != "control_cost"]
+    unpriced = conditions.priced(scenario) is not None
+    left_out = (*_LOSSES, *["control_cost"] * unpriced)
+    return [row for row in found if row[0] not in left_out]
 
 
-def accuracy_of(scenario: Scenario) -> Accuracy | None:
-    """How the chain of a scenario was solved and how well; None where it is not."""
+def _loss_from_closure(scenario: Scenario) -> Values:
+    found = approximated(scenario)
+    assert isinstance(found, tuple)
+    return [row for row in found if row[0] in _LOSSES]
+
+
+def accuracy_of(scenario: Scenario) -> Accuracy | ClosureError | None:
+    """How the chain of a scenario was solved and how well; None where it is not.
+
+    A `ClosureError` where it is approximated: what is known of that approximation's errors.
+
+    Raises
+    ------
+    ScenarioError
+        If the activation is still to be optimised (`analytic.resolve` decides it).
+    """
+    require_decided(scenario)
+    if all(condition(scenario) is None for condition in _CLOSURE):
+        return ClosureError()
     if any(condition(scenario) is not None for condition in _CHAIN):
         return None
     found = solved(scenario)
@@ -230,6 +250,15 @@ FORMULAS: tuple[Formula, ...] = (
         kind="approximation",
         conditions=_CLOSURE,
         evaluate=_from_closure,
+    ),
+    Formula(
+        paper="avrachenkov2011",
+        number="section 3, timers taken to be independent",
+        quantity="loss of large buffers with phases of timers",
+        function=closure,
+        kind="approximation",
+        conditions=(*_CLOSURE, loss_approximated),
+        evaluate=_loss_from_closure,
     ),
 )
 """The index: paper, number, quantity, function, kind, conditions."""

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.chain import QueueChain
+from analytic.indexing_queue.chain import QueueChain, count_states
 from analytic.indexing_queue.iteration import iterate
 from analytic.indexing_queue.lumped import elimination_work, phase_rates, stationary_phases
 from analytic.markov import residual, stationary
 
-__all__ = ["LARGEST_MEMORY", "Solution", "memory_needed", "solve_chain"]
+__all__ = ["LARGEST_MEMORY", "Solution", "memory_needed", "size_beyond_memory", "solve_chain"]
 
 Array = NDArray[np.floating[Any]]
 
@@ -24,6 +24,9 @@ LARGEST_BANDED = 10**9
 
 LARGEST_MEMORY = 2**30
 """Bytes that a solution may take."""
+
+_HIGHEST = 64
+"""Levels up to which the states of timers with phases are counted."""
 
 
 class Solution(NamedTuple):
@@ -67,7 +70,7 @@ def solve_chain(chain: QueueChain) -> Solution:
     Raises
     ------
     ValueError
-        If there are several closed classes.
+        If there are several closed classes, or the solution would take more than 1 GB.
     NotConvergedError
         If the iteration does not reach a relative error of 1e-12 (estimated).
 
@@ -76,6 +79,10 @@ def solve_chain(chain: QueueChain) -> Solution:
     avrachenkov2011, Theorem 1; the catalogue's sections 2 and 7; Grassmann, Taksar and Heyman
     (1985) for the elimination.
     """
+    phases, timers = len(chain.service.start), len(chain.timer.start)
+    size = size_beyond_memory(chain.order, phases, timers, chain.top)
+    if size is not None:
+        raise ValueError(f"the chain has {size}; the solution may take at most 1 GB")
     if _has_no_timer_phases(chain) and elimination_work(chain) <= LARGEST_BANDED:
         return _by_level(chain)
     if chain.states <= LARGEST_DENSE:
@@ -113,3 +120,16 @@ def memory_needed(order: int, service_phases: int, timer_phases: int, top: int) 
     numbers: int = sum(level ** (timer_phases - 1) for level in range(1, top + 1))
     work = (inner + order + 2) * vectors + min(numbers, positions) * inner**2
     return 8 * (law + work + service_phases * (positions + 4 * vectors))
+
+
+def size_beyond_memory(order: int, service_phases: int, timer_phases: int, top: int) -> str | None:
+    """States of a chain, and what its solution takes; None where that is at most 1 GB."""
+    if timer_phases > 1 and top > _HIGHEST:
+        return "more than 10^15 states"
+    memory = memory_needed(order, service_phases, timer_phases, top)
+    if memory <= LARGEST_MEMORY:
+        return None
+    states = count_states(order, service_phases, timer_phases, top)
+    if states >= 10**15:
+        return "more than 10^15 states"
+    return f"{states} states and takes {memory / 2**30:.1f} GB"

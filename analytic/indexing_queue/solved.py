@@ -14,14 +14,13 @@ from analytic.indexing_queue.chain import (
     NO_TIMER,
     QueueChain,
     controlled_chain,
-    count_states,
     switching_chain,
 )
 from analytic.indexing_queue.iteration import NotConvergedError
-from analytic.indexing_queue.large_buffers import closure
+from analytic.indexing_queue.large_buffers import SMALLEST_LOSS, closure
 from analytic.indexing_queue.lumped import closed_class_count
 from analytic.indexing_queue.measures import measures_of, queue_measures
-from analytic.indexing_queue.solution import LARGEST_MEMORY, memory_needed, solve_chain
+from analytic.indexing_queue.solution import size_beyond_memory, solve_chain
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
 from scenarios import Scenario
 from scenarios.activation import Switching
@@ -36,6 +35,7 @@ __all__ = [
     "closure_fits",
     "converged",
     "fits_in_memory",
+    "loss_approximated",
     "one_closed_class",
     "settled",
     "size_of",
@@ -46,8 +46,6 @@ __all__ = [
 Rows = tuple[tuple[str, Subject, float], ...]
 
 _MOST_UNKNOWNS = 2_000_000
-_HIGHEST = 64
-"""Levels up to which the states of timers with phases are counted."""
 
 
 class Accuracy(NamedTuple):
@@ -117,16 +115,8 @@ def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
 
 def fits_in_memory(scenario: Scenario) -> str | None:
     """The solution of its chain takes at most 1 GB."""
-    order, phases, timers, top = size_of(scenario)
-    if timers > 1 and top > _HIGHEST:
-        return "its chain has more than 10^15 states; the solution may take at most 1 GB"
-    memory = memory_needed(order, phases, timers, top)
-    if memory <= LARGEST_MEMORY:
-        return None
-    states = count_states(order, phases, timers, top)
-    size = f"{states}" if states < 10**15 else "more than 10^15"
-    takes = f" and takes {memory / 2**30:.1f} GB" if states < 10**15 else ""
-    return f"its chain has {size} states{takes}; the solution may take at most 1 GB"
+    size = size_beyond_memory(*size_of(scenario))
+    return size and f"its chain has {size}; the solution may take at most 1 GB"
 
 
 def too_large_for_exactness(scenario: Scenario) -> str | None:
@@ -152,6 +142,17 @@ def settled(scenario: Scenario) -> str | None:
     return f"the closure of its chain does not settle: {found}"
 
 
+def loss_approximated(scenario: Scenario) -> str | None:
+    """The approximate loss probability is at least 0.01, so that its first digit is right."""
+    found = approximated(scenario)
+    assert isinstance(found, tuple)
+    loss = next((value for name, _, value in found if name == "loss_probability"), 0.0)
+    if loss >= SMALLEST_LOSS:
+        return None
+    wrong = f"its first digit would be wrong below {SMALLEST_LOSS:g}"
+    return f"the approximate loss probability is too small to be given; {wrong}"
+
+
 def one_closed_class(scenario: Scenario) -> str | None:
     """The chain forgets where it started."""
     classes = _closed_classes(scenario)
@@ -173,7 +174,13 @@ def converged(scenario: Scenario) -> str | None:
 
 @lru_cache(maxsize=1)
 def chain_of(scenario: Scenario) -> QueueChain:
-    """The chain of a scenario that meets the conditions of `FORMULAS`' last rows."""
+    """The chain of a scenario that meets the conditions of `FORMULAS`' last rows.
+
+    Raises
+    ------
+    ScenarioError
+        If the activation is still to be optimised (`analytic.resolve` decides it).
+    """
     assert scenario.buffer is not None
     assert scenario.robots is not None
     service, timer = _laws(scenario)

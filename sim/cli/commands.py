@@ -16,6 +16,7 @@ from scenarios import Results, Scenario, ScenarioError, library_names, load, sch
 from scenarios.base import listed
 from scenarios.files import library_text
 from scenarios.measures import MEASURES
+from sim.cli.decisions import decided
 from sim.cli.options import RunOptions, load_scenarios, run_options, scenario_options
 from sim.cli.output import (
     Rows,
@@ -34,6 +35,7 @@ from sim.cli.tables import (
     estimate_table,
     formula_table,
     prediction_table,
+    reason_lines,
     summary_lines,
 )
 
@@ -135,8 +137,8 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool) -> 
             click.echo(f"{scenario.name}: no formula applies")
         if (accuracy := accuracy_of(scenario)) is not None:
             click.echo(f"  {accuracy}")
-        for other in others:
-            click.echo(f"  not applicable: {other.source}: {other.reason}")
+        for line in reason_lines(others):
+            click.echo(f"  {line}")
 
 
 @click.command()
@@ -233,9 +235,7 @@ def _resolved(
     seed: int | None = None,
     replications: int | None = None,
 ) -> list[Scenario]:
-    from analytic import resolve
-
-    return [resolve(each) for each in load_scenarios(sources, changes, seed, replications)]
+    return [decided(each) for each in load_scenarios(sources, changes, seed, replications)]
 
 
 def _run_traced(

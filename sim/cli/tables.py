@@ -15,7 +15,7 @@ from scenarios.measures import Subject
 from sim.cli.output import add_columns, number
 
 if TYPE_CHECKING:
-    from analytic import Comparison, Prediction
+    from analytic import Comparison, NotApplicable, Prediction
 
 __all__ = [
     "OPTIONAL_COLUMNS",
@@ -25,6 +25,7 @@ __all__ = [
     "formula_table",
     "name_of",
     "prediction_table",
+    "reason_lines",
     "summary_lines",
 ]
 
@@ -56,8 +57,10 @@ def _new_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Tabl
     return table
 
 
-def _worth_showing(rows: Iterable[Row], value: Any) -> tuple[list[Row], str]:
-    """The rows that a person looks at, and a note on those left out.
+def _worth_showing(
+    rows: Iterable[Row], value: Any, everywhere: str = "--json and --out have all"
+) -> tuple[list[Row], str]:
+    """The rows that a person looks at, and a note on those left out and where they are.
 
     Of many pages the first twenty; of the levels those that are seen at all.
     """
@@ -74,7 +77,7 @@ def _worth_showing(rows: Iterable[Row], value: Any) -> tuple[list[Row], str]:
         pages, shown = pages + len(shown) - len(first), first
     notes = [f"{levels} levels below {_RARE:g}"] * bool(levels)
     notes += [f"{pages} rows of further pages"] * bool(pages)
-    return shown, f"left out: {', '.join(notes)} (--json and --out have all)" if notes else ""
+    return shown, f"left out: {', '.join(notes)} ({everywhere})" if notes else ""
 
 
 def _is_early(row: Any) -> bool:
@@ -105,11 +108,20 @@ def prediction_table(scenario: Scenario, predictions: Sequence[Prediction]) -> T
     table = _new_table(_titled(scenario, ()), ["measure"], ["value"])
     table.add_column("kind", no_wrap=True)
     table.add_column("source")
-    rows, note = _worth_showing(predictions, lambda row: row.value)
+    rows, note = _worth_showing(predictions, lambda row: row.value, "--json has all")
     for row in rows:
         table.add_row(_name(row), number(row.value), row.kind, escape(row.source))
     table.caption = note or None
     return table
+
+
+def reason_lines(others: Sequence[NotApplicable]) -> Iterator[str]:
+    """Why formulas do not apply: each reason once, with the formulas that share it."""
+    sources: dict[str, dict[str, None]] = {}
+    for other in others:
+        sources.setdefault(other.reason, {})[other.source] = None
+    for reason, shared in sources.items():
+        yield f"not applicable: {'; '.join(shared)}: {reason}"
 
 
 def comparison_table(
