@@ -1,0 +1,21 @@
+"""How many robots feed a finite indexing queue (talim2001): a fixed number, and switching."""
+
+from analytic.robot_control.formulas import FORMULAS
+from analytic.robot_control.static import (
+    critical_price,
+    optimal_load,
+    optimal_number,
+    static_cost,
+    static_loss_rate,
+    static_starvation,
+)
+
+__all__ = [
+    "FORMULAS",
+    "critical_price",
+    "optimal_load",
+    "optimal_number",
+    "static_cost",
+    "static_loss_rate",
+    "static_starvation",
+]
