@@ -31,6 +31,7 @@ __all__ = [
     "DecisionProcess",
     "Evaluation",
     "Solution",
+    "closed_classes_of",
     "evaluate",
     "policy_iteration",
     "relative_value_iteration",
@@ -162,7 +163,7 @@ class Solution(NamedTuple):
     iterations: int
 
 
-def _classes(generator: csr_matrix) -> list[NDArray[np.intp]]:
+def closed_classes_of(generator: csr_matrix) -> list[NDArray[np.intp]]:
     """The closed classes of a sparse generator."""
     edges = generator.copy()
     edges.data = (edges.data > 0).astype(np.int8)
@@ -190,7 +191,7 @@ def stationary_law(generator: csr_matrix) -> Array:
     Small probabilities have small absolute errors, not small relative ones;
     `analytic.markov.stationary` has both, densely.
     """
-    classes = _classes(generator)
+    classes = closed_classes_of(generator)
     if len(classes) != 1:
         raise ValueError(f"the chain has {len(classes)} closed classes; it must have one")
     (recurrent,) = classes
@@ -233,7 +234,7 @@ def evaluate(process: DecisionProcess, policy: Indices) -> Evaluation:
         If the chain has several closed classes: its cost then depends on the start.
     """
     generator = process.generator(policy)
-    classes = _classes(generator)
+    classes = closed_classes_of(generator)
     if len(classes) != 1:
         raise ValueError(f"the policy has {len(classes)} closed classes; it must have one")
     return _solved(generator, process.cost_rates(policy), int(classes[0][0]))
@@ -246,7 +247,7 @@ def _steered(process: DecisionProcess, policy: Indices) -> Indices:
     that such decisions can be changed without cutting anybody's way.
     """
     generator, costs = process.generator(policy), process.cost_rates(policy)
-    classes = _classes(generator)
+    classes = closed_classes_of(generator)
     if len(classes) == 1:
         return policy
     gains = [_solved(generator[c][:, c], costs[c], 0).gain for c in classes]

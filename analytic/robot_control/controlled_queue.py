@@ -166,6 +166,11 @@ class ControlledQueue:
         result: Indices = first[:-1] + switch
         return result
 
+    def generator_of(self, targets: Indices) -> csr_matrix:
+        """The generator of the chain on the states under a target rule."""
+        nothing = Rewards(np.zeros(self.places), np.zeros(self.places))
+        return self.process(nothing).generator(self.options_of(targets))
+
     def switches_on(self, policy: Indices) -> NDArray[np.bool_]:
         """Whether a policy switches on, shape (places, available + 1); forced where it must."""
         first, _ = self._options
