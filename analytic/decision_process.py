@@ -7,8 +7,8 @@ options that cost k and lead on with probabilities P,
     (L V)(x) = c(x) + sum_y R(x, y) (V(y) - V(x))
                     + sum_d F(x, d) (min over options o of d [k(o) + sum_y P(o, y) V(y)] - V(x)).
 
-For **any** V, ``min L V <= theta* <= max L V``, where theta* is the least cost per unit time that any
-policy has from the best, and from the worst, start: no convergence and no structure is assumed.
+For **any** V, ``min L V <= theta* <= max L V``, where theta* is the least cost per unit time that
+any policy has from the best, and from the worst, start: no convergence and no structure is assumed.
 What is returned carries these bounds.
 
 A decision that several states share is made once. The usual form, in which each state chooses a row
@@ -42,7 +42,7 @@ Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
 
 _TIE = 1e-13
-"""Options whose values differ by less, relatively to the largest value, are as good as each other."""
+"""Options whose values differ by less, relatively to the largest value, are equally good."""
 
 
 @dataclass(frozen=True)
@@ -360,17 +360,16 @@ def relative_value_iteration(
 
     Notes
     -----
-    ``V <- V + 0.99 / Lambda (L V - (L V)(0))`` with Lambda the largest outflow: the uniformised chain
-    with a self-loop in every state, hence aperiodic. talim2001, Proposition 2, on the states after
-    a decision, and with a certified stop in place of the relative change of V.
+    ``V <- V + 0.99 / Lambda (L V - (L V)(0))`` with Lambda the largest outflow: the uniformised
+    chain with a self-loop in every state, hence aperiodic. talim2001, Proposition 2, on the states
+    after a decision, and with a certified stop in place of the relative change of V.
     """
     values = np.zeros(len(process.costs)) if values is None else values.copy()
     step = 0.99 / max(float(process.outflow.max()), 1e-300)
-    for iteration in range(1, most + 1):
-        drift = process.drift(values)
-        lower, upper = float(drift.min()), float(drift.max())
-        if upper - lower <= tolerance:
-            break
+    drift, iteration = process.drift(values), 1
+    while iteration < most and drift.max() - drift.min() > tolerance:
         values = values + step * (drift - drift[0])
+        drift, iteration = process.drift(values), iteration + 1
+    lower, upper = float(drift.min()), float(drift.max())
     policy = _improved(process, values, process.first[:-1].copy())
     return Solution(policy, (lower + upper) / 2, values, lower, upper, iteration)

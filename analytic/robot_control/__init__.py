@@ -9,13 +9,16 @@ from analytic.robot_control.static import (
     static_loss_rate,
     static_starvation,
 )
+from analytic.robot_control.switching import best_switching, switching_curves
 
 __all__ = [
     "FORMULAS",
+    "best_switching",
     "critical_price",
     "optimal_load",
     "optimal_number",
     "static_cost",
     "static_loss_rate",
     "static_starvation",
+    "switching_curves",
 ]

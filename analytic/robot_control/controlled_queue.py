@@ -1,8 +1,8 @@
 """The queue whose robots are switched on one at a time, as a decision process (talim2001).
 
 A place is a level with the phase of the page in service: place 0 is the empty queue, place
-``1 + (q - 1) m + j`` is level q with the service in phase j of m. A state is a place with a number of
-active robots, both counted after the event and its decision.
+``1 + (q - 1) m + j`` is level q with the service in phase j of m. A state is a place with a number
+of active robots, both counted after the event and its decision.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ class Rewards(NamedTuple):
     per_robot: Array
 
     def plus(self, factor: float, other: Rewards) -> Rewards:
-        """This and a multiple of another."""
-        return Rewards(
-            self.fixed + factor * other.fixed, self.per_robot + factor * other.per_robot
-        )
+        """The sum with a multiple of another."""
+        return Rewards(self.fixed + factor * other.fixed, self.per_robot + factor * other.per_robot)
 
     def over(self, active: Indices) -> Array:
         """The reward in each place with each number of active robots."""
@@ -141,7 +139,7 @@ class ControlledQueue:
         """The decision process with a cost per unit time.
 
         Its decisions are the places and numbers of active robots before one may be switched on, in
-        the order of the states and with the empty queue without a robot as the first: ``state + 1``.
+        the order of the states, after the empty queue without a robot: decision ``state + 1``.
         The first option leaves the number, the second adds one.
 
         Notes
@@ -209,7 +207,7 @@ class ControlledQueue:
                 quiet[here, here] = T - np.diag(np.diag(T))
             if level >= 2:
                 quiet[here, below] = self.obsolescence * (level - 1) * np.eye(m)
-        return tuple(map(csr_matrix, blocks))  # type: ignore[return-value]  # there are three
+        return tuple(map(csr_matrix, blocks))
 
     @cached_property
     def _decided(self) -> csr_matrix:

@@ -2,9 +2,9 @@
 
 With targets that do not increase with the level let ``g(r)`` be the highest level with a target of
 r or more (-1: none). The number of active robots changes so: from r to r + 1 only by a service that
-leads to a level up to g(r + 1), and from r to r - 1 only by a delivery that leads above g(r). So with
-more than r robots the chain begins at a level up to g(r + 1) and comes back above it. Numbers of
-robots are eliminated from the highest down. Kept of those above r are, from each level up to
+leads to a level up to g(r + 1), and from r to r - 1 only by a delivery that leads above g(r). So
+with more than r robots the chain begins at a level up to g(r + 1) and comes back above it. Numbers
+of robots are eliminated from the highest down. Kept of those above r are, from each level up to
 g(r + 1), the probabilities of the level at which the chain comes back to r robots (`landing`), and
 the rewards until then. With r robots,
 
@@ -39,9 +39,9 @@ def _compiled(function: Function) -> Function:
 class _Row(NamedTuple):
     """One number of robots. Rewards are arrays of shape (columns, levels), column 0 is time.
 
-    A level's value is ``stay · V(low) + drop · U(end + 1) + reward``, where U is the value with a robot
-    fewer and terms of U further up are left out; ``V(low) = back · U + first``. The last entry of
-    `back`, and of a row of `landing`, is the probability of the reference state.
+    A level's value is ``stay · V(low) + drop · U(end + 1) + reward``, where U is the value with a
+    robot fewer and terms of U further up are left out; ``V(low) = back · U + first``. The last
+    entry of `back`, and of a row of `landing`, is the probability of the reference state.
     """
 
     arrive: float
@@ -75,9 +75,7 @@ def _row(rates: Array, robots: int, fixed: Array, per_robot: Array) -> _Row:
             visit[j, q] = (fixed[j, q] + robots * per_robot[j, q]) / out
     out = arrive + serve
     empty, back, first = np.zeros(levels), np.zeros(levels + 1), np.zeros(columns)
-    return _Row(
-        arrive / out, serve / out, visit, empty, empty.copy(), visit.copy(), back, first
-    )
+    return _Row(arrive / out, serve / out, visit, empty, empty.copy(), visit.copy(), back, first)
 
 
 @_compiled
@@ -283,9 +281,7 @@ def _gains(targets: Array, rates: Array, rewards: tuple[Array, Array], solved: A
 
 
 @_compiled
-def _levels_above(
-    row: _Row, j: int, bounds: tuple[int, int], start: float, fewer: Array
-) -> Array:
+def _levels_above(row: _Row, j: int, bounds: tuple[int, int], start: float, fewer: Array) -> Array:
     """Values from `low` upwards, where the value is `start`, from those with a robot fewer."""
     low, end = bounds
     top = len(fewer) - 1

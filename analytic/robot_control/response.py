@@ -77,9 +77,9 @@ def _dinkelbach(problem: _Problem) -> _Point:
 def _bound(problem: _Problem, low: float, high: float, enough: float) -> float:
     """A bound below the cost of every rule whose throughput B is between `low` and `high`.
 
-    There ``c + w A / B >= c + (w / high) A``, and for any multiplier ``nu (B - edge) <= 0`` where the
-    edge is `high` for nu >= 0 and `low` for nu < 0. The best multiplier is looked for; any gives a
-    bound, and the search ends when the bound is `enough`.
+    There ``c + w A / B >= c + (w / high) A``, and for any multiplier ``nu (B - edge) <= 0`` where
+    the edge is `high` for nu >= 0 and `low` for nu < 0. The best multiplier is looked for; any
+    gives a bound, and the search ends when the bound is `enough`.
     """
     assert problem.best is not None
     weight, best = problem.price / high, problem.best

@@ -76,13 +76,13 @@ def _measures(
     queue: ControlledQueue, found: Array, recurrent: tuple[int, int], levels: Array | None
 ) -> RuleMeasures:
     """The measures, with the identity of flows asserted."""
-    *flows, sojourn = (float(each) for each in found)
-    _, lost, obsolete, served, active, _ = flows
+    starved, lost, obsolete, served, active, level, sojourn = map(float, found)
     delivered = queue.access * active
     imbalance = abs(delivered - lost - obsolete - served)
     assert imbalance <= _IMBALANCE * max(delivered, 1e-300), imbalance
     response = sojourn / served if served > 0 else math.nan
-    return RuleMeasures(*flows, *recurrent, response, levels)
+    flows = starved, lost, obsolete, served, active, level
+    return RuleMeasures(*flows, *recurrent, response=response, levels=levels)
 
 
 def measures_of_targets(queue: ControlledQueue, targets: Indices) -> RuleMeasures:
@@ -132,5 +132,5 @@ def measures_of_chain(queue: ControlledQueue, generator: csr_matrix) -> RuleMeas
     found = np.array([float((each.over(robots) * law).sum()) for each in _parts(queue)])
     (recurrent,) = closed_classes_of(generator)
     active = (recurrent + 1) % (queue.available + 1)
-    levels = np.bincount(queue.levels, law.sum(axis=1), queue.capacity + 1)
+    levels: Array = np.bincount(queue.levels, law.sum(axis=1)).astype(float)
     return _measures(queue, found, (int(active.min()), int(active.max())), levels)

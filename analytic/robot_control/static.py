@@ -134,9 +134,9 @@ def optimal_load(price: float, capacity: int) -> float:
     -----
     The derivative of talim2001 (9) by rho is zero where ``gamma / mu = G(rho)``, with ``G(rho) =
     rho^(K+1) (K + 1 - m) / m`` and m the mean level of M/M/1/K. In logarithms the slope of G is
-    ``(K + 1) (1 - v / (m (K + 1 - m)))`` with v the variance of the level, and ``v <= m (K - m)``: G
-    increases from 0 to infinity, the root is unique, and the cost falls before it and rises after
-    it. Newton steps, kept inside a bracket.
+    ``(K + 1) (1 - v / (m (K + 1 - m)))`` with v the variance of the level, and ``v <= m (K - m)``:
+    G increases from 0 to infinity, the root is unique, and the cost falls before it and rises
+    after it. Newton steps, kept inside a bracket.
     """
     target = math.log(price)
     low = high = target / (capacity + 1)

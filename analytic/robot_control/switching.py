@@ -108,8 +108,8 @@ def switching_curves(targets: Indices, available: int) -> Curves:
     Notes
     -----
     talim2001, section 3: a robot is switched on iff ``f_s(r) >= q``, with q pages and r robots
-    before the event. Both are one: with ``g(r) = max{q : targets[q] >= r}``, ``f_0(r) = min(g(r + 1)
-    + 1, K)`` and ``f_1(r) = g(r) - 1``, or K where g(r) = K.
+    before the event. Both are one: with ``g(r) = max{q : targets[q] >= r}``,
+    ``f_0(r) = min(g(r + 1) + 1, K)`` and ``f_1(r) = g(r) - 1``, or K where g(r) = K.
     """
     top = len(targets) - 1
     robots = np.arange(1, available + 1)

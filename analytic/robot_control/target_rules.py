@@ -137,17 +137,18 @@ def best_targets(
     if targets is None:
         balanced = min(max(int(rates[1] / rates[0]), 1), queue.available)
         targets = np.full(queue.places, balanced)
-    best: TargetSolution | None = None
-    lower = -np.inf
-    for iteration in range(1, _MOST + 1):
+    best = TargetSolution(targets, np.inf, np.empty(0), -np.inf, np.inf, 0)
+    iteration, better = 0, targets
+    while iteration < _MOST and (iteration == 0 or not np.array_equal(better, targets)):
+        targets, iteration = better, iteration + 1
         gain, values = evaluated(targets.astype(np.int64), queue.available, rates, *columns)
         drift = target_drift(queue, rewards, values)
-        lower = max(lower, float(np.nanmin(drift)))
-        if best is None or gain <= best.gain:
+        lower = max(best.lower, float(np.nanmin(drift)))
+        if gain <= best.gain:
             upper = min(float(gain), float(np.nanmax(drift)))
             best = TargetSolution(targets, float(gain), values, lower, upper, iteration)
-        better = _improved(values, targets)
-        if best.upper - lower <= tolerance or np.array_equal(better, targets):
+        best = best._replace(lower=lower, iterations=iteration)
+        if best.upper - lower <= tolerance:
             break
-        targets = better
-    return best._replace(lower=lower, iterations=iteration)
+        better = _improved(values, targets)
+    return best

@@ -36,7 +36,9 @@ _MOST_ROWS = 40
 
 @click.command()
 @scenario_options
-@click.option("--target", required=True, metavar="T", help="What to decide: static, threshold or switching.")
+@click.option(
+    "--target", required=True, metavar="T", help="What to decide: static, threshold or switching."
+)
 @click.option("--out", metavar="FILE", help="Write the scenario with the decision in place.")
 @click.option("--figure", metavar="FILE", help="Draw the costs: a .svg, .png or .pdf file.")
 def optimize(
