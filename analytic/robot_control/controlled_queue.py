@@ -191,7 +191,7 @@ class ControlledQueue:
         return first, csr_matrix((np.ones(len(leads)), leads, np.arange(len(leads) + 1)), shape)
 
     @cached_property
-    def _between_places(self) -> tuple[csr_matrix, csr_matrix, csr_matrix]:
+    def between_places(self) -> tuple[csr_matrix, csr_matrix, csr_matrix]:
         """Rates between places: by one robot's deliveries, by services, without a decision."""
         m, K, alpha = self.phases, self.capacity, self.service.start
         exits, T = self.service.exit_rates, self.service.generator
@@ -212,7 +212,7 @@ class ControlledQueue:
     @cached_property
     def _decided(self) -> csr_matrix:
         """Rates from states to decisions: deliveries take a robot away, services none."""
-        delivered, served, _ = (each.tocoo() for each in self._between_places)
+        delivered, served, _ = (each.tocoo() for each in self.between_places)
         robots = np.arange(self.available + 1)
         count = self.available + 1
         rows = [_spread(delivered.row, robots, count), _spread(served.row, robots, count)]
@@ -226,7 +226,7 @@ class ControlledQueue:
     @cached_property
     def _undecided(self) -> csr_matrix:
         """Rates between states without a decision: changes of phase and obsolescence."""
-        quiet = self._between_places[2].tocoo()
+        quiet = self.between_places[2].tocoo()
         count, robots = self.available + 1, np.arange(self.available + 1)
         row, column = _spread(quiet.row, robots, count), _spread(quiet.col, robots, count)
         shape = (self.states + 1, self.states + 1)
