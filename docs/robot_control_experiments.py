@@ -19,9 +19,10 @@ from analytic.phase_type import PhaseLaw
 from analytic.report import plot_switching_policy
 from analytic.robot_control import optimal_number, static_cost, switching_curves
 from analytic.robot_control.controlled_queue import ControlledQueue
+from analytic.robot_control.optimal_targets import Solved, solved
 from analytic.robot_control.printed_iteration import printed_value_iteration
 from analytic.robot_control.rule_measures import measures_of_targets
-from analytic.robot_control.switching import Solved, best_switching, solved
+from analytic.robot_control.switching import best_switching
 from scenarios import load
 from scenarios.sections import Costs
 

@@ -6,8 +6,8 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
+from analytic.robot_control.optimal_targets import Solved, solved
 from analytic.robot_control.rule_measures import measures_of_targets
-from analytic.robot_control.switching import Solved, solved
 from scenarios.sections import Costs
 
 __all__ = ["with_response"]
@@ -17,6 +17,9 @@ _NEAR = 1e-4
 
 _MOST = 400
 """Problems solved at most; the bound holds whenever the search ends."""
+
+_STEPS = 6
+"""Multipliers tried for each interval."""
 
 
 class _Point(NamedTuple):
@@ -41,6 +44,12 @@ class _Problem:
         """The best rule for ``c + sojourn · A + served · B``; it may be the best of all so far."""
         linear = self.base.plus(sojourn, self.queue.sojourn).plus(served, self.queue.served)
         return self._tried(linear)
+
+    @property
+    def enough(self) -> float:
+        """A bound at which the search ends."""
+        assert self.best is not None
+        return self.best.cost * (1 - _NEAR)
 
     def most_served(self) -> float:
         """A bound above the throughput of every rule."""
@@ -74,26 +83,39 @@ def _dinkelbach(problem: _Problem) -> _Point:
     return point
 
 
-def _bound(problem: _Problem, low: float, high: float, enough: float) -> float:
-    """A bound below the cost of every rule whose throughput B is between `low` and `high`.
+class _Interval(NamedTuple):
+    """A bound below the cost of every rule with a throughput in it, and the multiplier used."""
+
+    bound: float
+    low: float
+    high: float
+    multiplier: float
+
+
+def _bounded(problem: _Problem, parent: _Interval, edges: tuple[float, float]) -> _Interval:
+    """The bound of a part of an interval.
 
     There ``c + w A / B >= c + (w / high) A``, and for any multiplier ``nu (B - edge) <= 0`` where
-    the edge is `high` for nu >= 0 and `low` for nu < 0. The best multiplier is looked for; any
-    gives a bound, and the search ends when the bound is `enough`.
+    the edge is `high` for nu >= 0 and `low` for nu < 0. Any multiplier gives a bound; a good one
+    has a best rule inside the interval. The search begins with that of the whole.
     """
     assert problem.best is not None
-    weight, best = problem.price / high, problem.best
-    guess = -weight * best.response
-    found, point = problem.solve(weight, guess)
-    value, left, right = found.lower - guess * low, guess - abs(guess), 0.0
-    for _ in range(12):
-        if value >= enough or low <= point.throughput <= high:
+    low, high = edges
+    weight, multiplier = problem.price / high, parent.multiplier
+    found = _Interval(parent.bound, low, high, multiplier)
+    step, last = 0.02 * weight * problem.best.response, 0
+    for _ in range(_STEPS):
+        linear, point = problem.solve(weight, multiplier)
+        value = linear.lower - multiplier * (low if multiplier < 0 else high)
+        if value > found.bound:
+            found = _Interval(value, low, high, multiplier)
+        side = (point.throughput > high) - (point.throughput < low)
+        if side == 0 or found.bound >= problem.enough:
             break
-        left, right = (guess, max(right, guess)) if point.throughput > high else (left, guess)
-        guess = (left + right) / 2
-        found, point = problem.solve(weight, guess)
-        value = max(value, found.lower - guess * (low if guess < 0 else high))
-    return value
+        step *= -0.4 if side == -last else 1.6
+        step, last = abs(step) * side, side
+        multiplier += step
+    return found
 
 
 def with_response(queue: ControlledQueue, costs: Costs) -> Solved:
@@ -106,18 +128,14 @@ def with_response(queue: ControlledQueue, costs: Costs) -> Solved:
     least bound is halved until no bound is below the best cost found, or the work is done.
     """
     problem = _Problem(queue, costs)
-    _dinkelbach(problem)
-    heap: list[tuple[float, float, float]] = []
-    heappush(heap, (-float("inf"), 0.0, problem.most_served()))
+    first = _dinkelbach(problem)
+    slope = -problem.price * first.response / first.throughput
+    heap = [_Interval(-float("inf"), 0.0, problem.most_served(), slope)]
+    while problem.count < _MOST and heap[0].bound < problem.enough:
+        whole = heappop(heap)
+        middle = (whole.low + whole.high) / 2
+        for edges in ((whole.low, middle), (middle, whole.high)):
+            heappush(heap, _bounded(problem, whole, edges))
     assert problem.best is not None
-    while problem.count < _MOST:
-        enough = problem.best.cost * (1 - _NEAR)
-        lower, low, high = heap[0]
-        if lower >= enough:
-            break
-        heappop(heap)
-        middle = (low + high) / 2
-        for part in ((low, middle), (middle, high)):
-            heappush(heap, (max(lower, _bound(problem, *part, enough)), *part))
     solution = problem.best.solution
-    return Solved(solution.targets, problem.best.cost, min(heap[0][0], problem.best.cost))
+    return Solved(solution.targets, problem.best.cost, min(heap[0].bound, problem.best.cost))

@@ -12,78 +12,32 @@ from numpy.typing import NDArray
 
 from analytic import conditions
 from analytic.arrival_process import access_rate
-from analytic.decision_process import evaluate, policy_iteration
 from analytic.formula import Condition
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
-from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
+from analytic.robot_control.controlled_queue import ControlledQueue
+from analytic.robot_control.optimal_targets import MOST_GENERAL, solved
+from analytic.robot_control.response import with_response
 from analytic.robot_control.rule_measures import RuleMeasures, measures_of_targets
-from analytic.robot_control.target_rules import best_targets, is_covered
+from analytic.robot_control.target_rules import is_covered
 from scenarios import Scenario
 from scenarios.distributions import PhaseType
 from scenarios.sections import Costs
 
 __all__ = [
-    "Solved",
     "SwitchingSearch",
     "best_switching",
     "optimal_switching",
     "queue_of",
-    "solved",
     "switching_curves",
 ]
 
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
 
-WIDTH = 1e-10
-"""Bounds closer than this, relatively to the cost or to 1e-6, are close enough."""
-
 MOST_STATES = 4_000_000
 MOST_WORK = 2 * 10**10
-"""Robots × places², where the structure of the chain is used: about a minute (measured)."""
-
-MOST_GENERAL = 50_000
-"""States, where it is not."""
-
-
-class Solved(NamedTuple):
-    """Targets by place, their cost per unit time, and a bound below that of every rule."""
-
-    targets: Indices
-    cost: float
-    lower: float
-
-
-def _close(cost: float, lower: float) -> bool:
-    return cost - lower <= WIDTH * max(abs(cost), 1e-6)
-
-
-def solved(queue: ControlledQueue, rewards: Rewards, targets: Indices | None = None) -> Solved:
-    """The best targets for a cost per unit time.
-
-    Parameters
-    ----------
-    queue : ControlledQueue
-    rewards : Rewards
-    targets : ndarray of int, shape (places,), optional
-        Where to begin.
-    """
-    lower = -np.inf
-    if is_covered(queue):
-        found = best_targets(queue, rewards, targets)
-        targets, lower = found.targets, found.lower
-        if _close(found.gain, lower) or queue.states > MOST_GENERAL:
-            return Solved(targets, found.gain, lower)
-    process = queue.process(rewards)
-    if targets is None:
-        balanced = max(int(queue.service_rates.max() / queue.access), 1)
-        targets = np.full(queue.places, min(balanced, queue.available))
-    optimum = policy_iteration(process, queue.options_of(targets))
-    on = np.logical_and.accumulate(queue.switches_on(optimum.policy)[:, :-1], axis=1)
-    targets = on.sum(axis=1)
-    cost = evaluate(process, queue.options_of(targets)).gain
-    return Solved(targets, cost, max(lower, optimum.lower))
+"""Robots × places², where the structure of the chain is used: 10^9 take two to five seconds."""
 
 
 class Curves(NamedTuple):
@@ -229,8 +183,6 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
     assert scenario.buffer is not None
     assert scenario.robots is not None
     assert scenario.robots.access_time is not None
-    if scenario.robots.available < 1:
-        raise NoOptimumError("there is no robot")
     rate = exponential_rate(scenario.buffer.service)
     law = PhaseLaw(np.ones(1), np.array([[-rate]])) if rate else None
     service = law or as_phase_type(scenario.buffer.service)
@@ -271,12 +223,8 @@ def best_switching(scenario: Scenario) -> SwitchingSearch:
     queue = queue_of(scenario)
     _check_size(queue)
     costs = scenario.costs
-    if costs.response:
-        from analytic.robot_control.response import with_response
-
-        found = with_response(queue, costs)
-    else:
-        found = solved(queue, queue.rewards(costs))
+    plain = not costs.response
+    found = solved(queue, queue.rewards(costs)) if plain else with_response(queue, costs)
     name, unit = scenario.name, scenario.time_unit
     return SwitchingSearch(name, unit, queue, costs, found.targets, found.lower)
 

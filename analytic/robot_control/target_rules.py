@@ -111,6 +111,7 @@ def best_targets(
     queue: ControlledQueue,
     rewards: Rewards,
     targets: Indices | None = None,
+    *,
     tolerance: float = 0.0,
 ) -> TargetSolution:
     """The optimal targets, by policy iteration among target rules.
