@@ -212,7 +212,7 @@ def test_the_figure_of_thresholds_shows_the_pairs_and_the_optimum() -> None:
 def test_the_figure_of_switching_shows_both_curves() -> None:
     search = best_switching(load("talim-switching"))
     service, delivery = plot_switching_curves(search).get_lines()
-    assert (service.get_label(), delivery.get_label()) == ("after a service", "after a delivery")
+    assert (service.get_label(), delivery.get_label()) == ("at a service", "at a delivery")
     expected = search.curves()
     drawn = np.asarray(service.get_ydata(), dtype=float)
     assert np.nan_to_num(drawn).tolist() == expected.after_service.tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,17 @@ def test_the_script_of_talim2001_writes_tables_and_figures(
     assert printed.count("**") == 2 * (len(EARLY) + 2 * len(SHIFTED) + len(MISPRINTS))
     for number in (2, 3, 4):
         assert "<svg" in (tmp_path / f"figure-{number}.svg").read_text()
+
+
+def test_the_python_of_the_page_runs() -> None:
+    """docs/optimal-robots.md; the machine is replaced: (1 + 1.5) / 3 is less than 1."""
+    text = (ROOT / "docs/optimal-robots.md").read_text()
+    names: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(block, "docs/optimal-robots.md", "exec"), names)
+    assert names["solution"].gain == pytest.approx(2.5 / 3)
+    assert names["solution"].policy.tolist() == [1]
+    assert names["best"].measures.most == 15
 
 
 # -- what the simple rules cost ------------------------------------------------------------------

@@ -143,8 +143,8 @@ def plot_switching_curves(search: SwitchingSearch, ax: Axes | None = None) -> Ax
     curves, robots = search.curves(), np.arange(search.queue.available + 1)
     mark = "o" if len(robots) <= _FEW_LEVELS else None
     for values, skip, name, colour in (
-        (curves.after_service, curves.after_service < 1, "after a service", _COLOURS[0]),
-        (curves.after_delivery, curves.after_delivery < 0, "after a delivery", _COLOURS[1]),
+        (curves.after_service, curves.after_service < 1, "at a service", _COLOURS[0]),
+        (curves.after_delivery, curves.after_delivery < 0, "at a delivery", _COLOURS[1]),
     ):
         shown = np.where(skip, np.nan, values)
         ax.plot(robots, shown, color=colour, marker=mark, ms=3.5, lw=1.1, label=name)
