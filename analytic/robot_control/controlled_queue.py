@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_matrix, csr_matrix
+from scipy.sparse import coo_matrix, csr_matrix, lil_matrix
 
 from analytic.decision_process import DecisionProcess
 from analytic.phase_type import PhaseLaw
@@ -195,7 +195,7 @@ class ControlledQueue:
         """Rates between places: by one robot's deliveries, by services, without a decision."""
         m, K, alpha = self.phases, self.capacity, self.service.start
         exits, T = self.service.exit_rates, self.service.generator
-        blocks: list[Array] = [np.zeros((self.places, self.places)) for _ in range(3)]
+        blocks = [lil_matrix((self.places, self.places)) for _ in range(3)]
         delivered, served, quiet = blocks
         for level in range(K + 1):
             here = slice(0, 1) if level == 0 else slice(1 + (level - 1) * m, 1 + level * m)
@@ -203,7 +203,8 @@ class ControlledQueue:
             delivered[here, above] = self.access * (alpha if level == 0 else np.eye(m))
             if level >= 1:
                 below = slice(0, 1) if level == 1 else slice(here.start - m, here.start)
-                served[here, below] = np.outer(exits, np.ones(1) if level == 1 else alpha)
+                begins = np.ones(1) if level == 1 else alpha
+                served[here, below] = exits[:, None] * begins[None, :]
                 quiet[here, here] = T - np.diag(np.diag(T))
             if level >= 2:
                 quiet[here, below] = self.obsolescence * (level - 1) * np.eye(m)

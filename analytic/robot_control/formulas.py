@@ -13,7 +13,8 @@ from analytic.formula import Formula, Values
 from analytic.optimum import NoOptimumError
 from analytic.robot_control.rule_measures import RuleMeasures, measures_of_targets
 from analytic.robot_control.static import static_cost, static_loss_rate, static_starvation
-from analytic.robot_control.switching import best_switching, queue_of
+from analytic.robot_control.switching import MOST_PLACES, best_switching, queue_of
+from analytic.robot_control.target_rules import is_covered
 from scenarios import Scenario
 from scenarios.activation import Switching
 
@@ -74,7 +75,7 @@ def switching(scenario: Scenario) -> str | None:
 
 
 def falling_targets(scenario: Scenario) -> str | None:
-    """One list of targets, which do not increase with the level; at most a few million states."""
+    """One list of targets, which do not increase with the level; below 5000 places."""
     rule, robots = scenario.activation, scenario.robots
     assert isinstance(rule, Switching)
     assert robots is not None
@@ -82,22 +83,27 @@ def falling_targets(scenario: Scenario) -> str | None:
         return "there are targets for each phase"
     if any(after > before for before, after in pairwise(rule.targets[0])):
         return "the targets increase with the level"
-    work = max(rule.targets[0]) * len(rule.targets[0]) ** 2
+    levels = len(rule.targets[0])
+    if levels > MOST_PLACES:
+        return f"the queue has {levels - 1} places"
+    work = max(rule.targets[0]) * levels**2
     return None if work <= LARGEST else f"robots × levels² is {work:.2g}, above {LARGEST:.0g}"
 
 
 def optimum_known(scenario: Scenario) -> str | None:
-    """The optimal rule is known, and its chain has at most 20000 states."""
+    """The optimal rule is known, and its chain has at most 20000 states, or 2000 of other kinds."""
     try:
         queue = queue_of(scenario)
     except NoOptimumError as reason:
         return str(reason)
-    states = queue.states
-    return None if states <= LARGEST_BOUND else f"its chain has {states} states"
+    if scenario.costs.response and not is_covered(queue):
+        return "[costs] prices the response; the search for the bound is left to `optimize`"
+    states, most = queue.states, LARGEST_BOUND if is_covered(queue) else LARGEST_GENERAL
+    return None if states <= most else f"its chain has {states} states"
 
 
 LARGEST = 10**9
-LARGEST_BOUND = 20_000
+LARGEST_BOUND, LARGEST_GENERAL = 20_000, 2_000
 
 _STATIC = (
     conditions.has_buffer,

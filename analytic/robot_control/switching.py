@@ -35,7 +35,10 @@ __all__ = [
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
 
-MOST_STATES = 4_000_000
+MOST_STATES, MOST_PLACES = 4_000_000, 5_000
+MOST_QUOTIENT = 2_000
+"""States with a price on the response, where the structure is not used: hundreds of problems."""
+
 MOST_WORK = 2 * 10**10
 """Robots × places², where the structure of the chain is used: 10^9 take two to five seconds."""
 
@@ -195,11 +198,15 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
     return ControlledQueue(access, scenario.robots.available, service, obsolescence, places)
 
 
-def _check_size(queue: ControlledQueue) -> None:
+def _check_size(queue: ControlledQueue, costs: Costs) -> None:
     """Refuse what would take very long."""
-    states, most = queue.states, MOST_STATES if is_covered(queue) else MOST_GENERAL
+    general = MOST_QUOTIENT if costs.response else MOST_GENERAL
+    most, states = MOST_STATES if is_covered(queue) else general, queue.states
     if states > most:
         raise NoOptimumError(f"its chain has {states} states; at most {most} are solved")
+    if queue.places > MOST_PLACES:
+        many = f"its queue has {queue.places - 1} places"
+        raise NoOptimumError(f"{many}; fewer than {MOST_PLACES} are solved")
     work = queue.available * queue.places**2
     if is_covered(queue) and work > MOST_WORK:
         raise NoOptimumError(f"robots × places² is {work:.2g}; at most {MOST_WORK:.0e} is solved")
@@ -221,8 +228,8 @@ def best_switching(scenario: Scenario) -> SwitchingSearch:
     the bound.
     """
     queue = queue_of(scenario)
-    _check_size(queue)
     costs = scenario.costs
+    _check_size(queue, costs)
     plain = not costs.response
     found = solved(queue, queue.rewards(costs)) if plain else with_response(queue, costs)
     name, unit = scenario.name, scenario.time_unit
