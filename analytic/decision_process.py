@@ -24,14 +24,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import splu
+
+from analytic.markov import closed_classes
 
 __all__ = [
     "DecisionProcess",
     "Evaluation",
     "Solution",
-    "closed_classes_of",
     "evaluate",
     "policy_iteration",
     "relative_value_iteration",
@@ -163,17 +164,6 @@ class Solution(NamedTuple):
     iterations: int
 
 
-def closed_classes_of(generator: csr_matrix) -> list[NDArray[np.intp]]:
-    """The closed classes of a sparse generator."""
-    edges = generator.copy()
-    edges.data = (edges.data > 0).astype(np.int8)
-    edges.eliminate_zeros()
-    _, label = connected_components(edges, directed=True, connection="strong")
-    rows, columns = edges.nonzero()
-    leaving = set(label[rows[label[rows] != label[columns]]].tolist())
-    return [np.flatnonzero(label == each) for each in sorted(set(label.tolist()) - leaving)]
-
-
 def stationary_law(generator: csr_matrix) -> Array:
     """Stationary probabilities of a chain with one closed class, by sparse elimination.
 
@@ -191,7 +181,7 @@ def stationary_law(generator: csr_matrix) -> Array:
     Small probabilities have small absolute errors, not small relative ones;
     `analytic.markov.stationary` has both, densely.
     """
-    classes = closed_classes_of(generator)
+    classes = closed_classes(generator)
     if len(classes) != 1:
         raise ValueError(f"the chain has {len(classes)} closed classes; it must have one")
     (recurrent,) = classes
@@ -234,7 +224,7 @@ def evaluate(process: DecisionProcess, policy: Indices) -> Evaluation:
         If the chain has several closed classes: its cost then depends on the start.
     """
     generator = process.generator(policy)
-    classes = closed_classes_of(generator)
+    classes = closed_classes(generator)
     if len(classes) != 1:
         raise ValueError(f"the policy has {len(classes)} closed classes; it must have one")
     return _solved(generator, process.cost_rates(policy), int(classes[0][0]))
@@ -247,7 +237,7 @@ def _steered(process: DecisionProcess, policy: Indices) -> Indices:
     that such decisions can be changed without cutting anybody's way.
     """
     generator, costs = process.generator(policy), process.cost_rates(policy)
-    classes = closed_classes_of(generator)
+    classes = closed_classes(generator)
     if len(classes) == 1:
         return policy
     gains = [_solved(generator[c][:, c], costs[c], 0).gain for c in classes]

@@ -11,8 +11,9 @@ import pytest
 import sim
 from analytic import compare, optimize, overall, predict, resolve
 from analytic.control_gap import control_gap
-from analytic.decision_process import closed_classes_of, evaluate, policy_iteration
+from analytic.decision_process import evaluate, policy_iteration
 from analytic.indexing_queue.fixed_robots import best_fixed_number
+from analytic.markov import closed_classes
 from analytic.phase_type import PhaseLaw
 from analytic.robot_control import critical_price, optimal_load, optimal_number, static_cost
 from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
@@ -192,7 +193,7 @@ def test_measures_by_elimination_are_those_of_the_chain(seed: int) -> None:
     for mine, theirs in zip(one[:6], other[:6], strict=True):
         assert mine == pytest.approx(theirs, rel=1e-8, abs=1e-11)
     assert one.response == pytest.approx(other.response, rel=1e-8)
-    (recurrent,) = closed_classes_of(generator)
+    (recurrent,) = closed_classes(generator)
     assert len(recurrent) > 1
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from analytic.decision_process import closed_classes_of, stationary_law
+from analytic.decision_process import stationary_law
+from analytic.markov import closed_classes
 from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
 from analytic.robot_control.target_rules import is_covered, target_gains
 from scenarios.sections import Costs
@@ -130,7 +131,7 @@ def measures_of_chain(queue: ControlledQueue, generator: csr_matrix) -> RuleMeas
     law = np.concatenate([[0.0], stationary_law(generator)]).reshape(queue.places, -1)
     robots = np.arange(queue.available + 1)
     found = np.array([float((each.over(robots) * law).sum()) for each in _parts(queue)])
-    (recurrent,) = closed_classes_of(generator)
+    (recurrent,) = closed_classes(generator)
     active = (recurrent + 1) % (queue.available + 1)
     levels: Array = np.bincount(queue.levels, law.sum(axis=1)).astype(float)
     return _measures(queue, found, (int(active.min()), int(active.max())), levels)
