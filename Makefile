@@ -40,6 +40,7 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/bench_queue.py
 	$(BIN)/python benchmarks/bench_scale.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_thresholds.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_switching.py
 	$(BIN)/python benchmarks/bench_chain.py
 
 clean:

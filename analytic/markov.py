@@ -33,7 +33,7 @@ def closed_classes(generator: Array, start: int | None = None) -> list[NDArray[n
 
     Parameters
     ----------
-    generator : ndarray, shape (states, states)
+    generator : ndarray or csr_matrix, shape (states, states)
     start : int, optional
         Only the classes that can be reached from this state.
     """

@@ -1,10 +1,11 @@
-"""Make the pictures of the documents: a report, and the cost against thresholds.
+"""Make the pictures of the documents: a report, the cost against thresholds, a switching rule.
 
 Run as ``python docs/make_pictures.py``; it needs chromium and takes half a minute.
 """
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import tempfile
 from contextlib import suppress
@@ -50,7 +51,15 @@ def make_threshold_picture(target: Path) -> None:
     figure.savefig(target, dpi=DOTS_PER_INCH, metadata={"Software": None})
 
 
+def make_switching_picture(target: Path) -> None:
+    """Figure 3 of talim2001, as the script of its tables and figures draws it."""
+    script = runpy.run_path(str(Path(__file__).parent / "robot_control_experiments.py"))
+    drawn = script["figure"](script["FIGURES"][3])
+    drawn.savefig(target, dpi=DOTS_PER_INCH, metadata={"Software": None})
+
+
 if __name__ == "__main__":
     pictures = Path(__file__).parent / "pictures"
     make_picture(pictures / "report.png")
     make_threshold_picture(pictures / "thresholds.png")
+    make_switching_picture(pictures / "switching.png")

@@ -18,6 +18,7 @@ MACHINERY = {
     "analytic.active_robots",
     "analytic.arrival_process",
     "analytic.conditions",
+    "analytic.decision_process",
     "analytic.formula",
     "analytic.markov",
     "analytic.phase_type",

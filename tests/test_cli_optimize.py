@@ -8,11 +8,18 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from analytic.indexing_queue.fixed_robots import best_fixed_number
 from analytic.indexing_queue.thresholds import best_thresholds
-from analytic.report import plot_static_costs, plot_threshold_costs
+from analytic.report import (
+    plot_static_costs,
+    plot_switching_curves,
+    plot_switching_policy,
+    plot_threshold_costs,
+)
+from analytic.robot_control import best_switching
 from scenarios import load
 from sim.cli import main
 
@@ -69,6 +76,30 @@ def test_the_table_shows_every_list_and_the_gain(crawlsim: Any) -> None:
     assert "best single" in out
 
 
+def test_switching_shows_the_target_of_each_level(
+    crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """talim2001, Figure 3: the table, the JSON, and the file that it writes, solved again."""
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = crawlsim("optimize", "talim-switching", "--target", "switching")
+    rows = [line.split() for line in out.splitlines() if line.strip()]
+    assert code == 0
+    assert out.startswith("talim-switching: switching: targets = [16, 14, 12, 9, 7, 4], cost 0.25")
+    assert ["level", "target", "probability"] in rows
+    assert ["4", "7", "0.190785"] in rows
+    assert "4 to 15 active robots, 9.804 on average" in " ".join(out.split())
+    words = ("--set", "costs.starvation=1.0", "--out", "best.toml", "--json")
+    _, out, _ = crawlsim("optimize", "talim-switching", "--target", "switching", *words)
+    (found,) = json.loads(out)
+    assert found["cost"] == pytest.approx(0.209074, abs=5e-7)
+    assert found["lower_bound"] == pytest.approx(found["cost"], abs=1e-11)
+    assert found["decision"] == {"targets": [15, 13, 11, 8, 6, 4]}
+    _, out, _ = crawlsim("solve", "best.toml", "--json")
+    costs = [row for row in json.loads(out)[0]["predictions"] if row["measure"] == "control_cost"]
+    assert {row["kind"] for row in costs} == {"exact", "lower bound"}
+    assert all(row["value"] == pytest.approx(found["cost"], abs=1e-11) for row in costs)
+
+
 def test_of_very_many_lists_the_best_are_shown_each_cost_once(crawlsim: Any) -> None:
     _, out, _ = crawlsim("optimize", "talim-switching", "--target", "threshold")
     rows = [line for line in out.splitlines() if line.startswith("  1")]
@@ -116,7 +147,7 @@ def test_files_of_others_are_not_replaced(
 @pytest.mark.parametrize(
     ("ending", "begins"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")]
 )
-@pytest.mark.parametrize("target", ["static", "threshold"])
+@pytest.mark.parametrize("target", ["static", "threshold", "switching"])
 def test_figures_in_every_format_the_same_bytes_again(
     crawlsim: Any, tmp_path: Path, ending: str, begins: bytes, target: str
 ) -> None:
@@ -133,7 +164,7 @@ def test_figures_in_every_format_the_same_bytes_again(
     ("arguments", "says"),
     [
         ([FOUR, "--target", "probes"], "--target"),
-        ([FOUR, "--target", "best"], "must be static or threshold"),
+        ([FOUR, "--target", "best"], "must be static, threshold or switching"),
         ([FOUR], "--target"),
         (["one-robot", "--target", "static"], "there are no [costs]"),
         (["cyclic-constant", "--target", "static"], "there is no [buffer]"),
@@ -145,6 +176,8 @@ def test_figures_in_every_format_the_same_bytes_again(
         ([FOUR, "--target", "static", *ORDERED, "--set", "buffer.waiting_places=40"], "minutes"),
         ([FOUR, "--target", "static", *ORDERED, "--set", "buffer.waiting_places=4000"], "minutes"),
         ([FOUR, "--target", "threshold", "--set", "buffer.waiting_places=900"], "policies"),
+        (["one-robot", "--target", "switching"], "there are no [costs]"),
+        (["optimal-thresholds", "--target", "switching"], "deliveries are a joint process"),
     ],
 )
 def test_bad_input_exits_with_2_in_three_lines_and_writes_nothing(
@@ -178,6 +211,29 @@ def test_the_figure_of_thresholds_shows_the_pairs_and_the_optimum() -> None:
     assert set(optimum.get_ydata()) == {search.optimum.cost}
     assert optimum.get_label() == "optimum: 4, 1 at 0"
     assert plot_threshold_costs(search, ax) is ax
+
+
+def test_the_figure_of_switching_shows_both_curves() -> None:
+    search = best_switching(load("talim-switching"))
+    service, delivery = plot_switching_curves(search).get_lines()
+    assert (service.get_label(), delivery.get_label()) == ("at a service", "at a delivery")
+    expected = search.curves()
+    drawn = np.asarray(service.get_ydata(), dtype=float)
+    assert np.nan_to_num(drawn).tolist() == expected.after_service.tolist()
+
+
+@pytest.mark.parametrize("event", ["service", "delivery"])
+def test_the_figure_of_the_policy_marks_every_state(event: str) -> None:
+    """Filled exactly where the curve says: as many as the paper's Figure 3 has."""
+    search = best_switching(load("talim-switching"))
+    ax = plot_switching_policy(search, event)
+    filled = [line for line in ax.get_lines() if line.get_markerfacecolor() != "none"]
+    curves = search.curves()
+    expected = curves.after_service if event == "service" else curves.after_delivery + 1
+    assert sum(len(line.get_xdata()) for line in filled) == expected.sum()
+    assert sum(len(line.get_xdata()) for line in ax.get_lines()) == (
+        85 if event == "service" else 96
+    )
 
 
 def test_the_figure_of_fixed_numbers_marks_the_best() -> None:

@@ -57,3 +57,22 @@ def test_the_thresholds_say_what_the_text_says() -> None:
     assert by["service"] < 4
     assert by["obsolescence"] == pytest.approx(60, abs=1)
     assert (mistakes.paid / mistakes.believed).max() == pytest.approx(3, abs=0.5)
+
+
+def test_the_switching_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten misprinted costs; half as much again, a part of it, a third; fewer robots in phase 1."""
+    monkeypatch.chdir(Path(__file__).parents[1])
+    (path,) = (path for path in NOTEBOOKS if path.stem == "switching")
+    figures, misprints, gap, seen, judged = (e for e in run(path) if hasattr(e, "columns"))
+    assert figures.cost.round(6).tolist() == [0.209074, 0.25924, 0.322115]
+    costs = misprints[misprints.column == "C_d"]
+    assert costs.table.tolist().count(1) == 8
+    assert costs.table.tolist().count(2) == 2
+    early = costs[costs.table == 1]
+    assert (early["at the printed stop"].round(5) == early.printed.astype(float)).all()
+    more = gap.set_index("rule").more
+    assert more["fixed number"] == pytest.approx(54, abs=1)
+    assert 0 < more["one level for all"] < more["fixed number"] / 2
+    assert 3 * gap.cost.iloc[-1] == pytest.approx(gap.cost.iloc[-2], rel=0.05)
+    assert (seen["phase 1"] <= seen["phase 0"]).all()
+    assert set(judged.verdict) == {"agrees"}

@@ -4,7 +4,12 @@ Not imported with `analytic`, since it loads the plotting packages.
 """
 
 from analytic.report.comparison import plot_comparison
-from analytic.report.optima import plot_static_costs, plot_threshold_costs
+from analytic.report.optima import (
+    plot_static_costs,
+    plot_switching_curves,
+    plot_switching_policy,
+    plot_threshold_costs,
+)
 from analytic.report.page import Entry, html
 from analytic.report.plots import plot_levels, plot_obsolescence_rates, plot_probes
 
@@ -16,5 +21,7 @@ __all__ = [
     "plot_obsolescence_rates",
     "plot_probes",
     "plot_static_costs",
+    "plot_switching_curves",
+    "plot_switching_policy",
     "plot_threshold_costs",
 ]

@@ -12,8 +12,15 @@ from matplotlib.ticker import MaxNLocator
 from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.indexing_queue.thresholds import ThresholdSearch
 from analytic.report.drawing import THEORY, axes_for, dress, legend_above, plain
+from analytic.robot_control.switching import SwitchingSearch
 
-__all__ = ["PLOTS", "plot_static_costs", "plot_threshold_costs"]
+__all__ = [
+    "PLOTS",
+    "plot_static_costs",
+    "plot_switching_curves",
+    "plot_switching_policy",
+    "plot_threshold_costs",
+]
 
 _COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
 _MARKERS = "os^Dv<"
@@ -85,8 +92,71 @@ def plot_static_costs(search: StaticSearch, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def plot_switching_policy(
+    search: SwitchingSearch, event: str, ax: Axes | None = None, phase: int = 0
+) -> Axes:
+    """Where the optimal rule switches a robot on, as in Figures 2 to 4 of talim2001.
+
+    Parameters
+    ----------
+    search : SwitchingSearch
+        Of `analytic.optimize(scenario, "switching").search`.
+    event : {"service", "delivery"}
+        The paper's s = 0 and s = 1.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    phase : int
+        Of the service, where it has several.
+    """
+    ax = axes_for(ax, _HEIGHT)
+    dress(ax, "active robots before the event", "pages before the event")
+    curves, top = search.curves(phase), search.queue.capacity
+    first = 1 if event == "service" else 0
+    highest = curves.after_service if event == "service" else curves.after_delivery
+    for level in range(first, top + 1):
+        robots = np.arange(1 - first, search.queue.available + 1)
+        on = highest[robots] >= level
+        marks: dict[str, Any] = {"color": _COLOURS[first], "ls": "none", "ms": 4.5}
+        ax.plot(robots[on], np.full(on.sum(), level), "o", **marks)
+        ax.plot(robots[~on], np.full((~on).sum(), level), "o", mfc="none", mew=0.7, **marks)
+    name = "service completion" if event == "service" else "delivery"
+    cost = f"cost {search.cost:.6g}"
+    ax.set_title(f"{name} (filled: switch on), {cost}", fontsize=9, loc="left", color="#333333")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator("auto", integer=True))
+    ax.set_ylim(-0.5, top + 0.5)
+    return ax
+
+
+def plot_switching_curves(search: SwitchingSearch, ax: Axes | None = None) -> Axes:
+    """The two switching curves of the optimal rule, of the first phase of the service.
+
+    Parameters
+    ----------
+    search : SwitchingSearch
+        Of `analytic.optimize(scenario, "switching").search`.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    """
+    ax = axes_for(ax, _HEIGHT)
+    dress(ax, "active robots before the event", "highest level to switch on at")
+    curves, robots = search.curves(), np.arange(search.queue.available + 1)
+    mark = "o" if len(robots) <= _FEW_LEVELS else None
+    for values, skip, name, colour in (
+        (curves.after_service, curves.after_service < 1, "at a service", _COLOURS[0]),
+        (curves.after_delivery, curves.after_delivery < 0, "at a delivery", _COLOURS[1]),
+    ):
+        shown = np.where(skip, np.nan, values)
+        ax.plot(robots, shown, color=colour, marker=mark, ms=3.5, lw=1.1, label=name)
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    ax.yaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    legend_above(ax)
+    return ax
+
+
 PLOTS: dict[str, Callable[[Any, Axes | None], Axes]] = {
     "static": plot_static_costs,
     "threshold": plot_threshold_costs,
+    "switching": plot_switching_curves,
 }
 """The figure of each target of `crawlsim optimize` that has one."""

@@ -37,7 +37,9 @@ _MOST_ROWS = 40
 
 @click.command()
 @scenario_options
-@click.option("--target", required=True, metavar="T", help="What to decide: static or threshold.")
+@click.option(
+    "--target", required=True, metavar="T", help="What to decide: static, threshold or switching."
+)
 @click.option("--out", metavar="FILE", help="Write the scenario with the decision in place.")
 @click.option("--figure", metavar="FILE", help="Draw the costs: a .svg, .png or .pdf file.")
 def optimize(
@@ -134,7 +136,7 @@ def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Tabl
         words = any(isinstance(row[column], tuple | list) for row in rows)
         add_columns(table, [column] if words else [], [] if words else [column])
     for row in rows:
-        is_best = all(_plain(row[key]) == value for key, value in optimum.decision.items())
+        is_best = all(_plain(row.get(key)) == value for key, value in optimum.decision.items())
         table.add_row(*map(_cell, row.values()), style="green" if is_best else None)
     table.caption = "; ".join(map(escape, [*optimum.notes, *left_out])) or None
     return table

@@ -1,0 +1,383 @@
+"""Compiled: cost and values of a target rule, in time proportional to robots × places².
+
+With targets that do not increase with the level let ``g(r)`` be the highest level with a target of
+r or more (-1: none). The number of active robots changes so: from r to r + 1 only by a service that
+leads to a level up to g(r + 1), and from r to r - 1 only by a delivery that leads above g(r). So
+with more than r robots the chain begins at a level up to g(r + 1) and comes back above it. Numbers
+of robots are eliminated from the highest down. Kept of those above r are, from each level up to
+g(r + 1), the probabilities of the level at which the chain comes back to r robots (`landing`), and
+the rewards until then. With r robots,
+
+- below `low` = g(r + 1) + 1 the level only rises, until a service adds a robot (or a delivery at
+  g(r) takes one away, where g(r) = g(r + 1));
+- from `low` to `end`, which is g(r), or `low` if that is higher, it goes both ways;
+- above `end` it only falls, until a delivery takes a robot away.
+
+Nothing is subtracted (Grassmann, Taksar and Heyman, 1985): rewards that are not negative keep their
+relative digits at any load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["gains", "values"]
+
+Array = NDArray[Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _compiled(function: Function) -> Function:
+    return cast("Function", numba.njit(cache=True, nogil=True)(function))
+
+
+class _Row(NamedTuple):
+    """One number of robots. Rewards are arrays of shape (columns, levels), column 0 is time.
+
+    A level's value is ``stay · V(low) + drop · U(end + 1) + reward``, where U is the value with a
+    robot fewer and terms of U further up are left out; ``V(low) = back · U + first``. The last
+    entry of `back`, and of a row of `landing`, is the probability of the reference state.
+    """
+
+    arrive: float
+    serve: float
+    visit: Array
+    stay: Array
+    drop: Array
+    reward: Array
+    back: Array
+    first: Array
+
+
+@_compiled
+def _highest(targets: Array, robots: int) -> int:
+    """The highest level whose target is `robots` or more; -1: none."""
+    level = -1
+    while level + 1 < len(targets) and targets[level + 1] >= robots:
+        level += 1
+    return level
+
+
+@_compiled
+def _row(rates: Array, robots: int, fixed: Array, per_robot: Array) -> _Row:
+    """The row of a number of robots, with the reward per visit of each level."""
+    columns, levels = fixed.shape
+    arrive, serve = rates[0] * robots, rates[1]
+    visit = np.zeros((columns, levels))
+    for j in range(columns):
+        for q in range(0 if robots > 0 else 1, levels):
+            out = arrive + serve if q > 0 else arrive
+            visit[j, q] = (fixed[j, q] + robots * per_robot[j, q]) / out
+    out = arrive + serve
+    empty, back, first = np.zeros(levels), np.zeros(levels + 1), np.zeros(columns)
+    return _Row(arrive / out, serve / out, visit, empty, empty.copy(), visit.copy(), back, first)
+
+
+@_compiled
+def _solve_levels(row: _Row, low: int, end: int) -> None:
+    """Fill `stay`, `drop` and `reward` of the levels from `low` upwards."""
+    columns, levels = row.visit.shape
+    if end > low:
+        row.stay[end], row.drop[end] = row.serve, row.arrive
+    for q in range(end - 1, low, -1):
+        outward = row.serve + row.arrive * row.drop[q + 1]
+        row.stay[q] = row.serve / outward
+        row.drop[q] = row.arrive * row.drop[q + 1] / outward
+        for j in range(columns):
+            row.reward[j, q] = (row.reward[j, q] + row.arrive * row.reward[j, q + 1]) / outward
+    row.stay[low], row.drop[low] = 1.0, 0.0
+    row.reward[:, low] = 0.0
+    for q in range(low + 1, levels):
+        if q > end:
+            row.stay[q] = row.serve
+        row.drop[q] += row.stay[q] * row.drop[q - 1]
+        for j in range(columns):
+            row.reward[j, q] += row.stay[q] * row.reward[j, q - 1]
+        row.stay[q] *= row.stay[q - 1]
+
+
+@_compiled
+def _dot(one: Array, other: Array, start: int) -> float:
+    total = 0.0
+    for q in range(start, len(other)):
+        total += one[q] * other[q]
+    return total
+
+
+@_compiled
+def _fall(row: _Row, begin: Array, low: int, end: int, lands: Array) -> None:
+    """Where a chain that begins at levels with probabilities `begin` has a robot fewer.
+
+    If that happens before it is at `low`; put into `lands`.
+    """
+    top, here = len(row.drop) - 1, 0.0
+    lands[:] = 0.0
+    lands[-1] = begin[-1]
+    for q in range(top, end, -1):
+        here += begin[q]
+        lands[min(q + 1, top)] += here * row.arrive
+        here *= row.serve
+    lands[min(end + 1, top)] += _dot(begin, row.drop, low)
+
+
+@_compiled
+def _solve_lowest(row: _Row, low: int, end: int, landing: Array, until: Array) -> None:
+    """Fill `back` and `first`: what comes of the level `low`."""
+    arrive, serve, columns = row.arrive, row.serve, len(row.first)
+    for j in range(columns):
+        row.first[j] = row.visit[j, low]
+    if low == 0:
+        arrive, serve = 1.0, 0.0
+        row.back[:] = 0.0
+    else:
+        _fall(row, landing[low - 1], low, end, row.back)
+        row.back[:] *= serve
+        for j in range(columns):
+            again = _dot(landing[low - 1], row.reward[j], low)
+            row.first[j] += serve * (until[j, low - 1] + again)
+    if end > low:
+        row.back[end + 1] += arrive * row.drop[low + 1]
+        for j in range(columns):
+            row.first[j] += arrive * row.reward[j, low + 1]
+    else:
+        row.back[min(end + 1, len(row.drop) - 1)] += arrive
+    total = row.back.sum()
+    row.back[:] /= total
+    row.first[:] /= total
+
+
+@_compiled
+def _keep_levels(row: _Row, low: int, g: int, landing: Array, until: Array) -> None:
+    """`landing` and `until` of the levels from `low` to g, with this number of robots."""
+    for q in range(low, g + 1):
+        for k in range(g + 1, len(row.back)):
+            landing[q, k] = row.stay[q] * row.back[k]
+        landing[q, g + 1] += row.drop[q]
+        for j in range(len(row.first)):
+            until[j, q] = row.stay[q] * row.first[j] + row.reward[j, q]
+
+
+@_compiled
+def _keep_lower(row: _Row, low: int, g: int, landing: Array, until: Array) -> None:
+    """The same of the levels below `low`, from which a service adds a robot."""
+    end, columns, places = max(g, low), len(row.first), len(row.back)
+    lands, above, reward = np.zeros(places), row.back.copy(), row.first.copy()
+    if g < low and low > 0:  # a delivery at g takes a robot away
+        above[:], reward[:] = 0.0, 0.0
+        above[g + 1] = 1.0
+    for q in range(low - 1, 0, -1):
+        begin = landing[q - 1]
+        _fall(row, begin, low, end, lands)
+        again = _dot(begin, row.stay, low)
+        for j in range(columns):
+            added = until[j, q - 1] + again * row.first[j] + _dot(begin, row.reward[j], low)
+            reward[j] = row.visit[j, q] + row.arrive * reward[j] + row.serve * added
+            until[j, q] = reward[j]
+        for k in range(g + 1, places):
+            added = lands[k] + again * row.back[k]
+            above[k] = row.arrive * above[k] + row.serve * added
+            landing[q, k] = above[k]
+    if low > 0:
+        landing[0, g + 1 :] = above[g + 1 :]
+        until[:, 0] = row.visit[:, 0] + reward
+
+
+@_compiled
+def _reference(targets: Array, rates: Array) -> int:
+    """A number of robots for the reference state, which is at its level `low`.
+
+    It should be active often, hence near load one. A target of a level above 0 is reached again and
+    again, and so is its level `low`; a number between the targets of two levels need not be.
+    """
+    found = targets[1]
+    for target in targets[1:]:
+        if abs(target - rates[1] / rates[0]) < abs(found - rates[1] / rates[0]):
+            found = target
+    return found
+
+
+@_compiled
+def _down(targets: Array, top: int, rates: Array, rewards: tuple[Array, Array]) -> Any:
+    """Eliminate all numbers of robots above the least that recurs, from the highest one down.
+
+    That one is the target of the highest level: with it no delivery takes a robot away. For each
+    number its `back` and `first` are returned too; the row after the last has those of the
+    reference state, from one visit of it to the next.
+    """
+    fixed, per_robot = rewards
+    columns, levels = fixed.shape
+    landing, until = np.zeros((levels, levels + 1)), np.zeros((columns, levels))
+    backs, firsts = np.zeros((top + 2, levels + 1)), np.zeros((top + 2, columns))
+    for robots in range(top, targets[-1], -1):
+        g, low = _highest(targets, robots), _highest(targets, robots + 1) + 1
+        row = _row(rates, robots, fixed, per_robot)
+        _solve_levels(row, low, max(g, low))
+        _solve_lowest(row, low, max(g, low), landing, until)
+        if robots == _reference(targets, rates):
+            backs[-1], firsts[-1] = row.back, row.first
+            row.back[:], row.first[:] = 0.0, 0.0
+            row.back[-1] = 1.0
+        _keep_levels(row, low, g, landing, until)
+        _keep_lower(row, low, g, landing, until)
+        backs[robots], firsts[robots] = row.back, row.first
+    return landing, until, backs, firsts
+
+
+@_compiled
+def _bottom(
+    targets: Array, rates: Array, rewards: tuple[Array, Array], landing: Array, until: Array
+) -> Any:
+    """With the least number of robots: rewards from each level until `low`, and of a cycle there.
+
+    Of the shapes (columns, levels) and (columns,); a cycle ends at `low` or in the reference
+    state. The last is the probability of the latter, and 1 if `low` is that state itself.
+    """
+    robots, (fixed, per_robot) = targets[-1], rewards
+    columns, levels = fixed.shape
+    low, ratio = _highest(targets, robots + 1) + 1, rates[0] * robots / rates[1]
+    reward, cycle = np.zeros((columns, levels)), np.zeros(columns)
+    for j in range(columns):
+        rate = fixed[j] + robots * per_robot[j]
+        for q in range(levels - 1, low, -1):
+            further = ratio * reward[j, q + 1] if q + 1 < levels else 0.0
+            reward[j, q] = rate[q] / rates[1] + further
+        cycle[j] = rate[low] / rates[1]
+        if low + 1 < levels:
+            cycle[j] += ratio * reward[j, low + 1]
+        for q in range(low + 1, levels):
+            reward[j, q] += reward[j, q - 1]
+        if low > 0:
+            cycle[j] += until[j, low - 1] + _dot(landing[low - 1], reward[j], low)
+    here = robots == _reference(targets, rates)
+    return reward, cycle, 1.0 if here else landing[low - 1, -1]
+
+
+@_compiled
+def _gains(targets: Array, rates: Array, rewards: tuple[Array, Array], solved: Any) -> Array:
+    """Rewards per unit time, column by column: of a cycle from the reference state to itself."""
+    landing, until, backs, firsts = solved
+    reward, cycle, ends = _bottom(targets, rates, rewards, landing, until)
+    least, reference = targets[-1], _reference(targets, rates)
+    if reference == least:
+        return cycle / cycle[0]
+    for j in range(len(cycle)):
+        reward[j] += cycle[j] / ends
+    for robots in range(least + 1, reference):
+        low = _highest(targets, robots + 1) + 1
+        end = max(_highest(targets, robots), low)
+        row = _row(rates, robots, rewards[0], rewards[1])
+        _solve_levels(row, low, end)
+        for j in range(len(cycle)):
+            start = firsts[robots, j] + _dot(backs[robots], reward[j], 0)
+            reward[j] = _levels_above(row, j, (low, end), start, reward[j])
+    for j in range(len(cycle)):
+        cycle[j] = firsts[-1, j] + _dot(backs[-1], reward[j], 0)
+    return cycle / cycle[0]
+
+
+@_compiled
+def _levels_above(row: _Row, j: int, bounds: tuple[int, int], start: float, fewer: Array) -> Array:
+    """Values from `low` upwards, where the value is `start`, from those with a robot fewer."""
+    low, end = bounds
+    top = len(fewer) - 1
+    value = np.zeros(top + 1)
+    value[low] = start
+    for q in range(low + 1, top + 1):
+        if q <= end:
+            inner = row.stay[q] * start + row.drop[q] * fewer[end + 1]
+            value[q] = inner + row.reward[j, q]
+        else:
+            onward = row.serve * value[q - 1] + row.arrive * fewer[min(q + 1, top)]
+            value[q] = onward + row.visit[j, q]
+    return value
+
+
+@_compiled
+def gains(targets: Array, rates: Array, fixed: Array, per_robot: Array) -> Array:
+    """Rewards per unit time of a target rule.
+
+    Parameters
+    ----------
+    targets : ndarray of int, shape (levels,)
+        Not increasing, the first at least 1.
+    rates : ndarray, shape (2,)
+        Deliveries per unit time of one robot, services per unit time.
+    fixed, per_robot : ndarray, shape (columns, levels)
+        Rewards per unit time at a level, and there for each active robot; column 0 must be time: 1
+        and 0.
+
+    Returns
+    -------
+    ndarray, shape (columns,)
+    """
+    rewards = (fixed, per_robot)
+    return _gains(targets, rates, rewards, _down(targets, targets[0], rates, rewards))
+
+
+@_compiled
+def _levels_below(row: _Row, g: int, value: Array, fewer: Array, more: Array) -> None:
+    """Values of the levels from which a service adds a robot: those of `more`, with one more."""
+    top = len(value) - 1
+    for q in range(len(more) - 1, -1, -1):
+        delivered = value[q + 1] if q < g else fewer[min(q + 1, top)]
+        if q == 0:
+            value[q] = delivered + row.visit[0, 0]
+        elif q == top:
+            value[q] = more[q - 1] + row.visit[0, q] / row.serve
+        else:
+            value[q] = row.arrive * delivered + row.serve * more[q - 1] + row.visit[0, q]
+
+
+@_compiled
+def values(targets: Array, top: int, rates: Array, fixed: Array, per_robot: Array) -> Any:
+    """Cost per unit time of a target rule, and the relative values of all states.
+
+    Parameters
+    ----------
+    targets : ndarray of int, shape (levels,)
+        Not increasing, the first at least 1.
+    top : int
+        The highest number of robots, at least the first target.
+    rates, fixed, per_robot : ndarray
+        As for `gains`, with two columns: time and cost.
+
+    Returns
+    -------
+    gain : float
+    values : ndarray, shape (top + 1, levels)
+        By the number of active robots and the level. With no robot and an empty queue, where
+        nothing can happen, the value of one robot there.
+
+    Notes
+    -----
+    The value 0 belongs to a state that is often visited. Relatively to a rare one all others would
+    be differences of two large numbers.
+    """
+    rewards = (fixed, per_robot)
+    solved = _down(targets, top, rates, rewards)
+    landing, until, backs, firsts = solved
+    gain, least = _gains(targets, rates, rewards, solved)[1], targets[-1]
+    net = np.zeros((1, len(targets)))
+    net[0] = fixed[1] - gain
+    each, found = per_robot[1:], np.zeros((top + 1, len(targets)))
+    reward, cycle, ends = _bottom(targets, rates, rewards, landing, until)
+    found[least] = reward[1] - gain * reward[0] + (cycle[1] - gain * cycle[0]) / ends
+    for robots in range(least + 1, top + 1):
+        low = _highest(targets, robots + 1) + 1
+        end = max(_highest(targets, robots), low)
+        row = _row(rates, robots, net, each)
+        _solve_levels(row, low, end)
+        start = firsts[robots, 1] - gain * firsts[robots, 0]
+        start += _dot(backs[robots], found[robots - 1], 0)
+        found[robots] = _levels_above(row, 0, (low, end), start, found[robots - 1])
+    for robots in range(top - 1, -1, -1):
+        g, low = _highest(targets, robots), _highest(targets, robots + 1) + 1
+        row, fewer = _row(rates, robots, net, each), found[max(robots - 1, 0)]
+        _levels_below(row, g, found[robots], fewer, found[robots + 1][:low])
+    found[0, 0] = found[1, 0]
+    return gain, found

@@ -1,0 +1,182 @@
+"""The index of formulas of talim2001, and what they say of a scenario."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from analytic import conditions
+from analytic.active_robots import robots_at
+from analytic.formula import Formula, Values
+from analytic.optimum import NoOptimumError
+from analytic.robot_control.rule_measures import RuleMeasures, measures_of_targets
+from analytic.robot_control.static import static_cost, static_loss_rate, static_starvation
+from analytic.robot_control.switching import MOST_PLACES, best_switching, queue_of
+from analytic.robot_control.target_rules import is_covered
+from scenarios import Scenario
+from scenarios.activation import Switching
+
+__all__ = ["FORMULAS"]
+
+
+def _parameters(scenario: Scenario) -> tuple[float, int, float]:
+    """Load, K and service rate."""
+    access, service, capacity = conditions.poisson_parameters(scenario)
+    return access * robots_at(scenario)(0) / service, capacity, service
+
+
+def _static(scenario: Scenario) -> Values:
+    load, capacity, service = _parameters(scenario)
+    yield "starvation_probability", None, float(static_starvation(load, capacity))
+    yield "loss_rate", None, float(static_loss_rate(load, capacity, service))
+
+
+def _cost(scenario: Scenario) -> Values:
+    load, capacity, service = _parameters(scenario)
+    price, costs = scenario.costs.loss, scenario.costs
+    if price > 0:
+        cost = price * static_cost(load, capacity, service, costs.starvation / price)
+    else:
+        cost = costs.starvation * static_starvation(load, capacity)
+    yield "control_cost", None, float(cost)
+
+
+@lru_cache(maxsize=8)
+def _measures(scenario: Scenario) -> RuleMeasures:
+    """Measures of the rule of a scenario that meets `_SWITCHING`."""
+    assert isinstance(scenario.activation, Switching)
+    priced = scenario if scenario.costs.model_fields_set else scenario.with_("costs.loss", 1.0)
+    return measures_of_targets(queue_of(priced), np.array(scenario.activation.targets[0]))
+
+
+def _switching(scenario: Scenario) -> Values:
+    found = _measures(scenario)
+    yield "starvation_probability", None, found.starvation
+    yield "loss_rate", None, found.loss_rate
+    yield "mean_active_robots", None, found.mean_active
+    yield "throughput", None, found.throughput
+    for level, probability in enumerate([] if found.levels is None else found.levels):
+        yield "level_probability", level, float(probability)
+
+
+def _switching_cost(scenario: Scenario) -> Values:
+    yield "control_cost", None, _measures(scenario).cost(scenario.costs)
+
+
+def _least_cost(scenario: Scenario) -> Values:
+    yield "control_cost", None, best_switching(scenario).lower_bound
+
+
+def switching(scenario: Scenario) -> str | None:
+    """Robots are switched on one at a time."""
+    return None if isinstance(scenario.activation, Switching) else "robots are not switched so"
+
+
+def falling_targets(scenario: Scenario) -> str | None:
+    """One list of targets, which do not increase with the level; below 5000 places."""
+    rule, robots = scenario.activation, scenario.robots
+    assert isinstance(rule, Switching)
+    assert robots is not None
+    if len(rule.targets) > 1:
+        return "there are targets for each phase"
+    if any(after > before for before, after in pairwise(rule.targets[0])):
+        return "the targets increase with the level"
+    levels = len(rule.targets[0])
+    if levels > MOST_PLACES:
+        return f"the queue has {levels - 1} places"
+    work = max(rule.targets[0]) * levels**2
+    return None if work <= LARGEST else f"robots × levels² is {work:.2g}, above {LARGEST:.0g}"
+
+
+def optimum_known(scenario: Scenario) -> str | None:
+    """The optimal rule is known, and its chain has at most 20000 states, or 2000 of other kinds."""
+    try:
+        queue = queue_of(scenario)
+    except NoOptimumError as reason:
+        return str(reason)
+    if scenario.costs.response and not is_covered(queue):
+        return "[costs] prices the response; the search for the bound is left to `optimize`"
+    states, most = queue.states, LARGEST_BOUND if is_covered(queue) else LARGEST_GENERAL
+    return None if states <= most else f"its chain has {states} states"
+
+
+LARGEST = 10**9
+LARGEST_BOUND, LARGEST_GENERAL = 20_000, 2_000
+
+_STATIC = (
+    conditions.has_buffer,
+    conditions.resolved_activation,
+    conditions.pages_leave_the_queue_alone,
+    conditions.static_robots,
+    conditions.poisson_accesses,
+    conditions.exponential_service,
+    conditions.no_timers,
+)
+
+_SWITCHING = (
+    conditions.has_buffer,
+    conditions.resolved_activation,
+    conditions.pages_leave_the_queue_alone,
+    switching,
+    conditions.poisson_accesses,
+    conditions.exponential_service,
+    conditions.no_timers,
+    falling_targets,
+)
+
+FORMULAS: tuple[Formula, ...] = (
+    Formula(
+        paper="talim2001",
+        number="section 4",
+        quantity="starvation probability and loss rate of a fixed number of robots",
+        function=static_starvation,
+        kind="exact",
+        conditions=_STATIC,
+        evaluate=_static,
+    ),
+    Formula(
+        paper="talim2001",
+        number="(9)",
+        quantity="cost of a fixed number of robots",
+        function=static_cost,
+        kind="exact",
+        conditions=(*_STATIC, conditions.priced_by_loss_and_starvation),
+        evaluate=_cost,
+    ),
+    Formula(
+        paper="talim2001",
+        number="(8)",
+        quantity="starvation, loss rate, active robots and levels of a target rule",
+        function=measures_of_targets,
+        kind="exact",
+        conditions=_SWITCHING,
+        evaluate=_switching,
+    ),
+    Formula(
+        paper="talim2001",
+        number="(5)",
+        quantity="cost of a target rule",
+        function=measures_of_targets,
+        kind="exact",
+        conditions=(*_SWITCHING, conditions.priced, conditions.response_known),
+        evaluate=_switching_cost,
+    ),
+    Formula(
+        paper="talim2001",
+        number="(6)",
+        quantity="least cost of any rule that switches robots on one at a time",
+        function=best_switching,
+        kind="lower bound",
+        conditions=(
+            conditions.has_buffer,
+            conditions.resolved_activation,
+            switching,
+            conditions.priced,
+            optimum_known,
+        ),
+        evaluate=_least_cost,
+    ),
+)
+"""The index: paper, number, quantity, function, kind, conditions."""

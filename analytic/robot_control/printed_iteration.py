@@ -1,0 +1,80 @@
+"""The relative value iteration as talim2001 prints it, with its stop, for its own sake.
+
+`analytic.decision_process.relative_value_iteration` stops when the optimum is known to a given
+width. The printed stop is no bound: some printed costs were read off too early.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.robot_control.controlled_queue import ControlledQueue
+
+__all__ = ["PrintedIteration", "printed_value_iteration"]
+
+Array = NDArray[np.floating[Any]]
+
+TAU, STOP = 0.99999, 1e-5
+REFERENCE = (1, 1, 1)
+"""s, q, r: a delivery with one page and one robot; the printed numbers of iterations come out."""
+
+
+class PrintedIteration(NamedTuple):
+    """The cost that is read off at the stop, and the iterations as the paper counts them."""
+
+    cost: float
+    iterations: int
+
+
+def printed_value_iteration(
+    queue: ControlledQueue, starvation: float, most: int = 100_000
+) -> PrintedIteration:
+    """Cost and number of iterations of talim2001, Proposition 2, started at 0.
+
+    Parameters
+    ----------
+    queue : ControlledQueue
+        With exponential service and without obsolescence.
+    starvation : float
+        gamma, in units of a lost page.
+    most : int
+        Iterations at most.
+
+    Notes
+    -----
+    On the printed states (q, r, s), s the kind of the event: 0 service, 1 delivery, 2 fictitious.
+    Corrected: the transition probabilities (2) and (3), and ``theta = T(h)(x)`` in place of ``tau
+    T(h)(x)`` (docs/errata.md).
+    """
+    values = np.zeros((3, queue.places, queue.available + 1))
+    cost, iteration, stopped = 0.0, 0, False
+    while iteration < most and not stopped:
+        applied = _applied(queue, starvation, values)
+        cost = float(applied[REFERENCE])
+        following = (1 - TAU) * values + TAU * (applied - cost)
+        stopped = bool(np.all(np.abs(following - values) <= STOP * np.abs(values)))
+        values, iteration = following, iteration + 1
+    return PrintedIteration(cost, iteration + 1)
+
+
+def _applied(queue: ControlledQueue, starvation: float, values: Array) -> Array:
+    """T(h): one step of cost and the best expectation after it; 0 in states that cannot be."""
+    service, access, robots = queue.service_rates, queue.access, np.arange(queue.available + 1.0)
+    top, rate = queue.capacity, queue.access * queue.available + queue.service_rates[-1]
+    served, delivered = service[:, None] / rate, access * robots / rate
+    mean = served * values[0] + delivered * values[1] + (1 - served - delivered) * values[2]
+    mean[0, 0] = np.inf
+    best = mean.copy()
+    best[:, :-1] = np.minimum(mean[:, :-1], mean[:, 1:])
+    result = np.zeros_like(values)
+    result[0, 1:] = best[:-1]
+    result[1, :, 1:] = best[np.minimum(np.arange(1, top + 2), top), :-1]
+    result[1, top] += rate
+    result[2] = mean
+    result[1:, 0] += starvation
+    result[2, 0, 0] = 0.0
+    result[1, :, 0] = 0.0
+    return result

@@ -1,0 +1,257 @@
+"""The optimal rule that switches robots on one at a time and never recalls one (talim2001)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic import conditions
+from analytic.arrival_process import access_rate
+from analytic.formula import Condition
+from analytic.optimum import NoOptimumError, Optimum
+from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
+from analytic.robot_control.controlled_queue import ControlledQueue
+from analytic.robot_control.optimal_targets import MOST_GENERAL, solved
+from analytic.robot_control.response import with_response
+from analytic.robot_control.rule_measures import RuleMeasures, measures_of_targets
+from analytic.robot_control.target_rules import is_covered
+from scenarios import Scenario
+from scenarios.distributions import PhaseType
+from scenarios.sections import Costs
+
+__all__ = [
+    "SwitchingSearch",
+    "best_switching",
+    "optimal_switching",
+    "queue_of",
+    "switching_curves",
+]
+
+Array = NDArray[np.floating[Any]]
+Indices = NDArray[np.integer[Any]]
+
+MOST_STATES, MOST_PLACES = 4_000_000, 5_000
+MOST_QUOTIENT = 2_000
+"""States with a price on the response, where the structure is not used: hundreds of problems."""
+
+MOST_WORK = 2 * 10**10
+"""Robots × places², where the structure of the chain is used: 10^9 take two to five seconds."""
+
+
+class Curves(NamedTuple):
+    """Highest level before the event at which a robot is switched on, for 0, 1, … active robots.
+
+    `after_service`: f_0, with 0 where never. `after_delivery`: f_1, with -1 where never; its first
+    entry, without a robot that could deliver, too.
+    """
+
+    after_service: Indices
+    after_delivery: Indices
+
+
+def switching_curves(targets: Indices, available: int) -> Curves:
+    """The two switching curves of a target rule that does not increase with the level.
+
+    Parameters
+    ----------
+    targets : ndarray of int, shape (capacity + 1,)
+    available : int
+
+    Notes
+    -----
+    talim2001, section 3: a robot is switched on iff ``f_s(r) >= q``, with q pages and r robots
+    before the event. Both are one: with ``g(r) = max{q : targets[q] >= r}``,
+    ``f_0(r) = min(g(r + 1) + 1, K)`` and ``f_1(r) = g(r) - 1``, or K where g(r) = K.
+    """
+    top = len(targets) - 1
+    robots = np.arange(1, available + 1)
+    highest = (targets[None, :] >= robots[:, None]).sum(axis=1) - 1
+    service = np.append(np.minimum(highest + 1, top), 0)
+    delivery = np.where(highest == top, top, np.maximum(highest - 1, -1))
+    return Curves(service, np.insert(delivery, 0, -1))
+
+
+@dataclass(frozen=True)
+class SwitchingSearch:
+    """The optimal rule of a scenario.
+
+    Attributes
+    ----------
+    scenario : str
+        Its name.
+    time_unit : str
+    queue : ControlledQueue
+    costs : Costs
+    targets : ndarray of int, shape (places,)
+    lower_bound : float
+        No rule that switches on one robot at a time and recalls none costs less.
+    """
+
+    scenario: str
+    time_unit: str
+    queue: ControlledQueue = field(repr=False)
+    costs: Costs = field(repr=False)
+    targets: Indices
+    lower_bound: float
+
+    @cached_property
+    def measures(self) -> RuleMeasures:
+        """What the rule does in the long run."""
+        return measures_of_targets(self.queue, self.targets)
+
+    @property
+    def cost(self) -> float:
+        """Cost per unit time of the rule."""
+        return self.measures.cost(self.costs)
+
+    @property
+    def rows(self) -> list[list[int]]:
+        """Targets by level, a list for each phase of the service."""
+        first, rest = self.targets[:1], self.targets[1:].reshape(-1, self.queue.phases)
+        return [[int(n) for n in (*first, *column)] for column in rest.T]
+
+    @property
+    def decision(self) -> list[Any]:
+        """The targets as a scenario file has them."""
+        rows = self.rows
+        return rows[0] if all(row == rows[0] for row in rows) else rows
+
+    def curves(self, phase: int = 0) -> Curves:
+        """The two switching curves, in a phase of the service.
+
+        Raises
+        ------
+        ValueError
+            If the targets increase with the level: the rule is then no switching curve.
+        """
+        targets = np.array(self.rows[phase])
+        if np.any(np.diff(targets) > 0):
+            raise ValueError(f"the targets {targets.tolist()} increase with the level")
+        return switching_curves(targets, self.queue.available)
+
+    def table(self) -> Iterator[dict[str, Any]]:
+        """Targets and probability of each level."""
+        levels = self.measures.levels
+        for level, targets in enumerate(zip(*self.rows, strict=True)):
+            row: dict[str, Any] = {"level": level}
+            names = ["target"] if len(targets) == 1 else [f"phase {j}" for j in range(len(targets))]
+            row |= dict(zip(names, targets, strict=True))
+            yield row | ({} if levels is None else {"probability": float(levels[level])})
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the table should know."""
+        found = self.measures
+        active = f"{found.fewest} to {found.most} active robots, {found.mean_active:.4g} on average"
+        return active, f"no rule of this kind costs less than {self.lower_bound:.10g}"
+
+
+_COVERED: tuple[Condition, ...] = (
+    conditions.has_buffer,
+    conditions.priced,
+    conditions.pages_leave_the_queue_alone,
+    conditions.poisson_accesses,
+    conditions.phase_type_service,
+    conditions.exponential_timers_or_none,
+    conditions.response_known,
+)
+
+
+def _phases_seen(scenario: Scenario) -> str | None:
+    """Targets can be given for each phase of the service."""
+    assert scenario.buffer is not None
+    law = scenario.buffer.service
+    if exponential_rate(law) is not None or isinstance(law, PhaseType):
+        return None
+    return f"targets by service phase need a phase-type service; write the {law.key} law as one"
+
+
+def queue_of(scenario: Scenario) -> ControlledQueue:
+    """The queue of a scenario; its [activation] does not matter.
+
+    Raises
+    ------
+    NoOptimumError
+        If the optimum is not known for such a system.
+    """
+    plain = scenario.with_("activation", None)
+    reasons = (condition(plain) for condition in (*_COVERED, _phases_seen))
+    reason = next((each for each in reasons if each is not None), None)
+    if reason is not None:
+        raise NoOptimumError(reason)
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    assert scenario.robots.access_time is not None
+    rate = exponential_rate(scenario.buffer.service)
+    law = PhaseLaw(np.ones(1), np.array([[-rate]])) if rate else None
+    service = law or as_phase_type(scenario.buffer.service)
+    timer, access = conditions.timers_of(scenario), access_rate(scenario.robots.access_time)
+    obsolescence = 0.0 if timer is None else exponential_rate(timer)
+    assert service is not None
+    assert access is not None
+    assert obsolescence is not None
+    places = scenario.buffer.waiting_places + 1
+    return ControlledQueue(access, scenario.robots.available, service, obsolescence, places)
+
+
+def _check_size(queue: ControlledQueue, costs: Costs) -> None:
+    """Refuse what would take very long."""
+    general = MOST_QUOTIENT if costs.response else MOST_GENERAL
+    most, states = MOST_STATES if is_covered(queue) else general, queue.states
+    if states > most:
+        raise NoOptimumError(f"its chain has {states} states; at most {most} are solved")
+    if queue.places > MOST_PLACES:
+        many = f"its queue has {queue.places - 1} places"
+        raise NoOptimumError(f"{many}; fewer than {MOST_PLACES} are solved")
+    work = queue.available * queue.places**2
+    if is_covered(queue) and work > MOST_WORK:
+        raise NoOptimumError(f"robots × places² is {work:.2g}; at most {MOST_WORK:.0e} is solved")
+
+
+def best_switching(scenario: Scenario) -> SwitchingSearch:
+    """The optimal targets of a scenario.
+
+    Raises
+    ------
+    NoOptimumError
+        If there are no [costs], they have no exact value here, or the chain is too large.
+
+    Notes
+    -----
+    The decision process of talim2001, section 2, on the states after a decision (corrected in
+    docs/errata.md); with phase-type service the controller sees its phase. That the optimum is a
+    target rule, hence a monotone switching curve, is the paper's conjecture: it is not assumed by
+    the bound.
+    """
+    queue = queue_of(scenario)
+    costs = scenario.costs
+    _check_size(queue, costs)
+    plain = not costs.response
+    found = solved(queue, queue.rewards(costs)) if plain else with_response(queue, costs)
+    name, unit = scenario.name, scenario.time_unit
+    return SwitchingSearch(name, unit, queue, costs, found.targets, found.lower)
+
+
+def optimal_switching(scenario: Scenario) -> Optimum:
+    """The optimal targets; the table has each level.
+
+    Raises
+    ------
+    NoOptimumError
+        As `best_switching`.
+    """
+    search = best_switching(scenario)
+    return Optimum(
+        target="switching",
+        cost=search.cost,
+        lower_bound=search.lower_bound,
+        decision={"targets": search.decision},
+        changes={"activation": {"switching": {"targets": search.decision}}},
+        table=list(search.table()),
+        notes=search.notes(),
+        search=search,
+    )

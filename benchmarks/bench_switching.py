@@ -1,0 +1,118 @@
+"""How long the optimal switching takes: policy iteration by structure, and by sparse elimination.
+
+Each solver starts from as many robots as load one needs, and ends with bounds of the optimum; the
+general one is left out where it would take minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import platform
+import resource
+import runpy
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from racing import write
+
+from analytic.decision_process import policy_iteration
+from analytic.phase_type import PhaseLaw
+from analytic.robot_control.controlled_queue import ControlledQueue
+from analytic.robot_control.target_rules import best_targets
+from scenarios.sections import Costs
+
+TABLES = Path(__file__).parents[1] / "docs/robot_control_experiments.py"
+PRICES = Costs(loss=1.0, starvation=1.4)
+SIZES = ((5, 16), (20, 40), (50, 100), (200, 200), (500, 500), (1000, 1000), (1000, 2000))
+WIDTH, LARGEST_GENERAL = 1e-9, 12_000
+
+
+def queue(capacity: int, available: int) -> ControlledQueue:
+    """Load one with as many robots as places."""
+    service = PhaseLaw(np.ones(1), np.array([[-1.0]]))
+    return ControlledQueue(1 / capacity, available, service, 0.0, capacity)
+
+
+def timed(work: Callable[[], Any], rounds: int) -> float:
+    """Median seconds, after a round that is not timed."""
+    work()
+    seconds = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
+
+
+def general(system: ControlledQueue) -> Any:
+    """The optimum by the general solver."""
+    balanced = np.full(system.places, min(system.capacity, system.available))
+    process = system.process(system.rewards(PRICES))
+    return policy_iteration(process, system.options_of(balanced), tolerance=WIDTH)
+
+
+def measured(capacity: int, available: int, rounds: int) -> dict[str, Any]:
+    """Seconds of both solvers, the optimum, its width and the iterations."""
+    system = queue(capacity, available)
+    rewards = system.rewards(PRICES)
+    found = best_targets(system, rewards, tolerance=WIDTH)
+    seconds = timed(lambda: best_targets(system, rewards, tolerance=WIDTH), rounds)
+    entry = {"K": capacity, "N": available, "states": system.states, "seconds": seconds}
+    entry |= {"cost": found.gain, "width": found.upper - found.lower}
+    entry |= {"iterations": found.iterations, "ratio": None}
+    if system.states <= LARGEST_GENERAL:
+        entry["ratio"] = timed(lambda: general(system), 1) / seconds
+    return entry
+
+
+def tables(rounds: int) -> float:
+    """Seconds for the dynamic columns of all 54 rows of the tables, the printed iteration apart."""
+    script = runpy.run_path(str(TABLES))
+
+    def work() -> None:
+        for row in script["PRINTED"]:
+            script["table_1"](row, iterate=False)
+            script["table_2"](row)
+
+    return timed(work, rounds)
+
+
+def table(entries: Sequence[dict[str, Any]]) -> str:
+    """The results as a Markdown table."""
+    lines = [
+        "| K | N | states | seconds | iterations | optimum | width of the bounds | ratio |",
+        "|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for each in entries:
+        ratio = "" if each["ratio"] is None else f"{each['ratio']:,.0f}"
+        lines.append(
+            f"| {each['K']} | {each['N']} | {each['states']:,} | {each['seconds']:.3g} "
+            f"| {each['iterations']} | {each['cost']:.6g} | {each['width']:.1e} | {ratio} |"
+        )
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Time the search for the optimal switching.")
+    parser.add_argument("--rounds", type=int, default=3, help="of each system (%(default)s)")
+    out = Path("out/bench_switching.json")
+    parser.add_argument("--out", type=Path, default=out, help="JSON file (%(default)s)")
+    parsed = parser.parse_args(arguments)
+    entries = [measured(*size, parsed.rounds) for size in SIZES]
+    seconds = tables(parsed.rounds)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(table(entries))
+    print(f"\nall 54 rows of the tables: {seconds:.3g} s; most memory of all: {peak:,.0f} MB")
+    parsed.out.parent.mkdir(parents=True, exist_ok=True)
+    versions = {name: importlib.metadata.version(name) for name in ("crawlsim", "numpy", "numba")}
+    about = {"python": platform.python_version(), "packages": versions, "rounds": parsed.rounds}
+    write(parsed.out, about | {"systems": entries, "tables": seconds, "megabytes": peak})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,425 @@
+"""The optimal switching of talim2001: the fast solver, the measures, the curves, the extensions."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sim
+from analytic import compare, optimize, overall, predict, resolve
+from analytic.control_gap import control_gap
+from analytic.decision_process import evaluate, policy_iteration
+from analytic.indexing_queue.fixed_robots import best_fixed_number
+from analytic.markov import closed_classes
+from analytic.phase_type import PhaseLaw
+from analytic.robot_control import critical_price, optimal_load, optimal_number, static_cost
+from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
+from analytic.robot_control.curve_rules import generator_of_curves, level_targets
+from analytic.robot_control.elimination import values as eliminated
+from analytic.robot_control.optimal_targets import solved
+from analytic.robot_control.response import with_response
+from analytic.robot_control.rule_measures import measures_of_chain, measures_of_targets
+from analytic.robot_control.switching import queue_of, switching_curves
+from analytic.robot_control.target_rules import best_targets, target_drift, target_gains
+from scenarios import Scenario, ScenarioError, load
+from scenarios.sections import Costs
+
+H2 = PhaseLaw(np.array([0.3, 0.7]), np.array([[-0.5, 0.2], [0.0, -2.0]]))
+TALIM = load("talim-switching")
+
+
+def single(access: float, available: int, capacity: int, service: float = 1.0) -> ControlledQueue:
+    law = PhaseLaw(np.ones(1), np.array([[-service]]))
+    return ControlledQueue(access, available, law, 0.0, capacity)
+
+
+def drawn(seed: int) -> tuple[ControlledQueue, Rewards]:
+    """A small queue and prices, over some orders of magnitude."""
+    rng = np.random.default_rng(seed)
+    queue = single(10 ** rng.uniform(-1.5, 0.5), int(rng.integers(1, 12)), int(rng.integers(1, 9)))
+    price = 10 ** rng.uniform(-2, 1.5)
+    return queue, queue.rewards(Costs(loss=1, starvation=price, robots=rng.choice([0, 0.01])))
+
+
+def falling(seed: int, queue: ControlledQueue) -> np.ndarray:
+    """Targets that do not increase, the first at least 1; equal ones and large steps among them."""
+    rng = np.random.default_rng(seed)
+    targets = np.sort(rng.integers(0, queue.available + 1, queue.places))[::-1].copy()
+    targets[0] = max(targets[0], 1)
+    return targets
+
+
+# -- the static optimum ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 5, 10, 15, 1000])
+def test_at_the_critical_price_load_one_is_best(capacity: int) -> None:
+    assert optimal_load(critical_price(capacity, 3.0) / 3.0, capacity) == pytest.approx(
+        1, abs=1e-14
+    )
+    assert critical_price(15, 1.0) == pytest.approx(17 / 15)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_closed_form_and_the_enumeration_find_the_same_number(seed: int) -> None:
+    """Proposition 3 against the cost of every number, by the formula and by elimination."""
+    rng = np.random.default_rng(seed)
+    access, service, price = (
+        10 ** rng.uniform(-1.5, 1),
+        10 ** rng.uniform(-1, 1),
+        10 ** rng.normal(),
+    )
+    capacity, available = int(rng.integers(1, 12)), int(rng.integers(1, 30))
+    found = optimal_number(access, service, capacity, price, available)
+    loads = np.arange(available + 1) * access / service
+    assert found == int(np.argmin(static_cost(loads, capacity, service, price)))
+    scenario = load("talim-static-k5").with_(
+        {
+            "robots": {"available": available, "access_time": {"exponential": {"rate": access}}},
+            "activation.static": 1,
+            "buffer.waiting_places": capacity - 1,
+            "buffer.service.exponential.rate": service,
+            "costs.starvation": price,
+        }
+    )
+    assert found == best_fixed_number(scenario).optimum
+
+
+@pytest.mark.parametrize("price", [1e-9, 1e-2, 1e2, 1e9])
+def test_the_best_load_at_extreme_prices_is_a_minimum(price: float) -> None:
+    best = optimal_load(price, 6)
+    costs = [static_cost(best * step, 6, 1.0, price) for step in (0.9, 1.0, 1.1)]
+    assert costs[1] < min(costs[0], costs[2])
+
+
+# -- target rules by elimination ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_elimination_gives_gain_and_values_of_the_general_solver(seed: int) -> None:
+    queue, rewards = drawn(seed)
+    targets, process = falling(seed, queue), queue.process(rewards)
+    expected = evaluate(process, queue.options_of(targets))
+    assert target_gains(queue, targets, [rewards])[0] == pytest.approx(expected.gain, rel=1e-9)
+    fixed = np.stack([np.ones(queue.places), rewards.fixed])
+    each = np.stack([np.zeros(queue.places), rewards.per_robot])
+    rates = np.array([queue.access, 1.0])
+    gain, found = eliminated(targets, queue.available, rates, fixed, each)
+    values = np.insert(expected.values, 0, np.nan).reshape(queue.places, -1).T
+    scale = max(1.0, float(np.abs(expected.values).max()))
+    assert gain == pytest.approx(expected.gain, rel=1e-9)
+    difference = (found - found[1, 0]) - (values - values[1, 0])
+    assert np.nanmax(np.abs(difference)) <= 1e-9 * scale
+    balance = target_drift(queue, rewards, found)
+    assert np.nanmin(balance) <= gain + 1e-9 * scale
+
+
+def test_another_rate_is_another_gain() -> None:
+    """Negative control: 1 % more accesses are seen in gain and values."""
+    queue, rewards = drawn(5)
+    targets = falling(5, queue)
+    more = ControlledQueue(queue.access * 1.01, queue.available, queue.service, 0.0, queue.capacity)
+    gain = target_gains(queue, targets, [rewards])[0]
+    assert target_gains(more, targets, [rewards])[0] != pytest.approx(gain, rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_the_optimum_among_targets_is_that_of_the_general_solver(seed: int) -> None:
+    queue, rewards = drawn(seed)
+    found, expected = best_targets(queue, rewards), policy_iteration(queue.process(rewards))
+    assert found.gain == pytest.approx(expected.gain, rel=1e-8)
+    assert found.lower <= found.gain * (1 + 1e-12)
+    assert found.upper - found.lower <= 1e-10 * max(1.0, found.gain)
+
+
+def test_six_hundred_optima_have_monotone_switching_curves() -> None:
+    """The conjecture of talim2001, section 3: the sign of V(q, r) - V(q, r - 1), where it is clear.
+
+    Certified optima over all rules; the sign rises with the level and with the number of robots.
+    """
+    checked = 0
+    for seed in range(600):
+        queue, rewards = drawn(10_000 + seed)
+        found = best_targets(queue, rewards)
+        if found.upper - found.lower > 1e-9 * max(found.gain, 1e-3):
+            continue
+        gains = np.diff(found.values, axis=0)
+        clear = np.abs(gains) > 1e-10 * np.abs(found.values).max()
+        sign = np.where(clear, np.sign(gains), 0)
+        sign[0, 0] = -1
+        for axis in (0, 1):
+            highest = np.maximum.accumulate(sign, axis=axis)
+            assert not np.any((sign == -1) & (highest == 1)), (seed, found.targets)
+        assert all(a >= b for a, b in pairwise(found.targets))
+        checked += 1
+    assert checked >= 580
+
+
+@pytest.mark.parametrize(("price", "cost"), [(1.0, 0.209074), (1.4, 0.259240), (2.0, 0.322115)])
+def test_the_costs_of_the_figures(price: float, cost: float) -> None:
+    found = optimize(TALIM.with_("costs.starvation", price), "switching")
+    assert found.cost == pytest.approx(cost, abs=5e-7)
+    assert found.lower_bound == pytest.approx(found.cost, abs=1e-11)
+
+
+def test_a_long_queue_is_solved_to_a_narrow_bound() -> None:
+    """K = N = 200, and digits are kept where the optimum is very small (N = 400)."""
+    queue = single(1 / 200, 200, 200)
+    found = best_targets(queue, queue.rewards(Costs(loss=1, starvation=1.4)), tolerance=1e-10)
+    assert found.gain == pytest.approx(0.0075196666, abs=1e-10)
+    assert found.upper - found.lower <= 1e-10
+    queue = single(1 / 200, 400, 200)
+    found = best_targets(queue, queue.rewards(Costs(loss=1, starvation=1.4)), tolerance=1e-9)
+    assert 0 < found.gain < 1e-13
+    measures = measures_of_targets(queue, found.targets)
+    assert measures.cost(Costs(loss=1, starvation=1.4)) == pytest.approx(found.gain, rel=1e-9)
+
+
+# -- measures -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_measures_by_elimination_are_those_of_the_chain(seed: int) -> None:
+    queue, _ = drawn(seed)
+    targets = falling(seed, queue)
+    one = measures_of_targets(queue, targets)
+    generator = queue.generator_of(targets)
+    other = measures_of_chain(queue, generator)
+    assert (one.fewest, one.most) == (other.fewest, other.most)
+    assert one.levels == pytest.approx(other.levels, abs=1e-11)
+    for mine, theirs in zip(one[:6], other[:6], strict=True):
+        assert mine == pytest.approx(theirs, rel=1e-8, abs=1e-11)
+    assert one.response == pytest.approx(other.response, rel=1e-8)
+    (recurrent,) = closed_classes(generator)
+    assert len(recurrent) > 1
+
+
+def dense(scenario: Scenario) -> dict[Any, float]:
+    """The predictions of avrachenkov2011's chain, which another module builds."""
+    found = predict(scenario)[0]
+    return {(r.measure, r.subject): r.value for r in found if "avrachenkov" in r.source}
+
+
+BY_PHASE = "buffer.service", {"phase-type": {"alpha": [0.4, 0.6], "T": [[-2.0, 1.0], [0.0, -0.5]]}}
+STALE = {"buffer.obsolescence": {"exponential": {"rate": 0.2}}, "costs.obsolescence": 0.5}
+SYSTEMS = {
+    "plain": TALIM,
+    "by phase": TALIM.with_(*BY_PHASE),
+    "stale": TALIM.with_(STALE),
+    "stale by phase": TALIM.with_(STALE | dict([BY_PHASE])),
+    "response": TALIM.with_("costs.response", 0.05),
+    "stale response": TALIM.with_(STALE | {"costs.response": 0.05}),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_dense_chain_gives_the_found_rule_the_same_measures(name: str) -> None:
+    """Cost, fates, levels and response, of rules by level and by phase."""
+    best = optimize(SYSTEMS[name], "switching")
+    expected = dense(SYSTEMS[name].with_(best.changes))
+    measures = best.search.measures
+    assert best.cost == pytest.approx(expected["control_cost", None], rel=1e-9)
+    assert best.lower_bound <= best.cost * (1 + 1e-12)
+    assert measures.starvation == pytest.approx(expected["starvation_probability", None], rel=1e-9)
+    assert measures.loss_rate == pytest.approx(expected["loss_rate", None], rel=1e-9)
+    assert measures.throughput == pytest.approx(expected["throughput", None], rel=1e-9)
+    assert measures.mean_active == pytest.approx(expected["mean_active_robots", None], rel=1e-9)
+    assert measures.mean_in_system == pytest.approx(expected["mean_in_system", None], rel=1e-9)
+    assert measures.response == pytest.approx(expected["sojourn_time", "served"], rel=1e-9)
+    for level, probability in enumerate(measures.levels):
+        assert probability == pytest.approx(expected["level_probability", level], rel=1e-9)
+
+
+@pytest.mark.parametrize("obsolescence", [0.0, 0.3])
+@pytest.mark.parametrize("service", [PhaseLaw(np.ones(1), np.array([[-1.0]])), H2], ids=["M", "PH"])
+@pytest.mark.parametrize("response", [0.0, 0.2])
+def test_no_target_rule_is_better(obsolescence: float, service: PhaseLaw, response: float) -> None:
+    """All target rules of a tiny queue; the bound is below all of them."""
+    queue = ControlledQueue(0.6, 2, service, obsolescence, 2)
+    costs = Costs(loss=1, starvation=1.4, obsolescence=0.3, response=response)
+    targets = product(range(3), repeat=queue.places)
+    every = [np.array(each) for each in targets if each[0] >= 1]
+    found = solved(queue, queue.rewards(costs)) if not response else with_response(queue, costs)
+    least = min(cost for each in every if (cost := cost_of(queue, each, costs)) is not None)
+    assert found.cost == pytest.approx(least, rel=1e-10)
+    assert found.lower <= least * (1 + 1e-12)
+    assert found.lower == pytest.approx(least, rel=1e-9 if not response else 1e-3)
+
+
+def cost_of(queue: ControlledQueue, targets: np.ndarray, costs: Costs) -> float | None:
+    """The cost of a target rule, or None where it depends on the start."""
+    try:
+        return measures_of_chain(queue, queue.generator_of(targets)).cost(costs)
+    except ValueError:
+        return None
+
+
+# -- curves ---------------------------------------------------------------------------------------
+
+
+def test_the_curves_are_the_decisions() -> None:
+    """f_s(r) >= q iff the best rule of the decision process switches on, event by event."""
+    queue = single(0.1, 16, 5)
+    rewards = queue.rewards(Costs(loss=1, starvation=1.4))
+    optimum = policy_iteration(queue.process(rewards))
+    on = queue.switches_on(optimum.policy)
+    curves = switching_curves(best_targets(queue, rewards).targets, 16)
+    for q, r in product(range(6), range(17)):
+        if q >= 1 and r < 16:
+            assert (curves.after_service[r] >= q) == on[q - 1, r]
+        if r >= 1:
+            assert (curves.after_delivery[r] >= q) == on[min(q + 1, 5), r - 1]
+
+
+def test_the_two_curves_are_one() -> None:
+    """f_0(r - 1) = f_1(r) + 2 away from the top (formulas in docs/optimal-robots.md)."""
+    targets = np.array([16, 14, 12, 9, 7, 4])
+    service, delivery = switching_curves(targets, 16)
+    for robots in range(1, 17):
+        if 0 <= delivery[robots] < 4 and service[robots - 1] < 5:
+            assert service[robots - 1] == delivery[robots] + 2
+    assert service.tolist()[:4] == [5] * 4
+    assert (service[15], service[16]) == (1, 0)
+    assert delivery.tolist()[4:6] == [5, 3]
+
+
+def test_constant_curves_can_say_a_level() -> None:
+    """ "At most t pages are left" is f_0 = t + 1 and f_1 = t - 1."""
+    queue = single(0.3, 4, 4)
+    for level in range(4):
+        one = measures_of_targets(queue, level_targets(queue, level))
+        other = measures_of_chain(queue, generator_of_curves(queue, level + 1, level - 1))
+        assert one.levels == pytest.approx(other.levels, abs=1e-12)
+
+
+# -- what the simple rules cost -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["plain", "stale", "by phase"])
+def test_the_powers_are_in_their_order(name: str) -> None:
+    scenario = SYSTEMS[name].with_({"robots.available": 8, "activation.switching.targets": [8] * 6})
+    rows = {row.rule: row for row in control_gap(scenario)}
+    level, two = rows["one level for all"], rows["two levels for all"]
+    assert rows["targets by level"].cost <= two.cost <= level.cost
+    assert rows["targets by level"].cost <= rows["fixed number"].cost
+    assert rows["thresholds"].cost <= rows["fixed number"].cost
+    for row in rows.values():
+        if row.changes is not None:
+            found = dense(scenario.with_(row.changes))
+            assert row.cost == pytest.approx(found["control_cost", None], rel=1e-9)
+
+
+# -- on scenarios ---------------------------------------------------------------------------------
+
+SETS = [
+    (0.1, 5, 0.4),
+    (0.1, 5, 1.4),
+    (0.1, 5, 2.4),
+    (0.2, 3, 1.0),
+    (0.3, 4, 2.0),
+    (0.5, 3, 0.7),
+    (0.25, 6, 1.4),
+    (0.15, 4, 3.0),
+]
+
+
+def optimal(access: float, capacity: int, price: float, family: str) -> Scenario:
+    """The optimum of a family among eight robots, with the measures that must come out."""
+    scenario = TALIM.with_(
+        {
+            "robots": {"available": 8, "access_time": {"exponential": {"rate": access}}},
+            "activation": {"optimal": family},
+            "buffer.waiting_places": capacity - 1,
+            "costs.starvation": price,
+            "judged": ["starvation_probability", "loss_rate", "mean_active_robots", "control_cost"],
+            "run.horizon": 120000.0,
+        }
+    )
+    return resolve(scenario)
+
+
+FAMILIES = ("static", "switching", "threshold")
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("access", "capacity", "price"), SETS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_simulated_optima_agree(access: float, capacity: int, price: float, family: str) -> None:
+    """False alarms: 1e-3 per family of four; detectable: 2 % of each measure, or 0.001."""
+    best = optimal(access, capacity, price, family)
+    rows = compare(predict(best)[0], sim.run(best), best.judged)
+    assert overall(rows) == "agrees"
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_faster_service_is_seen(family: str) -> None:
+    """Negative control: service 3 % faster than the formulas think."""
+    best = optimal(*SETS[1], family)
+    faster = best.with_("buffer.service.exponential.rate", 1.03)
+    assert overall(compare(predict(best)[0], sim.run(faster), best.judged)) == "disagrees"
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("engine", ["simpy"])
+def test_both_engines_take_the_resolved_rule(name: str, engine: str) -> None:
+    best = resolve(SYSTEMS[name].with_({"activation": {"optimal": "switching"}}))
+    short = best.with_({"run.horizon": 300.0, "run.warmup": 0.0, "run.replications": 2})
+    slow, fast = sim.run(short, engine=engine), sim.run(short, engine="compiled")
+    assert [e.estimate for e in slow.estimates] == pytest.approx(
+        [e.estimate for e in fast.estimates], nan_ok=True, rel=0
+    )
+
+
+def test_the_lower_bound_is_a_prediction() -> None:
+    """A rule that is worse than the optimum shows by how much."""
+    worse = TALIM.with_("activation.switching.targets", [16, 16, 16, 16, 0, 0])
+    rows = {row.source: row for row in predict(worse)[0] if row.measure == "control_cost"}
+    assert rows["talim2001 (6)"].kind == "lower bound"
+    assert rows["talim2001 (6)"].value == pytest.approx(0.2592396, abs=1e-7)
+    assert rows["talim2001 (5)"].value > 0.3
+    assert rows["talim2001 (5)"].value == pytest.approx(rows["avrachenkov2011 (2)"].value, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "says"),
+    [
+        (load("one-robot"), "there are no"),
+        (load("cyclic-constant"), "no [buffer]"),
+        (TALIM.with_("buffer.service", {"erlang": {"shape": 2, "mean": 1.0}}), "write the erlang"),
+        (TALIM.with_("buffer.obsolescence", {"deterministic": {"value": 1.0}}), "timers"),
+        (TALIM.with_("robots.access_time", {"deterministic": {"value": 1.0}}), "exponential"),
+        (load("optimal-thresholds"), "joint process"),
+        (TALIM.with_({"costs.response": 1.0, "buffer.discipline": "lifo"}), "order"),
+        (
+            TALIM.with_(
+                {
+                    "activation": {"static": 1},
+                    "robots.available": 90_000,
+                    "buffer.waiting_places": 99,
+                }
+            ),
+            "states",
+        ),
+        (TALIM.with_({"activation": {"static": 1}, "buffer.waiting_places": 9000}), "places"),
+    ],
+)
+def test_where_no_optimum_is_known_the_reason_is_given(scenario: Scenario, says: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        optimize(scenario, "switching")
+    assert says in str(caught.value)
+
+
+def test_targets_by_phase_go_into_the_scenario() -> None:
+    scenario = SYSTEMS["by phase"]
+    assert queue_of(scenario).phases == 2
+    found = optimize(scenario, "switching")
+    decision = found.decision["targets"]
+    assert len(decision) == 2
+    assert resolve(scenario.with_("activation", {"optimal": "switching"})) == scenario.with_(
+        "activation", {"switching": {"targets": decision}}
+    )
+    assert list(found.table[0]) == ["level", "phase 0", "phase 1", "probability"]
