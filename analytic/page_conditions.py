@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from analytic.active_robots import most_active
 from analytic.phase_type import exponential_rate
 from analytic.transforms import mean_time
@@ -10,6 +12,7 @@ from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic
 from scenarios.activation import Static
 from scenarios.distributions import Distribution, Exponential
+from scenarios.page_data import change_rates, page_weights
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 
 __all__ = [
@@ -25,6 +28,8 @@ __all__ = [
     "resolved_frequencies",
     "robots_always_work",
     "some_robot_works",
+    "weights_as_change_rates",
+    "weights_of_their_own",
 ]
 
 
@@ -109,3 +114,21 @@ def randomized_policy(scenario: Scenario) -> str | None:
     """Each access draws its page independently."""
     policy = scenario.robots.accessing if scenario.robots else None
     return None if isinstance(policy, Randomized) else "pages are not drawn independently"
+
+
+def weights_as_change_rates(scenario: Scenario) -> str | None:
+    """Weights are proportional to change rates."""
+    return None if _are_proportional(scenario) else "weights are not proportional to change rates"
+
+
+def weights_of_their_own(scenario: Scenario) -> str | None:
+    """Weights are not proportional to change rates."""
+    return "weights are proportional to change rates" if _are_proportional(scenario) else None
+
+
+def _are_proportional(scenario: Scenario) -> bool:
+    assert scenario.pages is not None
+    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    if not rates.any() or not weights.any():
+        return False
+    return bool(np.allclose(weights * rates.sum(), rates * weights.sum(), rtol=1e-14, atol=0.0))
