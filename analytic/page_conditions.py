@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from analytic.active_robots import most_active
+from analytic.arrival_process import gap_map, mean_rate
+from analytic.markov import closed_classes
 from analytic.phase_type import exponential_rate
 from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic
 from scenarios.activation import Static
-from scenarios.distributions import Distribution, Exponential
+from scenarios.distributions import Deterministic, Distribution, Exponential
 from scenarios.page_data import change_rates, page_weights
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 
@@ -23,11 +27,13 @@ __all__ = [
     "no_buffer",
     "one_robot",
     "one_robot_or_memoryless",
+    "pace_of_accesses",
     "periodic_policy",
     "randomized_policy",
     "resolved_frequencies",
     "robots_always_work",
     "some_robot_works",
+    "time_per_access",
     "weights_as_change_rates",
     "weights_of_their_own",
 ]
@@ -48,6 +54,33 @@ def law_between_accesses(scenario: Scenario) -> Distribution:
     law, robots = access_law(scenario), most_active(scenario)
     assert law is not None
     return law if robots == 1 else Exponential(mean=mean_time(law) / robots)
+
+
+def time_per_access(scenario: Scenario) -> float:
+    """Mean time from one access to the next; inf where it is not known or nobody works."""
+    law, robots = access_law(scenario), most_active(scenario)
+    if law is not None and robots:
+        return mean_time(law) / robots
+    access = scenario.robots.access_time if scenario.robots else None
+    matrices = gap_map(access) if access is not None else None
+    if not robots or matrices is None or len(closed_classes(matrices[0] + matrices[1])) != 1:
+        return math.inf
+    return 1.0 / (robots * mean_rate(np.stack(matrices)))
+
+
+def pace_of_accesses(scenario: Scenario) -> tuple[Distribution | None, bool]:
+    """Law of the time from one access to the next, and whether it is an approximation.
+
+    Where those times are not independent, or deliveries wait in a buffer, a constant of the same
+    mean stands for them; None where the mean is not known.
+    """
+    approximate = bool(
+        no_buffer(scenario) or independent_accesses(scenario) or one_robot_or_memoryless(scenario)
+    )
+    mean = time_per_access(scenario)
+    if not math.isfinite(mean):
+        return None, True
+    return (Deterministic(value=mean) if approximate else law_between_accesses(scenario)), approximate
 
 
 def has_pages(scenario: Scenario) -> str | None:

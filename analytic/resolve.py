@@ -22,9 +22,7 @@ def resolve(scenario: Scenario) -> Scenario:
         without such times.
     """
     require_scenario(scenario)
-    frequencies = getattr(getattr(scenario.robots, "accessing", None), "frequencies", None)
     unsolved = {
-        "robots.accessing.frequencies": frequencies == "optimal",
         "probing.policy": scenario.probing is not None and scenario.probing.policy == "optimal",
         "servers.routing": scenario.servers is not None and scenario.servers.routing == "optimal",
     }
@@ -32,7 +30,16 @@ def resolve(scenario: Scenario) -> Scenario:
         if is_unsolved:
             allowed = "has no solver in this version; give the decision itself"
             raise ScenarioError(key, "optimal", allowed)
-    return _with_probe_times(_with_robots(scenario))
+    return _with_probe_times(_with_robots(_with_frequencies(scenario)))
+
+
+def _with_frequencies(scenario: Scenario) -> Scenario:
+    """The scenario with the best frequencies for its accessing policy."""
+    policy = scenario.robots.accessing if scenario.robots else None
+    if getattr(policy, "frequencies", None) != "optimal":
+        return scenario
+    found = optimize(scenario, "frequencies", "robots.accessing.frequencies")
+    return scenario.with_(found.changes)
 
 
 def _with_robots(scenario: Scenario) -> Scenario:

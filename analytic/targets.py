@@ -7,6 +7,7 @@ from collections.abc import Callable
 from analytic.indexing_queue.fixed_robots import optimal_fixed_number
 from analytic.indexing_queue.thresholds import optimal_thresholds
 from analytic.optimum import NoOptimumError, Optimum
+from analytic.page_refresh import optimal_frequencies
 from scenarios import Scenario, ScenarioError
 from scenarios.base import listed
 from scenarios.scenario import require_scenario
@@ -16,6 +17,7 @@ __all__ = ["TARGETS", "optimize"]
 TARGETS: dict[str, Callable[[Scenario], Optimum]] = {
     "static": optimal_fixed_number,
     "threshold": optimal_thresholds,
+    "frequencies": optimal_frequencies,
 }
 """Every target by its name; a new one is one function and one line here."""
 

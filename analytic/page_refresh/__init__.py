@@ -4,6 +4,7 @@
 `golden` the golden-ratio policy, `formulas` the index.
 """
 
+from analytic.page_refresh.choosing import optimal_frequencies
 from analytic.page_refresh.formulas import FORMULAS
 from analytic.page_refresh.golden import (
     WORST_GOLDEN_RATIO,
@@ -48,6 +49,7 @@ __all__ = [
     "interaccess_obsolescence",
     "inverse_excess",
     "many_pages_cost",
+    "optimal_frequencies",
     "proportional_bound",
     "randomized_obsolescence",
     "schedule_bound",
