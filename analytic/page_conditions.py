@@ -13,13 +13,14 @@ from analytic.phase_type import exponential_rate
 from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.accessing import Randomized
-from scenarios.accessing.policy import Periodic
+from scenarios.accessing.policy import Periodic, Planned
 from scenarios.activation import Static
 from scenarios.distributions import Deterministic, Distribution, Exponential
 from scenarios.page_data import change_rates, page_weights
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 
 __all__ = [
+    "MOST_SLOTS",
     "access_law",
     "has_pages",
     "independent_accesses",
@@ -29,14 +30,20 @@ __all__ = [
     "one_robot_or_memoryless",
     "pace_of_accesses",
     "periodic_policy",
+    "planned_policy",
     "randomized_policy",
     "resolved_frequencies",
     "robots_always_work",
+    "slots_of_run",
     "some_robot_works",
     "time_per_access",
     "weights_as_change_rates",
     "weights_of_their_own",
 ]
+
+
+MOST_SLOTS = 2**24
+"""Accesses up to which a sequence is written out."""
 
 
 def access_law(scenario: Scenario) -> Distribution | None:
@@ -80,7 +87,9 @@ def pace_of_accesses(scenario: Scenario) -> tuple[Distribution | None, bool]:
     mean = time_per_access(scenario)
     if not math.isfinite(mean):
         return None, True
-    return (Deterministic(value=mean) if approximate else law_between_accesses(scenario)), approximate
+    return (
+        Deterministic(value=mean) if approximate else law_between_accesses(scenario)
+    ), approximate
 
 
 def has_pages(scenario: Scenario) -> str | None:
@@ -101,10 +110,10 @@ def independent_accesses(scenario: Scenario) -> str | None:
 
 
 def resolved_frequencies(scenario: Scenario) -> str | None:
-    """The frequencies are given, not to be optimised."""
+    """What the policy needs is given, not to be found."""
     policy = scenario.robots.accessing if scenario.robots else None
-    optimal = getattr(policy, "frequencies", None) == "optimal"
-    return "the frequencies are still to be optimised" if optimal else None
+    key = policy.unresolved if policy is not None else None
+    return f"the {key} of the accessing policy are still to be found" if key else None
 
 
 def some_robot_works(scenario: Scenario) -> str | None:
@@ -141,6 +150,20 @@ def periodic_policy(scenario: Scenario) -> str | None:
     """The accessing policy repeats a list of pages."""
     policy = scenario.robots.accessing if scenario.robots else None
     return None if isinstance(policy, Periodic) else "the accessing policy has no period"
+
+
+def planned_policy(scenario: Scenario) -> str | None:
+    """The accessing policy draws nothing and repeats nothing; a run has at most 2^24 accesses."""
+    policy = scenario.robots.accessing if scenario.robots else None
+    if isinstance(policy, Periodic) or not isinstance(policy, Planned):
+        return "the accessing policy has a period, or draws its pages"
+    return None if slots_of_run(scenario)[1] <= MOST_SLOTS else "the run has too many accesses"
+
+
+def slots_of_run(scenario: Scenario) -> tuple[int, int]:
+    """About how many accesses lie before the warm-up's end, and before the horizon."""
+    time = time_per_access(scenario)
+    return int(scenario.run.warmup / time), math.ceil(scenario.run.horizon / time)
 
 
 def randomized_policy(scenario: Scenario) -> str | None:

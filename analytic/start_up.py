@@ -14,6 +14,7 @@ from analytic.indexing_queue import relaxation_time_of
 from analytic.markov import closed_classes, relaxation_time
 from analytic.page_conditions import resolved_frequencies, time_per_access
 from scenarios import Scenario
+from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_shares, change_rates
 from scenarios.processes import ArrivalProcess, Map, Mmpp
@@ -58,6 +59,8 @@ def _visits(scenario: Scenario) -> Iterator[tuple[str, float]]:
     """Times between visits of pages, and to the first change of a page without visits."""
     policy = scenario.robots.accessing if scenario.robots else None
     if scenario.pages is None or policy is None or resolved_frequencies(scenario) is not None:
+        return
+    if isinstance(policy, IndexPolicy):
         return
     shares, access = access_shares(policy, scenario.pages), time_per_access(scenario)
     if isinstance(policy, Periodic):

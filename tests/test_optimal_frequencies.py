@@ -85,9 +85,7 @@ def test_where_there_is_no_exact_cost_it_is_null_and_the_note_says_what_was_done
 def test_exponential_robots_are_one_fast_one() -> None:
     two = erlang(**{"robots.available": 2, "robots.access_time": {"exponential": {"mean": 3.0}}})
     found = optimize(two, "frequencies")
-    expected = best_random_shares(
-        two.pages.change_rates, [1.0, 0.2, 3.0], Exponential(mean=1.5)
-    )
+    expected = best_random_shares(two.pages.change_rates, [1.0, 0.2, 3.0], Exponential(mean=1.5))
     assert found.decision["frequencies"] == pytest.approx(expected.tolist())
     assert found.cost is not None
     assert found.lower_bound is None

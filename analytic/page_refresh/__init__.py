@@ -4,7 +4,7 @@
 `golden` the golden-ratio policy, `formulas` the index.
 """
 
-from analytic.page_refresh.choosing import optimal_frequencies
+from analytic.page_refresh.choosing import index_numbers, optimal_frequencies
 from analytic.page_refresh.formulas import FORMULAS
 from analytic.page_refresh.golden import (
     WORST_GOLDEN_RATIO,
@@ -22,6 +22,7 @@ from analytic.page_refresh.obsolescence import (
     erlang_two,
     interaccess_obsolescence,
     randomized_obsolescence,
+    sequence_obsolescence,
     slot_distances,
     stale_answers,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "golden_guarantee",
     "golden_limit",
     "golden_obsolescence",
+    "index_numbers",
     "interaccess_obsolescence",
     "inverse_excess",
     "many_pages_cost",
@@ -53,6 +55,7 @@ __all__ = [
     "proportional_bound",
     "randomized_obsolescence",
     "schedule_bound",
+    "sequence_obsolescence",
     "slot_distances",
     "stale_answers",
     "worst_golden_cost",

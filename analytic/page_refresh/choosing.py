@@ -12,11 +12,13 @@ from analytic import page_conditions as conditions
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_refresh.formulas import FORMULAS
 from analytic.page_refresh.optimum import best_random_shares, best_shares
+from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
 from scenarios.accessing import Randomized
+from scenarios.accessing.index import IndexPolicy
 from scenarios.page_data import change_rates, page_weights
 
-__all__ = ["optimal_frequencies"]
+__all__ = ["index_numbers", "optimal_frequencies"]
 
 _KEY = "robots.accessing.frequencies"
 _NO_BOUND = "no bound over all schedules: "
@@ -53,6 +55,23 @@ def optimal_frequencies(scenario: Scenario) -> Optimum:
         table=list(_alternatives(scenario, decided)),
         notes=[_APPROXIMATE] * approximate + [f"{_NO_BOUND}{reason}"] * (bound is None),
     )
+
+
+def index_numbers(scenario: Scenario, policy: IndexPolicy) -> dict[str, list[float]] | None:
+    """The `exponents` and `values` of an index policy; None without a mean time per access.
+
+    ``l = -ln E e^{-mu X}`` or ``mu E X``, as the policy asks, of the time X from one access to the
+    next; and ``w = c / mu`` relative to the largest, 0 for pages that never change.
+    """
+    assert scenario.pages is not None
+    law, _ = conditions.pace_of_accesses(scenario)
+    if law is None:
+        return None
+    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    exponents = log_transform(law, rates) if policy.uses_transform else rates * mean_time(law)
+    values = np.divide(weights, rates, out=np.zeros(len(rates)), where=rates > 0)
+    values /= values.max(initial=0.0) or 1.0
+    return {"exponents": exponents.tolist(), "values": values.tolist()}
 
 
 def _shares(scenario: Scenario) -> tuple[NDArray[Any], bool]:

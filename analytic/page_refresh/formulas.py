@@ -15,11 +15,13 @@ from analytic.page_refresh.obsolescence import (
     cyclic_obsolescence,
     equal_spacing_bound,
     randomized_obsolescence,
+    sequence_obsolescence,
     stale_answers,
 )
 from analytic.page_refresh.optimum import best_random_shares, proportional_bound, schedule_bound
+from analytic.page_refresh.plans import planned_slots
 from scenarios import Scenario
-from scenarios.accessing.policy import Periodic
+from scenarios.accessing.policy import Periodic, Planned
 from scenarios.page_data import access_shares, change_rates, page_weights
 
 __all__ = ["FORMULAS"]
@@ -34,6 +36,9 @@ def _obsolescence(scenario: Scenario) -> Array:
     policy = scenario.robots.accessing
     assert policy is not None
     rates, law = change_rates(scenario.pages), conditions.law_between_accesses(scenario)
+    if isinstance(policy, Planned) and not isinstance(policy, Periodic):
+        skipped, sequence = planned_slots(scenario)
+        return sequence_obsolescence(rates, sequence, law, skipped)
     shares = access_shares(policy, scenario.pages)
     if isinstance(policy, Periodic):
         return cyclic_obsolescence(rates, policy.cycle_of(shares), law)
@@ -96,6 +101,11 @@ def _realised_shares(scenario: Scenario) -> Array:
     assert scenario.robots is not None
     policy = scenario.robots.accessing
     assert policy is not None
+    if isinstance(policy, Planned) and not isinstance(policy, Periodic):
+        skipped, sequence = planned_slots(scenario)
+        return np.bincount(sequence[skipped:], minlength=scenario.pages.count) / (
+            len(sequence) - skipped
+        )
     shares = access_shares(policy, scenario.pages)
     if not isinstance(policy, Periodic):
         return shares
@@ -131,6 +141,15 @@ FORMULAS: tuple[Formula, ...] = (
         function=cyclic_obsolescence,
         kind="exact",
         conditions=(*_SCHEDULED, conditions.periodic_policy, conditions.one_robot),
+        evaluate=_freshness,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="(3), slot by slot",
+        quantity="obsolescence rates along the sequence that a policy without a period gives",
+        function=sequence_obsolescence,
+        kind="exact",
+        conditions=(*_SCHEDULED, conditions.planned_policy, conditions.one_robot),
         evaluate=_freshness,
     ),
     Formula(

@@ -21,6 +21,7 @@ __all__ = [
     "erlang_two",
     "interaccess_obsolescence",
     "randomized_obsolescence",
+    "sequence_obsolescence",
     "slot_distances",
     "stale_answers",
 ]
@@ -104,6 +105,54 @@ def cyclic_obsolescence(rates: ArrayLike, cycle: ArrayLike, law: Distribution) -
     visited = np.bincount(page, minlength=len(mu)) > 0
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.where(visited, total / (len(page) * q), 1.0)
+    return np.where(mu > 0, rate, 0.0)
+
+
+def sequence_obsolescence(
+    rates: ArrayLike, sequence: ArrayLike, law: Distribution, skipped: int = 0
+) -> Array:
+    """Obsolescence rate of every page along a given sequence of accesses, shape (pages,).
+
+    Parameters
+    ----------
+    rates : array_like, shape (pages,)
+        Change rates mu.
+    sequence : array_like of int, shape (slots,)
+        The page of each slot, from time 0 on, where all copies are current.
+    law : Distribution
+        Law of one access time; successive times are independent.
+    skipped : int
+        Slots at the beginning that do not count.
+
+    Raises
+    ------
+    ValueError
+        If no slot counts.
+
+    Notes
+    -----
+    coffman1998, Lemma 3.1 for schedules without a period: from slot a to slot b after an access a
+    page is out of date for ``[b delta + exc(l b)] - [a delta + exc(l a)]`` over mu. On n whole
+    periods the sum tends to (3).
+    """
+    mu, pages = np.asarray(rates, dtype=float), np.asarray(sequence, dtype=np.intp)
+    if not 0 <= skipped < len(pages):
+        raise ValueError(f"{len(pages)} slots of which {skipped} do not count leave none")
+    everyone = np.arange(len(mu))
+    page = np.concatenate([everyone, pages])
+    slot = np.concatenate([np.full(len(mu), -1), np.arange(len(pages))])
+    order = np.argsort(page, kind="stable")
+    page, slot = page[order], slot[order]
+    following = np.append(slot[1:], 0)
+    following[np.flatnonzero(np.diff(page, append=len(mu)))] = len(pages) - 1
+    begin, end = np.maximum(skipped - 1 - slot, 0), following - slot
+    counts = end > begin
+    page, begin, end = page[counts], begin[counts], end[counts]
+    stale = interaccess_obsolescence(mu[page], end, law)
+    stale -= np.where(begin > 0, interaccess_obsolescence(mu[page], begin, law), 0.0)
+    total = np.bincount(page, weights=stale, minlength=len(mu))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = total / ((len(pages) - skipped) * mu * mean_time(law))
     return np.where(mu > 0, rate, 0.0)
 
 

@@ -37,7 +37,9 @@ _LONGEST_LIST = 8
 
 @click.command()
 @scenario_options
-@click.option("--target", required=True, metavar="T", help="What to decide: static, threshold or frequencies.")
+@click.option(
+    "--target", required=True, metavar="T", help="What to decide: static, threshold or frequencies."
+)
 @click.option("--out", metavar="FILE", help="Write the scenario with the decision in place.")
 @click.option("--figure", metavar="FILE", help="Draw the costs: a .svg, .png or .pdf file.")
 def optimize(
