@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from analytic.active_robots import most_active
+from analytic.arrival_process import gap_map, mean_rate
+from analytic.markov import closed_classes
 from analytic.phase_type import exponential_rate
 from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.accessing import Randomized
-from scenarios.accessing.policy import Periodic
+from scenarios.accessing.policy import Periodic, Planned
 from scenarios.activation import Static
-from scenarios.distributions import Distribution, Exponential
+from scenarios.distributions import Deterministic, Distribution, Exponential
+from scenarios.page_data import change_rates, page_weights
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 
 __all__ = [
+    "MOST_SLOTS",
     "access_law",
     "has_pages",
     "independent_accesses",
@@ -20,12 +28,22 @@ __all__ = [
     "no_buffer",
     "one_robot",
     "one_robot_or_memoryless",
+    "pace_of_accesses",
     "periodic_policy",
+    "planned_policy",
     "randomized_policy",
     "resolved_frequencies",
     "robots_always_work",
+    "slots_of_run",
     "some_robot_works",
+    "time_per_access",
+    "weights_as_change_rates",
+    "weights_of_their_own",
 ]
+
+
+MOST_SLOTS = 2**24
+"""Accesses up to which a sequence is written out."""
 
 
 def access_law(scenario: Scenario) -> Distribution | None:
@@ -43,6 +61,35 @@ def law_between_accesses(scenario: Scenario) -> Distribution:
     law, robots = access_law(scenario), most_active(scenario)
     assert law is not None
     return law if robots == 1 else Exponential(mean=mean_time(law) / robots)
+
+
+def time_per_access(scenario: Scenario) -> float:
+    """Mean time from one access to the next; inf where it is not known or nobody works."""
+    law, robots = access_law(scenario), most_active(scenario)
+    if law is not None and robots:
+        return mean_time(law) / robots
+    access = scenario.robots.access_time if scenario.robots else None
+    matrices = gap_map(access) if access is not None else None
+    if not robots or matrices is None or len(closed_classes(matrices[0] + matrices[1])) != 1:
+        return math.inf
+    return 1.0 / (robots * mean_rate(np.stack(matrices)))
+
+
+def pace_of_accesses(scenario: Scenario) -> tuple[Distribution | None, bool]:
+    """Law of the time from one access to the next, and whether it is an approximation.
+
+    Where those times are not independent, or deliveries wait in a buffer, a constant of the same
+    mean stands for them; None where the mean is not known.
+    """
+    approximate = bool(
+        no_buffer(scenario) or independent_accesses(scenario) or one_robot_or_memoryless(scenario)
+    )
+    mean = time_per_access(scenario)
+    if not math.isfinite(mean):
+        return None, True
+    return (
+        Deterministic(value=mean) if approximate else law_between_accesses(scenario)
+    ), approximate
 
 
 def has_pages(scenario: Scenario) -> str | None:
@@ -63,10 +110,10 @@ def independent_accesses(scenario: Scenario) -> str | None:
 
 
 def resolved_frequencies(scenario: Scenario) -> str | None:
-    """The frequencies are given, not to be optimised."""
+    """What the policy needs is given, not to be found."""
     policy = scenario.robots.accessing if scenario.robots else None
-    optimal = getattr(policy, "frequencies", None) == "optimal"
-    return "the frequencies are still to be optimised" if optimal else None
+    key = policy.unresolved if policy is not None else None
+    return f"the {key} of the accessing policy are still to be found" if key else None
 
 
 def some_robot_works(scenario: Scenario) -> str | None:
@@ -105,7 +152,39 @@ def periodic_policy(scenario: Scenario) -> str | None:
     return None if isinstance(policy, Periodic) else "the accessing policy has no period"
 
 
+def planned_policy(scenario: Scenario) -> str | None:
+    """The accessing policy draws nothing and repeats nothing; a run has at most 2^24 accesses."""
+    policy = scenario.robots.accessing if scenario.robots else None
+    if isinstance(policy, Periodic) or not isinstance(policy, Planned):
+        return "the accessing policy has a period, or draws its pages"
+    return None if slots_of_run(scenario)[1] <= MOST_SLOTS else "the run has too many accesses"
+
+
+def slots_of_run(scenario: Scenario) -> tuple[int, int]:
+    """About how many accesses lie before the warm-up's end, and before the horizon."""
+    time = time_per_access(scenario)
+    return int(scenario.run.warmup / time), math.ceil(scenario.run.horizon / time)
+
+
 def randomized_policy(scenario: Scenario) -> str | None:
     """Each access draws its page independently."""
     policy = scenario.robots.accessing if scenario.robots else None
     return None if isinstance(policy, Randomized) else "pages are not drawn independently"
+
+
+def weights_as_change_rates(scenario: Scenario) -> str | None:
+    """Weights are proportional to change rates."""
+    return None if _are_proportional(scenario) else "weights are not proportional to change rates"
+
+
+def weights_of_their_own(scenario: Scenario) -> str | None:
+    """Weights are not proportional to change rates."""
+    return "weights are proportional to change rates" if _are_proportional(scenario) else None
+
+
+def _are_proportional(scenario: Scenario) -> bool:
+    assert scenario.pages is not None
+    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    if not rates.any() or not weights.any():
+        return False
+    return bool(np.allclose(weights * rates.sum(), rates * weights.sum(), rtol=1e-14, atol=0.0))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from analytic.page_refresh import index_numbers
 from analytic.probing import probe_times
 from analytic.targets import optimize
 from scenarios import Scenario, ScenarioError
+from scenarios.accessing.index import IndexPolicy
 from scenarios.activation import Optimal
+from scenarios.errors import MISSING
 from scenarios.scenario import require_scenario
 from scenarios.sections import Times
 
@@ -22,9 +25,7 @@ def resolve(scenario: Scenario) -> Scenario:
         without such times.
     """
     require_scenario(scenario)
-    frequencies = getattr(getattr(scenario.robots, "accessing", None), "frequencies", None)
     unsolved = {
-        "robots.accessing.frequencies": frequencies == "optimal",
         "probing.policy": scenario.probing is not None and scenario.probing.policy == "optimal",
         "servers.routing": scenario.servers is not None and scenario.servers.routing == "optimal",
     }
@@ -32,7 +33,28 @@ def resolve(scenario: Scenario) -> Scenario:
         if is_unsolved:
             allowed = "has no solver in this version; give the decision itself"
             raise ScenarioError(key, "optimal", allowed)
-    return _with_probe_times(_with_robots(scenario))
+    return _with_probe_times(_with_robots(_with_frequencies(scenario)))
+
+
+def _with_frequencies(scenario: Scenario) -> Scenario:
+    """The scenario with what its accessing policy lacks: the best frequencies, or its index."""
+    policy = scenario.robots.accessing if scenario.robots else None
+    if policy is None or policy.unresolved is None:
+        return scenario
+    if isinstance(policy, IndexPolicy):
+        return _with_index(scenario, policy)
+    found = optimize(scenario, "frequencies", "robots.accessing.frequencies")
+    return scenario.with_(found.changes)
+
+
+def _with_index(scenario: Scenario, policy: IndexPolicy) -> Scenario:
+    """The scenario with the two numbers per page from which the policy reckons its index."""
+    numbers = index_numbers(scenario, policy)
+    if numbers is None:
+        allowed = "is missing, and the mean time between accesses is not known"
+        raise ScenarioError(f"robots.accessing.{policy.unresolved}", MISSING, allowed)
+    missing = {key: each for key, each in numbers.items() if getattr(policy, key) is None}
+    return scenario.with_({f"robots.accessing.{key}": each for key, each in missing.items()})
 
 
 def _with_robots(scenario: Scenario) -> Scenario:

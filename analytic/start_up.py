@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.active_robots import most_active
-from analytic.arrival_process import gap_map, mean_rate
+from analytic.arrival_process import gap_map
 from analytic.indexing_queue import relaxation_time_of
 from analytic.markov import closed_classes, relaxation_time
-from analytic.page_conditions import access_law, resolved_frequencies
-from analytic.transforms import mean_time
+from analytic.page_conditions import resolved_frequencies, time_per_access
 from scenarios import Scenario
+from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_shares, change_rates
 from scenarios.processes import ArrivalProcess, Map, Mmpp
@@ -61,7 +60,9 @@ def _visits(scenario: Scenario) -> Iterator[tuple[str, float]]:
     policy = scenario.robots.accessing if scenario.robots else None
     if scenario.pages is None or policy is None or resolved_frequencies(scenario) is not None:
         return
-    shares, access = access_shares(policy, scenario.pages), _time_per_access(scenario)
+    if isinstance(policy, IndexPolicy):
+        return
+    shares, access = access_shares(policy, scenario.pages), time_per_access(scenario)
     if isinstance(policy, Periodic):
         cycle = policy.cycle_of(shares)
         shares = np.bincount(cycle, minlength=len(shares)) / len(cycle)
@@ -82,15 +83,3 @@ def _first_change(shares: Array, rates: Array) -> Iterator[tuple[str, float]]:
     if waiting[page] < math.inf:
         name = f"the mean time to the first change of page {page}, which is never visited"
         yield name, 1.0 / float(waiting[page])
-
-
-def _time_per_access(scenario: Scenario) -> float:
-    """Mean time from one access to the next; inf where it is not known or nobody works."""
-    law, robots = access_law(scenario), most_active(scenario)
-    if law is not None and robots:
-        return mean_time(law) / robots
-    access = scenario.robots.access_time if scenario.robots else None
-    matrices = gap_map(access) if access is not None else None
-    if not robots or matrices is None or len(closed_classes(matrices[0] + matrices[1])) != 1:
-        return math.inf
-    return 1.0 / (robots * mean_rate(np.stack(matrices)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scenarios.accessing import Cyclic, GoldenRatio, Randomized
+from scenarios.accessing import Cyclic
 from scenarios.activation import Optimal, Static, Switching, Threshold
 from scenarios.base import listed
 from scenarios.columns import Column
@@ -85,12 +85,14 @@ def _policy_fits_pages(scenario: Scenario) -> None:
     if isinstance(policy, Cyclic) and max(policy.template) >= count:
         allowed = f"pages are numbered 0 … {count - 1}"
         raise refused(allowed, key="robots.accessing.template", value=policy.template)
-    if isinstance(policy, Randomized | GoldenRatio) and isinstance(policy.frequencies, tuple):
-        key = "robots.accessing.frequencies"
-        check_probabilities(key, policy.frequencies)
-        if len(policy.frequencies) != count:
-            allowed = f"has {len(policy.frequencies)} entries; must have {count}, one per page"
-            raise refused(allowed, key=key)
+    frequencies = getattr(policy, "frequencies", None)
+    if isinstance(frequencies, tuple):
+        check_probabilities("robots.accessing.frequencies", frequencies)
+    for name in ("frequencies", "exponents", "values"):
+        given = getattr(policy, name, None)
+        if isinstance(given, tuple) and len(given) != count:
+            allowed = f"has {len(given)} entries; must have {count}, one per page"
+            raise refused(allowed, key=f"robots.accessing.{name}")
 
 
 def _change_rate_needs_changes(scenario: Scenario) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scenarios import Scenario, ScenarioError
+from scenarios.errors import MISSING
 from scenarios.sections import Times
 from sim.event_log import EventLog
 from sim.probes import ProbedSource
@@ -23,9 +24,10 @@ def covers(scenario: Scenario) -> None:
         allowed = "is still to be resolved (analytic.resolve); give static, threshold or switching"
         raise ScenarioError("activation.optimal", rule.root, allowed)
     policy = scenario.robots.accessing if scenario.robots else None
-    if getattr(policy, "frequencies", None) == "optimal":
-        allowed = "is still to be resolved; give the frequencies"
-        raise ScenarioError("robots.accessing.frequencies", "optimal", allowed)
+    if policy is not None and policy.unresolved:
+        key, value = policy.unresolved, getattr(policy, policy.unresolved)
+        allowed = f"is still to be resolved (analytic.resolve); give the {key}"
+        raise ScenarioError(f"robots.accessing.{key}", value or MISSING, allowed)
     if scenario.servers is not None and scenario.servers.routing == "optimal":
         allowed = "is still to be resolved; give period or random"
         raise ScenarioError("servers.routing", "optimal", allowed)

@@ -126,12 +126,18 @@ def activations(draw: Any, robots: int, places: int, service: Tables | None) -> 
     return None
 
 
+PLANS = ("dyadic", "deadline", "deficit", "billiard", "balanced", "whittle")
+
+
 @st.composite
 def accessing(draw: Any, pages: int) -> Tables:
-    policy = draw(st.sampled_from(["cyclic", "round-robin", "randomized", "golden-ratio"]))
+    policy = draw(st.sampled_from(["cyclic", "round-robin", "randomized", "golden-ratio", *PLANS]))
     if policy == "cyclic":
         template = draw(st.lists(st.integers(0, pages - 1), min_size=1, max_size=6))
         return {"policy": policy, "template": template}
+    if policy == "whittle":
+        numbers = st.lists(st.sampled_from([0.0, 0.1, 1.0]), min_size=pages, max_size=pages)
+        return {"policy": policy, "exponents": draw(numbers), "values": draw(numbers)}
     return {"policy": policy}
 
 

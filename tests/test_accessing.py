@@ -26,7 +26,8 @@ def distances(cycle: np.ndarray, page: int) -> list[int]:
 
 def test_every_policy_in_the_table_gives_pages_without_end() -> None:
     shares = np.array([0.5, 0.25, 0.25])
-    extra = {"cyclic": {"template": [0, 1, 2]}}
+    numbers = {"exponents": [0.2, 0.1, 0.1], "values": [1.0, 1.0, 2.0]}
+    extra = {"cyclic": {"template": [0, 1, 2]}, "whittle": numbers, "crawl-value": numbers}
     for name, policy in POLICIES.items():
         made = policy.model_validate({"policy": name, **extra.get(name, {})})
         blocks = made.sequence(shares, np.random.default_rng(1))

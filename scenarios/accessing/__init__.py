@@ -7,21 +7,50 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Discriminator, Tag
 
+from scenarios.accessing.balanced import Balanced
+from scenarios.accessing.billiard import Billiard
+from scenarios.accessing.crawl_value import CrawlValue
 from scenarios.accessing.cyclic import Cyclic
+from scenarios.accessing.deadline import Deadline
+from scenarios.accessing.deficit import Deficit
+from scenarios.accessing.dyadic import Dyadic
 from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.accessing.policy import Policy
 from scenarios.accessing.randomized import Randomized
 from scenarios.accessing.round_robin import RoundRobin
+from scenarios.accessing.whittle import Whittle
 from scenarios.base import listed, nearest
 from scenarios.errors import MISSING, refused
 
-__all__ = ["POLICIES", "Accessing", "Cyclic", "GoldenRatio", "Policy", "Randomized", "RoundRobin"]
+__all__ = [
+    "POLICIES",
+    "Accessing",
+    "Balanced",
+    "Billiard",
+    "CrawlValue",
+    "Cyclic",
+    "Deadline",
+    "Deficit",
+    "Dyadic",
+    "GoldenRatio",
+    "Policy",
+    "Randomized",
+    "RoundRobin",
+    "Whittle",
+]
 
 POLICIES: dict[str, type[Policy]] = {
     "cyclic": Cyclic,
     "round-robin": RoundRobin,
     "randomized": Randomized,
     "golden-ratio": GoldenRatio,
+    "dyadic": Dyadic,
+    "balanced": Balanced,
+    "billiard": Billiard,
+    "deadline": Deadline,
+    "deficit": Deficit,
+    "whittle": Whittle,
+    "crawl-value": CrawlValue,
 }
 
 
@@ -63,7 +92,14 @@ Accessing = Annotated[
     Annotated[Cyclic, Tag("<cyclic>")]
     | Annotated[RoundRobin, Tag("<round-robin>")]
     | Annotated[Randomized, Tag("<randomized>")]
-    | Annotated[GoldenRatio, Tag("<golden-ratio>")],
+    | Annotated[GoldenRatio, Tag("<golden-ratio>")]
+    | Annotated[Dyadic, Tag("<dyadic>")]
+    | Annotated[Balanced, Tag("<balanced>")]
+    | Annotated[Billiard, Tag("<billiard>")]
+    | Annotated[Deadline, Tag("<deadline>")]
+    | Annotated[Deficit, Tag("<deficit>")]
+    | Annotated[Whittle, Tag("<whittle>")]
+    | Annotated[CrawlValue, Tag("<crawl-value>")],
     Discriminator(_tag),
     BeforeValidator(_known),
 ]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from scenarios.base import ByType, Section, Vector
 
-__all__ = ["Frequencies", "Periodic", "Policy", "Shares"]
+__all__ = ["Frequencies", "Indices", "Periodic", "Planned", "Policy", "Shares"]
 
 Frequencies = Annotated[Literal["uniform", "optimal", "change-rate"] | Vector, ByType()]
 """Shares of the accesses: a word, or a list that sums to 1."""
@@ -24,6 +24,11 @@ class Policy(Section):
     """An accessing policy; subclasses set `policy` to their name in the file."""
 
     policy: str
+
+    @property
+    def unresolved(self) -> str | None:
+        """The key for which the numbers are still to be found, if there is one."""
+        return "frequencies" if getattr(self, "frequencies", None) == "optimal" else None
 
     @abstractmethod
     def sequence(self, shares: Shares, stream: np.random.Generator) -> Iterator[Indices]:
@@ -38,14 +43,26 @@ class Policy(Section):
         """
 
 
-class Periodic(Policy):
+class Planned(Policy):
+    """A policy that draws nothing: its sequence is the same in every replication."""
+
+    @abstractmethod
+    def plan(self, shares: Shares) -> Iterator[Indices]:
+        """The pages to access, in blocks without end."""
+
+    def sequence(self, shares: Shares, stream: np.random.Generator) -> Iterator[Indices]:  # noqa: ARG002  # nothing is drawn
+        """The plan."""
+        return self.plan(shares)
+
+
+class Periodic(Planned):
     """A policy that repeats one list of pages."""
 
     @abstractmethod
     def cycle_of(self, shares: Shares) -> Indices:
         """One period: the page of each slot."""
 
-    def sequence(self, shares: Shares, stream: np.random.Generator) -> Iterator[Indices]:  # noqa: ARG002  # nothing is drawn
+    def plan(self, shares: Shares) -> Iterator[Indices]:
         """The period, again and again."""
         period = self.cycle_of(shares)
         while True:

@@ -33,12 +33,16 @@ if TYPE_CHECKING:
 __all__ = ["optimize"]
 
 _MOST_ROWS = 40
+_LONGEST_LIST = 8
 
 
 @click.command()
 @scenario_options
 @click.option(
-    "--target", required=True, metavar="T", help="What to decide: static, threshold or switching."
+    "--target",
+    required=True,
+    metavar="T",
+    help="What to decide: static, threshold, switching or frequencies.",
 )
 @click.option("--out", metavar="FILE", help="Write the scenario with the decision in place.")
 @click.option("--figure", metavar="FILE", help="Draw the costs: a .svg, .png or .pdf file.")
@@ -127,8 +131,10 @@ def _record(scenario: Scenario, optimum: Optimum) -> dict[str, Any]:
 def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Table:
     """The decision in the title, the alternatives below it."""
     name = escape(", ".join([scenario.name, *changes]))
-    decision = ", ".join(f"{key} = {value_text(v)}" for key, v in optimum.decision.items())
+    decision = ", ".join(f"{key} = {_decided(v)}" for key, v in optimum.decision.items())
     cost = f"cost {number(optimum.cost)} per {escape(scenario.time_unit)}"
+    if optimum.lower_bound is not None:
+        cost += f", bound {number(optimum.lower_bound)}"
     title = f"{name}: {optimum.target}: [bold]{escape(decision)}[/bold], {cost}"
     table = Table(title=title, box=rich.box.SIMPLE, title_justify="left", caption_justify="left")
     rows, left_out = _shown(optimum.table)
@@ -140,6 +146,16 @@ def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Tabl
         table.add_row(*map(_cell, row.values()), style="green" if is_best else None)
     table.caption = "; ".join(map(escape, [*optimum.notes, *left_out])) or None
     return table
+
+
+def _decided(value: Any) -> str:
+    """A decision on one line; of a long list its beginning, and its length."""
+    if isinstance(value, list) and len(value) > _LONGEST_LIST:
+        first = ", ".join(number(each) for each in value[:_LONGEST_LIST])
+        return f"[{first}, … {len(value)} in all]"
+    if isinstance(value, list) and any(isinstance(each, float) for each in value):
+        return f"[{', '.join(number(each) for each in value)}]"
+    return value_text(value)
 
 
 def _shown(table: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], list[str]]:
@@ -158,4 +174,4 @@ def _plain(value: Any) -> Any:
 def _cell(value: Any) -> str:
     if isinstance(value, tuple | list):
         return ", ".join(map(str, value)) or "–"
-    return number(value) if isinstance(value, float) else str(value)
+    return number(value) if value is None or isinstance(value, float) else str(value)

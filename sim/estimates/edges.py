@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scenarios import Scenario
-from scenarios.accessing.policy import Periodic
+from scenarios.accessing.policy import Periodic, Planned
 from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.sections import Period
 from sim.estimates.totals import Array, Part, Totals
@@ -19,6 +19,9 @@ from sim.estimates.totals import Array, Part, Totals
 __all__ = ["Edges", "edges_of", "unevenness"]
 
 Edges = dict[str, Array]
+
+_STRAYING = 2.0
+"""Accesses by which a page's count may differ from its share in a plan without a period."""
 """Each measure's largest shifts, shape (subjects,)."""
 
 
@@ -90,8 +93,8 @@ def _of_pages(deliveries: Array, window: float, robots: Array, scenario: Scenari
     and for each visit that a stretch of the cycle has too many.
     """
     assert scenario.pages is not None
-    shares, uneven = _visits(scenario)
     weights, accesses = page_weights(scenario.pages), deliveries.sum()
+    shares, uneven = _visits(scenario, deliveries / max(accesses, 1))
     events = shares * accesses + change_rates(scenario.pages) * window
     stale = np.where(events > 0, (1.0 + uneven) / events, 0.0)
     weighted = weights @ stale
@@ -104,12 +107,17 @@ def _of_pages(deliveries: Array, window: float, robots: Array, scenario: Scenari
     }
 
 
-def _visits(scenario: Scenario) -> tuple[Array, Array]:
-    """Share of the accesses of each page, and the unevenness of its visits."""
+def _visits(scenario: Scenario, counted: Array) -> tuple[Array, Array]:
+    """Share of the accesses of each page, and the unevenness of its visits.
+
+    A plan without a period has the shares that were counted, and strays from them by an access.
+    """
     assert scenario.pages is not None
     assert scenario.robots is not None
     policy, pages = scenario.robots.accessing, scenario.pages.count
     assert policy is not None
+    if isinstance(policy, Planned) and not isinstance(policy, Periodic):
+        return counted, np.full(pages, _STRAYING)
     shares = access_shares(policy, scenario.pages)
     if not isinstance(policy, Periodic):
         return shares, np.zeros(pages)

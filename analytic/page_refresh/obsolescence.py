@@ -11,22 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analytic import page_conditions as conditions
-from analytic.active_robots import most_active
-from analytic.formula import Formula, Values
 from analytic.transforms import exc, excess, log_transform, mean_time
-from scenarios import Scenario
-from scenarios.accessing.policy import Periodic
 from scenarios.distributions import Distribution
-from scenarios.page_data import access_shares, change_rates, page_weights
 
 __all__ = [
-    "FORMULAS",
     "crawl_rates",
     "cyclic_obsolescence",
     "equal_spacing_bound",
+    "erlang_two",
     "interaccess_obsolescence",
     "randomized_obsolescence",
+    "sequence_obsolescence",
     "slot_distances",
     "stale_answers",
 ]
@@ -113,6 +108,54 @@ def cyclic_obsolescence(rates: ArrayLike, cycle: ArrayLike, law: Distribution) -
     return np.where(mu > 0, rate, 0.0)
 
 
+def sequence_obsolescence(
+    rates: ArrayLike, sequence: ArrayLike, law: Distribution, skipped: int = 0
+) -> Array:
+    """Obsolescence rate of every page along a given sequence of accesses, shape (pages,).
+
+    Parameters
+    ----------
+    rates : array_like, shape (pages,)
+        Change rates mu.
+    sequence : array_like of int, shape (slots,)
+        The page of each slot, from time 0 on, where all copies are current.
+    law : Distribution
+        Law of one access time; successive times are independent.
+    skipped : int
+        Slots at the beginning that do not count.
+
+    Raises
+    ------
+    ValueError
+        If no slot counts.
+
+    Notes
+    -----
+    coffman1998, Lemma 3.1 for schedules without a period: from slot a to slot b after an access a
+    page is out of date for ``[b delta + exc(l b)] - [a delta + exc(l a)]`` over mu. On n whole
+    periods the sum tends to (3).
+    """
+    mu, pages = np.asarray(rates, dtype=float), np.asarray(sequence, dtype=np.intp)
+    if not 0 <= skipped < len(pages):
+        raise ValueError(f"{len(pages)} slots of which {skipped} do not count leave none")
+    everyone = np.arange(len(mu))
+    page = np.concatenate([everyone, pages])
+    slot = np.concatenate([np.full(len(mu), -1), np.arange(len(pages))])
+    order = np.argsort(page, kind="stable")
+    page, slot = page[order], slot[order]
+    following = np.append(slot[1:], 0)
+    following[np.flatnonzero(np.diff(page, append=len(mu)))] = len(pages) - 1
+    begin, end = np.maximum(skipped - 1 - slot, 0), following - slot
+    counts = end > begin
+    page, begin, end = page[counts], begin[counts], end[counts]
+    stale = interaccess_obsolescence(mu[page], end, law)
+    stale -= np.where(begin > 0, interaccess_obsolescence(mu[page], begin, law), 0.0)
+    total = np.bincount(page, weights=stale, minlength=len(mu))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = total / ((len(pages) - skipped) * mu * mean_time(law))
+    return np.where(mu > 0, rate, 0.0)
+
+
 def randomized_obsolescence(rates: ArrayLike, shares: ArrayLike, law: Distribution) -> Array:
     """Obsolescence rate of every page when each access draws its page independently.
 
@@ -138,7 +181,7 @@ def randomized_obsolescence(rates: ArrayLike, shares: ArrayLike, law: Distributi
     exponent, delta, q = log_transform(law, mu), excess(law, mu), mu * mean_time(law)
     h, missed = np.exp(-exponent), -np.expm1(-exponent)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = (q * missed + f * (h * delta - _erlang_two(exponent))) / (q * (missed + f * h))
+        rate = (q * missed + f * (h * delta - erlang_two(exponent))) / (q * (missed + f * h))
     return np.where(mu > 0, rate, 0.0)
 
 
@@ -150,10 +193,12 @@ def _checked_shares(shares: ArrayLike) -> Array:
     return f
 
 
-def _erlang_two(x: Array) -> Array:
-    """``1 - (1 + x) e^{-x}``, the Erlang-2 distribution function."""
+def erlang_two(x: ArrayLike) -> Array:
+    """The Erlang-2 distribution function ``P(2, x) = 1 - (1 + x) e^{-x}``, x >= 0."""
+    x = np.asarray(x, dtype=float)
     near = np.minimum(x, 1.0)
-    return np.where(x <= 1.0, np.exp(-near) * exc(-near), 1.0 - (1.0 + x) * np.exp(-x))
+    value: Array = np.where(x <= 1.0, np.exp(-near) * exc(-near), 1.0 - (1.0 + x) * np.exp(-x))
+    return value
 
 
 def equal_spacing_bound(rates: ArrayLike, shares: ArrayLike, law: Distribution) -> Array:
@@ -200,122 +245,3 @@ def stale_answers(obsolescence: ArrayLike, weights: ArrayLike) -> float:
     """
     c = np.asarray(weights, dtype=float)
     return float(c @ np.asarray(obsolescence, dtype=float) / c.sum())
-
-
-def _obsolescence(scenario: Scenario) -> Array:
-    """Exact obsolescence rates of a scenario that meets the conditions of (3) or Lemma 4.1."""
-    assert scenario.pages is not None
-    assert scenario.robots is not None
-    policy = scenario.robots.accessing
-    assert policy is not None
-    rates, law = change_rates(scenario.pages), conditions.law_between_accesses(scenario)
-    shares = access_shares(policy, scenario.pages)
-    if isinstance(policy, Periodic):
-        return cyclic_obsolescence(rates, policy.cycle_of(shares), law)
-    return randomized_obsolescence(rates, shares, law)
-
-
-def _freshness(scenario: Scenario) -> Values:
-    assert scenario.pages is not None
-    rates, weights = _obsolescence(scenario), page_weights(scenario.pages)
-    total = float(weights @ rates)
-    yield "weighted_obsolescence", None, total
-    for page, rate in enumerate(rates.tolist()):
-        yield "obsolescence_rate", page, rate
-    if scenario.clients is not None:
-        yield "stale_answer_probability", None, stale_answers(rates, weights)
-    costs = scenario.costs
-    if costs.model_fields_set:
-        cost = costs.staleness * total + costs.robots * most_active(scenario)
-        yield "control_cost", None, cost
-
-
-def _bound(scenario: Scenario) -> Values:
-    assert scenario.pages is not None
-    assert scenario.robots is not None
-    assert scenario.robots.accessing is not None
-    shares = _realised_shares(scenario)
-    law = conditions.law_between_accesses(scenario)
-    bounds = equal_spacing_bound(change_rates(scenario.pages), shares, law)
-    yield "weighted_obsolescence", None, float(page_weights(scenario.pages) @ bounds)
-    for page, bound in enumerate(bounds.tolist()):
-        yield "obsolescence_rate", page, bound
-
-
-def _realised_shares(scenario: Scenario) -> Array:
-    """Access frequencies that the policy really gives; a period has whole numbers of slots."""
-    assert scenario.pages is not None
-    assert scenario.robots is not None
-    policy = scenario.robots.accessing
-    assert policy is not None
-    shares = access_shares(policy, scenario.pages)
-    if not isinstance(policy, Periodic):
-        return shares
-    cycle = policy.cycle_of(shares)
-    realised: Array = np.bincount(cycle, minlength=len(shares)) / len(cycle)
-    return realised
-
-
-def _crawling(scenario: Scenario) -> Values:
-    shares = _realised_shares(scenario)
-    law = conditions.access_law(scenario)
-    assert law is not None
-    rates = crawl_rates(shares, law, most_active(scenario))
-    for page, (rate, share) in enumerate(zip(rates.tolist(), shares.tolist(), strict=True)):
-        yield "crawl_rate", page, rate
-        if rate > 0 or share == 0:
-            yield "crawl_frequency", page, share
-
-
-_FRESHNESS = (
-    conditions.has_pages,
-    conditions.no_buffer,
-    conditions.some_robot_works,
-    conditions.independent_accesses,
-    conditions.resolved_frequencies,
-)
-
-FORMULAS: tuple[Formula, ...] = (
-    Formula(
-        paper="coffman1998",
-        number="(3)",
-        quantity="obsolescence rates under a periodic schedule, their weighted sum",
-        function=cyclic_obsolescence,
-        kind="exact",
-        conditions=(*_FRESHNESS, conditions.periodic_policy, conditions.one_robot),
-        evaluate=_freshness,
-    ),
-    Formula(
-        paper="coffman1998",
-        number="Lemma 4.1",
-        quantity="obsolescence rates under independent random choices, their weighted sum",
-        function=randomized_obsolescence,
-        kind="exact",
-        conditions=(*_FRESHNESS, conditions.randomized_policy, conditions.one_robot_or_memoryless),
-        evaluate=_freshness,
-    ),
-    Formula(
-        paper="coffman1998",
-        number="Theorem 3.3",
-        quantity="obsolescence rates at the given frequencies, at best",
-        function=equal_spacing_bound,
-        kind="lower bound",
-        conditions=(*_FRESHNESS, conditions.one_robot),
-        evaluate=_bound,
-    ),
-    Formula(
-        paper="coffman1998",
-        number="section 2",
-        quantity="accesses of each page per unit time, and their shares",
-        function=crawl_rates,
-        kind="exact",
-        conditions=(
-            conditions.has_pages,
-            conditions.robots_always_work,
-            conditions.independent_accesses,
-            conditions.resolved_frequencies,
-        ),
-        evaluate=_crawling,
-    ),
-)
-"""The index: paper, number, quantity, function, kind, conditions."""

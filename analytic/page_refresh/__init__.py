@@ -1,0 +1,62 @@
+"""How often the copies of pages are out of date, without a buffer (coffman1998).
+
+`obsolescence` has the rates of given schedules, `optimum` the best frequencies and the bounds,
+`golden` the golden-ratio policy, `formulas` the index.
+"""
+
+from analytic.page_refresh.choosing import index_numbers, optimal_frequencies
+from analytic.page_refresh.formulas import FORMULAS
+from analytic.page_refresh.golden import (
+    WORST_GOLDEN_RATIO,
+    golden_distances,
+    golden_guarantee,
+    golden_limit,
+    golden_obsolescence,
+    many_pages_cost,
+    worst_golden_cost,
+)
+from analytic.page_refresh.obsolescence import (
+    crawl_rates,
+    cyclic_obsolescence,
+    equal_spacing_bound,
+    erlang_two,
+    interaccess_obsolescence,
+    randomized_obsolescence,
+    sequence_obsolescence,
+    slot_distances,
+    stale_answers,
+)
+from analytic.page_refresh.optimum import (
+    best_random_shares,
+    best_shares,
+    inverse_excess,
+    proportional_bound,
+    schedule_bound,
+)
+
+__all__ = [
+    "FORMULAS",
+    "WORST_GOLDEN_RATIO",
+    "best_random_shares",
+    "best_shares",
+    "crawl_rates",
+    "cyclic_obsolescence",
+    "equal_spacing_bound",
+    "erlang_two",
+    "golden_distances",
+    "golden_guarantee",
+    "golden_limit",
+    "golden_obsolescence",
+    "index_numbers",
+    "interaccess_obsolescence",
+    "inverse_excess",
+    "many_pages_cost",
+    "optimal_frequencies",
+    "proportional_bound",
+    "randomized_obsolescence",
+    "schedule_bound",
+    "sequence_obsolescence",
+    "slot_distances",
+    "stale_answers",
+    "worst_golden_cost",
+]

@@ -1,0 +1,118 @@
+"""The best frequencies for the accessing policy of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic import page_conditions as conditions
+from analytic.optimum import NoOptimumError, Optimum
+from analytic.page_refresh.formulas import FORMULAS
+from analytic.page_refresh.optimum import best_random_shares, best_shares
+from analytic.transforms import log_transform, mean_time
+from scenarios import Scenario
+from scenarios.accessing import Randomized
+from scenarios.accessing.index import IndexPolicy
+from scenarios.page_data import change_rates, page_weights
+
+__all__ = ["index_numbers", "optimal_frequencies"]
+
+_KEY = "robots.accessing.frequencies"
+_NO_BOUND = "no bound over all schedules: "
+_APPROXIMATE = "frequencies as for one robot without a buffer, of constant times of the same mean"
+
+
+def optimal_frequencies(scenario: Scenario) -> Optimum:
+    """The access frequencies that suit the scenario's pages and weights best.
+
+    Under random choices those of coffman1998 (12)-(15), else those of (7), for the law of the time
+    from one access to the next. The cost is the weighted obsolescence under the file's own policy,
+    where it has an exact value; the bound holds for every schedule.
+
+    Raises
+    ------
+    NoOptimumError
+        If there are no pages, if the policy takes no frequencies, or if the mean time between
+        accesses is not known.
+    """
+    if scenario.pages is None or scenario.robots is None or scenario.robots.accessing is None:
+        raise NoOptimumError("there are no [pages]")
+    policy = scenario.robots.accessing
+    if "frequencies" not in type(policy).model_fields:
+        raise NoOptimumError(f'policy = "{policy.policy}" takes no frequencies')
+    shares, approximate = _shares(scenario)
+    decided = scenario.with_(_KEY, shares.tolist())
+    bound, reason = _bound(scenario)
+    return Optimum(
+        target="frequencies",
+        cost=_cost(decided),
+        lower_bound=bound,
+        decision={"frequencies": shares.tolist()},
+        changes={_KEY: shares.tolist()},
+        table=list(_alternatives(scenario, decided)),
+        notes=[_APPROXIMATE] * approximate + [f"{_NO_BOUND}{reason}"] * (bound is None),
+    )
+
+
+def index_numbers(scenario: Scenario, policy: IndexPolicy) -> dict[str, list[float]] | None:
+    """The `exponents` and `values` of an index policy; None without a mean time per access.
+
+    ``l = -ln E e^{-mu X}`` or ``mu E X``, as the policy asks, of the time X from one access to the
+    next; and ``w = c / mu`` relative to the largest, 0 for pages that never change.
+    """
+    assert scenario.pages is not None
+    law, _ = conditions.pace_of_accesses(scenario)
+    if law is None:
+        return None
+    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    exponents = log_transform(law, rates) if policy.uses_transform else rates * mean_time(law)
+    values = np.divide(weights, rates, out=np.zeros(len(rates)), where=rates > 0)
+    values /= values.max(initial=0.0) or 1.0
+    return {"exponents": exponents.tolist(), "values": values.tolist()}
+
+
+def _shares(scenario: Scenario) -> tuple[NDArray[Any], bool]:
+    """The frequencies, and whether the law of the time between accesses is only approximated."""
+    assert scenario.pages is not None
+    assert scenario.robots is not None
+    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    law, approximate = conditions.pace_of_accesses(scenario)
+    if law is None:
+        raise NoOptimumError("the mean time between accesses is not known")
+    randomized = isinstance(scenario.robots.accessing, Randomized)
+    find = best_random_shares if randomized else best_shares
+    return find(rates, weights, law), approximate
+
+
+def _bound(scenario: Scenario) -> tuple[float | None, str]:
+    """The bound over all schedules, or the reason why there is none."""
+    reasons = []
+    for formula in FORMULAS:
+        if formula.number in ("Theorem 3.4", "(7)"):
+            reason = formula.reason_against(scenario)
+            if reason is None:
+                return formula.predict(scenario)[0].value, ""
+            reasons.append(reason)
+    return None, reasons[0]
+
+
+def _cost(scenario: Scenario) -> float | None:
+    """The exact weighted obsolescence of a scenario, where there is one."""
+    for formula in FORMULAS:
+        if formula.kind == "exact" and formula.reason_against(scenario) is None:
+            for each in formula.predict(scenario):
+                if each.measure == "weighted_obsolescence":
+                    return each.value
+    return None
+
+
+def _alternatives(scenario: Scenario, decided: Scenario) -> Iterator[dict[str, Any]]:
+    """The cost of the words that a file can have, and of the optimum, under the file's policy."""
+    assert scenario.pages is not None
+    words = ["uniform", "change-rate"] if change_rates(scenario.pages).any() else ["uniform"]
+    for word in words:
+        yield {"frequencies": word, "cost": _cost(scenario.with_(_KEY, word))}
+    yield {"frequencies": "optimal", "cost": _cost(decided)}

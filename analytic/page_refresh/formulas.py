@@ -1,0 +1,219 @@
+"""The index of formulas for pages without a buffer, and how they read a scenario."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic import page_conditions as conditions
+from analytic.active_robots import most_active
+from analytic.formula import Formula, Values
+from analytic.page_refresh.obsolescence import (
+    crawl_rates,
+    cyclic_obsolescence,
+    equal_spacing_bound,
+    randomized_obsolescence,
+    sequence_obsolescence,
+    stale_answers,
+)
+from analytic.page_refresh.optimum import best_random_shares, proportional_bound, schedule_bound
+from analytic.page_refresh.plans import planned_slots
+from scenarios import Scenario
+from scenarios.accessing.policy import Periodic, Planned
+from scenarios.page_data import access_shares, change_rates, page_weights
+
+__all__ = ["FORMULAS"]
+
+Array = NDArray[np.floating[Any]]
+
+
+def _obsolescence(scenario: Scenario) -> Array:
+    """Exact obsolescence rates of a scenario that meets the conditions of (3) or Lemma 4.1."""
+    assert scenario.pages is not None
+    assert scenario.robots is not None
+    policy = scenario.robots.accessing
+    assert policy is not None
+    rates, law = change_rates(scenario.pages), conditions.law_between_accesses(scenario)
+    if isinstance(policy, Planned) and not isinstance(policy, Periodic):
+        skipped, sequence = planned_slots(scenario)
+        return sequence_obsolescence(rates, sequence, law, skipped)
+    shares = access_shares(policy, scenario.pages)
+    if isinstance(policy, Periodic):
+        return cyclic_obsolescence(rates, policy.cycle_of(shares), law)
+    return randomized_obsolescence(rates, shares, law)
+
+
+def _freshness(scenario: Scenario) -> Values:
+    assert scenario.pages is not None
+    rates, weights = _obsolescence(scenario), page_weights(scenario.pages)
+    total = float(weights @ rates)
+    yield "weighted_obsolescence", None, total
+    for page, rate in enumerate(rates.tolist()):
+        yield "obsolescence_rate", page, rate
+    if scenario.clients is not None:
+        yield "stale_answer_probability", None, stale_answers(rates, weights)
+    costs = scenario.costs
+    if costs.model_fields_set:
+        cost = costs.staleness * total + costs.robots * most_active(scenario)
+        yield "control_cost", None, cost
+
+
+def _bound(scenario: Scenario) -> Values:
+    assert scenario.pages is not None
+    assert scenario.robots is not None
+    assert scenario.robots.accessing is not None
+    shares = _realised_shares(scenario)
+    law = conditions.law_between_accesses(scenario)
+    bounds = equal_spacing_bound(change_rates(scenario.pages), shares, law)
+    yield "weighted_obsolescence", None, float(page_weights(scenario.pages) @ bounds)
+    for page, bound in enumerate(bounds.tolist()):
+        yield "obsolescence_rate", page, bound
+
+
+def _proportional(scenario: Scenario) -> Values:
+    assert scenario.pages is not None
+    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    bound = proportional_bound(rates, conditions.law_between_accesses(scenario))
+    yield "weighted_obsolescence", None, float(weights.sum() / rates.sum()) * bound
+
+
+def _any_schedule(scenario: Scenario) -> Values:
+    assert scenario.pages is not None
+    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    law = conditions.law_between_accesses(scenario)
+    yield "weighted_obsolescence", None, schedule_bound(rates, weights, law)
+
+
+def _any_random_choice(scenario: Scenario) -> Values:
+    assert scenario.pages is not None
+    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    law = conditions.law_between_accesses(scenario)
+    shares = best_random_shares(rates, weights, law)
+    best = float(weights @ randomized_obsolescence(rates, shares, law))
+    yield "weighted_obsolescence", None, best
+
+
+def _realised_shares(scenario: Scenario) -> Array:
+    """Access frequencies that the policy really gives; a period has whole numbers of slots."""
+    assert scenario.pages is not None
+    assert scenario.robots is not None
+    policy = scenario.robots.accessing
+    assert policy is not None
+    if isinstance(policy, Planned) and not isinstance(policy, Periodic):
+        skipped, sequence = planned_slots(scenario)
+        return np.bincount(sequence[skipped:], minlength=scenario.pages.count) / (
+            len(sequence) - skipped
+        )
+    shares = access_shares(policy, scenario.pages)
+    if not isinstance(policy, Periodic):
+        return shares
+    cycle = policy.cycle_of(shares)
+    realised: Array = np.bincount(cycle, minlength=len(shares)) / len(cycle)
+    return realised
+
+
+def _crawling(scenario: Scenario) -> Values:
+    shares = _realised_shares(scenario)
+    law = conditions.access_law(scenario)
+    assert law is not None
+    rates = crawl_rates(shares, law, most_active(scenario))
+    for page, (rate, share) in enumerate(zip(rates.tolist(), shares.tolist(), strict=True)):
+        yield "crawl_rate", page, rate
+        if rate > 0 or share == 0:
+            yield "crawl_frequency", page, share
+
+
+_FRESHNESS = (
+    conditions.has_pages,
+    conditions.no_buffer,
+    conditions.some_robot_works,
+    conditions.independent_accesses,
+)
+_SCHEDULED = (*_FRESHNESS, conditions.resolved_frequencies)
+
+FORMULAS: tuple[Formula, ...] = (
+    Formula(
+        paper="coffman1998",
+        number="(3)",
+        quantity="obsolescence rates under a periodic schedule, their weighted sum",
+        function=cyclic_obsolescence,
+        kind="exact",
+        conditions=(*_SCHEDULED, conditions.periodic_policy, conditions.one_robot),
+        evaluate=_freshness,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="(3), slot by slot",
+        quantity="obsolescence rates along the sequence that a policy without a period gives",
+        function=sequence_obsolescence,
+        kind="exact",
+        conditions=(*_SCHEDULED, conditions.planned_policy, conditions.one_robot),
+        evaluate=_freshness,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="Lemma 4.1",
+        quantity="obsolescence rates under independent random choices, their weighted sum",
+        function=randomized_obsolescence,
+        kind="exact",
+        conditions=(*_SCHEDULED, conditions.randomized_policy, conditions.one_robot_or_memoryless),
+        evaluate=_freshness,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="Theorem 3.3",
+        quantity="obsolescence rates at the given frequencies, at best",
+        function=equal_spacing_bound,
+        kind="lower bound",
+        conditions=(*_SCHEDULED, conditions.one_robot),
+        evaluate=_bound,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="Theorem 3.4",
+        quantity="weighted obsolescence of the best schedule, weights as change rates",
+        function=proportional_bound,
+        kind="lower bound",
+        conditions=(*_FRESHNESS, conditions.one_robot, conditions.weights_as_change_rates),
+        evaluate=_proportional,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="(7)",
+        quantity="weighted obsolescence of the best schedule, any weights",
+        function=schedule_bound,
+        kind="lower bound",
+        conditions=(*_FRESHNESS, conditions.one_robot, conditions.weights_of_their_own),
+        evaluate=_any_schedule,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="(12)-(15)",
+        quantity="weighted obsolescence of the best independent random choices",
+        function=best_random_shares,
+        kind="lower bound",
+        conditions=(
+            *_FRESHNESS,
+            conditions.randomized_policy,
+            conditions.one_robot_or_memoryless,
+        ),
+        evaluate=_any_random_choice,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="section 2",
+        quantity="accesses of each page per unit time, and their shares",
+        function=crawl_rates,
+        kind="exact",
+        conditions=(
+            conditions.has_pages,
+            conditions.robots_always_work,
+            conditions.independent_accesses,
+            conditions.resolved_frequencies,
+        ),
+        evaluate=_crawling,
+    ),
+)
+"""The index: paper, number, quantity, function, kind, conditions."""

@@ -1,0 +1,273 @@
+"""The best access frequencies, and the bounds that no schedule beats (coffman1998, sections 3, 4).
+
+Notation of the docstrings as in `obsolescence`; page i has weight c_i, ``w = c / mu`` and
+``b = 1/h - 1``. A common factor of all w changes no frequency.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analytic.page_refresh.obsolescence import equal_spacing_bound
+from analytic.transforms import exc, excess, log_transform, mean_time
+from scenarios.distributions import Distribution
+
+__all__ = [
+    "best_random_shares",
+    "best_shares",
+    "inverse_excess",
+    "proportional_bound",
+    "schedule_bound",
+]
+
+Array = NDArray[np.floating[Any]]
+
+_TIED = 8 * np.finfo(float).eps
+"""Values of w nearer than this, relatively, are equal: their quotients were rounded."""
+_BLOCK = 2**15
+"""Pages treated at a time, so that the numbers stay in the processor's cache."""
+_TERMS = 14
+_NEAR, _FAR = 0.25, 2.0
+_ROUNDS = 60
+_LARGEST = 600.0
+
+
+def _branch_series(terms: int) -> list[float]:
+    """Coefficients of u in powers of s, where ``u - ln(1 + u) = s² / 2``.
+
+    From ``u u' = s (1 + u)``, power by power.
+    """
+    a = [0.0, 1.0]
+    for n in range(2, terms + 1):
+        inner = sum(k * a[k] * a[n + 1 - k] for k in range(2, n))
+        a.append((a[n - 1] - inner) / (n + 1))
+    return a
+
+
+_SERIES = _branch_series(_TERMS)
+
+
+def inverse_excess(v: ArrayLike) -> Array:
+    """The u >= 0 with ``u - ln(1 + u) = v``, v >= 0.
+
+    Equal to ``-1 - W_{-1}(-e^{-1 - v})`` of Lambert; here without its cancellation near v = 0, and
+    without overflow. With ``v = -ln(1 - p)`` it is the p-quantile of the Erlang-2 law.
+    """
+    v = np.asarray(v, dtype=float)
+    root = np.sqrt(2.0 * v)
+    near = np.minimum(root, _FAR)
+    u = np.zeros_like(near)
+    for coefficient in reversed(_SERIES):
+        u = u * near + coefficient
+    start = np.where(root > _FAR, v + np.log1p(v + np.log1p(v + np.log1p(v))), u)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(2):
+            step = (start - np.log1p(start) - v) * (1.0 + start) / start
+            start = start - step / (1.0 - step / (2.0 * start * (1.0 + start)))
+    result: Array = np.where(root > _NEAR, start, u)
+    return np.where(np.isinf(v), np.inf, result)
+
+
+def best_shares(rates: ArrayLike, weights: ArrayLike, law: Distribution) -> Array:
+    """Access frequencies of the least possible weighted obsolescence, shape (pages,).
+
+    Parameters
+    ----------
+    rates, weights : array_like, shape (pages,)
+        Change rates mu and weights c, >= 0.
+    law : Distribution
+        Law of one access time.
+
+    Raises
+    ------
+    ValueError
+        If a rate or weight is negative or not finite.
+
+    Notes
+    -----
+    coffman1998 (7)-(9) for any weights: ``x = l / u`` with ``P(2, u) = lambda / w``, and x = 0 iff
+    ``w <= lambda``; P(2, ·) is the Erlang-2 distribution function and lambda makes the sum 1.
+    Solved for V with ``lambda = w_max (1 - e^{-V})``: pages are told apart by the gaps
+    ``1 - w / w_max`` even where lambda is w_max to the last bit. V lies between its values for all
+    pages alike with the least and with the largest w. Pages without changes or weight get none; if
+    all are such, shares are equal.
+    """
+    mu, c = _checked(rates), _checked(weights)
+    asked = (mu > 0) & (c > 0)
+    if not asked.any():
+        return np.full(len(mu), 1.0 / len(mu))
+    exponent = log_transform(law, mu[asked])
+    ratio, gap = _ratios(c[asked] / mu[asked])
+    shares: Array = np.zeros(len(mu))
+    shares[asked] = _shares_between(_bracket(exponent, ratio, gap), exponent, ratio, gap)
+    shares /= shares.sum()
+    return shares
+
+
+def _shares_between(ends: tuple[float, float], exponent: Array, ratio: Array, gap: Array) -> Array:
+    """The shares that sum to 1 between those of two neighbouring values of V.
+
+    A page whose w is lambda to the last bit can have any share up to some l / 40, and V does not
+    tell which: it gets what the others leave. Pages of the same w get it in proportion to l.
+    """
+    more, less = (_shares_at(end, exponent, ratio, gap) for end in ends)
+    surplus, lack = float(more.sum()) - 1.0, 1.0 - float(less.sum())
+    if surplus <= 0.0 or lack <= 0.0:
+        return more if abs(surplus) < abs(lack) else less
+    shares: Array = (lack * more + surplus * less) / (surplus + lack)
+    return shares
+
+
+def _checked(numbers: ArrayLike) -> Array:
+    values = np.asarray(numbers, dtype=float)
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        raise ValueError("change rates and weights must be finite and >= 0")
+    return values
+
+
+def _ratios(w: Array) -> tuple[Array, Array]:
+    """``w / w_max`` and its gap to 1, where quotients that rounding tells apart count as equal."""
+    largest = w.max()
+    gap = (largest - w) / largest
+    gap[gap < _TIED] = 0.0
+    ratio: Array = np.where(gap == 0.0, 1.0, w / largest)
+    return ratio, gap
+
+
+def _shares_at(log_bound: float, exponent: Array, ratio: Array, gap: Array) -> Array:
+    """``l / u`` of every page for one V, block by block; 0 outside of the active set."""
+    shares = np.empty_like(exponent)
+    for first in range(0, len(shares), _BLOCK):
+        part = slice(first, first + _BLOCK)
+        v = _missing_exponent(log_bound, ratio[part], gap[part])
+        shares[part] = exponent[part] / inverse_excess(v)
+    return shares
+
+
+def _missing_exponent(log_bound: float, ratio: Array, gap: Array) -> Array:
+    """``-ln(1 - lambda / w)``, infinite where w <= lambda."""
+    taken, left = -np.expm1(-log_bound), np.exp(-log_bound)
+    near = np.minimum(taken / ratio, 0.5)
+    open_part = np.where(gap < 0.5, left - gap, ratio - taken)
+    with np.errstate(divide="ignore"):
+        far = -np.log(np.maximum(open_part, 0.0) / ratio)
+    far = np.where(gap == 0.0, log_bound, far)
+    result: Array = np.where(taken < 0.5 * ratio, -np.log1p(-near), far)
+    return result
+
+
+def _bracket(exponent: Array, ratio: Array, gap: Array) -> tuple[float, float]:
+    """Neighbouring values of V, the sum of shares at least 1 at one and at most 1 at the other.
+
+    Newton's steps in the logarithms, kept inside the bracket; the last steps are overdone a little,
+    so that they close it from both sides.
+    """
+    total = float(exponent.sum())
+    high = total - float(np.log1p(total)) if total > _NEAR else float(_excess_of(total))
+    least = float(ratio.min())
+    low = -float(np.log1p(least * np.expm1(-high))) if least < 1.0 else high
+    point = high
+    for _ in range(_ROUNDS):
+        surplus, slope = _sum_and_slope(point, exponent, ratio, gap)
+        low, high = (point, high) if surplus > 0 else (low, point)
+        if abs(surplus) <= 2e-16 or high - low <= 4e-16 * high:
+            break
+        step = -surplus / slope if slope < 0 else -np.inf
+        step += float(np.copysign(min(abs(step), 1e-14), step))
+        following = point * float(np.exp(step))
+        point = following if low < following < high else low + (high - low) / 2
+    return low, high
+
+
+def _excess_of(u: float) -> float:
+    """``u - ln(1 + u)`` by its series, u <= 1/4."""
+    value = 0.0
+    for order in range(40, 1, -1):
+        value = (1.0 / order - value) * u
+    return value * u
+
+
+def _sum_and_slope(
+    log_bound: float, exponent: Array, ratio: Array, gap: Array
+) -> tuple[float, float]:
+    """Logarithm of the sum of shares, and its derivative by ln V.
+
+    ``d x / d V = -(l / u²) (1 + 1/u) e^{v - V} / (w / w_max)``, from ``d u / d v = 1 + 1/u``.
+    """
+    total = slope = 0.0
+    for first in range(0, len(exponent), _BLOCK):
+        part = slice(first, first + _BLOCK)
+        v = _missing_exponent(log_bound, ratio[part], gap[part])
+        active = np.isfinite(v)
+        v, l_active = v[active], exponent[part][active]
+        u = inverse_excess(v)
+        share = l_active / u
+        total += float(share.sum())
+        growth = (1.0 + 1.0 / u) * np.exp(v - log_bound) / ratio[part][active]
+        slope -= float((share / u * growth).sum())
+    return float(np.log(total)), slope * log_bound / total
+
+
+def schedule_bound(rates: ArrayLike, weights: ArrayLike, law: Distribution) -> float:
+    """The weighted obsolescence that no schedule of one robot beats.
+
+    coffman1998 (7) at its optimum (`best_shares`), for any weights.
+    """
+    shares = best_shares(rates, weights, law)
+    return float(np.asarray(weights, dtype=float) @ equal_spacing_bound(rates, shares, law))
+
+
+def proportional_bound(rates: ArrayLike, law: Distribution) -> float:
+    """The same where the weights are the change rates, in closed form.
+
+    coffman1998, Theorem 3.4 and (10): ``C >= nu (sum delta + exc(sum l))``, with frequencies
+    ``l / sum l``; nu = 1/m.
+    """
+    mu = _checked(rates)
+    exponent = float(log_transform(law, mu).sum())
+    return float((excess(law, mu).sum() + exc(exponent)) / mean_time(law))
+
+
+def best_random_shares(rates: ArrayLike, weights: ArrayLike, law: Distribution) -> Array:
+    """Probabilities of independent random choices with the least weighted obsolescence.
+
+    Parameters
+    ----------
+    rates, weights : array_like, shape (pages,)
+        Change rates mu and weights c, >= 0.
+    law : Distribution
+        Law of one access time.
+
+    Raises
+    ------
+    ValueError
+        If a rate or weight is negative or not finite.
+
+    Notes
+    -----
+    coffman1998 (12)-(15), and (11), (16) where c is proportional to mu: ``x = b N / S`` with
+    ``N_i = sqrt(w_i) - sum_A b_j (sqrt(w_j) - sqrt(w_i))`` and ``S = sum_A sqrt(w) b``, where the
+    active set A is the longest prefix by decreasing w with N > 0. The paper's formulas are the
+    case in which A is all pages. Only positive terms are added. Pages with l above 600 count as
+    if it were 600: their obsolescence rates are the same to 1e-260.
+    """
+    mu, c = _checked(rates), _checked(weights)
+    asked = np.flatnonzero((mu > 0) & (c > 0))
+    if not len(asked):
+        return np.full(len(mu), 1.0 / len(mu))
+    ratio, _ = _ratios(c[asked] / mu[asked])
+    order = np.argsort(-ratio, kind="stable")
+    root = np.sqrt(ratio[order])
+    missed = np.expm1(np.minimum(log_transform(law, mu[asked[order]]), _LARGEST))
+    before = np.cumsum(missed)
+    lost = np.concatenate([[0.0], np.cumsum(before[:-1] * (root[:-1] - root[1:]))])
+    active = int(np.count_nonzero(root > lost))
+    last = active - 1
+    numerator = root[last] - lost[last] + (root[:active] - root[last]) * (1.0 + before[last])
+    share = missed[:active] * (numerator / numerator.max())
+    shares = np.zeros(len(mu))
+    shares[asked[order[:active]]] = share / share.sum()
+    return shares

@@ -1,0 +1,142 @@
+"""What each accessing policy costs, exactly, against the bound over all schedules.
+
+Run as ``python docs/policy_comparison.py --out out/policies``: prints a table as Markdown and
+writes it with a figure there, in some ten seconds. Constant access times of 1; the policies with
+frequencies get the optimal ones, random choices their own optimum. A policy with a period is
+costed by coffman1998 (3), the others along the sequence that they choose, after a first part.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from analytic import predict, resolve
+from analytic.report.drawing import dress, legend_above
+from scenarios import Scenario, scenario_from
+
+POLICIES: dict[str, dict[str, Any]] = {
+    "whittle": {"policy": "whittle"},
+    "crawl-value": {"policy": "crawl-value"},
+    "billiard": {"policy": "billiard", "frequencies": "optimal"},
+    "balanced": {"policy": "balanced", "frequencies": "optimal"},
+    "deadline": {"policy": "deadline", "frequencies": "optimal"},
+    "deficit": {"policy": "deficit", "frequencies": "optimal"},
+    "dyadic": {"policy": "dyadic", "frequencies": "optimal"},
+    "golden-ratio": {"policy": "golden-ratio", "frequencies": "optimal"},
+    "randomized": {"policy": "randomized", "frequencies": "optimal"},
+    "uniform": {"policy": "round-robin"},
+    "proportional": {"policy": "billiard", "frequencies": "change-rate"},
+}
+LOADS = (0.1, 0.3, 1.0, 3.0)
+PAGES = 60
+COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
+MARKERS = "os^Dv<"
+
+Row = dict[str, Any]
+
+
+def pages(load: float, kind: str, seed: int = 1) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Change rates that sum to `load`, and weights: equal, as the change rates, or at random."""
+    generator = np.random.default_rng(seed)
+    rates = generator.gamma(1.0, size=PAGES)
+    rates *= load / rates.sum()
+    weights = {"equal": np.ones(PAGES), "change rates": rates, "random": generator.random(PAGES)}
+    return rates, weights[kind]
+
+
+def system(rates: NDArray[Any], weights: NDArray[Any], accessing: dict[str, Any]) -> Scenario:
+    """One robot with constant access times."""
+    slots = 400.0 * len(rates)
+    return resolve(
+        scenario_from(
+            {
+                "name": "pages",
+                "pages": {"change_rates": rates.tolist(), "weights": weights.tolist()},
+                "robots": {
+                    "available": 1,
+                    "access_time": {"deterministic": {"value": 1.0}},
+                    "accessing": accessing,
+                },
+                "run": {"horizon": 1.2 * slots, "warmup": 0.2 * slots},
+            }
+        )
+    )
+
+
+def cost_and_bound(scenario: Scenario) -> tuple[float, float]:
+    """The exact weighted obsolescence, and the bound over all schedules."""
+    found = {
+        each.source: each
+        for each in predict(scenario)[0]
+        if each.measure == "weighted_obsolescence"
+    }
+    (cost,) = [each.value for each in found.values() if each.kind == "exact"]
+    bounds = ("coffman1998 Theorem 3.4", "coffman1998 (7)")
+    (bound,) = [found[source].value for source in bounds if source in found]
+    return cost, bound
+
+
+def table(kind: str) -> list[Row]:
+    """Cost over bound of every policy, one column per load."""
+    rows = []
+    for name, accessing in POLICIES.items():
+        row: Row = {"policy": name}
+        for load in LOADS:
+            cost, bound = cost_and_bound(system(*pages(load, kind), accessing))
+            row[f"load {load:g}"] = cost / bound
+        rows.append(row)
+    return rows
+
+
+def draw(tables: dict[str, list[Row]]) -> Axes:
+    """How far each policy is above the bound, in per cent, for all weights at one load."""
+    ax = Figure(figsize=(5.2, 3.8), layout="constrained").add_subplot()
+    dress(ax, f"cost above the bound at load {LOADS[2]:g} (per cent)", "")
+    names = list(POLICIES)
+    for (kind, rows), colour, marker in zip(tables.items(), COLOURS, MARKERS, strict=False):
+        above = [100 * (row[f"load {LOADS[2]:g}"] - 1) for row in rows]
+        ax.plot(above, range(len(names)), marker, color=colour, ms=5, label=f"weights: {kind}")
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.set_xscale("symlog", linthresh=0.1)
+    ax.set_xlim(left=0)
+    ax.set_xticks([0, 0.1, 1, 10, 100], ["0", "0.1", "1", "10", "100"])
+    legend_above(ax)
+    return ax
+
+
+def markdown(title: str, rows: Sequence[Row]) -> str:
+    """A table as Markdown below its title."""
+    columns = list(rows[0])
+    lines = [title, "", "| " + " | ".join(columns) + " |"]
+    lines += ["|---|" + "--:|" * (len(columns) - 1)]
+    for row in rows:
+        cells = [f"{row[c]:.4f}" if isinstance(row[c], float) else row[c] for c in columns]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the tables, and write them and the figure."""
+    parser = argparse.ArgumentParser(description="Accessing policies against the bound.")
+    out = Path("out/policies")
+    parser.add_argument("--out", type=Path, default=out, help="folder (%(default)s)")
+    parsed = parser.parse_args(arguments)
+    tables = {kind: table(kind) for kind in ("equal", "change rates", "random")}
+    text = "\n".join(markdown(f"Weights: {kind}", rows) for kind, rows in tables.items())
+    parsed.out.mkdir(parents=True, exist_ok=True)
+    (parsed.out / "tables.md").write_text(text, encoding="utf-8")
+    draw(tables).figure.savefig(parsed.out / "policies.png", dpi=130)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

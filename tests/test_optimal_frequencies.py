@@ -1,0 +1,127 @@
+"""`optimize --target frequencies`, and frequencies that a file leaves to be found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sim
+from analytic import optimize, predict, resolve
+from analytic.page_refresh import best_random_shares, best_shares
+from scenarios import Scenario, ScenarioError, load
+from scenarios.distributions import Deterministic, Exponential, Gamma
+from sim.cli import main
+
+GOLDEN = {"policy": "golden-ratio", "frequencies": "optimal"}
+MMPP = {"mmpp": {"Q": [[-1.0, 1.0], [1.0, -1.0]], "rates": [1.0, 3.0]}}
+KEY = "robots.accessing.frequencies"
+
+
+def erlang(**changes: Any) -> Scenario:
+    base = load("randomized-erlang").with_({"pages.weights": [1.0, 0.2, 3.0]})
+    return base.with_(changes) if changes else base
+
+
+def exact(scenario: Scenario) -> float:
+    (cost,) = [
+        each.value
+        for each in predict(scenario)[0]
+        if each.measure == "weighted_obsolescence" and each.kind == "exact"
+    ]
+    return cost
+
+
+@pytest.mark.parametrize(
+    ("accessing", "find"), [({"policy": "randomized"}, best_random_shares), (GOLDEN, best_shares)]
+)
+def test_the_policy_gets_its_own_optimum(accessing: dict[str, Any], find: Any) -> None:
+    scenario = erlang(**{"robots.accessing": accessing})
+    found = optimize(scenario, "frequencies")
+    law = scenario.robots.access_time if scenario.robots else None
+    rates = scenario.pages.change_rates if scenario.pages else ()
+    assert found.decision["frequencies"] == find(rates, [1.0, 0.2, 3.0], law).tolist()
+    decided = scenario.with_(found.changes)
+    assert found.cost == pytest.approx(exact(decided), rel=1e-14)
+    assert found.lower_bound is not None
+    assert found.lower_bound <= found.cost
+    costs = {row["frequencies"]: row["cost"] for row in found.table}
+    assert costs["optimal"] == found.cost
+    assert costs["uniform"] == pytest.approx(exact(scenario.with_(KEY, "uniform")))
+    assert all(found.cost <= cost for cost in costs.values()) or accessing is GOLDEN
+
+
+def test_no_small_change_of_random_choices_helps() -> None:
+    found = optimize(erlang(), "frequencies")
+    best = np.array(found.decision["frequencies"])
+    for move in np.eye(3):
+        moved = (1 - 1e-3) * best + 1e-3 * move
+        assert exact(erlang(**{KEY: moved.tolist()})) > (found.cost or 0.0)
+
+
+def test_optimal_in_a_file_is_resolved() -> None:
+    scenario = erlang(**{KEY: "optimal"})
+    with pytest.raises(ScenarioError, match="still to be resolved"):
+        sim.run(scenario, replications=1)
+    resolved = resolve(scenario)
+    assert resolved == scenario.with_(optimize(scenario, "frequencies").changes)
+    assert resolve(resolved) == resolved
+
+
+def test_where_there_is_no_exact_cost_it_is_null_and_the_note_says_what_was_done() -> None:
+    made = erlang(**{"robots.access_time": MMPP})
+    found = optimize(made, "frequencies")
+    assert (found.cost, found.lower_bound) == (None, None)
+    assert "of constant times of the same mean" in found.notes[0]
+    assert "access times are not independent" in found.notes[1]
+    law = Deterministic(value=0.5)
+    expected = best_random_shares(made.pages.change_rates, [1.0, 0.2, 3.0], law)
+    assert found.decision["frequencies"] == pytest.approx(expected.tolist())
+
+
+def test_exponential_robots_are_one_fast_one() -> None:
+    two = erlang(**{"robots.available": 2, "robots.access_time": {"exponential": {"mean": 3.0}}})
+    found = optimize(two, "frequencies")
+    expected = best_random_shares(two.pages.change_rates, [1.0, 0.2, 3.0], Exponential(mean=1.5))
+    assert found.decision["frequencies"] == pytest.approx(expected.tolist())
+    assert found.cost is not None
+    assert found.lower_bound is None
+    wrong = best_random_shares(two.pages.change_rates, [1.0, 0.2, 3.0], Gamma(shape=2.0, mean=1.5))
+    assert np.abs(wrong - expected).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "says"),
+    [
+        ("cyclic-constant", {}, 'policy = "cyclic" takes no frequencies'),
+        ("one-robot", {}, r"there are no \[pages\]"),
+        ("randomized-erlang", {"activation.static": 0}, "mean time between accesses is not known"),
+    ],
+)
+def test_what_has_no_optimum_is_refused(name: str, changes: dict[str, Any], says: str) -> None:
+    scenario = load(name).with_(changes) if changes else load(name)
+    with pytest.raises(ScenarioError, match=says):
+        optimize(scenario, "frequencies")
+
+
+def test_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """JSON as promised, the decision in the written file, long lists cut in the table."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str) -> str:
+        with pytest.raises(SystemExit) as stop:
+            main(["optimize", *words, "--target", "frequencies"])
+        assert stop.value.code == 0
+        return capsys.readouterr().out
+
+    (found,) = json.loads(call("randomized-erlang", "--json", "--out", "best.toml"))
+    assert list(found)[:5] == ["scenario", "target", "cost", "lower_bound", "decision"]
+    assert list(found["decision"]) == ["frequencies"]
+    assert exact(load("best.toml")) == pytest.approx(found["cost"], rel=1e-12)
+    assert ", … 246 in all]" in call("golden-ratio-246")
+    assert "–" in call("client-queries", "--set", "robots.accessing.policy=golden-ratio")
