@@ -378,8 +378,7 @@ def values(targets: Array, top: int, rates: Array, fixed: Array, per_robot: Arra
     solved = _down(targets, top, rates, rewards)
     landing, until, backs, firsts = solved
     gain, least = _gains(targets, rates, rewards, solved)[1], targets[-1]
-    net = np.zeros((1, len(targets)))
-    net[0] = fixed[1] - gain
+    net = fixed[1:] - gain
     each, found = per_robot[1:], np.zeros((top + 1, len(targets)))
     if rates[0] * least > rates[1]:
         low = _highest(targets, least + 1) + 1
