@@ -150,7 +150,17 @@ def test_set_changes_entries_together(crawlsim: Any, scenario_file: str) -> None
         (["optimise"], "No such command"),
         (["scenarios", "nowhere"], "must be one of"),
         (["formulas", "knuth1968"], "must be"),
-        (["check", "FILE", "--set", "activation.optimal=switching"], "activation.optimal"),
+        (
+            [
+                "check",
+                "FILE",
+                "--set",
+                "activation.optimal=switching",
+                "--set",
+                "robots.access_time={deterministic={value=1.0}}",
+            ],
+            "activation.optimal",
+        ),
     ],
 )
 def test_bad_input_exits_with_2_in_three_lines_and_writes_nothing(

@@ -706,6 +706,37 @@ REFUSED: dict[str, Scenario] = {
     ),
     "the approximate loss probability is too small to be given; its first digit would be wrong "
     "below 0.01": queue(stale(H2) | {"buffer.waiting_places": 60}),
+    "robots are not switched so": queue(),
+    "there are targets for each phase": queue(
+        {
+            "activation.switching.targets": [[3, 3, 2, 1, 0]] * 2,
+            "buffer.service": {
+                "phase-type": {"alpha": [0.5, 0.5], "T": [[-1.0, 0.0], [0.0, -1.0]]}
+            },
+        }
+    ),
+    "the targets increase with the level": queue({"activation.switching.targets": [1, 3, 0, 2, 1]}),
+    "the queue has 5000 places": queue(
+        {"activation.switching.targets": [1] * 5001, "buffer.waiting_places": 4999}
+    ),
+    "robots × levels² is 4e+09, above 1e+09": queue(
+        {
+            "activation.switching.targets": [1000] * 2000,
+            "buffer.waiting_places": 1998,
+            "robots.available": 1000,
+        }
+    ),
+    "[costs] prices the response; the search for the bound is left to `optimize`": queue(
+        {"activation.switching.targets": [3, 3, 2, 1, 0], "costs": {"response": 1.0}} | STALE
+    ),
+    "its chain has 20401 states": queue(
+        {
+            "activation.switching.targets": [100] * 202,
+            "buffer.waiting_places": 200,
+            "robots.available": 100,
+            "costs": {"loss": 1.0},
+        }
+    ),
     "its chain has 2 closed classes": queue(
         {"robots.deliveries": MODES, "activation.static": 0} | STALE
     ),

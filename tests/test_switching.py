@@ -178,6 +178,26 @@ def test_a_long_queue_is_solved_to_a_narrow_bound() -> None:
     assert measures.cost(Costs(loss=1, starvation=1.4)) == pytest.approx(found.gain, rel=1e-9)
 
 
+@pytest.mark.parametrize("robots", [3, 40, 100])
+def test_loads_far_above_one_do_not_overflow(robots: int) -> None:
+    """M/M/1/201 at loads 1.2, 16 and 40: 40^201 is beyond a double. Values balance everywhere."""
+    queue = single(0.4, robots, 201)
+    targets = np.full(202, robots)
+    rewards = queue.rewards(Costs(loss=1, starvation=1))
+    gain = target_gains(queue, targets, [rewards])[0]
+    assert gain == pytest.approx(float(static_cost(0.4 * robots, 201, 1.0, 1.0)), rel=1e-12)
+    measures = measures_of_targets(queue, targets)
+    assert (measures.fewest, measures.most) == (robots, robots)
+    fixed = np.stack([np.ones(202), rewards.fixed])
+    each = np.stack([np.zeros(202), rewards.per_robot])
+    found = eliminated(targets, robots, np.array([0.4, 1.0]), fixed, each)[1]
+    row = found[robots]
+    rise = 0.4 * robots * (np.append(row[1:], row[-1]) - row)
+    fall = np.append(0.0, row[:-1] - row[1:])
+    balance = rewards.over(np.arange(robots + 1))[:, robots] + rise + fall - gain
+    assert np.abs(balance).max() < 1e-9 * max(1.0, gain)
+
+
 # -- measures -------------------------------------------------------------------------------------
 
 

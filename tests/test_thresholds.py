@@ -478,11 +478,11 @@ def test_what_cannot_be_searched_is_refused_with_the_reason(words: str) -> None:
 
 def test_refusals_name_the_entry_that_asked() -> None:
     scenario = queue({"buffer.service": {"uniform": {"low": 1, "high": 2}}})
-    for target in ("static", "threshold"):
+    for target in ("static", "threshold", "switching"):
         with pytest.raises(ScenarioError, match="not of phase type") as refusal:
             resolve(scenario.with_("activation.optimal", target))
         assert (refusal.value.key, refusal.value.value) == ("activation.optimal", target)
-    with pytest.raises(ScenarioError, match="must be static, threshold or frequencies"):
+    with pytest.raises(ScenarioError, match="must be static, threshold, switching or frequencies"):
         optimize(queue(), "probes")
     with pytest.raises(ScenarioError, match=r"there is no \[buffer\]"):
         optimize(load("cyclic-constant"), "static")

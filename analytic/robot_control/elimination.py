@@ -8,8 +8,8 @@ of robots are eliminated from the highest down. Kept of those above r are, from 
 g(r + 1), the probabilities of the level at which the chain comes back to r robots (`landing`), and
 the rewards until then. With r robots,
 
-- below `low` = g(r + 1) + 1 the level only rises, until a service adds a robot (or a delivery at
-  g(r) takes one away, where g(r) = g(r + 1));
+- below `low` = g(r + 1) + 1 it only rises, until a service adds a robot (or, where g(r) = g(r + 1),
+  a delivery at that level takes one away);
 - from `low` to `end`, which is g(r), or `low` if that is higher, it goes both ways;
 - above `end` it only falls, until a delivery takes a robot away.
 
@@ -19,8 +19,7 @@ relative digits at any load.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -29,11 +28,10 @@ from numpy.typing import NDArray
 __all__ = ["gains", "values"]
 
 Array = NDArray[Any]
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _compiled(function: Function) -> Function:
-    return cast("Function", numba.njit(cache=True, nogil=True)(function))
+def _compiled(function: Any) -> Any:
+    return numba.njit(cache=True, nogil=True)(function)
 
 
 class _Row(NamedTuple):
@@ -57,9 +55,9 @@ class _Row(NamedTuple):
 @_compiled
 def _highest(targets: Array, robots: int) -> int:
     """The highest level whose target is `robots` or more; -1: none."""
-    level = -1
-    while level + 1 < len(targets) and targets[level + 1] >= robots:
-        level += 1
+    level = len(targets) - 1
+    while level >= 0 and targets[level] < robots:
+        level -= 1
     return level
 
 
@@ -68,14 +66,12 @@ def _row(rates: Array, robots: int, fixed: Array, per_robot: Array) -> _Row:
     """The row of a number of robots, with the reward per visit of each level."""
     columns, levels = fixed.shape
     arrive, serve = rates[0] * robots, rates[1]
-    visit = np.zeros((columns, levels))
-    for j in range(columns):
-        for q in range(0 if robots > 0 else 1, levels):
-            out = arrive + serve if q > 0 else arrive
-            visit[j, q] = (fixed[j, q] + robots * per_robot[j, q]) / out
-    out = arrive + serve
-    empty, back, first = np.zeros(levels), np.zeros(levels + 1), np.zeros(columns)
-    return _Row(arrive / out, serve / out, visit, empty, empty.copy(), visit.copy(), back, first)
+    out = np.full(levels, arrive + serve)
+    out[0] = arrive if robots > 0 else np.inf
+    visit = (fixed + robots * per_robot) / out
+    level, back, first = np.zeros(levels), np.zeros(levels + 1), np.zeros(columns)
+    arrive, serve = arrive / (arrive + serve), serve / (arrive + serve)
+    return _Row(arrive, serve, visit, level, level.copy(), visit.copy(), back, first)
 
 
 @_compiled
@@ -129,8 +125,7 @@ def _fall(row: _Row, begin: Array, low: int, end: int, lands: Array) -> None:
 def _solve_lowest(row: _Row, low: int, end: int, landing: Array, until: Array) -> None:
     """Fill `back` and `first`: what comes of the level `low`."""
     arrive, serve, columns = row.arrive, row.serve, len(row.first)
-    for j in range(columns):
-        row.first[j] = row.visit[j, low]
+    row.first[:] = row.visit[:, low]
     if low == 0:
         arrive, serve = 1.0, 0.0
         row.back[:] = 0.0
@@ -142,13 +137,11 @@ def _solve_lowest(row: _Row, low: int, end: int, landing: Array, until: Array) -
             row.first[j] += serve * (until[j, low - 1] + again)
     if end > low:
         row.back[end + 1] += arrive * row.drop[low + 1]
-        for j in range(columns):
-            row.first[j] += arrive * row.reward[j, low + 1]
+        row.first[:] += arrive * row.reward[:, low + 1]
     else:
         row.back[min(end + 1, len(row.drop) - 1)] += arrive
-    total = row.back.sum()
-    row.back[:] /= total
-    row.first[:] /= total
+    row.first[:] /= row.back.sum()
+    row.back[:] /= row.back.sum()
 
 
 @_compiled
@@ -183,8 +176,7 @@ def _keep_lower(row: _Row, low: int, g: int, landing: Array, until: Array) -> No
             above[k] = row.arrive * above[k] + row.serve * added
             landing[q, k] = above[k]
     if low > 0:
-        landing[0, g + 1 :] = above[g + 1 :]
-        until[:, 0] = row.visit[:, 0] + reward
+        landing[0, g + 1 :], until[:, 0] = above[g + 1 :], row.visit[:, 0] + reward
 
 
 @_compiled
@@ -202,6 +194,15 @@ def _reference(targets: Array, rates: Array) -> int:
 
 
 @_compiled
+def _solved_row(targets: Array, rates: Array, robots: int, rewards: tuple[Array, Array]) -> Any:
+    """The row of a number of robots with its levels, and g and `low` of that number."""
+    g, low = _highest(targets, robots), _highest(targets, robots + 1) + 1
+    row = _row(rates, robots, rewards[0], rewards[1])
+    _solve_levels(row, low, max(g, low))
+    return row, g, low
+
+
+@_compiled
 def _down(targets: Array, top: int, rates: Array, rewards: tuple[Array, Array]) -> Any:
     """Eliminate all numbers of robots above the least that recurs, from the highest one down.
 
@@ -209,14 +210,11 @@ def _down(targets: Array, top: int, rates: Array, rewards: tuple[Array, Array]) 
     number its `back` and `first` are returned too; the row after the last has those of the
     reference state, from one visit of it to the next.
     """
-    fixed, per_robot = rewards
-    columns, levels = fixed.shape
+    columns, levels = rewards[0].shape
     landing, until = np.zeros((levels, levels + 1)), np.zeros((columns, levels))
     backs, firsts = np.zeros((top + 2, levels + 1)), np.zeros((top + 2, columns))
     for robots in range(top, targets[-1], -1):
-        g, low = _highest(targets, robots), _highest(targets, robots + 1) + 1
-        row = _row(rates, robots, fixed, per_robot)
-        _solve_levels(row, low, max(g, low))
+        row, g, low = _solved_row(targets, rates, robots, rewards)
         _solve_lowest(row, low, max(g, low), landing, until)
         if robots == _reference(targets, rates):
             backs[-1], firsts[-1] = row.back, row.first
@@ -234,27 +232,52 @@ def _bottom(
 ) -> Any:
     """With the least number of robots: rewards from each level until `low`, and of a cycle there.
 
-    Of the shapes (columns, levels) and (columns,); a cycle ends at `low` or in the reference
-    state. The last is the probability of the latter, and 1 if `low` is that state itself.
+    A cycle ends at `low` or in the reference state. The last is the probability of the latter, and
+    1 if `low` is that state itself: always so at loads above one, where a cycle takes very long
+    and all rewards are scaled by a power of the load.
     """
     robots, (fixed, per_robot) = targets[-1], rewards
     columns, levels = fixed.shape
     low, ratio = _highest(targets, robots + 1) + 1, rates[0] * robots / rates[1]
     reward, cycle = np.zeros((columns, levels)), np.zeros(columns)
+    up, down = min(ratio, 1.0), 1 / max(ratio, 1.0)
+    scale = down ** (levels - 1 - low)
     for j in range(columns):
-        rate = fixed[j] + robots * per_robot[j]
+        rate, here, further = (fixed[j] + robots * per_robot[j]) / rates[1], 1.0, 0.0
         for q in range(levels - 1, low, -1):
-            further = ratio * reward[j, q + 1] if q + 1 < levels else 0.0
-            reward[j, q] = rate[q] / rates[1] + further
-        cycle[j] = rate[low] / rates[1]
-        if low + 1 < levels:
-            cycle[j] += ratio * reward[j, low + 1]
+            further = rate[q] * here + up * further
+            here *= down
+            reward[j, q] = further
+        cycle[j] = rate[low] * scale + up * further
+        here = 1.0
         for q in range(low + 1, levels):
-            reward[j, q] += reward[j, q - 1]
+            here *= down
+            reward[j, q] = reward[j, q - 1] + here * reward[j, q]
         if low > 0:
-            cycle[j] += until[j, low - 1] + _dot(landing[low - 1], reward[j], low)
-    here = robots == _reference(targets, rates)
-    return reward, cycle, 1.0 if here else landing[low - 1, -1]
+            cycle[j] += scale * until[j, low - 1] + _dot(landing[low - 1], reward[j], low)
+    ends = robots == _reference(targets, rates)
+    return reward, cycle, 1.0 if ends else landing[low - 1, -1]
+
+
+@_compiled
+def _bottom_values(targets: Array, rates: Array, net: Array, landing: Array, until: float) -> Array:
+    """Values with the least number of robots, that of `low` being 0, at loads above one.
+
+    From `low` upwards, since from the top downwards errors would grow by the load at each level.
+    `net` is the cost less the gain, `until` that of what follows a service at `low`.
+    """
+    levels, robots = len(net), targets[-1]
+    low, arrive, serve = _highest(targets, robots + 1) + 1, rates[0] * robots, rates[1]
+    known, times = np.zeros(levels), np.zeros(levels)
+    step, factor = 0.0, 1.0
+    for q in range(low + 1, levels):
+        known[q], times[q] = known[q - 1] + step, times[q - 1] + factor
+        step, factor = (serve * step - net[q]) / arrive, factor * serve / arrive
+    first, weight = -net[low], arrive
+    if low > 0:
+        first -= serve * (until + _dot(landing[low - 1], known, low))
+        weight += serve * _dot(landing[low - 1], times, low)
+    return known + times * (first / weight)
 
 
 @_compiled
@@ -268,13 +291,10 @@ def _gains(targets: Array, rates: Array, rewards: tuple[Array, Array], solved: A
     for j in range(len(cycle)):
         reward[j] += cycle[j] / ends
     for robots in range(least + 1, reference):
-        low = _highest(targets, robots + 1) + 1
-        end = max(_highest(targets, robots), low)
-        row = _row(rates, robots, rewards[0], rewards[1])
-        _solve_levels(row, low, end)
+        row, g, low = _solved_row(targets, rates, robots, rewards)
         for j in range(len(cycle)):
             start = firsts[robots, j] + _dot(backs[robots], reward[j], 0)
-            reward[j] = _levels_above(row, j, (low, end), start, reward[j])
+            reward[j] = _levels_above(row, j, (low, max(g, low)), start, reward[j])
     for j in range(len(cycle)):
         cycle[j] = firsts[-1, j] + _dot(backs[-1], reward[j], 0)
     return cycle / cycle[0]
@@ -339,12 +359,10 @@ def values(targets: Array, top: int, rates: Array, fixed: Array, per_robot: Arra
 
     Parameters
     ----------
-    targets : ndarray of int, shape (levels,)
-        Not increasing, the first at least 1.
+    targets, rates, fixed, per_robot : ndarray
+        As for `gains`, with two columns: time and cost.
     top : int
         The highest number of robots, at least the first target.
-    rates, fixed, per_robot : ndarray
-        As for `gains`, with two columns: time and cost.
 
     Returns
     -------
@@ -353,28 +371,27 @@ def values(targets: Array, top: int, rates: Array, fixed: Array, per_robot: Arra
         By the number of active robots and the level. With no robot and an empty queue, where
         nothing can happen, the value of one robot there.
 
-    Notes
-    -----
-    The value 0 belongs to a state that is often visited. Relatively to a rare one all others would
+    The value 0 belongs to a state that is often visited: relatively to a rare one all others would
     be differences of two large numbers.
     """
     rewards = (fixed, per_robot)
     solved = _down(targets, top, rates, rewards)
     landing, until, backs, firsts = solved
     gain, least = _gains(targets, rates, rewards, solved)[1], targets[-1]
-    net = np.zeros((1, len(targets)))
-    net[0] = fixed[1] - gain
+    net = fixed[1:] - gain
     each, found = per_robot[1:], np.zeros((top + 1, len(targets)))
-    reward, cycle, ends = _bottom(targets, rates, rewards, landing, until)
-    found[least] = reward[1] - gain * reward[0] + (cycle[1] - gain * cycle[0]) / ends
+    if rates[0] * least > rates[1]:
+        low = _highest(targets, least + 1) + 1
+        later = until[1, low - 1] - gain * until[0, low - 1] if low > 0 else 0.0
+        found[least] = _bottom_values(targets, rates, net[0] + least * each[0], landing, later)
+    else:
+        reward, cycle, ends = _bottom(targets, rates, rewards, landing, until)
+        found[least] = reward[1] - gain * reward[0] + (cycle[1] - gain * cycle[0]) / ends
     for robots in range(least + 1, top + 1):
-        low = _highest(targets, robots + 1) + 1
-        end = max(_highest(targets, robots), low)
-        row = _row(rates, robots, net, each)
-        _solve_levels(row, low, end)
+        row, g, low = _solved_row(targets, rates, robots, (net, each))
         start = firsts[robots, 1] - gain * firsts[robots, 0]
         start += _dot(backs[robots], found[robots - 1], 0)
-        found[robots] = _levels_above(row, 0, (low, end), start, found[robots - 1])
+        found[robots] = _levels_above(row, 0, (low, max(g, low)), start, found[robots - 1])
     for robots in range(top - 1, -1, -1):
         g, low = _highest(targets, robots), _highest(targets, robots + 1) + 1
         row, fewer = _row(rates, robots, net, each), found[max(robots - 1, 0)]
