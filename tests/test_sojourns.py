@@ -86,3 +86,11 @@ def test_phases_that_are_left_with_rate_2_to_the_minus_60() -> None:
     found = exact(queue(0, law))
     assert found["sojourn_time", "served"] == pytest.approx(2.0**61, rel=1e-14)
     assert found["sojourn_time_second_moment", "served"] == pytest.approx(2.0**123, rel=1e-14)
+
+
+@pytest.mark.parametrize("rate", [1e3, 1e9, 1e15, 1e17])
+def test_second_moments_of_all_pages_keep_their_digits_where_few_enter(rate: float) -> None:
+    """M/M/1/1: one of 1 + rate pages enters, and is served with E S^2 = 2."""
+    found = exact(queue(0, exponential(1.0), rate=rate))
+    value = found["sojourn_time_second_moment", "all"]
+    assert value == pytest.approx(2 / (1 + rate), rel=1e-14)
