@@ -19,6 +19,7 @@ __all__ = [
     "residual",
     "stationary",
     "stationary_banded",
+    "until_exit",
 ]
 
 Array = NDArray[np.floating[Any]]
@@ -106,6 +107,36 @@ def _put_back(first: Array, rates: Array, upper: int) -> Array:
             weights[: state + 1] /= weights[state]
     result: Array = weights / weights.sum()
     return result
+
+
+def until_exit(rates: Array, exits: Array, rewards: Array) -> Array:
+    """Mean rewards until a set of states is left, by elimination without a subtraction.
+
+    Parameters
+    ----------
+    rates : ndarray, shape (chains, states, states)
+        Overwritten; the diagonals are not used.
+    exits : ndarray, shape (chains, states)
+        Rates at which the set is left.
+    rewards : ndarray, shape (chains, states, columns)
+        Per unit time.
+    """
+    exits, found = exits.copy(), rewards.copy()
+    size = rates.shape[-1]
+    pivots = exits.copy()
+    for last in range(size - 1, 0, -1):
+        onward = rates[:, last, :last]
+        pivots[:, last] = onward.sum(axis=-1) + exits[:, last]
+        share = rates[:, :last, last] / pivots[:, last, None]
+        rates[:, :last, :last] += share[:, :, None] * onward[:, None, :]
+        exits[:, :last] += share * exits[:, last, None]
+        found[:, :last] += share[:, :, None] * found[:, last, None, :]
+    pivots[:, 0] = exits[:, 0]
+    for state in range(size):
+        if state:
+            found[:, state] += (rates[:, None, state, :state] @ found[:, :state])[:, 0]
+        found[:, state] /= pivots[:, state, None]
+    return found
 
 
 class Band:

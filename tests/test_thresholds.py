@@ -204,12 +204,12 @@ def forgotten_excursions(rates: Any, exits: Any, rewards: Any) -> Any:
     return found * np.where(np.arange(found.shape[-1]) == found.shape[-1] - 1, 1 - 1e-6, 1.0)
 
 
-UNTIL_EXIT = policy_costs._until_exit
+UNTIL_EXIT = policy_costs.until_exit
 
 
 @pytest.mark.parametrize(
     ("name", "wrong"),
-    [("_seen_from", clocks_that_stand_still), ("_until_exit", forgotten_excursions)],
+    [("_seen_from", clocks_that_stand_still), ("until_exit", forgotten_excursions)],
 )
 def test_the_comparison_notices_a_changed_rule(
     name: str, wrong: Any, monkeypatch: pytest.MonkeyPatch

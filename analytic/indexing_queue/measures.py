@@ -102,7 +102,7 @@ def measures_of(
         yield "sojourn_time", "all", in_system / delivered
         if sojourns is not None:
             squares = {row[1]: row[2] for row in sojourns if row[0].endswith("second_moment")}
-            entering = 1 - rates["lost"] / delivered
+            entering = (rates["served"] + rates["obsolete"]) / delivered
             yield "sojourn_time_second_moment", "all", entering * squares.get("accepted", 0.0)
     yield from sojourns or ()
     means = {row[1]: row[2] for row in sojourns or () if row[0] == "sojourn_time"}

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.generator import one_gone, rate_blocks, with_clocks
-from analytic.markov import closed_classes, stationary
+from analytic.markov import closed_classes, stationary, until_exit
 from analytic.phase_type import PhaseLaw
 from scenarios.sections import Costs
 
@@ -177,39 +177,9 @@ def _one_closer(service: PhaseLaw, timer: PhaseLaw, waiting: int) -> Array:
 
 def _reached(within: Array, exits: Array, time: Array, served: Array) -> Array:
     """Time and probability at a position, from the same one position closer times the rates."""
-    (reach,) = _until_exit(within[None].copy(), exits[None], served[None, :, None])
-    (mean,) = _until_exit(within[None].copy(), exits[None], (time[:, None] + reach)[None])
+    (reach,) = until_exit(within[None].copy(), exits[None], served[None, :, None])
+    (mean,) = until_exit(within[None].copy(), exits[None], (time[:, None] + reach)[None])
     return np.concatenate([mean, reach], axis=1)
-
-
-def _until_exit(rates: Array, exits: Array, rewards: Array) -> Array:
-    """Mean rewards until a set of states is left, by elimination without a subtraction.
-
-    Parameters
-    ----------
-    rates : ndarray, shape (chains, states, states)
-        Overwritten; the diagonals are not used.
-    exits : ndarray, shape (chains, states)
-        Rates at which the set is left.
-    rewards : ndarray, shape (chains, states, columns)
-        Per unit time.
-    """
-    exits, found = exits.copy(), rewards.copy()
-    size = rates.shape[-1]
-    pivots = exits.copy()
-    for last in range(size - 1, 0, -1):
-        onward = rates[:, last, :last]
-        pivots[:, last] = onward.sum(axis=-1) + exits[:, last]
-        share = rates[:, :last, last] / pivots[:, last, None]
-        rates[:, :last, :last] += share[:, :, None] * onward[:, None, :]
-        exits[:, :last] += share * exits[:, last, None]
-        found[:, :last] += share[:, :, None] * found[:, last, None, :]
-    pivots[:, 0] = exits[:, 0]
-    for state in range(size):
-        if state:
-            found[:, state] += (rates[:, None, state, :state] @ found[:, :state])[:, 0]
-        found[:, state] /= pivots[:, state, None]
-    return found
 
 
 @dataclass(frozen=True)
@@ -297,7 +267,7 @@ def _extended(rates: LevelRates, follows: NDArray[np.bool_], branch: _Branch) ->
         cost = _stationary_cost(within, gains, rates.response)
         return _Branch(0, chosen, [], [cost[:, None, None]], [])
     down = np.broadcast_to(rates.down[level], (len(chosen), *rates.down[level].shape))
-    found = _until_exit(within, down.sum(axis=-1), np.concatenate([down, gains], axis=-1))
+    found = until_exit(within, down.sum(axis=-1), np.concatenate([down, gains], axis=-1))
     falls, gains = np.split(found, [down.shape[-1]], axis=-1)
     shift = np.frexp(gains.max(axis=(1, 2)))[1].astype(np.int64)
     kept = _farthest_step(rates) - 1

@@ -18,6 +18,7 @@ from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.generator import one_gone, with_clocks
 from analytic.indexing_queue.iteration import NotConvergedError
 from analytic.indexing_queue.tables import tables_of, working_space
+from analytic.markov import until_exit
 from scenarios.measures import Subject
 
 __all__ = ["CLASSES", "Ends", "ends_at", "ends_of", "entries", "followed", "sojourn_moments"]
@@ -107,7 +108,7 @@ def ends_of(chain: QueueChain, entries: list[Array], powers: int, shift: float =
     Notes
     -----
     Row vectors, from the last position to the first. Only sums and products of what is not
-    negative in a large chain; each position is needed for the next one only.
+    negative; each position is needed for the next one only.
     """
     positions = _positions(chain, shift)
     above: list[Array | None] = [None] * powers
@@ -141,6 +142,7 @@ class _Small:
 
     def __init__(self, chain: QueueChain, shift: float) -> None:
         self.service, self.timer, self.shift = chain.service, chain.timer, shift
+        self._known: tuple[int, Array] = (0, np.zeros((0, 0)))
 
     def passed(self, position: int, above: Array) -> Array:
         """What a vector at the next position passes on to this one."""
@@ -157,9 +159,20 @@ class _Small:
 
     def spent(self, position: int, arriving: Array) -> Array:
         """Time spent at a position by what arrives there."""
+        if self._known[0] != position:
+            self._known = position, self._mean_times(position)
+        spent: Array = arriving @ self._known[1]
+        return spent
+
+    def _mean_times(self, position: int) -> Array:
+        """Mean time in each state of a position from each start; nothing is subtracted."""
         within = with_clocks(self.service.generator, self.timer, position - 1)
-        found: Array = np.linalg.solve((self.shift * np.eye(len(within)) - within).T, arriving)
-        return found
+        ends = np.repeat(self.service.exit_rates, len(within) // len(self.service.start))
+        if position > 1:
+            gone = one_gone(self.timer.exit_rates, position - 1).sum(axis=1)
+            ends = ends + np.tile(gone, len(within) // len(gone))
+        times = until_exit(within[None], (ends + self.shift)[None], np.eye(len(within))[None])
+        return times[0]
 
 
 class _Large:
