@@ -73,18 +73,24 @@ def table_2(base: Scenario) -> list[Row]:
     return [*varied(base, "N", ((n, "buffer.waiting_places", n) for n in BUFFERS))]
 
 
+def by_factor(
+    base: Scenario, name: str, key: str, mean: float, factors: Sequence[float]
+) -> list[Row]:
+    """The optimum by a mean that is divided by factors; the factor stands first."""
+    means = [mean / factor for factor in factors]
+    rows = varied(base, name, ((each, key, with_mean(each)) for each in means))
+    return [{"factor": factor} | row for factor, row in zip(factors, rows, strict=True)]
+
+
 def table_3(base: Scenario) -> list[Row]:
     """The optimum by the mean service time."""
-    means = (MEAN_SERVICE / factor for factor in SERVICE_FACTORS)
-    cases = ((mean, "buffer.service", with_mean(mean)) for mean in means)
-    return [*varied(base, "mean service", cases)]
+    return by_factor(base, "mean service", "buffer.service", MEAN_SERVICE, SERVICE_FACTORS)
 
 
 def table_4(base: Scenario) -> list[Row]:
     """The optimum by the mean time until obsolescence."""
-    means = (MEAN_PATIENCE / factor for factor in PATIENCE_FACTORS)
-    cases = ((mean, "buffer.obsolescence", with_mean(mean)) for mean in means)
-    return [*varied(base, "mean obsolescence", cases)]
+    key, name = "buffer.obsolescence", "mean obsolescence"
+    return by_factor(base, name, key, MEAN_PATIENCE, PATIENCE_FACTORS)
 
 
 def by_variance(
@@ -102,7 +108,7 @@ def variances(searches: dict[float, ThresholdSearch]) -> list[Row]:
     ]
 
 
-def draw(searches: dict[float, ThresholdSearch], robots: Sequence[int] | None) -> Axes:
+def draw(searches: dict[float, ThresholdSearch], varied: str, robots: Sequence[int] | None) -> Axes:
     """Cost against the threshold for each variance: of two numbers, or of the best two."""
     ax = Figure(figsize=(4.8, 3.4), layout="constrained").add_subplot()
     dress(ax, "threshold (pages in the system)", "cost per time unit")
@@ -113,7 +119,10 @@ def draw(searches: dict[float, ThresholdSearch], robots: Sequence[int] | None) -
         name = f"variance {variance:.3g}" + ("" if robots else f": {pair[0]}, {pair[1]}")
         ax.plot(costs, color=colour, marker="o", ms=3.5, lw=1.1, label=name)
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    pair = f"{robots[0]} robots, then {robots[1]}" if robots else "for each its best two numbers"
     legend_above(ax)
+    title = f"Variance of the {varied}:\n{pair}"
+    ax.get_figure(root=True).suptitle(title, x=0.02, ha="left", fontsize=9)
     return ax
 
 
@@ -152,9 +161,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = "\n".join(markdown(title, rows) for title, rows in tables.items())
     figures = {
         "figure-1": plot_threshold_costs(best_thresholds(base)),
-        "figure-2": draw(service, (3, 1)),
-        "figure-3": draw(service, None),
-        "figure-4": draw(patience, None),
+        "figure-2": draw(service, "service times", (3, 1)),
+        "figure-3": draw(service, "service times", None),
+        "figure-4": draw(patience, "times until obsolescence", None),
     }
     parsed.out.mkdir(parents=True, exist_ok=True)
     (parsed.out / "tables.md").write_text(text, encoding="utf-8")

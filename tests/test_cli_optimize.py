@@ -236,6 +236,20 @@ def test_the_figure_of_the_policy_marks_every_state(event: str) -> None:
     )
 
 
+def test_the_figure_of_thresholds_refuses_another_search() -> None:
+    search: Any = best_fixed_number(load(FOUR))
+    with pytest.raises(TypeError, match=r'optimize\(scenario, "threshold"\), not a StaticSearch'):
+        plot_threshold_costs(search)
+
+
+def test_no_robots_without_a_cost_are_explained(crawlsim: Any) -> None:
+    words = ["optimize", FOUR, "--target", "static"]
+    reason = "0 robots: no cost, for the response has a price and nothing is ever served"
+    assert reason in " ".join(crawlsim(*words)[1].split())
+    _, free, _ = crawlsim(*words, "--set", "costs.response=0.0")
+    assert "no cost" not in free
+
+
 def test_the_figure_of_fixed_numbers_marks_the_best() -> None:
     search = best_fixed_number(load("talim-static-k5"))
     ax = plot_static_costs(search)

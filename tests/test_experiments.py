@@ -32,6 +32,14 @@ def test_the_base_example_is_the_same_in_every_table(tables: dict[str, Any]) -> 
         next(row for row in tables["table_3"] if row["mean service"] == 0.657),
         next(row for row in tables["table_4"] if row["mean obsolescence"] == 5.0),
     ]
+    assert [row["factor"] for row in bases[1:]] == [1, 1]
+    for name, column, mean in (
+        ("table_3", "mean service", 0.657),
+        ("table_4", "mean obsolescence", 5.0),
+    ):
+        assert [*tables[name][0]][:2] == ["factor", column]
+        for row in tables[name]:
+            assert row["factor"] * row[column] == pytest.approx(mean, rel=1e-12)
     for row in bases:
         assert row["J*"] == pytest.approx(best["cost"], rel=1e-12)
         assert row["gain"] == pytest.approx(best["gain"], rel=1e-9)
@@ -72,6 +80,26 @@ def test_the_script_writes_tables_and_figures(
     for number in (1, 2, 3, 4):
         text = (tmp_path / f"figure-{number}.svg").read_text()
         assert "<svg" in text
+
+
+@pytest.mark.parametrize(("robots", "pair"), [((3, 1), "3 robots, then 1"), (None, "best two")])
+def test_a_figure_says_what_varies_and_which_numbers(
+    experiments: dict[str, Any], robots: Any, pair: str
+) -> None:
+    searches = experiments["by_variance"](
+        experiments["load"](experiments["BASE"]),
+        "buffer.service",
+        0.657,
+        experiments["SERVICE_RATES"],
+    )
+    ax = experiments["draw"](searches, "service times", robots)
+    figure = ax.figure
+    assert figure.get_suptitle().startswith("Variance of the service times:")
+    assert pair in figure.get_suptitle()
+    figure.draw_without_rendering()
+    for box in (figure._suptitle.get_window_extent(), ax.get_legend().get_window_extent()):
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.x1
 
 
 def test_as_obsolescence_varies_more_the_thresholds_fall(experiments: dict[str, Any]) -> None:

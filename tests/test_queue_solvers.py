@@ -485,6 +485,13 @@ def test_sojourn_laws_of_a_chain_with_thousands_of_states() -> None:
     assert v == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("bad", [1j, [1.0, 2 + 1j], np.array([0j])])
+def test_transforms_are_for_real_arguments(bad: Any) -> None:
+    built = chain(2)
+    with pytest.raises(ValueError, match=r"s = .* must be real"):
+        sojourn_transform(built, solve_chain(built).law, bad)
+
+
 @pytest.mark.parametrize("bad", [[-1.0], [math.inf], math.nan])
 def test_times_and_arguments_must_not_be_negative(bad: Any) -> None:
     built = chain(2)

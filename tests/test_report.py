@@ -212,6 +212,17 @@ def test_differences_are_shown_in_tolerances_with_two_standard_errors() -> None:
     assert "tolerance" in ax.get_xlabel()
 
 
+@pytest.mark.parametrize("name", ["loss_rate", "sojourn_time_second_moment_accepted"])
+def test_the_label_below_the_differences_is_never_cut(name: str) -> None:
+    ax = report.plot_comparison([compared(measure=name), compared(measure="throughput")])
+    figure = ax.figure
+    assert isinstance(figure, Figure)
+    figure.draw_without_rendering()
+    label = ax.xaxis.label.get_window_extent()
+    assert figure.bbox.x0 <= label.x0
+    assert label.x1 <= figure.bbox.x1
+
+
 def test_of_many_differences_the_largest_are_shown() -> None:
     rows = [compared(measure=f"m{n}", estimated=1 + 0.0001 * n) for n in range(60)]
     ax = report.plot_comparison(rows)

@@ -52,6 +52,11 @@ class StaticSearch:
         for robots, cost in enumerate(self.costs.tolist()):
             yield {"robots": robots, "cost": cost}
 
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the rows should know."""
+        reason = "no cost, for the response has a price and nothing is ever served"
+        return (f"0 robots: {reason}",) if np.isnan(self.costs[0]) else ()
+
     def to_frame(self) -> pd.DataFrame:
         """Number of robots and cost as a DataFrame."""
         import pandas as pd
@@ -99,5 +104,6 @@ def optimal_fixed_number(scenario: Scenario) -> Optimum:
         decision={"robots": robots},
         changes={"activation": {"static": robots}},
         table=list(search.rows()),
+        notes=search.notes(),
         search=search,
     )

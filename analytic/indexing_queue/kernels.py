@@ -7,28 +7,18 @@ the Kronecker products; nothing is subtracted. Imported where it is used only: n
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from analytic.indexing_queue.compiling import compiled
 
 __all__ = ["Tables", "block_times", "from_above", "imbalance", "number_timers"]
 __all__ += ["relax", "step", "sweep"]
 
 Floats = NDArray[Any]
 Integers = NDArray[Any]
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def _compiled(function: Function) -> Function:
-    """The function compiled, and kept on disk where there is a folder to write in."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-    try:
-        return cast("Function", numba.njit(cache=True, **options)(function))
-    except RuntimeError:
-        return cast("Function", numba.njit(**options)(function))
 
 
 class Tables(NamedTuple):
@@ -63,7 +53,7 @@ class Tables(NamedTuple):
     lowest: int
 
 
-@_compiled
+@compiled
 def _add_batch(t: Tables, law: Floats, level: int, entering: int, flow: Floats) -> None:
     """Deliveries of which `entering` pages enter and make the level."""
     origin = level - entering
@@ -91,7 +81,7 @@ def _add_batch(t: Tables, law: Floats, level: int, entering: int, flow: Floats) 
                     flow[target + ahead * spread + place] += total * drawn[place]
 
 
-@_compiled
+@compiled
 def _add_emptied(t: Tables, law: Floats, flow: Floats) -> None:
     """Service completions that leave the system empty."""
     matrix = t.turns[1, 0]
@@ -102,7 +92,7 @@ def _add_emptied(t: Tables, law: Floats, flow: Floats) -> None:
                 flow[after] += t.rate[entry] * t.served[phase] * law[base + phase]
 
 
-@_compiled
+@compiled
 def _add_served(t: Tables, above: Floats, level: int, flow: Floats, spare: Floats) -> None:
     """Service completions at the level above; the timer of the oldest waiting page is dropped."""
     width = t.timers ** (level - 1)
@@ -126,7 +116,7 @@ def _add_served(t: Tables, above: Floats, level: int, flow: Floats, spare: Float
                     flow[target + place] += rate * spare[base + place]
 
 
-@_compiled
+@compiled
 def _drop_one(law: Floats, gone: Floats, axes: int, kept: int, flow: Floats) -> None:
     """Rates at which one of the first `axes - kept` of `axes` timers goes off and leaves the list.
 
@@ -147,7 +137,7 @@ def _drop_one(law: Floats, gone: Floats, axes: int, kept: int, flow: Floats) -> 
         after //= timers
 
 
-@_compiled
+@compiled
 def from_above(
     t: Tables, above: Floats, level: int, kept: int, flow: Floats, spare: Floats
 ) -> None:
@@ -163,7 +153,7 @@ def from_above(
         _drop_one(above[base : base + width * t.timers], t.gone, level, kept, here)
 
 
-@_compiled
+@compiled
 def inflow(t: Tables, law: Floats, level: int, flow: Floats, spare: Floats) -> None:
     """Flow into each state of a level from the other levels; `spare` is working space."""
     flow[:] = 0.0
@@ -178,7 +168,7 @@ def inflow(t: Tables, law: Floats, level: int, flow: Floats, spare: Floats) -> N
         from_above(t, above, level, 0, flow, spare)
 
 
-@_compiled
+@compiled
 def number_timers(timers: int, radix: int, width: int, code: Integers) -> None:
     """A number for each vector of timer phases that says how many timers are in each phase."""
     done = 1
@@ -192,7 +182,7 @@ def number_timers(timers: int, radix: int, width: int, code: Integers) -> None:
         done *= timers
 
 
-@_compiled
+@compiled
 def _eliminate(moves: Floats, ends: Floats, times: Floats, last: int) -> float:
     """Replace visits to a state by where they lead to, among those before it; the rate out.
 
@@ -212,7 +202,7 @@ def _eliminate(moves: Floats, ends: Floats, times: Floats, last: int) -> float:
     return float(out)
 
 
-@_compiled
+@compiled
 def _mean_times(moves: Floats, ends: Floats, times: Floats) -> None:
     """Mean time in each state before the end from each start, by elimination; none subtracted.
 
@@ -231,7 +221,7 @@ def _mean_times(moves: Floats, ends: Floats, times: Floats) -> None:
         times[state] /= out[state]
 
 
-@_compiled
+@compiled
 def _phase_moves(t: Tables, level: int, moves: Floats) -> None:
     """Rates between the arrival and service phases of a level, its timers left alone."""
     moves[:, :] = 0.0
@@ -247,7 +237,7 @@ def _phase_moves(t: Tables, level: int, moves: Floats) -> None:
             moves[group, base + other] += t.service[phase, other]
 
 
-@_compiled
+@compiled
 def block_times(t: Tables, level: int, waiting: int, shift: float, times: Floats) -> None:
     """Mean times in the arrival and service phases of a level before anything else happens.
 
@@ -275,7 +265,7 @@ def block_times(t: Tables, level: int, waiting: int, shift: float, times: Floats
         _mean_times(moves, ends, times[number])
 
 
-@_compiled
+@compiled
 def relax(
     t: Tables, here: Floats, flow: Floats, times: Floats, code: Integers, upward: bool
 ) -> float:
@@ -312,7 +302,7 @@ def relax(
     return change
 
 
-@_compiled
+@compiled
 def sweep(
     t: Tables, law: Floats, times: Floats, work: tuple[Floats, Floats, Integers], upward: bool
 ) -> float:
@@ -335,7 +325,7 @@ def sweep(
     return change
 
 
-@_compiled
+@compiled
 def add_within(t: Tables, here: Floats, level: int, rates: Floats, flow: Floats) -> None:
     """Add what flows between the states of a level; fill in their rates out, to anywhere."""
     groups = t.order * (t.phases if level > 0 else 1)
@@ -362,7 +352,7 @@ def add_within(t: Tables, here: Floats, level: int, rates: Floats, flow: Floats)
                 rates[state] += t.expires[0] * (level - 1)
 
 
-@_compiled
+@compiled
 def imbalance(t: Tables, law: Floats, work: tuple[Floats, Floats, Floats]) -> float:
     """Largest difference of flow in and out of a state, relative to the largest flow."""
     flow, spare, rates = work
@@ -378,7 +368,7 @@ def imbalance(t: Tables, law: Floats, work: tuple[Floats, Floats, Floats]) -> fl
     return worst / largest if largest > 0 else 0.0
 
 
-@_compiled
+@compiled
 def step(t: Tables, law: Floats, work: tuple[Floats, Floats, Floats], rate: float) -> None:
     """One jump of the uniformised chain of a page's positions, in place."""
     flow, spare, rates = work

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,8 +28,13 @@ __all__ = ["CONSTANT", "NON_INCREASING", "Family", "numbers_of", "searched", "to
 Array = NDArray[np.floating[Any]]
 MOST_POLICIES = 5_000_000
 
-LONGEST = 1000.0
+LONGEST = 900.0
 """Seconds that a search may take, about."""
+
+PATIENCE = 5.0
+"""Seconds from which on one is told beforehand."""
+
+_LOG = logging.getLogger(__name__)
 
 _COVERED: tuple[Condition, ...] = (
     conditions.has_buffer,
@@ -123,9 +129,12 @@ def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arra
     waiting = range(top)
     sizes = [float(order), *(float(order * phases * timers ** min(n, 60)) for n in waiting)]
     together, alone = seconds_together(sizes, len(numbers), family), seconds_alone(sizes, count)
-    if min(together, alone) > LONGEST:
-        long = f"all {count} policies take about {min(together, alone) / 60:.2g} minutes"
+    seconds = min(together, alone)
+    if seconds > LONGEST:
+        long = f"all {count} policies take about {seconds / 60:.2g} minutes"
         raise NoOptimumError(f"{long}; at most {LONGEST / 60:.0f} are spent")
+    if seconds > PATIENCE:
+        _LOG.info("%s: about %.0f s for %s policies", scenario.name, seconds, count)
     if together <= alone:
         costs = _together(uncontrolled, numbers, family)
     else:

@@ -37,7 +37,7 @@ def sojourn_transform(chain: QueueChain, law: Array, s: ArrayLike) -> dict[str, 
     law : ndarray, shape (states,)
         Stationary probabilities.
     s : array_like
-        Real, >= 0; per unit time.
+        Real, >= 0 (a complex s is refused); per unit time.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def sojourn_transform(chain: QueueChain, law: Array, s: ArrayLike) -> dict[str, 
     Raises
     ------
     ValueError
-        If an s is negative or not finite.
+        If an s is complex, negative or not finite.
 
     Notes
     -----
@@ -106,6 +106,8 @@ def sojourn_cdf(chain: QueueChain, law: Array, times: ArrayLike) -> dict[str, Ar
 
 
 def _not_negative(name: str, values: ArrayLike) -> Array:
+    if np.iscomplexobj(values):
+        raise ValueError(f"{name} = {values!r} must be real")
     found = np.asarray(values, dtype=float)
     if not np.all((found >= 0) & np.isfinite(found)):
         raise ValueError(f"{name} = {values!r} must be finite and >= 0")

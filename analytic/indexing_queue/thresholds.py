@@ -106,12 +106,15 @@ class ThresholdSearch:
         Raises
         ------
         ValueError
-            If the lists are no threshold policy, or use a number that was not allowed.
+            If the lists are no threshold policy, use a number that was not allowed, or a
+            threshold above the highest level.
         """
         if not set(robots) <= set(self.numbers) or any(a <= b for a, b in pairwise(robots)):
             raise ValueError(f"robots {robots} must decrease and be among {self.numbers}")
         if len(at) != len(robots) - 1 or min(at, default=0) < 0 or list(at) != sorted(at):
             raise ValueError(f"at {at} must not decrease, and be one shorter than {robots}")
+        if max(at, default=0) > self.top:
+            raise ValueError(f"at {at} must be at most the highest level, {self.top}")
         by_level = [robots[sum(level > one for one in at)] for level in range(self.top + 1)]
         return float(self.costs[self._place([self.numbers.index(each) for each in by_level])])
 

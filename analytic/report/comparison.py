@@ -51,6 +51,8 @@ def plot_comparison(comparisons: Iterable[Comparison], ax: Axes | None = None) -
         _draw(ax, [(n, row) for n, row in enumerate(rows) if row.verdict == verdict], limit)
     label = "(simulation − prediction) / tolerance"
     dress(ax, label if rows == every else f"{label}\n{len(rows)} largest of {len(every)}", "")
+    # flush right: it may be longer than the axes where the names of the rows are long
+    ax.set_xlabel(ax.get_xlabel(), loc="right")
     ax.grid(visible=False)
     ax.set_yticks(range(len(rows)), [plain(name_of(row.measure, row.subject)) for row in rows])
     ax.set_xlim(-limit, limit)

@@ -39,11 +39,19 @@ def plot_threshold_costs(search: ThresholdSearch, ax: Axes | None = None) -> Axe
     ax : Axes, optional
         Where to draw; a new figure otherwise.
 
+    Raises
+    ------
+    TypeError
+        If it is another search, such as that of fixed numbers (`plot_static_costs`).
+
     Notes
     -----
     At the highest level as threshold the robots are never switched. With a single number allowed
     there is no threshold, and only the optimum is drawn.
     """
+    if not isinstance(search, ThresholdSearch):
+        kind = type(search).__name__
+        raise TypeError(f'must be the search of optimize(scenario, "threshold"), not a {kind}')
     ax = axes_for(ax, _HEIGHT)
     unit = plain(search.time_unit)
     dress(ax, "threshold (pages in the system)", f"cost per {unit}")

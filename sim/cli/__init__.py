@@ -49,13 +49,14 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _show_what_is_logged() -> None:
-    """What the engines have to say while one waits, on stderr."""
+    """What the engines and the solvers have to say while one waits, on stderr."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("crawlsim: %(message)s"))
-    log = logging.getLogger("sim")
-    log.handlers = [handler]
-    log.setLevel(logging.INFO)
-    log.propagate = False
+    for package in ("sim", "analytic"):
+        log = logging.getLogger(package)
+        log.handlers = [handler]
+        log.setLevel(logging.INFO)
+        log.propagate = False
 
 
 def _exit_code(arguments: list[str] | None) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from typing import Any
 
+import click
+
 from scenarios import Results, Scenario
 from scenarios.accessing import GoldenRatio
 from scenarios.page_data import access_shares
@@ -45,17 +47,20 @@ def simulate_one(
             return run(scenario, **how)
         precision = Precision(options.precision, options.measures, options.max_replications)
         results = run_to_precision(scenario, precision, **how)
-    _warn_of_missed_precision(scenario, precision, results)
+    _say_whether_precise(scenario, precision, results, quiet)
     return results
 
 
-def _warn_of_missed_precision(scenario: Scenario, precision: Any, results: Results) -> None:
+def _say_whether_precise(scenario: Scenario, precision: Any, results: Results, quiet: bool) -> None:
     needed = precision.needed(results, scenario)
     name = f"{scenario.name}: after {results.count} replications the precision is not reached"
     if needed is None:
         warn(f"{name}, and how many it takes cannot be told: some measure was never above 0")
     elif needed > results.count:
         warn(f"{name}; about {needed} would be needed")
+    elif not quiet:
+        reached = f"a precision of {100 * precision.relative:g} % is reached"
+        click.echo(f"{scenario.name}: {reached} with {results.count} replications", err=True)
 
 
 def _warn_of_short_warmup(scenario: Scenario) -> None:

@@ -1,0 +1,117 @@
+"""What is said before something takes long: once, on stderr, and with a figure."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_indexing_queue import H2, queue, stale
+
+from analytic.indexing_queue import chain_of, compiling, iteration, searching, solve_chain
+from scenarios import dumps
+from sim.cli import main
+
+LARGE = queue(stale(H2) | {"buffer.waiting_places": 10, "name": "large", "costs.loss": 1.0})
+
+
+@pytest.fixture
+def said(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The messages of the solvers, whatever the command line did to their logger before."""
+    monkeypatch.setattr(logging.getLogger("analytic"), "propagate", True)
+    monkeypatch.setattr(logging.getLogger("analytic"), "handlers", [])
+    caplog.set_level(logging.INFO, logger="analytic")
+    return lambda: [record.getMessage() for record in caplog.records]
+
+
+def called(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert not stop.value.code
+    written = capsys.readouterr()
+    return written.out, written.err
+
+
+def test_a_large_chain_is_announced_and_a_small_one_is_not(
+    said: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = chain_of(LARGE)
+    solve_chain(built)
+    assert not [line for line in said() if "solving" in line]
+    monkeypatch.setattr(iteration, "PATIENCE", 0.0)
+    solve_chain(built)
+    assert [line for line in said() if "solving" in line] == [
+        f"solving a chain of {built.states} states, about 0 s"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("robots", "places", "timer", "measured"),
+    [
+        (10, 5, {"exponential": {"rate": 0.2}}, 6.1),
+        (10, 5, H2, 41.0),
+        (8, 5, H2, 0.85),
+        (2, 16, H2, 4.0),
+        (1, 19, H2, 5.7),
+    ],
+)
+def test_the_estimate_is_what_was_measured_to_a_factor_of_two(
+    robots: int, places: int, timer: dict[str, Any], measured: float
+) -> None:
+    scenario = queue(
+        {
+            "robots.available": robots,
+            "robots.access_time": {"erlang": {"shape": 2, "mean": 3.0}},
+            "buffer.waiting_places": places,
+        }
+        | stale(timer)
+    )
+    seconds = iteration.seconds_needed(chain_of(scenario))
+    assert measured / 2 < seconds < 2 * measured
+
+
+@pytest.mark.parametrize("as_json", [[], ["--json"]])
+def test_a_long_search_is_announced_on_stderr_only(
+    as_json: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "large.toml"
+    path.write_text(dumps(LARGE.with_("buffer.waiting_places", 2)))
+    words = ["optimize", str(path), "--target", "threshold", *as_json]
+    silent, err = called(words, capsys)
+    assert "policies" not in err
+    monkeypatch.setattr(searching, "PATIENCE", 0.0)
+    out, err = called(words, capsys)
+    assert err == "crawlsim: large: about 0 s for 15 policies\n"
+    assert out == silent
+    if as_json:
+        assert json.loads(out)
+
+
+def test_compilation_is_announced_once_and_only_where_nothing_is_kept(
+    said: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "doubled.py"
+    source = "def twice(x):\n    return 2 * x\n\n\ndef thrice(x):\n    return 3 * x\n"
+    path.write_text(source)
+
+    def loaded() -> Any:
+        spec = importlib.util.spec_from_file_location("doubled", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    for times in (1, 1):
+        compiling._announce.cache_clear()
+        module = loaded()
+        assert compiling.compiled(module.twice)(2) == 4
+        assert compiling.compiled(module.thrice)(2) == 6
+        announced = [line for line in said() if line.startswith("compiling the solver")]
+        assert len(announced) == times
