@@ -191,8 +191,11 @@ def sojourns_found(scenario: Scenario) -> str | None:
 
 
 def response_found(scenario: Scenario) -> str | None:
-    """The same, where the response has a price."""
-    return sojourns_found(scenario) if scenario.costs.response else None
+    """The tagged page can be followed to its end, where the response has a price."""
+    missing = sojourns_found(scenario)
+    if missing is None or not scenario.costs.response:
+        return None
+    return f"[costs] prices the response time: {missing}"
 
 
 @lru_cache(maxsize=1)

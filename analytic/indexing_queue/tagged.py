@@ -174,7 +174,8 @@ class _Small:
         if position > 1:
             gone = one_gone(self.timer.exit_rates, position - 1).sum(axis=1)
             ends = ends + np.tile(gone, len(within) // len(gone))
-        (times,) = until_exit(within[None], (ends + self.shift)[None], np.eye(len(within))[None])
+        moves, ends = within[None].copy(), (ends + self.shift)[None]
+        (times,) = until_exit(moves, ends, np.eye(len(within))[None])
         found: Array = times
         return found
 
