@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import logging
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ def test_a_long_search_is_announced_on_stderr_only(
 
 
 def test_compilation_is_announced_once_and_only_where_nothing_is_kept(
-    said: Any, tmp_path: Path
+    said: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "doubled.py"
     source = "def twice(x):\n    return 2 * x\n\n\ndef thrice(x):\n    return 3 * x\n"
@@ -105,6 +106,7 @@ def test_compilation_is_announced_once_and_only_where_nothing_is_kept(
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, "doubled", module)
         spec.loader.exec_module(module)
         return module
 

@@ -6,12 +6,27 @@ come from an elimination without a subtraction.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from analytic import predict
+from analytic.indexing_queue import (
+    NotConvergedError,
+    QueueChain,
+    accuracy_of,
+    chain_of,
+    controlled_chain,
+    phase_times,
+    sojourn_cdf,
+    sojourn_moments,
+    solve_chain,
+    tagged,
+)
+from analytic.phase_type import PhaseLaw
 from scenarios import Scenario, scenario_from
 from scenarios.measures import Subject
 
@@ -88,9 +103,162 @@ def test_phases_that_are_left_with_rate_2_to_the_minus_60() -> None:
     assert found["sojourn_time_second_moment", "served"] == pytest.approx(2.0**123, rel=1e-14)
 
 
+def test_a_chain_can_be_followed_twice() -> None:
+    """Elimination uses up its matrix, and the one of the first position is the chain's own."""
+    law = phases([0.0, 1.0], [[-2.0, 1.0], [1.0, -1.0]])
+    built = chain_of(queue(2, law, exponential(0.3)))
+    probabilities = solve_chain(built).law
+    before = built.service.generator.copy()
+    first, second = (list(sojourn_moments(built, probabilities)) for _ in range(2))
+    assert first == second
+    assert np.array_equal(built.service.generator, before)
+
+
 @pytest.mark.parametrize("rate", [1e3, 1e9, 1e15, 1e17])
 def test_second_moments_of_all_pages_keep_their_digits_where_few_enter(rate: float) -> None:
     """M/M/1/1: one of 1 + rate pages enters, and is served with E S^2 = 2."""
     found = exact(queue(0, exponential(1.0), rate=rate))
     value = found["sojourn_time_second_moment", "all"]
     assert value == pytest.approx(2 / (1 + rate), rel=1e-14, abs=0)
+
+
+def test_second_moments_are_zero_where_nothing_enters() -> None:
+    """Batches of two pages, one place, rejected as a whole."""
+    pairs = {"modes": [{"bmap": {"D": [[[-1.0]], [[0.0]], [[1.0]]]}}]}
+    scenario = scenario_from(
+        {
+            "name": "q",
+            "robots": {"available": 1, "deliveries": pairs},
+            "buffer": {"waiting_places": 0, "service": exponential(1.0), "admission": "reject"},
+        }
+    )
+    found = exact(scenario)
+    assert found["loss_probability", None] == 1.0
+    assert found["sojourn_time", "all"] == 0.0
+    assert found["sojourn_time_second_moment", "all"] == 0.0
+    assert ("sojourn_time", "accepted") not in found
+
+
+def test_the_distribution_is_summed_until_the_slowest_page_has_ended() -> None:
+    """Half of the pages take 0.001, the others 20: at 10 after ten thousand jumps."""
+    law = {"hyperexponential": {"probabilities": [0.5, 0.5], "rates": [1000.0, 0.05]}}
+    built = chain_of(queue(0, law))
+    served = sojourn_cdf(built, solve_chain(built).law, [10.0, 100.0])["served"]
+    expected = [1 - 0.5 * math.exp(-0.5), 1 - 0.5 * math.exp(-5.0)]
+    assert served == pytest.approx(expected, rel=1e-12)
+
+
+# -- timers whose phases change fast -------------------------------------------------------------
+
+
+def fast(e: float, first: float = 0.3, second: float = 0.1) -> dict[str, Any]:
+    """Two phases that change 1 / e times per unit time, and go off from each at its own rate."""
+    return phases([0.5, 0.5], [[-1 / e - first, 1 / e], [1 / e, -1 / e - second]])
+
+
+@pytest.mark.parametrize("rates", [(0.3, 0.1), (1e-6, 1.0)])
+@pytest.mark.parametrize("e", [1e-3, 1e-6])
+def test_fast_phases_leave_the_sojourn_times_exact(
+    e: float, rates: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """512 states against elimination, and against exponential timers, to which they tend."""
+    scenario = queue(8, exponential(1.0), fast(e, *rates), rate=0.8)
+    found = exact(scenario)
+    monkeypatch.setattr(tagged, "LARGEST_DENSE", 256)
+    assert found == pytest.approx(exact(scenario.with_("name", "by-elimination")), rel=1e-12, abs=0)
+    mean = sum(rates) / 2
+    limit = exact(queue(8, exponential(1.0), exponential(mean), rate=0.8))
+    by_class = [key for key in found if key[0].startswith("sojourn_time")]
+    assert len(by_class) == 8
+    for key in by_class:
+        assert found[key] == pytest.approx(limit[key], rel=e)
+
+
+def test_fast_phases_of_ten_places() -> None:
+    """2048 states by iteration: Little's law by class."""
+    found = exact(queue(10, exponential(1.0), fast(1e-2), rate=0.8))
+    inside = found["success_probability", None] * found["sojourn_time", "served"]
+    inside += found["obsolescence_probability", None] * found["sojourn_time", "obsolete"]
+    expected = found["mean_in_system", None] / found["arrival_rate", None]
+    assert inside == pytest.approx(expected, rel=1e-11)
+
+
+ONE = PhaseLaw(np.ones(1), -np.ones((1, 1)))
+TWO = PhaseLaw(np.array([0.4, 0.6]), np.array([[-2.0, 1.0], [0.0, -1.5]]))
+TIMERS = {
+    "fast": ([[-1e6 - 0.3, 1e6], [1e6, -1e6 - 0.1]], ONE, 6),
+    "fast-and-slow": ([[-1e6 - 1, 1e6, 1.0], [1e6, -1e6, 0.0], [1e-3, 0.0, -2e-3]], ONE, 4),
+    "fast-round": ([[-1e6, 1e6, 0.0], [0.0, -1e6, 1e6], [1e6, 0.0, -1e6 - 0.5]], TWO, 3),
+    "one-after-the-other": ([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0], [0.0, 0.0, -1.0]], TWO, 4),
+    "far-apart": ([[-1e3, 0.0], [0.0, -1e-3]], TWO, 6),
+    "never": ([[0.0, 0.0], [0.0, 0.0]], ONE, 4),
+}
+
+
+def position(name: str) -> tuple[QueueChain, int]:
+    """A chain, and a number of timers ahead that elimination can follow."""
+    T, service, waiting = TIMERS[name]
+    timer = PhaseLaw(np.eye(len(T))[0], np.array(T))
+    modes = np.array([[[[0.0]], [[0.8]]]])
+    built = controlled_chain(modes, lambda _: 0, service, timer, waiting + 1, "partial")
+    return built, waiting
+
+
+def worst_state(name: str, shift: float) -> float:
+    """Largest relative error of a time, from one state and from all of them."""
+    built, waiting = position(name)
+    worst = 0.0
+    for arriving in (np.eye(built.inner[-1])[0], np.linspace(1.0, 2.0, built.inner[-1])):
+        expected = tagged._Small(built, shift).spent(waiting + 1, arriving)
+        found = phase_times.integrated_times(built, waiting, arriving, shift)
+        reached = expected > 0
+        assert not found[~reached].any()
+        worst = max(worst, float(np.max(np.abs(found[reached] / expected[reached] - 1))))
+    return worst
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e-3, 1e4])
+@pytest.mark.parametrize("name", TIMERS)
+def test_integrated_times_keep_the_digits_of_every_state(name: str, shift: float) -> None:
+    assert worst_state(name, shift) < 1e-13
+
+
+@pytest.mark.parametrize(("entry", "value"), [("FIRST", 1e-3), ("LAST", 1e-4), ("ALIASING", 1e-3)])
+def test_an_integral_that_is_cut_short_would_be_seen(
+    entry: str, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Negative control: it begins late, ends early, or is too coarse."""
+    monkeypatch.setattr(phase_times, "LARGEST_DEFECT", 1.0)
+    monkeypatch.setattr(phase_times, entry, value)
+    assert max(worst_state(name, 0.0) for name in TIMERS) > 1e-12
+
+
+def test_pages_that_are_lost_in_an_integral_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    built, waiting = position("fast")
+    monkeypatch.setattr(phase_times, "LAST", 1e-2)
+    with pytest.raises(NotConvergedError, match="of the pages at position 7 leave it"):
+        phase_times.integrated_times(built, waiting, np.ones(built.inner[-1]), 0.0)
+
+
+@pytest.mark.parametrize("price", ["response", "loss"])
+def test_without_sojourn_times_all_else_is_given(
+    price: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Levels, shares and the mean of all pages; the cost only if it does not need the others."""
+    scenario = queue(8, exponential(1.0), fast(1e-3), rate=0.8, costs={price: 1.0})
+    expected = exact(scenario)
+    monkeypatch.setattr(phase_times, "LARGEST_DEFECT", -1.0)
+    broken = scenario.with_("name", "without-sojourns")
+    found, reasons = exact(broken), [row.reason for row in predict(broken)[1]]
+    missing = {key for key in expected if key[0].startswith("sojourn_time")}
+    missing.remove(("sojourn_time", "all"))
+    if price == "response":
+        missing.add(("control_cost", None))
+    assert found == {key: value for key, value in expected.items() if key not in missing}
+    why = "the sojourn times by class are not found: "
+    assert sum(reason.startswith(why) for reason in reasons) == 1
+    priced = sum(
+        reason.startswith(f"[costs] prices the response time: {why}") for reason in reasons
+    )
+    assert priced == (price == "response")
+    assert accuracy_of(broken) is not None

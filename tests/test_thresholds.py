@@ -242,6 +242,48 @@ def test_the_comparison_notices_a_tie_broken_the_wrong_way(
 FOUR = load("four-robots-one-threshold")
 
 
+def search_with(numbers: tuple[int, ...], top: int, cost: Any) -> ThresholdSearch:
+    """A search whose costs are a function of the numbers from the top level downwards."""
+    rows = combinations_with_replacement(numbers, top + 1)
+    return ThresholdSearch("q", "hour", numbers, top, np.array([cost(row) for row in rows]))
+
+
+def test_of_equal_costs_the_shortest_list_is_taken() -> None:
+    search = search_with((1, 2, 3), 2, lambda row: 1.0 if set(row) in ({3}, {1, 2}) else 2.0)
+    assert search.optimum[:2] == ((3,), ())
+
+
+def test_of_equal_costs_and_lengths_the_smaller_numbers_are_taken() -> None:
+    search = search_with((1, 2, 3), 1, lambda row: 2.0 if len(set(row)) == 1 else 1.0)
+    assert search.optimum[:2] == ((2, 1), (0,))
+
+
+def test_of_equal_costs_and_numbers_the_lower_thresholds_are_taken() -> None:
+    search = search_with((1, 2), 3, lambda row: 2.0 if len(set(row)) == 1 else 1.0)
+    assert search.optimum[:2] == ((2, 1), (0,))
+
+
+@pytest.mark.parametrize(
+    ("D0", "D1"),
+    [
+        ([[-1.0, 0.0], [1.0, -1.0]], [[1.0, 0.0], [0.0, 0.0]]),
+        ([[-1.0, 1.0], [0.0, -1.0]], [[0.0, 0.0], [0.0, 1.0]]),
+    ],
+    ids=["last-phase-left-for-good", "first-phase-left-for-good"],
+)
+def test_phases_that_are_left_for_good_do_not_count(D0: Any, D1: Any) -> None:
+    """M/M/1/3 at load 1: P(empty) = P(full) = 1 / 4, at the prices 2 and 1."""
+    scenario = scenario_from(
+        {
+            "name": "q",
+            "robots": {"available": 1, "deliveries": {"modes": [{"map": {"D0": D0, "D1": D1}}]}},
+            "buffer": {"waiting_places": 2, "service": {"exponential": {"rate": 1.0}}},
+            "costs": {"loss": 1.0, "starvation": 2.0},
+        }
+    )
+    assert optimize(scenario, "threshold").cost == pytest.approx(0.75, rel=1e-14)
+
+
 def test_equal_thresholds_switch_a_number_off() -> None:
     """The erratum of avrachenkov2011, Table 1: one policy, printed with two costs."""
     search = best_thresholds(FOUR)

@@ -23,8 +23,10 @@ from analytic.indexing_queue.solved import (
     fits_in_memory,
     loss_approximated,
     one_closed_class,
+    response_found,
     settled,
     size_of,
+    sojourns_found,
     solved,
     too_large_for_exactness,
 )
@@ -230,7 +232,7 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="second moment of the sojourn time by class of pages",
         function=sojourn_moments,
         kind="exact",
-        conditions=(*_CHAIN, *_FIFO),
+        conditions=(*_CHAIN, *_FIFO, sojourns_found),
         evaluate=_from_chain("sojourn_time_second_moment"),
     ),
     Formula(
@@ -239,7 +241,7 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="control cost",
         function=control_cost,
         kind="exact",
-        conditions=(*_CHAIN, conditions.priced, conditions.response_known),
+        conditions=(*_CHAIN, conditions.priced, conditions.response_known, response_found),
         evaluate=_from_chain("control_cost"),
     ),
     Formula(

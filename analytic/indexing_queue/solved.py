@@ -37,8 +37,10 @@ __all__ = [
     "fits_in_memory",
     "loss_approximated",
     "one_closed_class",
+    "response_found",
     "settled",
     "size_of",
+    "sojourns_found",
     "solved",
     "too_large_for_exactness",
 ]
@@ -77,10 +79,19 @@ class Accuracy(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """All measures of a chain, and how they were found."""
+    """All measures of a chain, and how they were found.
+
+    Attributes
+    ----------
+    rows : tuple
+    accuracy : Accuracy
+    missing : str or None
+        Why there are no sojourn times by class, where that is not the order of service.
+    """
 
     rows: Rows
     accuracy: Accuracy
+    missing: str | None = None
 
 
 def _laws(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
@@ -172,6 +183,22 @@ def converged(scenario: Scenario) -> str | None:
     return f"the iteration for its chain does not converge: {found}"
 
 
+def sojourns_found(scenario: Scenario) -> str | None:
+    """The tagged page can be followed to its end."""
+    found = solved(scenario)
+    if not isinstance(found, Solved) or found.missing is None:
+        return None
+    return f"the sojourn times by class are not found: {found.missing}"
+
+
+def response_found(scenario: Scenario) -> str | None:
+    """The tagged page can be followed to its end, where the response has a price."""
+    missing = sojourns_found(scenario)
+    if missing is None or not scenario.costs.response:
+        return None
+    return f"[costs] prices the response time: {missing}"
+
+
 @lru_cache(maxsize=1)
 def chain_of(scenario: Scenario) -> QueueChain:
     """The chain of a scenario that meets the conditions of `FORMULAS`' last rows.
@@ -205,10 +232,15 @@ def solved(scenario: Scenario) -> Solved | str:
     ordered = scenario.buffer.discipline == "fifo" and scenario.buffer.when_full == "lose-new"
     try:
         solution = solve_chain(chain)
-        rows = tuple(queue_measures(chain, solution.law, scenario.costs, ordered=ordered))
     except NotConvergedError as failure:
         return str(failure)
-    return Solved(rows, Accuracy(chain.states, *solution[1:]))
+    accuracy = Accuracy(chain.states, *solution[1:])
+    try:
+        rows = tuple(queue_measures(chain, solution.law, scenario.costs, ordered=ordered))
+    except NotConvergedError as failure:
+        rows = tuple(queue_measures(chain, solution.law, scenario.costs, ordered=False))
+        return Solved(rows, accuracy, str(failure))
+    return Solved(rows, accuracy)
 
 
 @lru_cache(maxsize=8)

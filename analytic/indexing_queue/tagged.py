@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.generator import one_gone, with_clocks
-from analytic.indexing_queue.iteration import NotConvergedError
+from analytic.indexing_queue.phase_times import integrated_times
 from analytic.indexing_queue.tables import tables_of, working_space
 from analytic.markov import until_exit
 from scenarios.measures import Subject
@@ -29,7 +29,10 @@ Row = tuple[str, Subject, float]
 LARGEST_DENSE = 200
 """States of a position up to which it is solved with a dense matrix."""
 
-MOST_PASSES = 20_000
+MOST_PASSES = 300
+"""Passes of Gauss-Seidel within a position; more are needed where phases change much faster than
+pages move up. The integral takes about as long as that."""
+
 ROUNDING = 1e-15
 """Relative changes of this size are rounding."""
 
@@ -103,7 +106,7 @@ def ends_of(chain: QueueChain, entries: list[Array], powers: int, shift: float =
     Raises
     ------
     NotConvergedError
-        If the phases of the timers of a large chain forget their start too slowly.
+        If the integral over the time at a position of a large chain loses pages.
 
     Notes
     -----
@@ -171,8 +174,10 @@ class _Small:
         if position > 1:
             gone = one_gone(self.timer.exit_rates, position - 1).sum(axis=1)
             ends = ends + np.tile(gone, len(within) // len(gone))
-        times = until_exit(within[None], (ends + self.shift)[None], np.eye(len(within))[None])
-        return times[0]
+        moves, ends = within[None].copy(), (ends + self.shift)[None]
+        (times,) = until_exit(moves, ends, np.eye(len(within))[None])
+        found: Array = times
+        return found
 
 
 class _Large:
@@ -181,6 +186,7 @@ class _Large:
     def __init__(self, chain: QueueChain, shift: float) -> None:
         self.chain, self.shift = followed(chain), shift
         self.tables, self.work = tables_of(self.chain), working_space(self.chain)
+        self.slow = False
 
     def passed(self, position: int, above: Array) -> Array:
         """What a vector at the next position passes on to this one."""
@@ -192,6 +198,15 @@ class _Large:
 
     def spent(self, position: int, arriving: Array) -> Array:
         """Time spent at a position by what arrives there."""
+        if not self.slow:
+            here = self._relaxed(position, arriving)
+            if here is not None:
+                return here
+            self.slow = True
+        return integrated_times(self.chain, position - 1, arriving, self.shift)
+
+    def _relaxed(self, position: int, arriving: Array) -> Array | None:
+        """The same by Gauss-Seidel; None if phases go to and fro too fast for it."""
         from analytic.indexing_queue.kernels import block_times, number_timers, relax
 
         code, waiting = self.work[2], position - 1
@@ -203,7 +218,7 @@ class _Large:
         for count in range(MOST_PASSES):
             if relax(self.tables, here, arriving, times, code, count % 2 == 0) <= ROUNDING:
                 return here
-        raise NotConvergedError(f"the sojourn times of {MOST_PASSES} passes still change")
+        return None
 
 
 def sojourn_moments(chain: QueueChain, law: Array) -> Iterator[Row]:
