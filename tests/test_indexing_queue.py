@@ -704,6 +704,9 @@ REFUSED: dict[str, Scenario] = {
     "the closure of its chain has 18006000 unknowns; it may have 2000000": queue(
         stale(H2) | {"buffer.waiting_places": 3000, "robots.available": 1, "buffer.service": H2}
     ),
+    "a round of the closure of its chain takes 2e+11 products; it may take 1e+10": queue(
+        stale({"erlang": {"shape": 800, "mean": 1.0}}) | {"buffer.waiting_places": 19}
+    ),
     "the approximate loss probability is too small to be given; its first digit would be wrong "
     "below 0.01": queue(stale(H2) | {"buffer.waiting_places": 60}),
     "robots are not switched so": queue(),

@@ -48,6 +48,7 @@ __all__ = [
 Rows = tuple[tuple[str, Subject, float], ...]
 
 _MOST_UNKNOWNS = 2_000_000
+_MOST_WORK = 10**10
 
 
 class Accuracy(NamedTuple):
@@ -137,12 +138,15 @@ def too_large_for_exactness(scenario: Scenario) -> str | None:
 
 
 def closure_fits(scenario: Scenario) -> str | None:
-    """The closure has at most 2 million unknowns."""
+    """The closure has at most 2 million unknowns, and takes at most 10^10 products a round."""
     order, phases, timers, top = size_of(scenario)
     unknowns = order * phases * timers * top * (top - 1) // 2
-    if unknowns <= _MOST_UNKNOWNS:
-        return None
-    return f"the closure of its chain has {unknowns} unknowns; it may have {_MOST_UNKNOWNS}"
+    if unknowns > _MOST_UNKNOWNS:
+        return f"the closure of its chain has {unknowns} unknowns; it may have {_MOST_UNKNOWNS}"
+    work = top * (top - 1) * (order * phases * timers) ** 3
+    if work > _MOST_WORK:
+        return f"a round of the closure of its chain takes {work:.0e} products; it may take 1e+10"
+    return None
 
 
 def settled(scenario: Scenario) -> str | None:
