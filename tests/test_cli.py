@@ -75,10 +75,14 @@ def test_solve_prints_the_promised_json(crawlsim: Any, scenario_file: str) -> No
     code, out, _ = crawlsim("solve", scenario_file, "--json")
     (solved,) = strict(out)
     assert code == 0
-    assert list(solved) == ["scenario", "predictions", "not_applicable"]
+    assert list(solved) == ["scenario", "predictions", "not_applicable", "accuracy"]
     assert list(solved["predictions"][0]) == ["measure", "subject", "value", "kind", "source"]
     reasons = {row["reason"] for row in solved["not_applicable"]}
     assert "the number of active robots depends on the level" in reasons
+    assert list(solved["accuracy"]) == ["states", "method", "passes", "residual", "error"]
+    assert 0 <= solved["accuracy"]["residual"] < solved["accuracy"]["error"] < 1e-12
+    (pages,) = strict(crawlsim("solve", "cyclic-constant", "--json")[1])
+    assert pages["accuracy"] is None
 
 
 def test_check_prints_the_promised_json_and_its_exit_code_is_the_verdict(

@@ -106,7 +106,8 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool) -> 
     """Evaluate every formula that applies, and say why the others do not."""
     from analytic import accuracy_of, predict
 
-    solved = [(s, *predict(s)) for s in _resolved(sources, changes)]
+    decided = _resolved(sources, changes)
+    solved = [(s, *predict(s), accuracy_of(s)) for s in decided]
     if as_json:
         print_json(
             [
@@ -125,18 +126,19 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool) -> 
                     "not_applicable": [
                         {"source": other.source, "reason": other.reason} for other in others
                     ],
+                    "accuracy": None if found is None else found._asdict(),
                 }
-                for scenario, predictions, others in solved
+                for scenario, predictions, others, found in solved
             ]
         )
         return
-    for scenario, predictions, others in solved:
+    for scenario, predictions, others, found in solved:
         if predictions:
             show_table(prediction_table(scenario, predictions))
         else:
             click.echo(f"{scenario.name}: no formula applies")
-        if (accuracy := accuracy_of(scenario)) is not None:
-            click.echo(f"  {accuracy}")
+        if found is not None:
+            click.echo(f"  {found}")
         for line in reason_lines(others):
             click.echo(f"  {line}")
 
