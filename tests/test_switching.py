@@ -22,7 +22,7 @@ from analytic.robot_control.elimination import values as eliminated
 from analytic.robot_control.optimal_targets import solved
 from analytic.robot_control.response import with_response
 from analytic.robot_control.rule_measures import measures_of_chain, measures_of_targets
-from analytic.robot_control.switching import queue_of, switching_curves
+from analytic.robot_control.switching import best_switching, queue_of, switching_curves
 from analytic.robot_control.target_rules import best_targets, target_drift, target_gains
 from scenarios import Scenario, ScenarioError, load
 from scenarios.sections import Costs
@@ -443,3 +443,42 @@ def test_targets_by_phase_go_into_the_scenario() -> None:
         "activation", {"switching": {"targets": decision}}
     )
     assert list(found.table[0]) == ["level", "phase 0", "phase 1", "probability"]
+
+
+RESPONSE_OUTWEIGHS = {
+    "robots.available": 5,
+    "robots.access_time": {"exponential": {"rate": 0.021}},
+    "buffer.waiting_places": 1,
+    "activation.optimal": "switching",
+    "costs": {"loss": 0.0, "starvation": 0.022, "response": 87.0},
+}
+
+
+def test_no_response_is_shorter_than_a_service() -> None:
+    """Where the response outweighs the rest, that bounds the cost better than any interval."""
+    scenario = load("talim-switching").with_(RESPONSE_OUTWEIGHS)
+    search = best_switching(scenario)
+    assert 87.0 <= search.lower_bound <= search.cost
+    assert search.cost - search.lower_bound < 1e-3 * search.cost
+
+
+def test_a_bound_far_below_is_called_so() -> None:
+    changes = {
+        "costs": {"loss": 5.0, "starvation": 1.588, "response": 21.2},
+        "robots.access_time": {"exponential": {"rate": 0.0149}},
+        "buffer.waiting_places": 4,
+    }
+    search = best_switching(load("talim-switching").with_(RESPONSE_OUTWEIGHS | changes))
+    gap = 100 * (search.cost - search.lower_bound) / search.cost
+    assert gap > 0.1
+    assert f"({gap:.2g} % less)" in search.notes()[1]
+
+
+@pytest.mark.parametrize("access", [1e6, 1e9, 1e12])
+def test_the_bound_lies_between_0_and_the_cost(access: float) -> None:
+    scenario = load("talim-switching").with_(
+        {"robots.available": 4, "robots.access_time.exponential.rate": access}
+        | {"activation.optimal": "switching"}
+    )
+    search = best_switching(scenario)
+    assert 0 <= search.lower_bound <= search.cost

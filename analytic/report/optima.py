@@ -150,12 +150,14 @@ def plot_switching_curves(search: SwitchingSearch, ax: Axes | None = None) -> Ax
     dress(ax, "active robots before the event", "highest level to switch on at")
     curves, robots = search.curves(), np.arange(search.queue.available + 1)
     mark = "o" if len(robots) <= _FEW_LEVELS else None
+    phases = search.queue.phases
+    of_phase = f" (service phase 0 of 0 … {phases - 1})" if phases > 1 else ""
     for values, skip, name, colour in (
         (curves.after_service, curves.after_service < 1, "at a service", _COLOURS[0]),
         (curves.after_delivery, curves.after_delivery < 0, "at a delivery", _COLOURS[1]),
     ):
         shown = np.where(skip, np.nan, values)
-        ax.plot(robots, shown, color=colour, marker=mark, ms=3.5, lw=1.1, label=name)
+        ax.plot(robots, shown, color=colour, marker=mark, ms=3.5, lw=1.1, label=name + of_phase)
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     ax.yaxis.set_major_locator(MaxNLocator("auto", integer=True))
     legend_above(ax)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from analytic import conditions
 from analytic.arrival_process import access_rate
 from analytic.formula import Condition
 from analytic.optimum import NoOptimumError, Optimum
-from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
+from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate, moment
 from analytic.robot_control.controlled_queue import ControlledQueue
 from analytic.robot_control.optimal_targets import MOST_GENERAL, solved
 from analytic.robot_control.response import with_response
@@ -31,6 +31,9 @@ __all__ = [
     "queue_of",
     "switching_curves",
 ]
+
+_WIDE = 1e-3
+"""A bound that is farther below the cost is called so."""
 
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
@@ -147,7 +150,9 @@ class SwitchingSearch:
         """What a reader of the table should know."""
         found = self.measures
         active = f"{found.fewest} to {found.most} active robots, {found.mean_active:.4g} on average"
-        return active, f"no rule of this kind costs less than {self.lower_bound:.10g}"
+        bound = f"no rule of this kind costs less than {self.lower_bound:.10g}"
+        gap = (self.cost - self.lower_bound) / self.cost if self.cost > 0 else 0.0
+        return active, f"{bound} ({100 * gap:.2g} % less)" if gap > _WIDE else bound
 
 
 _COVERED: tuple[Condition, ...] = (
@@ -233,7 +238,15 @@ def best_switching(scenario: Scenario) -> SwitchingSearch:
     plain = not costs.response
     found = solved(queue, queue.rewards(costs)) if plain else with_response(queue, costs)
     name, unit = scenario.name, scenario.time_unit
-    return SwitchingSearch(name, unit, queue, costs, found.targets, found.lower)
+    search = SwitchingSearch(name, unit, queue, costs, found.targets, found.lower)
+    lower = found.lower if plain else max(found.lower, _bound_by_service(queue, costs))
+    return replace(search, lower_bound=min(max(lower, 0.0), search.cost))
+
+
+def _bound_by_service(queue: ControlledQueue, costs: Costs) -> float:
+    """The least cost without the response, and the price of a response that is service alone."""
+    without = solved(queue, queue.rewards(costs)).lower
+    return without + costs.response * moment(queue.service, 1)
 
 
 def optimal_switching(scenario: Scenario) -> Optimum:
