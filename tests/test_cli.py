@@ -20,7 +20,6 @@ from systems import queue
 
 from scenarios import dumps, library_names
 from scenarios.measures import MEASURES
-from sim.cli import main
 from sim.event_log import COLUMNS
 
 CRAWLSIM = [sys.executable, "-m", "sim.cli"]
@@ -31,20 +30,6 @@ def scenario_file(tmp_path: Path) -> str:
     path = tmp_path / "queue.toml"
     path.write_text(dumps(queue({"judged": ["arrival_rate"], "costs.loss": 1.0})))
     return str(path)
-
-
-Outcome = tuple[int, str, str]
-
-
-@pytest.fixture
-def crawlsim(capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*arguments: str) -> Outcome:
-        with pytest.raises(SystemExit) as stop:
-            main(list(arguments))
-        written = capsys.readouterr()
-        return int(stop.value.code or 0), written.out, written.err
-
-    return call
 
 
 def strict(text: str) -> Any:

@@ -21,24 +21,10 @@ from analytic.report import (
 )
 from analytic.robot_control import best_switching
 from scenarios import load
-from sim.cli import main
 
 FOUR = "four-robots-one-threshold"
 
 ORDERED = ["--set", "buffer.obsolescence.erlang={shape=2,mean=5.0}"]
-
-Outcome = tuple[int, str, str]
-
-
-@pytest.fixture
-def crawlsim(capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*arguments: str) -> Outcome:
-        with pytest.raises(SystemExit) as stop:
-            main(list(arguments))
-        written = capsys.readouterr()
-        return int(stop.value.code or 0), written.out, written.err
-
-    return call
 
 
 def test_the_promised_json(crawlsim: Any) -> None:

@@ -21,17 +21,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from analytic.indexing_queue.compiling import compiled
 
 __all__ = ["gains", "values"]
 
 Array = NDArray[Any]
-
-
-def _compiled(function: Any) -> Any:
-    return numba.njit(cache=True, nogil=True)(function)
 
 
 class _Row(NamedTuple):
@@ -52,7 +49,7 @@ class _Row(NamedTuple):
     first: Array
 
 
-@_compiled
+@compiled
 def _highest(targets: Array, robots: int) -> int:
     """The highest level whose target is `robots` or more; -1: none."""
     level = len(targets) - 1
@@ -61,7 +58,7 @@ def _highest(targets: Array, robots: int) -> int:
     return level
 
 
-@_compiled
+@compiled
 def _row(rates: Array, robots: int, fixed: Array, per_robot: Array) -> _Row:
     """The row of a number of robots, with the reward per visit of each level."""
     columns, levels = fixed.shape
@@ -74,7 +71,7 @@ def _row(rates: Array, robots: int, fixed: Array, per_robot: Array) -> _Row:
     return _Row(arrive, serve, visit, level, level.copy(), visit.copy(), back, first)
 
 
-@_compiled
+@compiled
 def _solve_levels(row: _Row, low: int, end: int) -> None:
     """Fill `stay`, `drop` and `reward` of the levels from `low` upwards."""
     columns, levels = row.visit.shape
@@ -97,7 +94,7 @@ def _solve_levels(row: _Row, low: int, end: int) -> None:
         row.stay[q] *= row.stay[q - 1]
 
 
-@_compiled
+@compiled
 def _dot(one: Array, other: Array, start: int) -> float:
     total = 0.0
     for q in range(start, len(other)):
@@ -105,7 +102,7 @@ def _dot(one: Array, other: Array, start: int) -> float:
     return total
 
 
-@_compiled
+@compiled
 def _fall(row: _Row, begin: Array, low: int, end: int, lands: Array) -> None:
     """Where a chain that begins at levels with probabilities `begin` has a robot fewer.
 
@@ -121,7 +118,7 @@ def _fall(row: _Row, begin: Array, low: int, end: int, lands: Array) -> None:
     lands[min(end + 1, top)] += _dot(begin, row.drop, low)
 
 
-@_compiled
+@compiled
 def _solve_lowest(row: _Row, low: int, end: int, landing: Array, until: Array) -> None:
     """Fill `back` and `first`: what comes of the level `low`."""
     arrive, serve, columns = row.arrive, row.serve, len(row.first)
@@ -144,7 +141,7 @@ def _solve_lowest(row: _Row, low: int, end: int, landing: Array, until: Array) -
     row.back[:] /= row.back.sum()
 
 
-@_compiled
+@compiled
 def _keep_levels(row: _Row, low: int, g: int, landing: Array, until: Array) -> None:
     """`landing` and `until` of the levels from `low` to g, with this number of robots."""
     for q in range(low, g + 1):
@@ -155,7 +152,7 @@ def _keep_levels(row: _Row, low: int, g: int, landing: Array, until: Array) -> N
             until[j, q] = row.stay[q] * row.first[j] + row.reward[j, q]
 
 
-@_compiled
+@compiled
 def _keep_lower(row: _Row, low: int, g: int, landing: Array, until: Array) -> None:
     """The same of the levels below `low`, from which a service adds a robot."""
     end, columns, places = max(g, low), len(row.first), len(row.back)
@@ -179,7 +176,7 @@ def _keep_lower(row: _Row, low: int, g: int, landing: Array, until: Array) -> No
         landing[0, g + 1 :], until[:, 0] = above[g + 1 :], row.visit[:, 0] + reward
 
 
-@_compiled
+@compiled
 def _reference(targets: Array, rates: Array) -> int:
     """A number of robots for the reference state, which is at its level `low`.
 
@@ -193,7 +190,7 @@ def _reference(targets: Array, rates: Array) -> int:
     return found
 
 
-@_compiled
+@compiled
 def _solved_row(targets: Array, rates: Array, robots: int, rewards: tuple[Array, Array]) -> Any:
     """The row of a number of robots with its levels, and g and `low` of that number."""
     g, low = _highest(targets, robots), _highest(targets, robots + 1) + 1
@@ -202,7 +199,7 @@ def _solved_row(targets: Array, rates: Array, robots: int, rewards: tuple[Array,
     return row, g, low
 
 
-@_compiled
+@compiled
 def _down(targets: Array, top: int, rates: Array, rewards: tuple[Array, Array]) -> Any:
     """Eliminate all numbers of robots above the least that recurs, from the highest one down.
 
@@ -226,7 +223,7 @@ def _down(targets: Array, top: int, rates: Array, rewards: tuple[Array, Array]) 
     return landing, until, backs, firsts
 
 
-@_compiled
+@compiled
 def _bottom(
     targets: Array, rates: Array, rewards: tuple[Array, Array], landing: Array, until: Array
 ) -> Any:
@@ -259,7 +256,7 @@ def _bottom(
     return reward, cycle, 1.0 if ends else landing[low - 1, -1]
 
 
-@_compiled
+@compiled
 def _bottom_values(targets: Array, rates: Array, net: Array, landing: Array, until: float) -> Array:
     """Values with the least number of robots, that of `low` being 0, at loads above one.
 
@@ -280,7 +277,7 @@ def _bottom_values(targets: Array, rates: Array, net: Array, landing: Array, unt
     return known + times * (first / weight)
 
 
-@_compiled
+@compiled
 def _gains(targets: Array, rates: Array, rewards: tuple[Array, Array], solved: Any) -> Array:
     """Rewards per unit time, column by column: of a cycle from the reference state to itself."""
     landing, until, backs, firsts = solved
@@ -300,7 +297,7 @@ def _gains(targets: Array, rates: Array, rewards: tuple[Array, Array], solved: A
     return cycle / cycle[0]
 
 
-@_compiled
+@compiled
 def _levels_above(row: _Row, j: int, bounds: tuple[int, int], start: float, fewer: Array) -> Array:
     """Values from `low` upwards, where the value is `start`, from those with a robot fewer."""
     low, end = bounds
@@ -317,7 +314,7 @@ def _levels_above(row: _Row, j: int, bounds: tuple[int, int], start: float, fewe
     return value
 
 
-@_compiled
+@compiled
 def gains(targets: Array, rates: Array, fixed: Array, per_robot: Array) -> Array:
     """Rewards per unit time of a target rule.
 
@@ -339,7 +336,7 @@ def gains(targets: Array, rates: Array, fixed: Array, per_robot: Array) -> Array
     return _gains(targets, rates, rewards, _down(targets, targets[0], rates, rewards))
 
 
-@_compiled
+@compiled
 def _levels_below(row: _Row, g: int, value: Array, fewer: Array, more: Array) -> None:
     """Values of the levels from which a service adds a robot: those of `more`, with one more."""
     top = len(value) - 1
@@ -353,7 +350,7 @@ def _levels_below(row: _Row, g: int, value: Array, fewer: Array, more: Array) ->
             value[q] = row.arrive * delivered + row.serve * more[q - 1] + row.visit[0, q]
 
 
-@_compiled
+@compiled
 def values(targets: Array, top: int, rates: Array, fixed: Array, per_robot: Array) -> Any:
     """Cost per unit time of a target rule, and the relative values of all states.
 
