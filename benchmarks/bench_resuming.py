@@ -64,9 +64,9 @@ def main() -> int:
             now = cells(killed)
             again += sum(now[name] != when for name, when in done.items())
             done = now
-        X
+            how = "killed" if was_killed else "ended by itself; a third of its cells removed"
+            print(f"{number}: {len(now)} cells, {how}", flush=True)
             if not was_killed:
-                print(f"ended before kill {number}")
                 for path in list(killed.glob("cells/0*.json"))[::3]:
                     path.unlink()
                     done.pop(path.name)
