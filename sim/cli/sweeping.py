@@ -61,7 +61,7 @@ def cell_records(
         click.echo(f"{name}: {found}", err=True)
     to_do = _resolved({n: cell for n, cell in enumerate(grid) if n not in records})
     engines = _engines(to_do, options)
-    with workers(options.jobs, engines) as executor, progress_bar(name, quiet) as progress:
+    with workers(options, engines) as executor, progress_bar(name, quiet) as progress:
         for number, cell in to_do.items():
             records[number] = _record(grid[number], cell, options, executor)
             if files:
