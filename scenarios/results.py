@@ -170,6 +170,9 @@ class Results:
         The value of each replication; nan where it is undefined.
     events : int
         Pages that ended in all windows together: the sample behind the shares.
+    without_each : mapping (measure, subject) -> tuple of float
+        The estimate with one replication left out at a time, for the errors of what is made of
+        several estimates; not kept of measures with many subjects.
     """
 
     scenario: str
@@ -179,6 +182,7 @@ class Results:
     estimates: Sequence[Estimate]
     replications: Mapping[Key, tuple[float, ...]] = field(repr=False)
     events: int = 0
+    without_each: Mapping[Key, tuple[float, ...]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def rows(self) -> Rows:

@@ -23,7 +23,7 @@ from analytic.report.words import meaning_of, number, percent, summary_of
 from scenarios import MEASURES, Results, Scenario, dumps
 from scenarios.page_data import change_rates
 
-__all__ = ["Entry", "html"]
+__all__ = ["Entry", "Picture", "html", "shortened", "template_text"]
 
 _MOST_ROWS = 150
 _FIRST_ROWS = 40
@@ -102,13 +102,13 @@ def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"number": number, "percent": percent, "anchor": _anchor}
-    template = environment.from_string(_text("template.html"))
+    template = environment.from_string(template_text("template.html"))
     return template.render(
         entries=entries,
         summary=summary_of([entry.verdict for entry in entries]),
-        style=Markup(_text("style.css")),
+        style=Markup(template_text("style.css")),
         pictures=_pictures,
-        file_of=lambda scenario: _shortened(dumps(scenario, folder)),
+        file_of=lambda scenario: shortened(dumps(scenario, folder)),
         name_of=name_of,
         definition=_definition,
         by_paper=_by_paper,
@@ -119,7 +119,8 @@ def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str
     )
 
 
-def _text(name: str) -> str:
+def template_text(name: str) -> str:
+    """A file of this package: a template or the style of all pages."""
     return (resources.files("analytic.report") / name).read_text(encoding="utf-8")
 
 
@@ -128,7 +129,8 @@ def _definition(measure: str) -> str:
     return known.definition if known else ""
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """A scenario file as a page shows it: of a long one the beginning."""
     lines = text.splitlines()
     more = len(lines) - _MOST_LINES
     return text if more <= 0 else "\n".join([*lines[:_MOST_LINES], f"… {more} more lines"])

@@ -24,10 +24,11 @@ Command = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a simulation is run: engine, worker processes, folder for files, precision asked for."""
+    """How a simulation is run: engine, workers, folder for files, precision asked for."""
 
     engine: str | None
     jobs: int
+    cluster: str | None
     out: str | None
     precision: float | None
     measures: tuple[str, ...]
@@ -38,6 +39,7 @@ class RunOptions:
         return {
             "engine": self.engine,
             "jobs": self.jobs,
+            "cluster": self.cluster,
             "precision": self.precision,
             "set": list(changes),
         }
@@ -81,6 +83,11 @@ def run_options(command: Command) -> Command:
             default=1,
             metavar="N",
             help="Workers on this machine; the results are the same for any number.",
+        ),
+        click.option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Run on the workers of a Dask scheduler, tcp://host:8786 for example.",
         ),
         click.option("--out", metavar="DIR", help="Write CSV files, scenario and provenance."),
         click.option(

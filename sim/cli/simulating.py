@@ -27,7 +27,7 @@ def simulate_all(
     for scenario in scenarios:
         _warn_of_short_warmup(scenario)
         _warn_of_unvisited_pages(scenario)
-    with workers(options.jobs, engines) as executor:
+    with workers(options, engines) as executor:
         return [(s, simulate_one(s, options, executor, quiet)) for s in scenarios]
 
 
