@@ -239,13 +239,14 @@ def run_to_precision(
     engine: str | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    refine: Callable[[Results], Results] | None = None,
 ) -> Results:
     """Simulate, adding replications until the precision is met or its limit is reached.
 
     The scenario's own number of replications comes first; the same seed continues, so that the
     result is that of a single run with the final number. Stopping on the intervals themselves
     makes them slightly too short: with n replications at the first look their true coverage is
-    near 95 % only when n is not small.
+    near 95 % only when n is not small. `refine` (`sim.controlled`) makes the estimates that count.
 
     Raises
     ------
@@ -260,6 +261,7 @@ def run_to_precision(
         which = range(len(tallies), count)
         tallies += _tallies(scenario, chosen, which, count, executor, progress)
         results = results_from(tallies, scenario, chosen, scenario.run.seed)
+        results = refine(results) if refine else results
         precision.check(results)
         count = precision.next_count(results, scenario)
         if count == len(tallies):

@@ -26,7 +26,7 @@ from sim.cli.output import (
     show_table,
 )
 from sim.cli.report import claim_folder, write_results
-from sim.cli.results import comparison_record, estimate_record
+from sim.cli.results import comparison_record, estimate_records
 from sim.cli.simulating import simulate_all
 from sim.cli.tables import (
     OPTIONAL_COLUMNS,
@@ -79,6 +79,11 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
 @scenario_options
 @run_options
 @click.option("--trace", metavar="FILE", help="Write every event of one scenario as CSV.")
+@click.option(
+    "--control-variates",
+    is_flag=True,
+    help="Correct the estimates by what was drawn and has a known mean.",
+)
 def run(
     sources: tuple[str, ...],
     changes: tuple[str, ...],
@@ -252,8 +257,12 @@ def _run_traced(
 
     if len(scenarios) > 1:
         raise ScenarioError("--trace", trace, "needs a single scenario")
-    if options.precision is not None:
-        raise ScenarioError("--trace", trace, "does not go with --precision")
+    for name, given in (
+        ("--precision", options.precision is not None),
+        ("--control-variates", options.control_variates),
+    ):
+        if given:
+            raise ScenarioError("--trace", trace, f"does not go with {name}")
     scenario = scenarios[0]
 
     def simulate(log: EventLog) -> Results:
@@ -276,7 +285,7 @@ def _show_estimates(
                     "engine": results.engine,
                     "seed": results.seed,
                     "replications": results.count,
-                    "estimates": Rows(partial(map, estimate_record, results.estimates)),
+                    "estimates": Rows(partial(estimate_records, results)),
                 }
                 for _, results in simulated
             ]

@@ -33,6 +33,7 @@ class RunOptions:
     precision: float | None
     measures: tuple[str, ...]
     max_replications: int
+    control_variates: bool = False
 
     def record(self, changes: Sequence[str]) -> dict[str, Any]:
         """What a provenance says about the options, ``--set`` among them."""
@@ -41,6 +42,7 @@ class RunOptions:
             "jobs": self.jobs,
             "cluster": self.cluster,
             "precision": self.precision,
+            "control_variates": self.control_variates,
             "set": list(changes),
         }
 
@@ -77,6 +79,17 @@ def run_options(command: Command) -> Command:
         click.option("--replications", type=int, metavar="N", help="Number of replications."),
         click.option("--seed", type=int, metavar="N", help="Seed of the random streams."),
         click.option("--engine", metavar="NAME", help="compiled or simpy; default the fastest."),
+        *_worker_options(),
+        click.option("--out", metavar="DIR", help="Write CSV files, scenario and provenance."),
+        *_precision_options(),
+    ):
+        command = decorate(command)
+    return command
+
+
+def _worker_options() -> tuple[Command, ...]:
+    """Where replications run."""
+    return (
         click.option(
             "--jobs",
             type=click.IntRange(1, 256),
@@ -89,7 +102,12 @@ def run_options(command: Command) -> Command:
             metavar="ADDRESS",
             help="Run on the workers of a Dask scheduler, tcp://host:8786 for example.",
         ),
-        click.option("--out", metavar="DIR", help="Write CSV files, scenario and provenance."),
+    )
+
+
+def _precision_options() -> tuple[Command, ...]:
+    """How long it goes on."""
+    return (
         click.option(
             "--precision",
             type=click.FloatRange(0, 1, min_open=True),
@@ -111,9 +129,7 @@ def run_options(command: Command) -> Command:
             metavar="N",
             help="Where --precision stops in any case.",
         ),
-    ):
-        command = decorate(command)
-    return command
+    )
 
 
 def load_scenarios(

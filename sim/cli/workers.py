@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import os
 import signal
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
@@ -104,8 +105,26 @@ def _local_workers(jobs: int, engines: Iterable[str]) -> Iterator[Executor | Non
 
 
 def _processes(jobs: int) -> ProcessPoolExecutor:
+    """Processes that leave Ctrl-C to this one, from their first moment on."""
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(jobs, context, initializer=_leave_interrupts_to_the_parent)
+    pool = ProcessPoolExecutor(jobs, context, initializer=_leave_interrupts_to_the_parent)
+    with _interrupts_held():
+        for _ in range(jobs):
+            pool.submit(os.getpid)  # starts a process, which inherits what is held
+    return pool
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Interrupts wait until the end, for this process and for those that it starts meanwhile."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _leave_interrupts_to_the_parent() -> None:

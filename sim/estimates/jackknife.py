@@ -15,6 +15,7 @@ import numpy as np
 from scenarios import Results, Scenario
 from scenarios.results import Columns, Replications, Rows
 from sim.estimates.buffer import buffer_measures, control_cost, pages_ended
+from sim.estimates.controls import controls_of
 from sim.estimates.edges import edges_of
 from sim.estimates.pages import client_measures, page_measures
 from sim.estimates.probing import probing_measures
@@ -119,6 +120,7 @@ def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed
         count=len(tallies),
         estimates=estimates_of(totals, scenario, without),
         replications=Replications([Columns(name, *values) for name, values in each.items()]),
+        controls=controls_of(totals, scenario),
         without_each=Replications([Columns(name, *values) for name, values in few.items()]),
         events=_sample(totals),
     )
