@@ -4,7 +4,11 @@
 `golden` the golden-ratio policy, `crawlers` what crawlers in use do, `formulas` the index.
 """
 
-from analytic.page_refresh.choosing import index_numbers, optimal_frequencies
+from analytic.page_refresh.choosing import (
+    FrequencySearch,
+    index_numbers,
+    optimal_frequencies,
+)
 from analytic.page_refresh.crawlers import (
     adaptive_changed_share,
     adaptive_intervals,
@@ -43,6 +47,7 @@ from analytic.page_refresh.optimum import (
 __all__ = [
     "FORMULAS",
     "WORST_GOLDEN_RATIO",
+    "FrequencySearch",
     "adaptive_changed_share",
     "adaptive_intervals",
     "best_random_shares",
