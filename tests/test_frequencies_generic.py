@@ -151,6 +151,24 @@ def test_a_sample_without_any_page_that_is_worth_a_visit_does_no_harm() -> None:
     assert np.flatnonzero(shares).tolist() == list(range(1, 10_000, 160))
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e-16, -1e-16, 1e-14, -1e-14, 1e-11, -1e-11, 1e-8])
+@pytest.mark.parametrize("count", [3, 20_000])
+def test_a_page_on_the_edge_of_being_visited(offset: float, count: int) -> None:
+    """Its w is the multiplier of the others, nearly: its share jumps from 0 there."""
+    generator = np.random.default_rng(count)
+    rates, weights = generator.gamma(1.0, size=count) / count, generator.random(count)
+    law = LAWS[1]
+    shares = best_shares(rates, weights, law)
+    best = int(np.argmax(shares))
+    multiplier = weights[best] / rates[best]
+    multiplier *= float(erlang_two(log_transform(law, rates[best]) / shares[best]))
+    rates, weights = np.append(rates, 0.3), np.append(weights, 0.3 * multiplier * (1 + offset))
+    found = best_shares(rates, weights, law)
+    certificate(rates, weights, law, found)
+    assert found[:-1] == pytest.approx(shares * (1 - found[-1]), rel=1e-6, abs=1e-9)
+    assert 0 <= found[-1] < 0.02
+
+
 def decimal_obsolescence(mu: Decimal, share: Decimal, shape: int) -> dict[str, Decimal]:
     """Theorem 3.3 and Lemma 4.1 as printed, for Erlang access times of mean 1."""
     h = (1 + mu / shape) ** -shape

@@ -32,8 +32,10 @@ _BLOCK = 2**15
 _TERMS = 14
 _NEAR, _FAR = 0.25, 2.0
 _ROUNDS = 60
-_SETTLED = 1e-14
+_SETTLED = 1e-13
 """The sum of shares may be this far from 1 before they are divided by it."""
+_NARROW = 1e-7
+"""Relative width of a bracket below which sums are straight lines to the last digits."""
 _MANY = 2**13
 _SAMPLED, _ROUGH = 16, 1e-3
 """Of many pages every so manyth tells where to begin."""
@@ -187,11 +189,44 @@ def _bracket(
         low, high = (point, high) if surplus > 0 else (low, point)
         if high - low <= 4e-16 * high:
             break
+        if high - low <= _NARROW * high and (contested := _contested(low, high, ratio, gap)).any():
+            return _closed(low, high, contested, (exponent, ratio, gap))
         step = -surplus / slope if slope < 0 else -np.inf
         step += float(np.copysign(min(abs(step), 1e-14), step))
         following = point * float(np.exp(step))
         point = following if low < following < high else low + (high - low) / 2
     return low, high
+
+
+def _contested(low: float, high: float, ratio: Array, gap: Array) -> NDArray[np.bool_]:
+    """Pages that are active at one end only: where their shares begin, the sum can jump."""
+    found = np.empty(len(ratio), dtype=bool)
+    for first in range(0, len(ratio), _BLOCK):
+        part = slice(first, first + _BLOCK)
+        ends = (_missing_exponent(end, ratio[part], gap[part]) for end in (low, high))
+        found[part] = np.logical_xor(*map(np.isfinite, ends))
+    return found
+
+
+def _closed(
+    low: float, high: float, contested: NDArray[np.bool_], pages: tuple[Array, Array, Array]
+) -> tuple[float, float]:
+    """A narrow bracket, closed by halving: the contested pages exactly, the others by their slope.
+
+    What the slope leaves out is of the order of the square of the bracket, 1e-14; the ends are then
+    put that much further apart.
+    """
+    middle = low + (high - low) / 2
+    level, slope = _sum_and_slope(middle, *(each[~contested] for each in pages))
+    few = [each[contested] for each in pages]
+    for _ in range(_ROUNDS):
+        point = low + (high - low) / 2
+        others = float(np.exp(level)) * (1.0 + slope * (point - middle) / middle)
+        enough = others + float(_shares_at(point, *few).sum()) > 1.0
+        low, high = (point, high) if enough else (low, point)
+        if high - low <= 4e-16 * high:
+            break
+    return low * (1.0 - _SETTLED), high * (1.0 + _SETTLED)
 
 
 def _sampled_start(total: float, exponent: Array, ratio: Array, gap: Array) -> float:
