@@ -21,15 +21,42 @@ from analytic.report.plots import plot_levels, plot_obsolescence_rates, plot_pro
 from analytic.report.rows import Row, name_of, rows_of
 from analytic.report.words import meaning_of, number, percent, summary_of
 from scenarios import MEASURES, Results, Scenario, dumps
+from scenarios.measures import Subject
 from scenarios.page_data import change_rates
 
-__all__ = ["Entry", "Picture", "html", "shortened", "template_text"]
+__all__ = ["Doubled", "Entry", "Picture", "html", "shortened", "template_text"]
 
 _MOST_ROWS = 150
 _FIRST_ROWS = 40
 
 _MOST_LINES = 300
 _DISTINCT_RATES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Doubled:
+    """What twice the warm-up would change in a measure.
+
+    Attributes
+    ----------
+    measure, subject
+        Which number.
+    estimate : float
+        Its mean over some replications.
+    change, half_width : float
+        By how much the longer warm-up changes it, with the half-width of a 95 % interval.
+    """
+
+    measure: str
+    subject: Subject
+    estimate: float
+    change: float
+    half_width: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the warm-up was clearly too short for this measure."""
+        return abs(self.change) > self.half_width
 
 
 @dataclass(frozen=True)
@@ -45,6 +72,8 @@ class Entry:
         Empty where nothing was compared.
     not_applicable : sequence of NotApplicable
         Formulas that do not cover the scenario.
+    doubled : sequence of Doubled
+        What twice the warm-up would change.
     """
 
     scenario: Scenario
@@ -52,6 +81,7 @@ class Entry:
     predictions: Sequence[Prediction] = ()
     comparisons: Sequence[Comparison] = ()
     not_applicable: Sequence[NotApplicable] = ()
+    doubled: Sequence[Doubled] = ()
 
     @property
     def verdict(self) -> str:

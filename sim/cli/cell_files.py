@@ -53,6 +53,7 @@ def identity_of(
             "scenario": scenario.as_file(),
             "contents": _digests(scenario.as_file(), *varied.values()),
             "vary": {key: list(values) for key, values in varied.items()},
+            "warmup": options.warmup,
             "precision": precision if options.precision is not None else None,
         }
     )

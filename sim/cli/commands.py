@@ -38,6 +38,7 @@ from sim.cli.tables import (
     reason_lines,
     summary_lines,
 )
+from sim.cli.warmups import with_warmup
 
 if TYPE_CHECKING:
     from analytic import Comparison
@@ -95,7 +96,7 @@ def run(
 ) -> None:
     """Simulate scenarios: estimates with 95 % intervals."""
     chosen = _options(options)
-    scenarios = _resolved(sources, changes, seed, replications)
+    scenarios = _resolved(sources, changes, seed, replications, chosen.warmup)
     claim_folder(chosen, scenarios, checked=False)
     if trace is not None:
         _run_traced(scenarios, chosen, changes, as_json, trace)
@@ -163,7 +164,7 @@ def check(
     from analytic import compare, overall, predict
 
     chosen = _options(options)
-    scenarios = _resolved(sources, changes, seed, replications)
+    scenarios = _resolved(sources, changes, seed, replications, chosen.warmup)
     claim_folder(chosen, scenarios, checked=True)
     simulated = simulate_all(scenarios, chosen, as_json)
     solved = [predict(scenario) for scenario, _ in simulated]
@@ -241,8 +242,10 @@ def _resolved(
     changes: tuple[str, ...],
     seed: int | None = None,
     replications: int | None = None,
+    warmup: str | None = None,
 ) -> list[Scenario]:
-    return [decided(each) for each in load_scenarios(sources, changes, seed, replications)]
+    loaded = load_scenarios(sources, changes, seed, replications)
+    return [with_warmup(decided(each), warmup) for each in loaded]
 
 
 def _run_traced(

@@ -33,6 +33,7 @@ class RunOptions:
     precision: float | None
     measures: tuple[str, ...]
     max_replications: int
+    warmup: str | None = None
     control_variates: bool = False
 
     def record(self, changes: Sequence[str]) -> dict[str, Any]:
@@ -42,6 +43,7 @@ class RunOptions:
             "jobs": self.jobs,
             "cluster": self.cluster,
             "precision": self.precision,
+            "warmup": self.warmup,
             "control_variates": self.control_variates,
             "set": list(changes),
         }
@@ -78,6 +80,11 @@ def run_options(command: Command) -> Command:
     for decorate in (
         click.option("--replications", type=int, metavar="N", help="Number of replications."),
         click.option("--seed", type=int, metavar="N", help="Seed of the random streams."),
+        click.option(
+            "--warmup",
+            metavar="TIME",
+            help='Time before anything is counted; "auto": ten times what the system remembers.',
+        ),
         click.option("--engine", metavar="NAME", help="compiled or simpy; default the fastest."),
         *_worker_options(),
         click.option("--out", metavar="DIR", help="Write CSV files, scenario and provenance."),

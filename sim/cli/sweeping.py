@@ -18,6 +18,7 @@ from sim.cli.options import RunOptions
 from sim.cli.output import progress_bar
 from sim.cli.results import run_record
 from sim.cli.simulating import simulate_one
+from sim.cli.warmups import with_warmup
 from sim.cli.workers import workers
 from sim.sweep import COLUMNS, Cell, kept, rows_of
 
@@ -59,7 +60,8 @@ def cell_records(
     if records:
         found = f"{len(records)} of {len(grid)} cells are there already and not computed again"
         click.echo(f"{name}: {found}", err=True)
-    to_do = _resolved({n: cell for n, cell in enumerate(grid) if n not in records})
+    left = {n: cell for n, cell in enumerate(grid) if n not in records}
+    to_do = _resolved(left, options.warmup)
     engines = _engines(to_do, options)
     with workers(options, engines) as executor, progress_bar(name, quiet) as progress:
         for number, cell in to_do.items():
@@ -70,10 +72,13 @@ def cell_records(
     return [records[number] for number in range(len(grid))]
 
 
-def _resolved(cells: Mapping[int, Cell]) -> dict[int, Cell]:
+def _resolved(cells: Mapping[int, Cell], warmup: str | None) -> dict[int, Cell]:
     from analytic import resolve
 
-    return {n: Cell(cell.varied, resolve(cell.scenario)) for n, cell in cells.items()}
+    return {
+        n: Cell(cell.varied, with_warmup(resolve(cell.scenario), warmup, quiet=True))
+        for n, cell in cells.items()
+    }
 
 
 def _engines(cells: Mapping[int, Cell], options: RunOptions) -> list[str]:
