@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from racing import write
 
-from analytic.page_refresh import best_shares
+from analytic.page_refresh import best_shares, harmonic_rates
 from scenarios.accessing import POLICIES
 from scenarios.accessing.golden_ratio import golden_cycle
 from scenarios.accessing.policy import Planned
@@ -100,15 +100,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     counts = np.ones(1_346_269, dtype=np.intp)
     golden = seconds(lambda: golden_cycle(counts), parsed.rounds)
+    harmonic = seconds(lambda: harmonic_rates(*pages(SIZES[0]), 1.0), parsed.rounds)
     plans = {name: per_access(name, POLICY_PAGES) for name in PLANS}
     print("| pages | without visits | seconds | error of the sum | MB |\n|--:|--:|--:|--:|--:|")
     for row in optima:
         cells = f"{row['pages']:,} | {row['without_visits']:.0%} | {row['seconds']:.3g}"
         print(f"| {cells} | {row['error']:.0e} | {row['peak_mb']:.0f} |")
+    print(f"harmonic rates (LambdaCrawl) of {SIZES[0]:,} pages: {harmonic:.3g} s")
     print(f"golden cycle of {len(counts):,} slots: {golden:.3g} s")
     print("; ".join(f"{name} {each:.3g} us" for name, each in plans.items()))
     parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    write(parsed.out, {"frequencies": optima, "golden_cycle": golden, "per_access": plans})
+    found = {"frequencies": optima, "golden_cycle": golden, "harmonic": harmonic}
+    write(parsed.out, {**found, "per_access": plans})
 
 
 if __name__ == "__main__":
