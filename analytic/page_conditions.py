@@ -78,11 +78,14 @@ def time_per_access(scenario: Scenario) -> float:
 def pace_of_accesses(scenario: Scenario) -> tuple[Distribution | None, bool]:
     """Law of the time from one access to the next, and whether it is an approximation.
 
-    Where those times are not independent, or deliveries wait in a buffer, a constant of the same
-    mean stands for them; None where the mean is not known.
+    Where those times are not independent, deliveries wait in a buffer, or several robots share a
+    sequence, a constant of the same mean stands for them; None where the mean is not known. Of
+    several exponential robots the times between deliveries are those of one fast robot, but not
+    their order, which matters to everything but random choices.
     """
+    shared = one_robot_or_memoryless if randomized_policy(scenario) is None else one_robot
     approximate = bool(
-        no_buffer(scenario) or independent_accesses(scenario) or one_robot_or_memoryless(scenario)
+        no_buffer(scenario) or independent_accesses(scenario) or shared(scenario)
     )
     mean = time_per_access(scenario)
     if not math.isfinite(mean):

@@ -10,6 +10,13 @@ from numpy.typing import NDArray
 from analytic import page_conditions as conditions
 from analytic.active_robots import most_active
 from analytic.formula import Formula, Values
+from analytic.page_refresh.hosts import (
+    hosts_never_wait,
+    in_time_bound,
+    mean_known,
+    scenario_in_time_bound,
+    waits_or_shared,
+)
 from analytic.page_refresh.obsolescence import (
     crawl_rates,
     cyclic_obsolescence,
@@ -95,6 +102,10 @@ def _any_random_choice(scenario: Scenario) -> Values:
     yield "weighted_obsolescence", None, best
 
 
+def _any_schedule_in_time(scenario: Scenario) -> Values:
+    yield "weighted_obsolescence", None, scenario_in_time_bound(scenario)
+
+
 def _realised_shares(scenario: Scenario) -> Array:
     """Access frequencies that the policy really gives; a period has whole numbers of slots."""
     assert scenario.pages is not None
@@ -130,6 +141,7 @@ _FRESHNESS = (
     conditions.no_buffer,
     conditions.some_robot_works,
     conditions.independent_accesses,
+    hosts_never_wait,
 )
 _SCHEDULED = (*_FRESHNESS, conditions.resolved_frequencies)
 
@@ -190,6 +202,21 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     Formula(
         paper="coffman1998",
+        number="(7) in time",
+        quantity="weighted obsolescence of the best schedule of several robots, or polite ones",
+        function=in_time_bound,
+        kind="lower bound",
+        conditions=(
+            conditions.has_pages,
+            conditions.no_buffer,
+            conditions.some_robot_works,
+            mean_known,
+            waits_or_shared,
+        ),
+        evaluate=_any_schedule_in_time,
+    ),
+    Formula(
+        paper="coffman1998",
         number="(12)-(15)",
         quantity="weighted obsolescence of the best independent random choices",
         function=best_random_shares,
@@ -212,6 +239,7 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.robots_always_work,
             conditions.independent_accesses,
             conditions.resolved_frequencies,
+            hosts_never_wait,
         ),
         evaluate=_crawling,
     ),
