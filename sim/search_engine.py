@@ -9,7 +9,6 @@ from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.deliveries import as_modes
 from scenarios.page_data import (
-    access_shares,
     change_rates,
     host_spacings,
     page_hosts,
@@ -25,6 +24,7 @@ from sim.event_log import EventLog
 from sim.layout import ADMISSION, buffer_sizes, robots_at_levels
 from sim.loads import Anonymous, Chosen, DirectIndex, Loads
 from sim.pages import Pages, page_source
+from sim.plans import sequence_blocks
 from sim.polite_robots import PoliteRobots
 from sim.robots import FreeRobots, JointRobots, Robots, SwitchedRobots
 from sim.streams import stream
@@ -153,8 +153,7 @@ class SearchEngine:
         section, robots = self._scenario.pages, self._scenario.robots
         if section is None or self._pages is None or robots is None or robots.accessing is None:
             return Anonymous()
-        shares = access_shares(robots.accessing, section)
-        blocks = robots.accessing.sequence(shares, self._stream("accessing"))
+        blocks = sequence_blocks(robots.accessing, section, self._stream("accessing"))
         return Chosen(page_source(blocks), self._pages)
 
     def _polite_fleet(self, trips: list[Callable[[], float]], loads: Loads) -> Robots:
