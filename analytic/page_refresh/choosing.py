@@ -37,8 +37,9 @@ def optimal_frequencies(scenario: Scenario) -> Optimum:
     """The access frequencies that suit the scenario's pages and weights best.
 
     Under random choices those of coffman1998 (12)-(15), else those of (7), for the law of the time
-    from one access to the next; within the limits of hosts where these want a spacing. The cost is the weighted obsolescence under the file's own policy,
-    where it has an exact value; the bound holds for every schedule.
+    from one access to the next; within the limits of hosts where these want a spacing. The cost is
+    the weighted obsolescence under the file's own policy, where it has an exact value; the bound
+    holds for every schedule.
 
     Raises
     ------

@@ -27,6 +27,12 @@ from analytic.page_refresh.obsolescence import (
 )
 from analytic.page_refresh.optimum import best_random_shares, proportional_bound, schedule_bound
 from analytic.page_refresh.plans import planned_slots
+from analytic.page_refresh.several_robots import (
+    exponential_robots_obsolescence,
+    random_rounds_obsolescence,
+    robots_in_step_obsolescence,
+)
+from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
 from scenarios.page_data import access_shares, change_rates, page_weights
@@ -52,9 +58,34 @@ def _obsolescence(scenario: Scenario) -> Array:
     return randomized_obsolescence(rates, shares, law)
 
 
-def _freshness(scenario: Scenario) -> Values:
+def _shared_obsolescence(scenario: Scenario) -> Array:
+    """Exact obsolescence rates of several robots in step, or exponential ones, on one sequence."""
     assert scenario.pages is not None
-    rates, weights = _obsolescence(scenario), page_weights(scenario.pages)
+    assert scenario.robots is not None
+    policy, law = scenario.robots.accessing, conditions.access_law(scenario)
+    assert policy is not None
+    assert law is not None
+    rates, shares = change_rates(scenario.pages), access_shares(policy, scenario.pages)
+    time, robots = mean_time(law), most_active(scenario)
+    if not isinstance(policy, Periodic):
+        return random_rounds_obsolescence(rates, shares, time, robots)
+    exponential = conditions.one_robot_or_memoryless(scenario) is None
+    find = exponential_robots_obsolescence if exponential else robots_in_step_obsolescence
+    return find(rates, policy.cycle_of(shares), time, robots)
+
+
+def _freshness(scenario: Scenario) -> Values:
+    yield from _measures(scenario, _obsolescence(scenario))
+
+
+def _shared_freshness(scenario: Scenario) -> Values:
+    yield from _measures(scenario, _shared_obsolescence(scenario))
+
+
+def _measures(scenario: Scenario, rates: Array) -> Values:
+    """What follows from the obsolescence rates."""
+    assert scenario.pages is not None
+    weights = page_weights(scenario.pages)
     total = float(weights @ rates)
     yield "weighted_obsolescence", None, total
     for page, rate in enumerate(rates.tolist()):
@@ -166,12 +197,56 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     Formula(
         paper="coffman1998",
+        number="(3), robots in step",
+        quantity="obsolescence rates of several robots with constant access times",
+        function=robots_in_step_obsolescence,
+        kind="exact",
+        conditions=(
+            *_SCHEDULED,
+            conditions.periodic_policy,
+            conditions.several_robots,
+            conditions.constant_accesses,
+            conditions.short_rounds,
+        ),
+        evaluate=_shared_freshness,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="(3), exponential robots",
+        quantity="obsolescence rates of several robots with exponential access times",
+        function=exponential_robots_obsolescence,
+        kind="exact",
+        conditions=(
+            *_SCHEDULED,
+            conditions.periodic_policy,
+            conditions.several_robots,
+            conditions.one_robot_or_memoryless,
+            conditions.short_rounds,
+        ),
+        evaluate=_shared_freshness,
+    ),
+    Formula(
+        paper="coffman1998",
         number="Lemma 4.1",
         quantity="obsolescence rates under independent random choices, their weighted sum",
         function=randomized_obsolescence,
         kind="exact",
         conditions=(*_SCHEDULED, conditions.randomized_policy, conditions.one_robot_or_memoryless),
         evaluate=_freshness,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="Lemma 4.1, robots in step",
+        quantity="obsolescence rates under random choices of robots with constant access times",
+        function=random_rounds_obsolescence,
+        kind="exact",
+        conditions=(
+            *_SCHEDULED,
+            conditions.randomized_policy,
+            conditions.several_robots,
+            conditions.constant_accesses,
+        ),
+        evaluate=_shared_freshness,
     ),
     Formula(
         paper="coffman1998",

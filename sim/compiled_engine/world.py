@@ -148,8 +148,8 @@ class Robots(NamedTuple):
     Attributes
     ----------
     state : record
-        `kind`: FREE, SWITCHED, JOINT or POLITE; `active` and the integral of it, kept under switching;
-        `mode`, `phase` and time of the `next_event` of joint deliveries.
+        `kind`: FREE, SWITCHED, JOINT or POLITE; `active` and the integral of it, kept under
+        switching; `mode`, `phase` and time of the `next_event` of joint deliveries.
     trips : Alarms
         When each robot delivers.
     idle : Alarms
