@@ -145,9 +145,10 @@ def in_time_bound(
     -----
     Proof: between deliveries that lie G apart a page is out of date in the mean for
     ``G - (1 - e^{-mu G}) / mu``, whatever the deliveries go by, since they do not see the changes.
-    This is convex in G, so at rate x a page is out of date for at least the fraction ``1 - (x/mu) (1 - e^{-mu/x})``
-    of the time, which is coffman1998, Theorem 3.3, for constant access times. It is convex in x;
-    the rates sum to at most ``1 / time``, those of a host to ``caps / time``.
+    This is convex in G, so at rate x a page is out of date for at least the fraction
+    ``1 - (x/mu) (1 - e^{-mu/x})`` of the time, which is coffman1998, Theorem 3.3, for constant
+    access times. It is convex in x; the rates sum to at most ``1 / time``, those of a host to
+    ``caps / time``.
     """
     law = Deterministic(value=time)
     shares = capped_shares(rates, weights, law, hosts, caps).shares

@@ -128,9 +128,9 @@ def exponential_robots_obsolescence(
     ended = np.zeros((len(slots), robots + 2, len(mu)))
     ended[:, :-1] = carried * (np.arange(robots + 1) / robots)[:, None]
     rho = robots / mean
-    lasting = np.full(len(slots), 1.0 / rho)
-    stale = (mu[slots] / (rho + mu[slots])) / rho
-    total = np.zeros(len(mu))
+    lasting: Array = np.full(len(slots), 1.0 / rho)
+    stale: Array = (mu[slots] / (rho + mu[slots])) / rho
+    total: Array = np.zeros(len(mu))
     for level in range(robots, -1, -1):
         chain = mu, rho, 1.0 - level / robots
         delivered = ended[:, level + 1], ended[:, level]
@@ -154,12 +154,11 @@ def _level(
     the first time finds what the second starts from.
     """
     mu, rho, stays = chain
-    lasting: Array
-    stale: Array
-    changes = mu / (rho + mu)
-    lasting, stale = np.zeros(len(mu)), np.zeros(len(mu))
+    changes: Array = mu / (rho + mu)
+    lasting: Array = np.zeros(len(mu))
+    stale: Array = np.zeros(len(mu))
     at_visit = np.zeros(len(slots)), np.zeros(len(slots))
-    total = np.zeros(len(mu))
+    total: Array = np.zeros(len(mu))
     for turn in range(2 * len(slots) - 1, -1, -1):
         slot = turn % len(slots)
         following = (slot + 1) % len(slots)
