@@ -327,6 +327,16 @@ def test_optimize_finds_frequencies_within_the_limits() -> None:
     assert "robots wait for hosts 0.7 of the time" in idle.notes[-1]
 
 
+def test_an_index_counts_the_time_for_which_robots_wait() -> None:
+    """Three hosts that want ten time units leave 7 of 10 slots empty: a slot is 10 / 3 long."""
+    accessing = {"policy": "crawl-value"}
+    for spacing, time in ((10.0, 10 / 3), (0.0, 1.0)):
+        changes = {"robots.accessing": accessing, "robots.host_spacing": spacing}
+        policy = resolve(polite(**changes)).robots.accessing  # type: ignore[union-attr]
+        rates = np.array([0.6, 0.3, 0.15, 0.02, 0.1, 0.4])
+        assert policy.exponents == pytest.approx(rates * time)  # type: ignore[union-attr]
+
+
 # -- conditions, the bound, and the price of waiting ----------------------------------------------
 
 

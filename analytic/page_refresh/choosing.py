@@ -70,17 +70,22 @@ def index_numbers(scenario: Scenario, policy: IndexPolicy) -> dict[str, list[flo
     """The `exponents` and `values` of an index policy; None without a mean time per access.
 
     ``l = -ln E e^{-mu X}`` or ``mu E X``, as the policy asks, of the time X from one access to the
-    next; and ``w = c / mu`` relative to the largest, 0 for pages that never change, at hosts that
-    are at their limits divided by the price of their accesses (`hosts.price_factors`).
+    next, the time for which robots wait included; and ``w = c / mu`` relative to the largest, 0 for
+    pages that never change, at hosts that are at their limits divided by the price of their
+    accesses (`hosts.price_factors`).
     """
     assert scenario.pages is not None
     law, _ = _pace(scenario)
     if law is None:
         return None
+    polite = hosts_never_wait(scenario) is not None
+    if polite:
+        used = float(shares_within_limits(scenario, law).shares.sum())
+        law = Deterministic(value=mean_time(law) / min(used, 1.0)) if used else law
     rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
     exponents = log_transform(law, rates) if policy.uses_transform else rates * mean_time(law)
     values = np.divide(weights, rates, out=np.zeros(len(rates)), where=rates > 0)
-    if hosts_never_wait(scenario) is not None:
+    if polite:
         values *= price_factors(scenario, law)
     values /= values.max(initial=0.0) or 1.0
     return {"exponents": exponents.tolist(), "values": values.tolist()}

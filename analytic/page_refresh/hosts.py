@@ -16,7 +16,7 @@ from analytic import page_conditions as conditions
 from analytic.page_refresh.obsolescence import equal_spacing_bound, erlang_two
 from analytic.page_refresh.optimum import best_shares
 from analytic.page_refresh.plans import planned_slots
-from analytic.transforms import log_transform
+from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
 from scenarios.distributions import Deterministic, Distribution, Empirical, Uniform
@@ -156,8 +156,8 @@ def in_time_bound(
     return float(np.asarray(weights, dtype=float) @ equal_spacing_bound(rates, shares / total, law))
 
 
-def _limits(scenario: Scenario) -> tuple[Indices, Array]:
-    """Host and cap of a scenario, as shares of the accesses that the robots have time for."""
+def _limits(scenario: Scenario, time: float) -> tuple[Indices, Array]:
+    """Host of each page, and caps as shares of accesses of which there is one per `time`."""
     pages, robots = scenario.pages, scenario.robots
     assert pages is not None
     assert robots is not None
@@ -165,21 +165,22 @@ def _limits(scenario: Scenario) -> tuple[Indices, Array]:
         return np.zeros(pages.count, dtype=np.intp), np.array([np.inf])
     spacing = host_spacings(robots, pages)
     with np.errstate(divide="ignore"):
-        return page_hosts(pages), conditions.time_per_access(scenario) / spacing
+        return page_hosts(pages), time / spacing
 
 
 def scenario_in_time_bound(scenario: Scenario) -> float:
     """`in_time_bound` of a scenario whose mean time per access is known."""
     assert scenario.pages is not None
     rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
-    return in_time_bound(rates, weights, conditions.time_per_access(scenario), *_limits(scenario))
+    time = conditions.time_per_access(scenario)
+    return in_time_bound(rates, weights, time, *_limits(scenario, time))
 
 
 def shares_within_limits(scenario: Scenario, law: Distribution) -> CappedShares:
     """`capped_shares` of a scenario, for a given law of the time between accesses."""
     assert scenario.pages is not None
     rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
-    return capped_shares(rates, weights, law, *_limits(scenario))
+    return capped_shares(rates, weights, law, *_limits(scenario, mean_time(law)))
 
 
 def price_factors(scenario: Scenario, law: Distribution) -> Array:
@@ -190,7 +191,7 @@ def price_factors(scenario: Scenario, law: Distribution) -> Array:
     Divided by it, an index asks for each host's limit and no more.
     """
     assert scenario.pages is not None
-    host, cap = _limits(scenario)
+    host, cap = _limits(scenario, mean_time(law))
     rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
     found = capped_shares(rates, weights, law, host, cap)
     price = np.zeros(len(rates))
