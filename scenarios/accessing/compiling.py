@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CRAWL_VALUE", "DEFICIT", "WHITTLE", "choose", "urgencies"]
+__all__ = ["CRAWL_VALUE", "DEFICIT", "WHITTLE", "by_deadlines", "choose", "urgencies"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Numbers = NDArray[Any]
@@ -118,3 +118,83 @@ def _sink(order: Numbers, ends: Numbers, which: int) -> None:
         order[place] = order[place + 1]
         place += 1
     order[place] = which
+
+
+@_compiled
+def _comes_first(keys: Numbers, one: int, other: int) -> bool:
+    """Which of two pages has the smaller key; at equal keys the lower page."""
+    return bool(keys[one] < keys[other] or (keys[one] == keys[other] and one < other))
+
+
+@_compiled
+def _push(heap: Numbers, size: int, keys: Numbers, page: int) -> int:
+    """Put a page into a heap of pages, the one with the smallest key on top; its new size."""
+    place = size
+    while place > 0 and _comes_first(keys, page, heap[(place - 1) // 2]):
+        heap[place] = heap[(place - 1) // 2]
+        place = (place - 1) // 2
+    heap[place] = page
+    return size + 1
+
+
+@_compiled
+def _pop(heap: Numbers, size: int, keys: Numbers) -> int:
+    """Take the top off a heap that has `size` pages; its new size."""
+    page, place = heap[size - 1], 0
+    while 2 * place + 1 < size - 1:
+        child = 2 * place + 1
+        if child + 1 < size - 1 and _comes_first(keys, heap[child + 1], heap[child]):
+            child += 1
+        if not _comes_first(keys, heap[child], page):
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = page
+    return size - 1
+
+
+@_compiled
+def by_deadlines(
+    shares: Numbers, visits: Numbers, later: Numbers, ready: Numbers, state: Numbers, block: Numbers
+) -> None:
+    """Fill a block by earliest deadlines.
+
+    Parameters
+    ----------
+    shares : ndarray of float, shape (pages,)
+        Positive, as are all below of this length.
+    visits : ndarray of int
+        Accesses so far.
+    later, ready : ndarray of int, shape (pages,)
+        Heaps: pages that may not start yet, by their start, and the others, by their deadline.
+    state : ndarray of int, shape (3,)
+        Sizes of both, and the slots so far; at first 0, as are the visits.
+    block : ndarray of int
+    """
+    pages = len(shares)
+    slack = 1.0 / (2 * pages - 2) if pages > 1 else 0.0
+    keys = np.empty(pages)
+    waiting, able, slot = state
+    if slot == 0:
+        for page in range(pages):
+            keys[page] = slack / shares[page]
+            waiting = _push(later, waiting, keys, page)
+    else:
+        for place in range(waiting):
+            keys[later[place]] = (visits[later[place]] + slack) / shares[later[place]]
+        for place in range(able):
+            keys[ready[place]] = (visits[ready[place]] + 1 - slack) / shares[ready[place]]
+    for place in range(len(block)):
+        slot += 1
+        while waiting > 0 and (keys[later[0]] <= slot or able == 0):
+            page = later[0]
+            waiting = _pop(later, waiting, keys)
+            keys[page] = (visits[page] + 1 - slack) / shares[page]
+            able = _push(ready, able, keys, page)
+        page = ready[0]
+        able = _pop(ready, able, keys)
+        visits[page] += 1
+        keys[page] = (visits[page] + slack) / shares[page]
+        waiting = _push(later, waiting, keys, page)
+        block[place] = page
+    state[0], state[1], state[2] = waiting, able, slot

@@ -54,6 +54,15 @@ class Urgency:
         found: Numbers = self._code.urgencies(self._kind, self._numbers, self._past, pages, slot)
         return found
 
+    def block_at(self, first: int) -> int:
+        """Slots of the block that begins with a slot.
+
+        Deficits grow from nothing, in proportion to the time: early blocks are short, else
+        everyone would be a contender of every one.
+        """
+        longest = max(_SHORTEST, self.pages // 8)
+        return min(longest, max(1, first // 2)) if self._kind == self._code.DEFICIT else longest
+
     def choose(self, pages: Indices, first: int, length: int) -> Indices:
         """The most urgent of some pages in each slot, which are accessed."""
         chosen = np.empty(length, dtype=np.intp)
@@ -64,9 +73,9 @@ class Urgency:
 def most_urgent(urgency: Urgency) -> Iterator[Indices]:
     """The most urgent page of each slot, from slot 0 on, in blocks without end."""
     everyone = np.arange(urgency.pages)
-    length = max(_SHORTEST, urgency.pages // 8)
     first = 0
     while True:
+        length = urgency.block_at(first)
         yield _chosen(urgency, everyone, first, length)
         first += length
 
