@@ -64,7 +64,7 @@ def access_law(scenario: Scenario) -> Distribution | None:
 
 
 def law_between_accesses(scenario: Scenario) -> Distribution:
-    """Law of the time from one delivery to the next; of several robots, where all are exponential."""
+    """Law of the time from one delivery to the next; several robots have to be exponential."""
     law, robots = access_law(scenario), most_active(scenario)
     assert law is not None
     return law if robots == 1 else Exponential(mean=mean_time(law) / robots)

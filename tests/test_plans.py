@@ -50,8 +50,8 @@ def test_what_is_not_kept_is_planned_anew() -> None:
         assert first(iter(SharedPlan(DEADLINE, pages(), kept=1500)), 5000) == expected
 
 
-def test_an_interrupted_plan_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted error: without the start, an ended generator would end every later run."""
+def test_an_interrupted_plan_starts_again() -> None:
+    """Else the ended generator would end every later run."""
     shared = SharedPlan(DEADLINE, pages())
     one = iter(shared)
     begun = next(one).tolist()
