@@ -28,7 +28,9 @@ from scenarios import Scenario, ScenarioError, dumps, load, scenario_from
 from scenarios.accessing import POLICIES
 from scenarios.distributions import Deterministic, Gamma
 from scenarios.page_data import host_spacings, page_hosts
-from sim import rules
+from sim import rules, simpy_engine
+from sim.estimates.controls import controls_of
+from sim.estimates.totals import Totals
 from sim.event_log import EventLog
 from sim.turns import PoliteTurns
 
@@ -231,6 +233,27 @@ def test_hosts_from_a_file_and_by_their_sizes(tmp_path: Any) -> None:
     many = {"change_rates": [1.0] * 1000, "hosts": zipf}
     counts = np.bincount(page_hosts(polite().with_({"pages": many}).pages))  # type: ignore[arg-type]
     assert counts == pytest.approx(np.array([12, 6, 4, 3]) * 40, abs=2)
+
+
+def test_estimates_know_that_active_robots_may_wait() -> None:
+    """Exponential robots are no Poisson process here: losses are counted, and control nothing."""
+    changes = {
+        "buffer": {"waiting_places": 0, "service": {"exponential": {"mean": 2.0}}},
+        "robots.available": 3,
+        "run.horizon": 5000.0,
+    }
+    scenario = polite(**changes)
+    tally = simpy_engine.simulate(scenario, 0, 1)
+    assert tally.buffer is not None
+    found = sim.run(scenario, replications=1).find("loss_rate")
+    assert found is not None
+    assert found.estimate == pytest.approx(tally.buffer.refused / tally.window)
+    rate_if_poisson = 3.0 * tally.buffer.level_time[-1] / tally.window
+    assert rate_if_poisson > 2 * found.estimate
+    totals = Totals.of([tally, simpy_engine.simulate(scenario, 1, 1)])
+    free = scenario.with_("robots.host_spacing", None)
+    assert "deliveries" not in controls_of(totals, scenario)
+    assert "deliveries" in controls_of(totals, free)
 
 
 # -- frequencies within limits -------------------------------------------------------------------
