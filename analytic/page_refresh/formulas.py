@@ -17,6 +17,7 @@ from analytic.page_refresh.hosts import (
     scenario_in_time_bound,
     waits_or_shared,
 )
+from analytic.page_refresh.limits import LIMITS
 from analytic.page_refresh.obsolescence import (
     crawl_rates,
     cyclic_obsolescence,
@@ -318,5 +319,6 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_crawling,
     ),
+    *LIMITS,
 )
 """The index: paper, number, quantity, function, kind, conditions."""
