@@ -371,6 +371,10 @@ def test_formulas_refuse_what_waits() -> None:
     said = reasons(polite())
     for number in ("(3)", "Theorem 3.3", "Theorem 3.4", "section 2"):
         assert said[f"coffman1998 {number}"] == "accesses may wait for their hosts"
+    limits = load("golden-ratio-246").with_(
+        {"pages.hosts": {"zipf": {"hosts": 5, "exponent": 1.0}}, "robots.host_spacing": 4.0}
+    )
+    assert {each.source for each in predict(limits)[0]} == {"coffman1998 (7) in time"}
     two = reasons(polite(**{"robots.available": 2}))
     assert two["coffman1998 section 2"] == "several robots may wait for a host"
     buffer = {"waiting_places": 2, "service": {"exponential": {"mean": 0.9}}}
