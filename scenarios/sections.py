@@ -20,6 +20,7 @@ __all__ = [
     "Buffer",
     "Clients",
     "Costs",
+    "HostSizes",
     "Pages",
     "Probing",
     "Robots",
@@ -28,6 +29,7 @@ __all__ = [
     "Source",
     "Times",
     "Zipf",
+    "ZipfHosts",
     "ZipfRates",
 ]
 
@@ -47,24 +49,51 @@ class Zipf(RootModel[ZipfRates]):
     key: ClassVar[str] = "zipf"
 
 
+class HostSizes(Section):
+    """Parameters of host sizes proportional to ``(h + 1) ** -exponent``, h = 0 … hosts - 1."""
+
+    hosts: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+    exponent: Annotated[NonNegative, Field(le=100)]
+
+
+class ZipfHosts(RootModel[HostSizes]):
+    """Hosts whose sizes follow a power law, whatever the change rates of their pages."""
+
+    model_config = ConfigDict(frozen=True)
+    key: ClassVar[str] = "zipf"
+
+
 class Pages(Section):
-    """The pages, their change rates and their weights in the cost."""
+    """The pages: their change rates, their weights in the cost, and the hosts that they lie on."""
 
     change_rates: Annotated[tuple[NonNegative, ...] | Annotated[Zipf | Column, OneKey()], ByType()]
     weights: Annotated[
         Literal["change-rate", "uniform"] | tuple[NonNegative, ...] | Annotated[Column, OneKey()],
         ByType(),
     ] = "change-rate"
+    hosts: (
+        Annotated[tuple[Count, ...] | Annotated[ZipfHosts | Column, OneKey()], ByType()] | None
+    ) = None
 
     @model_validator(mode="after")
     def _valid(self) -> Pages:
         if not self.count:
             raise refused("must not be empty", key="change_rates")
-        weights = self.weights.numbers if isinstance(self.weights, Column) else self.weights
-        if isinstance(weights, tuple) and len(weights) != self.count:
-            allowed = f"has {len(weights)} entries; must have {self.count}, one per page"
-            raise refused(allowed, key="weights")
+        for key in ("weights", "hosts"):
+            given = getattr(self, key)
+            numbers = given.numbers if isinstance(given, Column) else given
+            if isinstance(numbers, tuple) and len(numbers) != self.count:
+                allowed = f"has {len(numbers)} entries; must have {self.count}, one per page"
+                raise refused(allowed, key=key)
+        if isinstance(self.hosts, Column):
+            self._check_hosts(self.hosts.numbers)
         return self
+
+    def _check_hosts(self, numbers: tuple[float, ...]) -> None:
+        for line, number in enumerate(numbers):
+            if number != int(number) or number > 1_000_000:
+                allowed = f"number {line}: must be whole, and at most 1000000"
+                raise refused(allowed, key="hosts", value=number)
 
     @property
     def count(self) -> int:
@@ -74,6 +103,16 @@ class Pages(Section):
         if isinstance(self.change_rates, Column):
             return len(self.change_rates.numbers)
         return len(self.change_rates)
+
+    @property
+    def host_count(self) -> int:
+        """Number of hosts, those without pages included; 0 where pages have none."""
+        if self.hosts is None:
+            return 0
+        if isinstance(self.hosts, ZipfHosts):
+            return self.hosts.root.hosts
+        numbers = self.hosts.numbers if isinstance(self.hosts, Column) else self.hosts
+        return int(max(numbers)) + 1
 
 
 AccessTime = Annotated[Distribution | ArrivalProcess, OneKey()]
@@ -88,6 +127,7 @@ class Robots(Section):
     access_time: AccessTime | None = None
     deliveries: Deliveries | None = None
     accessing: Accessing | None = None
+    host_spacing: Annotated[NonNegative | tuple[NonNegative, ...], ByType()] | None = None
 
     @model_validator(mode="after")
     def _valid(self) -> Robots:
