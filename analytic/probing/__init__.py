@@ -1,13 +1,12 @@
 """When to probe a source whose updates and importance vary in time (eckstein2005)."""
 
-from analytic.probing.formulas import (
-    FORMULAS,
+from analytic.probing.costs import (
+    actual_cost,
     cost_variance,
     expected_cost,
     expected_freshness,
-    probe_times,
-    profile_of,
 )
+from analytic.probing.formulas import FORMULAS, probe_times, profile_of
 from analytic.probing.intervals import Interval, Profile, cell, join
 from analytic.probing.policies import first_arrival_times, threshold_times, uniform_times
 
@@ -15,6 +14,7 @@ __all__ = [
     "FORMULAS",
     "Interval",
     "Profile",
+    "actual_cost",
     "cell",
     "cost_variance",
     "expected_cost",
