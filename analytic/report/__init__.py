@@ -5,6 +5,7 @@ Not imported with `analytic`, since it loads the plotting packages.
 
 from analytic.report.comparison import plot_comparison
 from analytic.report.optima import (
+    plot_best_probes,
     plot_static_costs,
     plot_switching_curves,
     plot_switching_policy,
@@ -16,6 +17,7 @@ from analytic.report.plots import plot_levels, plot_obsolescence_rates, plot_pro
 __all__ = [
     "Entry",
     "html",
+    "plot_best_probes",
     "plot_comparison",
     "plot_levels",
     "plot_obsolescence_rates",
