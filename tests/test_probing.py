@@ -194,12 +194,10 @@ def test_updates_of_the_night_wait_for_the_morning() -> None:
 # ------------------------------------------------------------------------------------------------
 # Published numbers, and the same by other ways.
 
-LIBRARY = (
-    "dbworld-uniform",
-    "dbworld-threshold",
-    "dbworld-first-arrival",
-    "micronet-uniform",
-    "micronet-threshold",
+LIBRARY = tuple(
+    f"{source}-{policy}"
+    for source in ("dbworld", "micronet")
+    for policy in ("uniform", "threshold", "first-arrival", "optimal")
 )
 
 
@@ -383,7 +381,6 @@ NEVER = {"breaks": [0.0, 5.0], "values": [0.0, 1.0], "period": 10.0}
 @pytest.mark.parametrize(
     ("changes", "key", "says"),
     [
-        ({"probing.policy": "optimal", "probing.slots": 96}, "probing.policy", "no solver"),
         (
             {
                 "probing.policy": "threshold",

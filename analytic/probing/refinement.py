@@ -20,8 +20,9 @@ __all__ = ["Refined", "improved_by_moves", "refined", "slack"]
 
 Array = NDArray[np.float64]
 
-_TIGHT = 1e-10
-"""Relative excess over the spacing below which two probes keep together."""
+_TIGHT = 1e-7
+"""Relative excess over the spacing below which two probes keep together: more would let them jam."""
+_ROUNDING = 1e-10
 _TINY = 1e-15
 """Saving relative to the cost of an interval that is not worth a move."""
 _ROUNDS = 2000
@@ -169,11 +170,11 @@ def _newton(cells: tuple[Array, ...], times: Array, spacing: float, tiny: float)
 
     step = _newton_step(cells, times, spacing)
     present = total(*cells, times)
-    gaps = np.minimum(np.diff(times), spacing)
+    gaps = np.minimum(np.diff(times), spacing * (1 - _ROUNDING))
     for _ in range(_HALVINGS if step.any() else 0):
         trial = times + step
         _snap(cells[0], trial)
-        close = ((np.diff(trial) <= 0) | (np.diff(trial) < gaps * (1 - _TIGHT))).any()
+        close = ((np.diff(trial) <= 0) | (np.diff(trial) < gaps)).any()
         if not close and (saved := present - total(*cells, trial)) > -tiny:
             times[:] = trial
             return max(float(saved), 0.0)
@@ -213,7 +214,7 @@ def _tridiagonal(system: list[tuple[int, int, float, float]], cross: Array) -> l
             factor = cross[first - 2] / pivots[-1]
             pivot -= factor * cross[first - 2]
             side -= factor * sides[-1]
-        pivots.append(pivot if pivot > _TIGHT * curve else 0.0)
+        pivots.append(pivot if pivot > _ROUNDING * curve else 0.0)
         sides.append(side)
     shifts = [0.0] * len(system)
     for k in range(len(system) - 1, -1, -1):
@@ -246,7 +247,7 @@ def slack(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> flo
     -------
     float
         The steepest descent that is left, of the first probes of a group to the left or of the last
-        ones to the right, relative to the sum of the sizes of the terms.
+        ones to the right, relative to the largest size that its terms can have.
 
     Notes
     -----
