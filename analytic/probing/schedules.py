@@ -31,8 +31,8 @@ __all__ = [
 Path = NDArray[np.int64]
 
 _ROUNDING = 4 * float(np.finfo(float).eps)
-_FEW = 8
-"""Links by which two paths differ when only the chord between them is tried."""
+_NEAR = 0.1
+"""Share of the links by which two paths differ when only the chord between them is tried."""
 
 
 class Schedule(NamedTuple):
@@ -158,7 +158,7 @@ class _Search:
         self._more: _Tried | None = None
         self.bound, self.tried = -math.inf, 0
         self._scale = float(grid.L[-1] * grid.A[-1]) or 1.0
-        self._stride = 1.1
+        self._stride = 1.02
 
     def run(self) -> Path:
         """The best path with exactly so many links."""
@@ -202,13 +202,14 @@ class _Search:
     def _next_price(self, found: _Tried) -> tuple[float, bool]:
         """The price to try, and whether it is that of the chord: at it both sides are as good.
 
-        Until both sides are known it goes outwards; then, in turn, by the power law and on the chord.
+        Until both sides are known it goes outwards; while they are far apart, by the power law and on
+        the chord in turn.
         """
         fewer, more = self._fewer, self._more
         if fewer is None or more is None:
             return self._outwards(found), False
         chord = (fewer.cost - more.cost) / (more.links - fewer.links)
-        if self.tried % 2 or more.price <= 0 or more.links - fewer.links < _FEW:
+        if self.tried % 2 or more.price <= 0 or more.links - fewer.links < _NEAR * self._probes:
             return chord, True
         (x, k), (y, m) = ((each.price**-0.5, each.links) for each in (fewer, more))
         between = float((x + (y - x) * (self._probes - k) / (m - k)) ** -2)
