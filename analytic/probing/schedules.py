@@ -131,7 +131,7 @@ class _Tried(NamedTuple):
 
 
 def best_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
-    """The same in O(N) time for each price that is tried, 5 to 15 of them, and O(N) memory.
+    """The same in O(N) time for each price that is tried, 2 to 20 of them, and O(N) memory.
 
     Notes
     -----
