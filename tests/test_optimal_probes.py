@@ -495,7 +495,7 @@ def test_the_command_finds_writes_and_draws(
     assert "672 slots cost at most" in " ".join(out.split())
     assert Path("best.svg").read_text().startswith("<?xml")
     _, out, _ = crawlsim("solve", "best.toml", "--json")
-    (predicted,) = json.loads(out)[0]["predictions"]
+    predicted, _ = json.loads(out)[0]["predictions"]
     assert predicted["value"] == pytest.approx(15.4825543073, abs=5e-11)
     _, out, _ = crawlsim(*words, "--json")
     (record,) = json.loads(out)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from analytic.formula import Formula, Values
-from analytic.probing.costs import expected_cost
+from analytic.probing.costs import expected_cost, expected_freshness
 from analytic.probing.intervals import LARGEST_PROFILE, Profile, cells_needed
 from analytic.probing.policies import first_arrival_times, threshold_times, uniform_times
 from scenarios import Scenario, ScenarioError
@@ -92,6 +92,11 @@ def _cost(scenario: Scenario) -> Values:
     yield "obsolescence_cost", None, expected_cost(profile_of(scenario), probe_times(scenario))
 
 
+def _freshness(scenario: Scenario) -> Values:
+    fresh = expected_freshness(profile_of(scenario), probe_times(scenario))
+    yield "source_freshness", None, fresh
+
+
 FORMULAS: tuple[Formula, ...] = (
     Formula(
         paper="eckstein2005",
@@ -101,6 +106,15 @@ FORMULAS: tuple[Formula, ...] = (
         kind="exact",
         conditions=(has_source, known_times, few_cells),
         evaluate=_cost,
+    ),
+    Formula(
+        paper="eckstein2005",
+        number="section 2.1",
+        quantity="freshness: no Poisson update since the last probe, averaged over time",
+        function=expected_freshness,
+        kind="exact",
+        conditions=(has_source, known_times, few_cells),
+        evaluate=_freshness,
     ),
 )
 """The index: paper, number, quantity, function, kind, conditions."""
