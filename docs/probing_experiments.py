@@ -38,7 +38,12 @@ RATIOS = (1, 2, 3, 4)
 PROBES = (4, 7, 14, 21, 28, 42, 56, 84, 112, 140, 168)
 SLOTS, HORIZON = 672, 28.0
 IOTA = 1e-6
-COLOURS = {"uniform": "#5a6270", "threshold": "#00805e", "first arrival": "#b07800", "DOE": "#0072b2"}
+COLOURS = {
+    "uniform": "#5a6270",
+    "threshold": "#00805e",
+    "first arrival": "#b07800",
+    "DOE": "#0072b2",
+}
 
 Row = dict[str, Any]
 
@@ -123,9 +128,7 @@ def fit(line: Sequence[Experiment]) -> tuple[float, float, float]:
 
 def _wins(results: Sequence[Experiment], key: Callable[[Experiment], float]) -> list[bool]:
     """Whether DOE has the least in each case; ties, to rounding, are DOE's."""
-    return [
-        key(case["DOE"]) <= min(map(key, case.values())) + 1e-9 for case in cases(results)
-    ]
+    return [key(case["DOE"]) <= min(map(key, case.values())) + 1e-9 for case in cases(results)]
 
 
 def _spread(case: dict[str, Experiment], name: str) -> float:

@@ -123,9 +123,7 @@ def test_the_least_cost_is_convex_in_the_number_of_probes() -> None:
     for seed in range(20):
         model = Model(seed)
         most = min(model.slots // model.apart, 40)
-        costs = [
-            paper_schedule(model.grid, n, model.apart).cost for n in range(1, most + 1)
-        ]
+        costs = [paper_schedule(model.grid, n, model.apart).cost for n in range(1, most + 1)]
         assert (np.diff(costs, 2) >= -1e-12 * model.scale).all()
 
 

@@ -567,7 +567,13 @@ def test_an_update_at_the_time_of_a_probe_is_seen_at_once(
     tally = simulate(constant, 0, seed=1).probing
     count = int(3 * rate)
     assert tally == ProbingTally(
-        updates=count, probes=3, seen=count, pending=0, cost=cost, fresh_time=3 / rate, largest_wait=1.0
+        updates=count,
+        probes=3,
+        seen=count,
+        pending=0,
+        cost=cost,
+        fresh_time=3 / rate,
+        largest_wait=1.0,
     )
 
 

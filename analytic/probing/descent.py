@@ -194,7 +194,13 @@ def moved_to(times: Array, k: int, mu: float, spacing: float) -> float:
 
 @compiled
 def mu_moves(
-    edges: Array, rates: Array, weights: Array, times: Array, mu: float, spacing: float, least: float
+    edges: Array,
+    rates: Array,
+    weights: Array,
+    times: Array,
+    mu: float,
+    spacing: float,
+    least: float,
 ) -> int:
     """Make the mu-move that saves most while it saves `least`; the number of moves."""
     count, end = 0, 2 * len(times) - 2

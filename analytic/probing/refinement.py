@@ -267,6 +267,8 @@ def slack(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> flo
     worst = 0.0
     for first, end in _groups(now, spacing):
         left = np.cumsum(before[max(first, 1) - 1 : end]) if 0 < first else np.zeros(1)
-        right = np.cumsum(after[max(first, 1) - 1 : end][::-1]) if end < len(now) - 1 else np.zeros(1)
+        right = (
+            np.cumsum(after[max(first, 1) - 1 : end][::-1]) if end < len(now) - 1 else np.zeros(1)
+        )
         worst = max(worst, float(left.max(initial=0.0)), float((-right).max(initial=0.0)))
     return worst / float(sizes.max() or 1.0)
