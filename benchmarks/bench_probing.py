@@ -1,7 +1,7 @@
 """How long the best probe times take: by prices and lower envelopes, and by the paper's programme.
 
-The source is that of the library scenario dbworld-uniform. Compiled code on both sides, times of the
-grid included; the paper's programme, O(n N²), is left out where it would take minutes.
+The source is that of the library scenario dbworld-uniform. Compiled code on both sides, the sums
+over the grid included; the paper's programme, O(n N²), is left out where it would take minutes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Make the pictures of the documents: a report, the cost against thresholds, a switching rule, probes.
+"""Make the pictures of the documents: a report, costs against thresholds, a switching rule, probes.
 
 Run as ``python docs/make_pictures.py``; it needs chromium and takes half a minute.
 """

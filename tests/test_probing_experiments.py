@@ -1,4 +1,4 @@
-"""The experiments of docs/probing_experiments.py: claims of eckstein2005 that hold and that fail."""
+"""The experiments on probe times: claims of eckstein2005 that hold and that fail."""
 
 from __future__ import annotations
 

@@ -42,10 +42,10 @@ def grid_error(profile: Profile, slots: int, probes: int) -> tuple[float, bool]:
 
     Notes
     -----
-    With all breakpoints on the grid ``(n - 1) max(lambda a) g² / 4``. Proof: move every probe of the
-    optimum up to the next time of the grid if its place in its slot exceeds one common uniform
-    variable, else down. Order, spacing and cells are kept, and each probe is where it was on average.
-    In a cell the cost is quadratic, with ``a lambda`` of each probe's square and
+    With all breakpoints on the grid ``(n - 1) max(lambda a) g² / 4``. Proof: move every probe of
+    the optimum up to the next time of the grid if its place in its slot exceeds one common uniform
+    variable, else down. Order, spacing and cells are kept, and each probe is where it was on
+    average. In a cell the cost is quadratic, with ``a lambda`` of each probe's square and
     ``-lambda(p_i) a(p_{i+1})`` of the products of neighbours, which are positively correlated: it
     grows on average by at most ``sum a lambda Var``, and the variance is at most g² / 4. Some such
     schedule costs no more than the average, and the grid's optimum no more than that one.
@@ -63,8 +63,8 @@ def grid_error(profile: Profile, slots: int, probes: int) -> tuple[float, bool]:
 def default_slots(profile: Profile, probes: int, apart: float = 0.0) -> int:
     """Number of slots for a file that names none.
 
-    At least ten thousand, and twenty per probe; where that can be, a number whose times include every
-    breakpoint, and `apart`, the minimum spacing.
+    At least ten thousand, and twenty per probe; where that can be, a number whose times include
+    every breakpoint, and `apart`, the minimum spacing.
     """
     wanted = max(_SLOTS, _PER_PROBE * probes)
     common = 1

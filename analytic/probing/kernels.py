@@ -88,8 +88,8 @@ def links_cost(grid: Grid, path: Array) -> float:
 def paper_programme(grid: Grid, probes: int, apart: int) -> tuple[float, Array]:
     """Least cost of exactly so many probes `apart` slots apart, and their places: O(n N**2).
 
-    eckstein2005 Algorithms 1, 2 and 4, corrected: (14) adds up a row of K from its diagonal, without
-    a subtraction; exactly n probes, so that D(0, N) = 0 and D(0, i) is infinite before.
+    eckstein2005 Algorithms 1, 2 and 4, corrected: (14) adds up a row of K from its diagonal,
+    without a subtraction; exactly n probes, so that D(0, N) = 0 and D(0, i) is infinite before.
     """
     slots = len(grid.cost)
     best = np.full((probes + 1, slots + 1), np.inf)
@@ -123,7 +123,8 @@ def _followed(following: Array, probes: int) -> Array:
 def _add(lines: Array, first: int, end: int, height: float, slope: float) -> int:
     """Where the least steep line so far goes into the deque; those that it hides leave.
 
-    `lines` has height, slope, and where the line meets the one before it, left of which it is lower.
+    `lines` has height, slope, and where the line meets the one before it, left of which it is
+    lower.
     """
     while end > first:
         before = lines[end - 1]

@@ -1,28 +1,35 @@
 """From a good schedule to a local optimum in continuous time (eckstein2005, section 4).
 
 `improved_by_moves` is Algorithm 10 as it is meant; it stops near a local optimum, after very many
-moves. `refined` goes on to the optimum: each probe in turn to its best place between its neighbours,
-then Newton's step for all probes that are inside of a cell, until neither saves anything. At the
-optimum most probes stand on breakpoints of the rates, where the cost has no derivative; they stay.
+moves. `refined` goes on to the optimum: each probe in turn to its best place between its
+neighbours, then Newton's step for all probes that are inside of a cell, until neither saves
+anything. At the optimum most probes stand on breakpoints of the rates, where the cost has no
+derivative; they stay.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytic.probing.intervals import Profile
 
+if TYPE_CHECKING:
+    from analytic.probing.descent import Cells
+
 __all__ = ["Refined", "improved_by_moves", "refined", "slack"]
 
 Array = NDArray[np.float64]
 
 _TIGHT = 1e-7
-"""Relative excess over the spacing below which two probes keep together: more would let them jam."""
+"""Relative excess over the spacing below which two probes keep together; a smaller one would let
+them jam."""
 _ROUNDING = 1e-10
+"""Relative errors of a spacing, and of a pivot."""
 _TINY = 1e-15
 """Saving relative to the cost of an interval that is not worth a move."""
 _ROUNDS = 2000
@@ -50,8 +57,10 @@ class Refined(NamedTuple):
     slack: float
 
 
-def _arrays(profile: Profile) -> tuple[Array, Array, Array]:
-    return profile.edges, profile.updates, profile.importance
+def _cells(profile: Profile) -> Cells:
+    from analytic.probing.descent import Cells
+
+    return Cells(profile.edges, profile.updates, profile.importance)
 
 
 def _with_start(times: Sequence[float]) -> Array:
@@ -88,7 +97,7 @@ def improved_by_moves(
 
     moved, mu, count = _with_start(times), 0.5, 0
     while mu >= smallest:
-        count += int(mu_moves(*_arrays(profile), moved, mu, spacing, least))
+        count += int(mu_moves(_cells(profile), moved, mu, spacing, least))
         mu /= 2
     return tuple(moved[1:].tolist()), count
 
@@ -106,18 +115,17 @@ def refined(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> R
     """
     from analytic.probing.descent import sweep, total
 
-    cells, now = _arrays(profile), _with_start(times)
-    tiny = _TINY * total(*cells, now) / len(times)
-    rounds = 0
-    for rounds in range(1, _ROUNDS + 1):
-        saved = float(sweep(*cells, now, spacing, tiny)) if len(now) > 2 else 0.0
+    cells, now = _cells(profile), _with_start(times)
+    tiny = _TINY * total(cells, now) / len(times)
+    rounds, saved = 0, math.inf
+    while saved > tiny * len(now) and rounds < _ROUNDS:
+        rounds += 1
+        saved = float(sweep(cells, now, spacing, tiny)) if len(now) > 2 else 0.0
         saved += _moved_blocks(cells, now, spacing) if spacing else 0.0
-        _snap(cells[0], now)
+        _snap(cells.edges, now)
         saved += _newton(cells, now, spacing, tiny)
-        if saved <= tiny * len(now):
-            break
     found = tuple(now[1:].tolist())
-    cost = float(total(*cells, now))
+    cost = float(total(cells, now))
     return Refined(found, cost, rounds, slack(profile, found, spacing))
 
 
@@ -137,7 +145,7 @@ def _groups(times: Array, spacing: float) -> Iterator[tuple[int, int]]:
             first = i
 
 
-def _moved_blocks(cells: tuple[Array, ...], times: Array, spacing: float) -> float:
+def _moved_blocks(cells: Cells, times: Array, spacing: float) -> float:
     """Shift the first or the last probes of each group that keeps together; what it saves.
 
     One by one they cannot move: the jamming of which the paper speaks.
@@ -149,10 +157,10 @@ def _moved_blocks(cells: tuple[Array, ...], times: Array, spacing: float) -> flo
         for i in range(first, end + 1) if end > first else ():
             if first > 0 and i < last:
                 room = times[first] - times[first - 1] - spacing
-                saved += move(*cells, times, (first, i), -room) if room > 0 else 0.0
+                saved += move(cells, times, (first, i), -room) if room > 0 else 0.0
             if i > 0 and end < last:
                 room = times[end + 1] - times[end] - spacing
-                saved += move(*cells, times, (i, end), room) if room > 0 else 0.0
+                saved += move(cells, times, (i, end), room) if room > 0 else 0.0
     return saved
 
 
@@ -164,30 +172,30 @@ def _snap(edges: Array, times: Array) -> None:
         times[close] = near[close]
 
 
-def _newton(cells: tuple[Array, ...], times: Array, spacing: float, tiny: float) -> float:
+def _newton(cells: Cells, times: Array, spacing: float, tiny: float) -> float:
     """Newton's step, cut where a probe leaves its cell and halved until it helps; what it saves."""
     from analytic.probing.descent import total
 
     step = _newton_step(cells, times, spacing)
-    present = total(*cells, times)
+    present = total(cells, times)
     gaps = np.minimum(np.diff(times), spacing * (1 - _ROUNDING))
     for _ in range(_HALVINGS if step.any() else 0):
         trial = times + step
-        _snap(cells[0], trial)
+        _snap(cells.edges, trial)
         close = ((np.diff(trial) <= 0) | (np.diff(trial) < gaps)).any()
-        if not close and (saved := present - total(*cells, trial)) > -tiny:
+        if not close and (saved := present - total(cells, trial)) > -tiny:
             times[:] = trial
             return max(float(saved), 0.0)
         step /= 2
     return 0.0
 
 
-def _newton_step(cells: tuple[Array, ...], times: Array, spacing: float) -> Array:
+def _newton_step(cells: Cells, times: Array, spacing: float) -> Array:
     """Shifts of all probes p_0, …, p_n: those of one group alike, 0 for fixed ones."""
     from analytic.probing.descent import derivatives
 
-    edges, last = cells[0], len(times) - 1
-    _, slopes, own, cross = derivatives(*cells, times)
+    edges, last = cells.edges, len(times) - 1
+    _, slopes, own, cross = derivatives(cells, times)
     on_edge = edges[np.searchsorted(edges, times)] == times
     step = np.zeros(len(times))
     system = []
@@ -257,18 +265,18 @@ def slack(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> flo
     """
     from analytic.probing.descent import derivatives
 
-    cells, now = _arrays(profile), _with_start(times)
-    _snap(cells[0], now)
+    cells, now = _cells(profile), _with_start(times)
+    _snap(cells.edges, now)
     if len(now) < 3:
         return 0.0
-    before, after, _, _ = derivatives(*cells, now)
+    before, after, _, _ = derivatives(cells, now)
     inside = profile.between(now[:-1], now[1:])
-    sizes = cells[2].max() * inside.updates[:-1] + cells[1].max() * inside.importance[1:]
+    sizes = cells.weights.max() * inside.updates[:-1] + cells.rates.max() * inside.importance[1:]
     worst = 0.0
     for first, end in _groups(now, spacing):
-        left = np.cumsum(before[max(first, 1) - 1 : end]) if 0 < first else np.zeros(1)
-        right = (
-            np.cumsum(after[max(first, 1) - 1 : end][::-1]) if end < len(now) - 1 else np.zeros(1)
-        )
-        worst = max(worst, float(left.max(initial=0.0)), float((-right).max(initial=0.0)))
+        members = slice(max(first, 1) - 1, end)
+        if first > 0:
+            worst = max(worst, float(np.cumsum(before[members]).max(initial=0.0)))
+        if end < len(now) - 1:
+            worst = max(worst, float(-np.cumsum(after[members][::-1]).min(initial=0.0)))
     return worst / float(sizes.max() or 1.0)

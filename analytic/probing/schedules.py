@@ -135,10 +135,10 @@ def best_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
 
     Notes
     -----
-    The least cost f(n) is convex in n, since C is Monge, also with a spacing (too near is infinitely
-    dear: the right side is then infinite whenever the left is). So a price on each probe has the
-    optimum for any n as its own, alone or among paths of the same priced cost, of which two are
-    joined (`_joined`). For any price, ``least priced cost - price n`` is a bound below f(n).
+    The least cost f(n) is convex in n, since C is Monge, also with a spacing (too near is
+    infinitely dear: the right side is then infinite whenever the left is). So a price on each probe
+    has the optimum for any n as its own, alone or among paths of the same priced cost, of which two
+    are joined (`_joined`). For any price, ``least priced cost - price n`` is a bound below f(n).
     """
     _checked(len(grid.cost), probes, apart)
     search = _Search(grid, probes, apart)
@@ -202,8 +202,8 @@ class _Search:
     def _next_price(self, found: _Tried) -> tuple[float, bool]:
         """The price to try, and whether it is that of the chord: at it both sides are as good.
 
-        Until both sides are known it goes outwards; while they are far apart, by the power law and on
-        the chord in turn.
+        Until both sides are known it goes outwards; while they are far apart, by the power law and
+        on the chord in turn.
         """
         fewer, more = self._fewer, self._more
         if fewer is None or more is None:
@@ -218,8 +218,8 @@ class _Search:
     def _outwards(self, found: _Tried) -> float:
         """A price beyond the one that gave too few probes, or too many; the strides grow.
 
-        Below a hair's breadth of the whole cost prices are negative: probes that cost more than they
-        save, which only a spacing makes necessary; never more than all of it.
+        Below a hair's breadth of the whole cost prices are negative: probes that cost more than
+        they save, which only a spacing makes necessary; never more than all of it.
         """
         hair = _ROUNDING * self._scale
         self._stride **= 1.5
