@@ -127,6 +127,7 @@ class _Tried(NamedTuple):
 
     @property
     def links(self) -> int:
+        """Number of probes."""
         return len(self.path) - 1
 
 
