@@ -4,6 +4,7 @@ Not imported with `analytic`, since it loads the plotting packages.
 """
 
 from analytic.report.comparison import plot_comparison
+from analytic.report.frequencies import plot_frequencies
 from analytic.report.optima import (
     plot_best_probes,
     plot_static_costs,
@@ -20,6 +21,7 @@ __all__ = [
     "html",
     "plot_best_probes",
     "plot_comparison",
+    "plot_frequencies",
     "plot_levels",
     "plot_obsolescence_rates",
     "plot_probes",

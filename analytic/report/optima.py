@@ -13,6 +13,7 @@ from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.indexing_queue.thresholds import ThresholdSearch
 from analytic.probing.choosing import ProbeSearch
 from analytic.report.drawing import THEORY, axes_for, dress, legend_above, plain
+from analytic.report.frequencies import plot_frequencies
 from analytic.report.plots import plot_probes
 from analytic.robot_control.switching import SwitchingSearch
 
@@ -184,6 +185,7 @@ PLOTS: dict[str, Callable[[Any, Axes | None], Axes]] = {
     "static": plot_static_costs,
     "threshold": plot_threshold_costs,
     "switching": plot_switching_curves,
+    "frequencies": plot_frequencies,
     "probes": plot_best_probes,
 }
 """The figure of each target of `crawlsim optimize` that has one."""
