@@ -124,6 +124,7 @@ def _record(scenario: Scenario, optimum: Optimum) -> dict[str, Any]:
         "cost": optimum.cost,
         "lower_bound": optimum.lower_bound,
         "decision": dict(optimum.decision),
+        "horizon": optimum.horizon,
         "table": [dict(row) for row in optimum.table],
     }
 
