@@ -35,6 +35,8 @@ class Optimum:
         What a reader of the table should know.
     search : object
         The subject's own result, with all that it knows.
+    horizon : float or None
+        Time over which the cost is a total; None where it is a cost per unit time.
     """
 
     target: str
@@ -45,3 +47,4 @@ class Optimum:
     table: Sequence[Mapping[str, Any]] = ()
     notes: Sequence[str] = ()
     search: Any = field(default=None, repr=False)
+    horizon: float | None = None

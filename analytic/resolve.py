@@ -26,7 +26,6 @@ def resolve(scenario: Scenario) -> Scenario:
     """
     require_scenario(scenario)
     unsolved = {
-        "probing.policy": scenario.probing is not None and scenario.probing.policy == "optimal",
         "servers.routing": scenario.servers is not None and scenario.servers.routing == "optimal",
     }
     for key, is_unsolved in unsolved.items():
@@ -70,4 +69,6 @@ def _with_probe_times(scenario: Scenario) -> Scenario:
     """The scenario with the probe times of its policy in place of the policy."""
     if scenario.probing is None or isinstance(scenario.probing.policy, Times):
         return scenario
+    if scenario.probing.policy == "optimal":
+        return scenario.with_(optimize(scenario, "probes", "probing.policy").changes)
     return scenario.with_("probing.policy", {"times": list(probe_times(scenario))})

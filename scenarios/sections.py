@@ -31,6 +31,7 @@ __all__ = [
     "Zipf",
     "ZipfHosts",
     "ZipfRates",
+    "slots_apart",
 ]
 
 
@@ -174,6 +175,11 @@ class Source(Section):
     importance: Rate
 
 
+def slots_apart(spacing: float, horizon: float, slots: int) -> int:
+    """Slots from one probe to the next, at least one; a whole number up to rounding is whole."""
+    return max(1, math.ceil(spacing / horizon * slots * (1 - 1e-12) - 1e-9))
+
+
 class Times(RootModel[Annotated[tuple[Positive, ...], Field(min_length=1)]]):
     """Given probe times."""
 
@@ -211,7 +217,7 @@ class Probing(Section):
     def _check_grid(self, count: int) -> None:
         if self.slots is None:
             raise refused('is missing; policy = "optimal" needs it', key="slots")
-        spacing = max(1, math.ceil(self.minimum_spacing / self.horizon * self.slots - 1e-9))
+        spacing = slots_apart(self.minimum_spacing, self.horizon, self.slots)
         if count * spacing > self.slots:
             allowed = f"has no room for {count} probes, each {spacing} slots after the last"
             raise refused(allowed, key="slots", value=self.slots)
@@ -223,7 +229,7 @@ class Probing(Section):
         if times[-1] != self.horizon:
             allowed = f"the last must be the horizon ({self.horizon!r})"
             raise refused(allowed, key="policy.times", value=times)
-        if min(gaps) < self.minimum_spacing * (1 - 1e-9):
+        if min(gaps) < self.minimum_spacing * (1 - 1e-9) - 1e-15 * self.horizon:
             allowed = f"must lie minimum_spacing ({self.minimum_spacing!r}) apart, from 0 on"
             raise refused(allowed, key="policy.times", value=times)
         if self.probes not in (None, len(times)):
