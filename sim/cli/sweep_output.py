@@ -15,7 +15,7 @@ from scenarios import Scenario, dumps
 from scenarios.files import value_text
 from scenarios.measures import Subject
 from sim.cli.folder import Text
-from sim.cli.output import add_columns, csv_text, number
+from sim.cli.output import add_columns, csv_text, half_width, number
 from sim.cli.results import package_versions
 from sim.cli.sweep_answers import DIFFERENCES, BestCell, difference_rows
 from sim.cli.sweeping import Record, decisions, rows_from
@@ -140,10 +140,10 @@ class Swept:
             key = (row["measure"], row["subject"])
             if key in self._shown:
                 half = row["high"] - row["estimate"]
-                numbers = (row["estimate"], half, row["predicted"])
+                found = number(row["estimate"]), half_width(row["estimate"], half)
                 varied = [escape(row[key]) for key in self.keys]
                 words = [escape(row[each] or "–") for each in decisions(self.grid)]
-                table.add_row(*varied, name_of(*key), *map(number, numbers), *words)
+                table.add_row(*varied, name_of(*key), *found, number(row["predicted"]), *words)
         table.caption = self._left_out()
         return table
 
