@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy import special
 
 from analytic.fitting.change_rates import History
-from analytic.fitting.intensity import Intensity
 
 __all__ = [
     "POISSON_STALENESS",
@@ -102,14 +101,13 @@ class Rescaling(NamedTuple):
     variation: float
 
 
-def time_rescaling(times: Array, intensity: Intensity) -> Rescaling:
-    """The time-rescaling test of a Poisson process with the fitted rate.
+def time_rescaling(rescaled: Array) -> Rescaling:
+    """The time-rescaling test of a Poisson process with a fitted rate.
 
     Parameters
     ----------
-    times : ndarray
-        Increasing, at least two.
-    intensity : Intensity
+    rescaled : ndarray
+        ``Lambda(t)`` of the times, increasing, at least two.
 
     Notes
     -----
@@ -117,7 +115,7 @@ def time_rescaling(times: Array, intensity: Intensity) -> Rescaling:
     rate. It is estimated from the same times, so the p-value is somewhat too large: what it
     rejects is rejected.
     """
-    gaps = np.diff(intensity.cumulative(times))
+    gaps = np.diff(rescaled)
     return Rescaling(len(gaps), *_against_exponential(gaps), float(gaps.std() / gaps.mean()))
 
 
@@ -169,6 +167,8 @@ def staleness_at_own_rate(history: History, index: Sequence[int] | NDArray[np.in
     visit = np.floor(phase / period[page])
     opening = np.ones(len(page), dtype=bool)
     opening[1:] = (np.diff(page) != 0) | (np.diff(visit) != 0)
-    until = np.minimum((visit[opening] + 1) * period[page[opening]], history.observed[page[opening]])
+    until = np.minimum(
+        (visit[opening] + 1) * period[page[opening]], history.observed[page[opening]]
+    )
     stale = np.bincount(page[opening], np.maximum(until - phase[opening], 0.0), len(counts))
     return float((stale[chosen] / history.observed[chosen]).mean())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from analytic.fitting.intervals import rates_of_counts
 
-__all__ = ["ChangeRates", "History", "change_rates", "history_of"]
+__all__ = ["ChangeRates", "History", "change_rates", "expected_changes", "history_of"]
 
 Array = NDArray[np.float64]
 
@@ -148,3 +149,20 @@ def change_rates(history: History, shortest: float) -> ChangeRates:
     left_out = int(np.isfinite(observed).sum() - len(index))
     rates, low, high = rates_of_counts(counts, observed[index])
     return ChangeRates(index, counts, observed[index], rates, low, high, left_out)
+
+
+def expected_changes(history: History) -> Callable[[Array], Array]:
+    """Cumulative number of changes of all pages together, each with its own constant rate.
+
+    Returns
+    -------
+    callable
+        From times, shape (n,), to numbers of changes, shape (n,).
+    """
+    counts = np.bincount(history.page, minlength=len(history.first))
+    seen = np.flatnonzero(counts)
+    seen = seen[np.argsort(history.first[seen])]
+    starts, rates = history.first[seen], counts[seen] / history.observed[seen]
+    knots = np.append(starts, history.end)
+    expected = np.concatenate([[0.0], np.cumsum(np.cumsum(rates) * np.diff(knots))])
+    return lambda times: np.interp(times, knots, expected)

@@ -284,7 +284,9 @@ def _bias(estimates: Array, x: float) -> float:
     """Relative bias of an estimator of rate × gap, by the exact sum over the number of changes."""
     number = len(estimates) - 1
     seen = np.arange(number + 1)
-    logs = special.gammaln(number + 1) - special.gammaln(seen + 1) - special.gammaln(number - seen + 1)
+    logs = (
+        special.gammaln(number + 1) - special.gammaln(seen + 1) - special.gammaln(number - seen + 1)
+    )
     weights = np.exp(logs + seen * np.log(-np.expm1(-x)) - (number - seen) * x)
     return float(weights @ estimates / x - 1.0)
 

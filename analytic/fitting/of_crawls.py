@@ -1,0 +1,91 @@
+"""A fit of a crawl log: change rates of pages that were only looked at now and then."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analytic.fitting.crawl_logs import CrawlRates, crawls_of, likely_rates
+from analytic.fitting.fit import Fit, Options
+from analytic.fitting.intervals import Parameter
+from analytic.fitting.of_changes import pages_around
+from analytic.fitting.reading import Trace
+from scenarios import ScenarioError
+
+__all__ = ["fit_crawls"]
+
+
+def fit_crawls(trace: Trace, options: Options) -> Fit:
+    """Change rates by censored maximum likelihood, the other estimators beside them.
+
+    Raises
+    ------
+    ScenarioError
+        If no page was crawled twice.
+    """
+    del options  # none applies
+    crawls = crawls_of(trace.page, trace.values, trace.changed, len(trace.pages))
+    try:
+        rates = likely_rates(crawls)
+    except ValueError as error:
+        raise ScenarioError("trace", f"{trace.rows} crawls", str(error)) from None
+    values = rates.rates.tolist()
+    names = np.array(trace.pages, dtype=object)[rates.index]
+    columns = (rates.rates, rates.low, rates.high, rates.standard_errors)
+    parameters = [
+        Parameter("change_rate", name, *numbers)
+        for name, *numbers in zip(names, *(each.tolist() for each in columns), strict=True)
+    ]
+    parameters += _contrast("bias_reduced_rate", names, rates.bias_reduced)
+    parameters += _contrast("naive_rate", names, rates.naive)
+    summary = {
+        "pages": len(rates.index),
+        "left_out": len(trace.pages) - len(rates.index),
+        "gaps": int(rates.crawls.sum()),
+        "never_changed": int(rates.never.sum()),
+        "always_changed": int(rates.always.sum()),
+        "median_rate": float(np.median(rates.rates)),
+        "largest_rate": float(rates.rates.max()),
+        "naive_over_likely": float(np.median(rates.naive / rates.rates)),
+    }
+    notes = _notes(rates, crawls.repeated, len(trace.pages))
+    return Fit(
+        "crawls", "pages", trace, tuple(parameters), summary, tuple(notes),
+        {"pages.change_rates": values}, pages_around(values), rates,
+    )  # fmt: skip
+
+
+def _contrast(name: str, pages: np.ndarray, values: np.ndarray) -> list[Parameter]:
+    """Estimates without an interval."""
+    pairs = zip(pages, values.tolist(), strict=True)
+    return [Parameter(name, page, value, np.nan, np.nan) for page, value in pairs]
+
+
+def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:
+    notes = []
+    if repeated:
+        notes.append(f"{repeated} rows say the same page and time again and count once.")
+    if pages > len(rates.index):
+        notes.append(f"{pages - len(rates.index)} pages were crawled once only and are left out.")
+    never, always = int(rates.never.sum()), int(rates.always.sum())
+    if never:
+        notes.append(
+            f"{never} pages never changed: the likelihood is largest at 0. Their rate has one more "
+            "gap, of their mean length, that ended with a change; their interval begins with 0."
+        )
+    if always:
+        notes.append(
+            f"{always} pages had changed at every crawl: the likelihood has no maximum. Their rate "
+            "has one more gap, of their mean length, without a change; their interval has no "
+            "upper end. Crawl them more often to learn more."
+        )
+    share = float(np.median(rates.naive / rates.rates))
+    notes.append(
+        f"Counting changes as seen would give {share:.0%} of the rate, by the median over pages: "
+        "of several changes between two crawls one is seen."
+    )
+    if not rates.equal_gaps.all():
+        notes.append(
+            "The bias-reduced estimator is for equal gaps; those of "
+            f"{int((~rates.equal_gaps).sum())} pages are not."
+        )
+    return notes
