@@ -167,8 +167,7 @@ def staleness_at_own_rate(history: History, index: Sequence[int] | NDArray[np.in
     visit = np.floor(phase / period[page])
     opening = np.ones(len(page), dtype=bool)
     opening[1:] = (np.diff(page) != 0) | (np.diff(visit) != 0)
-    until = np.minimum(
-        (visit[opening] + 1) * period[page[opening]], history.observed[page[opening]]
-    )
-    stale = np.bincount(page[opening], np.maximum(until - phase[opening], 0.0), len(counts))
+    page, phase, visit = page[opening], phase[opening], visit[opening]
+    until = np.minimum((visit + 1) * period[page], history.observed[page])
+    stale = np.bincount(page, np.maximum(until - phase, 0.0), len(counts))
     return float((stale[chosen] / history.observed[chosen]).mean())

@@ -22,6 +22,7 @@ __all__ = [
     "bias_of_naive",
     "cho_garcia_molina",
     "crawls_of",
+    "equal_gap_interval",
     "likely_rates",
 ]
 
@@ -54,8 +55,8 @@ class Crawls:
 
     def sums(self, each: ArrayLike) -> Array:
         """Sum over the gaps of each page, shape (pages,)."""
-        result: Array = np.bincount(self.page, np.asarray(each, float), self.pages)
-        return result
+        result = np.bincount(self.page, np.asarray(each, float), self.pages)
+        return result.astype(np.float64)
 
 
 def crawls_of(
@@ -99,8 +100,8 @@ class CrawlRates:
     low, high : ndarray
         95 % intervals by the likelihood ratio; `low` is 0 for a page that never changed and `high`
         infinite for one that always did.
-    bias_reduced : ndarray
-        Cho and Garcia-Molina's, as if all gaps had their mean length.
+    bias_reduced, bias_reduced_low, bias_reduced_high : ndarray
+        Cho and Garcia-Molina's, as if all gaps had their mean length; 95 % intervals.
     naive : ndarray
         Changes per unit time.
     equal_gaps : ndarray of bool
@@ -115,18 +116,20 @@ class CrawlRates:
     low: Array
     high: Array
     bias_reduced: Array
+    bias_reduced_low: Array
+    bias_reduced_high: Array
     naive: Array
     equal_gaps: NDArray[np.bool_]
 
     @property
     def never(self) -> NDArray[np.bool_]:
         """Pages that were never seen to change."""
-        return self.changes == 0
+        return np.equal(self.changes, 0)
 
     @property
     def always(self) -> NDArray[np.bool_]:
         """Pages that had changed at every crawl."""
-        return self.changes == self.crawls
+        return np.equal(self.changes, self.crawls)
 
 
 def likely_rates(crawls: Crawls) -> CrawlRates:
@@ -164,6 +167,7 @@ def likely_rates(crawls: Crawls) -> CrawlRates:
         low,
         high,
         cho_garcia_molina(changes, number, total / number),
+        *equal_gap_interval(changes, number, total / number),
         changes / total,
         np.sqrt(spread) <= 1e-3 * total / number,
     )
@@ -276,17 +280,17 @@ def equal_gap_interval(
     """The 95 % interval of the rate for equal gaps, from that of the share that changed."""
     _, low, high = shares_of_trials(changes, crawls)
     with np.errstate(divide="ignore"):
-        ends = (-np.log1p(-low) / gap, -np.log1p(-high) / gap)
-    return ends
+        lowest: Array = -np.log1p(-low) / np.asarray(gap, float)
+        highest: Array = -np.log1p(-high) / np.asarray(gap, float)
+    return lowest, highest
 
 
 def _bias(estimates: Array, x: float) -> float:
     """Relative bias of an estimator of rate × gap, by the exact sum over the number of changes."""
     number = len(estimates) - 1
     seen = np.arange(number + 1)
-    logs = (
-        special.gammaln(number + 1) - special.gammaln(seen + 1) - special.gammaln(number - seen + 1)
-    )
+    ways = special.gammaln(seen + 1) + special.gammaln(number - seen + 1)
+    logs = special.gammaln(number + 1) - ways
     weights = np.exp(logs + seen * np.log(-np.expm1(-x)) - (number - seen) * x)
     return float(weights @ estimates / x - 1.0)
 

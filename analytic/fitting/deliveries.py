@@ -1,8 +1,8 @@
 """Deliveries of a crawler from their timestamps: batches, and the process of the batches.
 
 The steps are those of avrachenkov2011, section 7: gaps; stops left out; short gaps join pages to
-batches; sizes of the batches; mean, variance and correlations of the gaps between batches; a process
-of order two. The batches are then put on it, whatever their sizes, independently.
+batches; sizes of the batches; mean, variance and correlations of the gaps between batches; a
+process of order two. Sizes are then drawn independently of it.
 """
 
 from __future__ import annotations

@@ -54,7 +54,8 @@ class HyperErlang:
     @property
     def means(self) -> Array:
         """Mean of each branch."""
-        return np.array(self.shapes) / np.array(self.rates)
+        means: Array = np.array(self.shapes, float) / np.array(self.rates)
+        return means
 
     @property
     def name(self) -> str:

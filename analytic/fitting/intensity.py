@@ -53,7 +53,8 @@ class Intensity:
 
 def equal_breaks(pieces: int, period: float) -> Array:
     """Breaks of equal pieces."""
-    return np.arange(pieces) * (period / pieces)
+    breaks: Array = np.arange(float(pieces)) * (period / pieces)
+    return breaks
 
 
 def periodic_intensity(

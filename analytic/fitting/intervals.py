@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -149,7 +150,7 @@ def jackknife(
     others = np.array(
         [
             statistic(np.concatenate([indices[:start], indices[stop:]]))
-            for start, stop in zip(edges, edges[1:], strict=False)
+            for start, stop in pairwise(edges)
         ]
     )
     error = float(np.sqrt((blocks - 1) / blocks * ((others - others.mean()) ** 2).sum()))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from analytic.fitting.crawl_logs import CrawlRates, crawls_of, likely_rates
 from analytic.fitting.fit import Fit, Options
@@ -12,6 +15,8 @@ from analytic.fitting.reading import Trace
 from scenarios import ScenarioError
 
 __all__ = ["fit_crawls"]
+
+Array = NDArray[np.float64]
 
 
 def fit_crawls(trace: Trace, options: Options) -> Fit:
@@ -35,8 +40,10 @@ def fit_crawls(trace: Trace, options: Options) -> Fit:
         Parameter("change_rate", name, *numbers)
         for name, *numbers in zip(names, *(each.tolist() for each in columns), strict=True)
     ]
-    parameters += _contrast("bias_reduced_rate", names, rates.bias_reduced)
-    parameters += _contrast("naive_rate", names, rates.naive)
+    ends = (rates.bias_reduced_low, rates.bias_reduced_high)
+    parameters += _contrast("bias_reduced_rate", names, rates.bias_reduced, *ends)
+    nothing = np.full(len(names), np.nan)
+    parameters += _contrast("naive_rate", names, rates.naive, nothing, nothing)
     summary = {
         "pages": len(rates.index),
         "left_out": len(trace.pages) - len(rates.index),
@@ -54,10 +61,10 @@ def fit_crawls(trace: Trace, options: Options) -> Fit:
     )  # fmt: skip
 
 
-def _contrast(name: str, pages: np.ndarray, values: np.ndarray) -> list[Parameter]:
-    """Estimates without an interval."""
-    pairs = zip(pages, values.tolist(), strict=True)
-    return [Parameter(name, page, value, np.nan, np.nan) for page, value in pairs]
+def _contrast(name: str, pages: Any, *columns: Array) -> list[Parameter]:
+    """Estimates of another kind: estimate, low and high of each page."""
+    rows = zip(pages, *(each.tolist() for each in columns), strict=True)
+    return [Parameter(name, page, *numbers) for page, *numbers in rows]
 
 
 def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:

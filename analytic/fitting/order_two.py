@@ -1,8 +1,8 @@
 """Markovian arrival processes of order two from mean, variation and lag correlation of the gaps.
 
-For every MAP of order two the correlation of gaps k apart is ``gamma^k (c - 1) / (2 c)``, where c is
-the squared coefficient of variation of a gap and gamma, between -1 and 1, the second eigenvalue of
-``(-D0)^-1 D1``. So lag 1 gives gamma, and says whether there is such a process at all.
+For every MAP of order two the correlation of gaps k apart is ``gamma^k (c - 1) / (2 c)``, where c
+is the squared coefficient of variation of a gap and gamma, between -1 and 1, the second eigenvalue
+of ``(-D0)^-1 D1``. So lag 1 gives gamma, and says whether there is such a process at all.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Burstiness:
     def smallest_p(self) -> float:
         """The least p-value of the tests."""
         tests = [each.p_value for each in self.scales]
-        return min(tests + [self.rescaling.p_value] if self.rescaling else [*tests, 1.0])
+        return min([*tests, 1.0 if self.rescaling is None else self.rescaling.p_value])
 
     @property
     def factor(self) -> float:

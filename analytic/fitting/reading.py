@@ -232,7 +232,9 @@ class _Reader:
         self._dated: bool | None = False if kind == "sizes" else None
         self._index: dict[str, int] = {}
         self._broken = Broken()
-        self._parts: list[tuple[Array, NDArray[np.int32], NDArray[np.bool_]]] = []
+        self._values_read: list[Array] = []
+        self._pages_read: list[NDArray[np.int32]] = []
+        self._changes_read: list[NDArray[np.bool_]] = []
 
     def without_header(self, block: Block) -> Block:
         """The first block without the line that names the columns."""
@@ -265,8 +267,9 @@ class _Reader:
                 reason = f"{name} = {columns[name].iloc[place]!r} {self._allowed(name)}"
                 wrong.setdefault(int(table.lines[place]), reason)
                 good[place] = False
-        kept = [each[good] if len(each) else each for each in (values, page, changed > 0)]
-        self._parts.append((kept[0], kept[1], kept[2]))
+        self._values_read.append(values[good])
+        self._pages_read.append(page[good] if "page" in columns else page)
+        self._changes_read.append((changed > 0)[good] if "changed" in columns else changed > 0)
 
     def _allowed(self, name: str) -> str:
         if name == "time":
@@ -296,19 +299,20 @@ class _Reader:
 
     def trace(self) -> Trace:
         """All that was read."""
-        values, page, changed = (
-            np.concatenate([part[n] for part in self._parts]) if self._parts else np.empty(0)
-            for n in range(3)
-        )
-        if not len(values):
+        if not any(map(len, self._values_read)):
             first = self._broken.lines[0] if self._broken.lines else (2, "is not there")
             allowed = f"no row says anything; line {first[0]} {first[1]}"
             raise ScenarioError("", MISSING, allowed, str(self._path))
-        unit = self._unit()
-        scaled = values / UNITS[unit] if self._dated else values
-        names = tuple(self._index)
+        unit, values = self._unit(), np.concatenate(self._values_read)
         return Trace(
-            self._kind, scaled, page, names, changed, bool(self._dated), unit, self._broken
+            kind=self._kind,
+            values=values / UNITS[unit] if self._dated else values,
+            page=np.concatenate(self._pages_read),
+            pages=tuple(self._index),
+            changed=np.concatenate(self._changes_read),
+            dated=bool(self._dated),
+            time_unit=unit,
+            broken=self._broken,
         )
 
     def _unit(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,8 +106,8 @@ def _by_moments(sample: Sample) -> list[Candidate]:
     found = []
     first, second, third = sample.moments
     for how, make in (
-        ("two moments", lambda: two_moments(first, sample.variation)),
-        ("three moments", lambda: three_moments(first, second, third)),
+        ("two moments", partial(two_moments, first, sample.variation)),
+        ("three moments", partial(three_moments, first, second, third)),
     ):
         try:
             law = make()
@@ -147,7 +148,7 @@ def law_parameters(sample: Sample, law: HyperErlang) -> list[Parameter]:
         error = mean / np.sqrt(sample.count * law.shapes[0])
         return [Parameter("branch_mean", 0, mean, low, high, float(error))]
     try:
-        covariance = np.linalg.inv(information(sample, law))
+        covariance: Array = np.linalg.inv(information(sample, law)).astype(np.float64)
     except np.linalg.LinAlgError:
         return []
     errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
