@@ -199,6 +199,7 @@ def _of_source(trace: Trace, options: Options) -> Fit:
     system = {
         "source": {"updates": updates, "importance": _constant(period)},
         "probing": {"horizon": 4 * period, "probes": _PROBES, "policy": "threshold"},
+        "run": {"replications": 4000},
     }
     notes = source_verdict(burstiness, trace.time_unit)
     details = SourceChanges(intensity, burstiness)

@@ -17,7 +17,7 @@ __all__ = ["PROCESSES", "fit_of_deliveries"]
 
 PROCESSES = ("poisson", "renewal", "map", "mmpp")
 
-_PLACES, _LOAD, _HORIZON = 10, 0.5, 20_000.0
+_PLACES, _LOAD, _HORIZON = 10, 0.5, 800_000.0
 
 
 def fit_of_deliveries(trace: Trace, options: Options) -> Fit:
@@ -63,7 +63,7 @@ def _around(deliveries: dict[str, Any], rate: float, robots: int) -> dict[str, A
             "waiting_places": _PLACES,
             "service": {"exponential": {"mean": _LOAD / rate}},
         },
-        "run": {"horizon": _HORIZON / rate, "warmup": 0.05 * _HORIZON / rate},
+        "run": {"horizon": _HORIZON / rate, "warmup": 0.005 * _HORIZON / rate},
     }
 
 

@@ -89,7 +89,7 @@ def _around(section: str, entry: dict[str, Any], mean: float) -> dict[str, Any]:
             "service": times["service"],
             "obsolescence": times["obsolescence"],
         },
-        "run": {"horizon": 20_000 * mean, "warmup": 1000 * mean},
+        "run": {"horizon": 600_000 * mean, "warmup": 1000 * mean},
     }
 
 
