@@ -23,10 +23,12 @@ __all__ = [
     "Batches",
     "DeliveryFit",
     "Tried",
+    "batch_parameters",
     "batch_process",
     "batch_threshold",
     "batches_of",
     "fit_deliveries",
+    "gap_parameters",
     "lag_correlations",
 ]
 
@@ -206,7 +208,7 @@ def fit_deliveries(batches: Batches, wanted: str | None = None) -> DeliveryFit:
     chosen = wanted or min(tried, key=lambda name: tried[name].criterion(len(gaps)))
     if chosen not in tried:
         raise ValueError(f"there is no {chosen} with these gaps; {notes[0]}")
-    parameters = (*_gap_parameters(gaps), *_batch_parameters(batches.sizes))
+    parameters = (*gap_parameters(gaps), *batch_parameters(batches.sizes))
     parameters += modulated.parameters if chosen == "mmpp" else ()
     return DeliveryFit(batches, correlations, tried, chosen, parameters, tuple(notes))
 
@@ -243,7 +245,7 @@ def _by_moments(gaps: Array, correlation: float) -> tuple[Process | None, list[s
     return None, notes
 
 
-def _gap_parameters(gaps: Array) -> list[Parameter]:
+def gap_parameters(gaps: Array) -> list[Parameter]:
     """Mean, variation and lag correlation of the gaps, by the jackknife over forty stretches."""
     blocks = min(_BLOCKS, len(gaps) // 5)
 
@@ -258,7 +260,7 @@ def _gap_parameters(gaps: Array) -> list[Parameter]:
     ]
 
 
-def _batch_parameters(sizes: NDArray[np.int64]) -> list[Parameter]:
+def batch_parameters(sizes: NDArray[np.int64]) -> list[Parameter]:
     """Mean size, and the probability of each size that was seen."""
     if sizes.max() == 1:
         return []
