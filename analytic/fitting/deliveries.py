@@ -38,6 +38,7 @@ _LAGS = 6
 _BLOCKS = 40
 _FEWEST = 20
 _CLEAR = 0.85
+_APART = float(np.log(10.0))
 _LARGEST_BATCH = 200
 
 
@@ -76,8 +77,8 @@ def batch_threshold(gaps: Array) -> float:
     Notes
     -----
     The cut of ln gap that leaves the least variance within both sides (Otsu 1979). It counts where
-    it explains 85 % of the variance: of exponential gaps it explains about two thirds. Pages at
-    the same time are a batch in any case.
+    it explains 85 % of the variance, of exponential gaps it explains about two thirds, and where
+    the two sides are a factor of ten apart. Pages at the same time are a batch in any case.
     """
     logs = np.sort(np.log(gaps[gaps > 0]))
     number = len(logs)
@@ -88,7 +89,8 @@ def batch_threshold(gaps: Array) -> float:
     means = (sums[:-1] / below, (sums[-1] - sums[:-1]) / (number - below))
     between = below * (number - below) / number**2 * (means[1] - means[0]) ** 2
     cut = int(np.argmax(between))
-    if between[cut] < _CLEAR * logs.var():
+    apart = means[1][cut] - means[0][cut]
+    if apart < _APART or between[cut] < _CLEAR * logs.var():
         return 0.0
     return float(np.exp((logs[cut] + logs[cut + 1]) / 2))
 
@@ -114,11 +116,12 @@ def batches_of(
     """
     times = np.sort(times)
     gaps = np.diff(times)
-    cut = batch_threshold(gaps) if threshold is None else threshold
+    longest = np.inf if longest_gap is None else longest_gap
+    cut = batch_threshold(gaps[gaps <= longest]) if threshold is None else threshold
     opening = np.flatnonzero(np.concatenate([[True], gaps > cut]))
     sizes = np.diff(np.append(opening, len(times)))
     between = np.diff(times[opening])
-    kept = between <= (np.inf if longest_gap is None else longest_gap)
+    kept = between <= longest
     if kept.sum() < _FEWEST:
         raise ValueError(f"{len(opening)} batches are too few; at least {_FEWEST + 1} are needed")
     return Batches(times[opening], sizes, between[kept], cut, int((~kept).sum()))

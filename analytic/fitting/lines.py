@@ -45,7 +45,7 @@ class Table:
     lines : ndarray of int, shape (rows,)
         Number of each line in the file, from 1.
     columns : sequence of pandas.Series
-        Text, as asked for; categories of text where the values are few.
+        Text, as asked for.
     broken : sequence of (int, str)
         Number of each misshapen line, and what is wrong with it.
     """
@@ -105,7 +105,7 @@ def fields_of(line: bytes) -> list[str]:
         return [text]
 
 
-def table_of(block: Block, width: int, wanted: Sequence[int], few: Sequence[int]) -> Table:
+def table_of(block: Block, width: int, wanted: Sequence[int]) -> Table:
     """Some columns of a block.
 
     Parameters
@@ -115,11 +115,9 @@ def table_of(block: Block, width: int, wanted: Sequence[int], few: Sequence[int]
         Number of fields that each line must have.
     wanted : sequence of int
         The columns, from 0.
-    few : sequence of int
-        Those of them that hold few different values.
     """
     if b'"' in block.text:
-        return _of_quoted(block, width, wanted, few)
+        return _of_quoted(block, width, wanted)
     found, blank = _fields_per_line(block.text)
     good = found == width
     good &= ~blank
@@ -128,8 +126,8 @@ def table_of(block: Block, width: int, wanted: Sequence[int], few: Sequence[int]
         lines = text.split(b"\n")
         text = b"".join(lines[place] + b"\n" for place in np.flatnonzero(good))
     misshapen = np.flatnonzero(~good & ~blank)
-    broken = [(block.first + int(place), _shape(found[place], width)) for place in misshapen]
-    columns = _parsed(text, width, wanted, few) if good.any() else []
+    broken = [(block.first + int(place), _shape(int(found[place]), width)) for place in misshapen]
+    columns = _parsed(text, width, wanted) if good.any() else []
     return Table(block.first + np.flatnonzero(good), columns, broken)
 
 
@@ -146,7 +144,7 @@ def _fields_per_line(text: bytes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]
     return np.diff(commas, prepend=0) + 1, lengths == 0
 
 
-def _parsed(text: bytes, width: int, wanted: Sequence[int], few: Sequence[int]) -> list[Any]:
+def _parsed(text: bytes, width: int, wanted: Sequence[int]) -> list[Any]:
     import pandas as pd
 
     table = pd.read_csv(
@@ -154,7 +152,7 @@ def _parsed(text: bytes, width: int, wanted: Sequence[int], few: Sequence[int]) 
         header=None,
         names=list(range(width)),
         usecols=sorted(wanted),
-        dtype={column: "category" if column in few else "str" for column in wanted},
+        dtype="str",
         na_filter=False,
         quoting=csv.QUOTE_NONE,
         skipinitialspace=True,
@@ -166,7 +164,7 @@ def _parsed(text: bytes, width: int, wanted: Sequence[int], few: Sequence[int]) 
     return [table[column] for column in wanted]
 
 
-def _of_quoted(block: Block, width: int, wanted: Sequence[int], few: Sequence[int]) -> Table:
+def _of_quoted(block: Block, width: int, wanted: Sequence[int]) -> Table:
     """The same for lines with quotes, which may hold commas."""
     import pandas as pd
 
@@ -179,8 +177,4 @@ def _of_quoted(block: Block, width: int, wanted: Sequence[int], few: Sequence[in
         elif line.strip():
             broken.append((number, _shape(len(fields), width)))
     columns = [pd.Series(list(values), dtype="str") for values in zip(*rows, strict=True)]
-    typed = [
-        column.astype("category") if place in few else column
-        for place, column in zip(wanted, columns, strict=False)
-    ]
-    return Table(np.array(lines, dtype=np.int64), typed, broken)
+    return Table(np.array(lines, dtype=np.int64), columns, broken)

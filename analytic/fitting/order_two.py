@@ -128,7 +128,7 @@ def _kept_phase(mean: float, variation: float, decay: float, third: float | None
     """The hyperexponential whose phase is kept with probability gamma."""
     second = (variation + 1.0) * mean**2
     law = two_moments(mean, variation)
-    if third is not None and mean * third > 1.5 * second**2:
+    if third is not None and mean * third > 1.5 * second**2 * (1.0 + 1e-6):
         law = three_moments(mean, second, third)
     rates, shares = np.array(law.rates), np.array(law.probabilities)
     nexts = decay * np.eye(2) + (1.0 - decay) * shares

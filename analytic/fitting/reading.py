@@ -41,7 +41,7 @@ _COLUMNS: Mapping[Kind, tuple[str, ...]] = {
     "sizes": ("size",),
 }
 _SIZES = ("size", "bytes", "length", "service", "service_time", "duration", "value")
-_WORDS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+_WORDS = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
 _MOST_SHOWN = 20
 
 
@@ -244,8 +244,7 @@ class _Reader:
 
     def take(self, block: Block) -> None:
         """Read one block."""
-        few = [self._places[n] for n, name in enumerate(_COLUMNS[self._kind]) if _is_few(name)]
-        table = table_of(block, self._width, self._places, few)
+        table = table_of(block, self._width, self._places)
         wrong: dict[int, str] = dict(table.broken)
         if len(table.lines):
             self._take_columns(table, wrong)
@@ -292,9 +291,9 @@ class _Reader:
 
     def _page(self, column: Any) -> NDArray[np.int32]:
         """Index of each page; -1 for one without a name."""
-        names = (name.strip() for name in column.cat.categories)
+        codes, names = _codes(column)
         index = [self._index.setdefault(n, len(self._index)) if n else -1 for n in names]
-        found: NDArray[np.int32] = np.array(index, np.int32)[column.cat.codes.to_numpy()]
+        found: NDArray[np.int32] = np.array(index, np.int32)[codes]
         return found
 
     def trace(self) -> Trace:
@@ -322,14 +321,17 @@ class _Reader:
         return self._time_unit or ("day" if self._dated else "time unit")
 
 
-def _is_few(name: str) -> bool:
-    """Whether a column holds few different values, many times."""
-    return name in ("page", "changed")
+def _codes(column: Any) -> tuple[NDArray[np.int64], list[str]]:
+    """Each value as the index of a different one, and the different values without blanks."""
+    import pandas as pd
+
+    codes, values = pd.factorize(column)
+    return codes, [str(value).strip() for value in values]
 
 
 def _changed(column: Any) -> NDArray[np.int8]:
     """1 for a change, 0 for none, -1 for neither."""
-    words = [_WORDS.get(word.strip().lower()) for word in column.cat.categories]
-    signs = np.array([-1 if word is None else int(word) for word in words], np.int8)
-    found: NDArray[np.int8] = signs[column.cat.codes.to_numpy()]
+    codes, words = _codes(column)
+    signs = np.array([_WORDS.get(word.lower(), -1) for word in words], np.int8)
+    found: NDArray[np.int8] = signs[codes]
     return found
