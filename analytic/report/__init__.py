@@ -10,10 +10,11 @@ from analytic.report.optima import (
     plot_switching_policy,
     plot_threshold_costs,
 )
-from analytic.report.page import Entry, html
+from analytic.report.page import Doubled, Entry, html
 from analytic.report.plots import plot_levels, plot_obsolescence_rates, plot_probes
 
 __all__ = [
+    "Doubled",
     "Entry",
     "html",
     "plot_comparison",
