@@ -20,7 +20,7 @@ from analytic.fitting.service_times import SizeFit
 from analytic.report.drawing import SIMULATED, THEORY, axes_for, dress, legend_above, plain
 
 __all__ = [
-    "FIGURES",
+    "figures_of",
     "plot_batch_sizes",
     "plot_change_rates",
     "plot_correlations",
@@ -202,7 +202,7 @@ def plot_size_laws(found: Fit, ax: Axes | None = None) -> Axes:
 
 Plot = Callable[[Fit, Axes | None], Axes]
 
-FIGURES: dict[type, tuple[Plot, ...]] = {
+_FIGURES: dict[type, tuple[Plot, ...]] = {
     PageChanges: (plot_change_rates, plot_dispersion, plot_rescaled_gaps),
     SourceChanges: (plot_intensity, plot_dispersion, plot_rescaled_gaps),
     CrawlRates: (plot_change_rates, plot_crawl_rates),
@@ -210,3 +210,14 @@ FIGURES: dict[type, tuple[Plot, ...]] = {
     SizeFit: (plot_size_laws,),
 }
 """The figures of each kind of fit, by the class of its details."""
+
+
+def figures_of(found: Fit) -> list[Plot]:
+    """The figures for which the fit has something to show."""
+    burstiness = getattr(found.details, "burstiness", None)
+    empty: set[Plot] = set()
+    if burstiness is not None and not burstiness.scales:
+        empty.add(plot_dispersion)
+    if burstiness is not None and burstiness.rescaling is None:
+        empty.add(plot_rescaled_gaps)
+    return [plot for plot in _FIGURES[type(found.details)] if plot not in empty]

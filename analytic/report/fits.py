@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from analytic.fitting.fit import Fit
 from analytic.report.drawing import svg_text
-from analytic.report.fit_figures import FIGURES
+from analytic.report.fit_figures import figures_of
 from analytic.report.words import number
 from scenarios import Scenario, dumps
 
@@ -44,7 +44,7 @@ def fit_page(found: Fit, scenario: Scenario, trace: str) -> str:
         style=Markup(_text("style.css")),
         pictures=[
             (Markup(svg_text(plot(found, None), f"figure-{place}")), _caption(plot.__doc__))
-            for place, plot in enumerate(FIGURES[type(found.details)])
+            for place, plot in enumerate(figures_of(found))
         ],
         summary=_flat(found.summary),
         candidates=found.summary.get("candidates", ()),
