@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -17,6 +17,7 @@ __all__ = [
     "Parameter",
     "jackknife",
     "mean_of_exponentials",
+    "parameters_of",
     "rates_of_counts",
     "shares_of_trials",
 ]
@@ -62,6 +63,14 @@ class Parameter:
             "low": self.low,
             "high": self.high,
         }
+
+
+def parameters_of(
+    name: str, subjects: Sequence[str | int], *columns: Array
+) -> tuple[Parameter, ...]:
+    """Parameters of one name: arrays of estimates, lower and upper ends, and standard errors."""
+    rows = zip(subjects, *(each.tolist() for each in columns), strict=True)
+    return tuple(Parameter(name, subject, *numbers) for subject, *numbers in rows)
 
 
 def rates_of_counts(counts: ArrayLike, times: ArrayLike) -> tuple[Array, Array, Array]:

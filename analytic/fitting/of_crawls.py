@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.fitting.crawl_logs import CrawlRates, crawls_of, likely_rates
 from analytic.fitting.fit import Fit, Options
-from analytic.fitting.intervals import Parameter
-from analytic.fitting.of_changes import pages_around
+from analytic.fitting.intervals import Parameter, parameters_of
+from analytic.fitting.of_pages import names_of, pages_around
 from analytic.fitting.reading import Trace
 from scenarios import ScenarioError
 
 __all__ = ["fit_crawls"]
-
-Array = NDArray[np.float64]
 
 
 def fit_crawls(trace: Trace, options: Options) -> Fit:
@@ -34,19 +32,35 @@ def fit_crawls(trace: Trace, options: Options) -> Fit:
     except ValueError as error:
         raise ScenarioError("trace", f"{trace.rows} crawls", str(error)) from None
     values = rates.rates.tolist()
-    names = np.array(trace.pages, dtype=object)[rates.index]
-    columns = (rates.rates, rates.low, rates.high, rates.standard_errors)
-    parameters = [
-        Parameter("change_rate", name, *numbers)
-        for name, *numbers in zip(names, *(each.tolist() for each in columns), strict=True)
-    ]
-    ends = (rates.bias_reduced_low, rates.bias_reduced_high)
-    parameters += _contrast("bias_reduced_rate", names, rates.bias_reduced, *ends)
+    return Fit(
+        kind="crawls",
+        section="pages",
+        trace=trace,
+        parameters=_parameters(names_of(trace, rates.index), rates),
+        summary=_summary(rates, len(trace.pages)),
+        notes=tuple(_notes(rates, crawls.repeated, len(trace.pages))),
+        changes={"pages.change_rates": values},
+        system=pages_around(values),
+        details=rates,
+    )
+
+
+def _parameters(names: Sequence[str], rates: CrawlRates) -> tuple[Parameter, ...]:
+    """The rates by three estimators; the naive one has no interval that would be right."""
+    likely = (rates.rates, rates.low, rates.high, rates.standard_errors)
+    reduced = (rates.bias_reduced, rates.bias_reduced_low, rates.bias_reduced_high)
     nothing = np.full(len(names), np.nan)
-    parameters += _contrast("naive_rate", names, rates.naive, nothing, nothing)
-    summary = {
+    return (
+        *parameters_of("change_rate", names, *likely),
+        *parameters_of("bias_reduced_rate", names, *reduced),
+        *parameters_of("naive_rate", names, rates.naive, nothing, nothing),
+    )
+
+
+def _summary(rates: CrawlRates, pages: int) -> dict[str, Any]:
+    return {
         "pages": len(rates.index),
-        "left_out": len(trace.pages) - len(rates.index),
+        "left_out": pages - len(rates.index),
         "gaps": int(rates.crawls.sum()),
         "never_changed": int(rates.never.sum()),
         "always_changed": int(rates.always.sum()),
@@ -54,17 +68,6 @@ def fit_crawls(trace: Trace, options: Options) -> Fit:
         "largest_rate": float(rates.rates.max()),
         "naive_over_likely": float(np.median(rates.naive / rates.rates)),
     }
-    notes = _notes(rates, crawls.repeated, len(trace.pages))
-    return Fit(
-        "crawls", "pages", trace, tuple(parameters), summary, tuple(notes),
-        {"pages.change_rates": values}, pages_around(values), rates,
-    )  # fmt: skip
-
-
-def _contrast(name: str, pages: Any, *columns: Array) -> list[Parameter]:
-    """Estimates of another kind: estimate, low and high of each page."""
-    rows = zip(pages, *(each.tolist() for each in columns), strict=True)
-    return [Parameter(name, page, *numbers) for page, *numbers in rows]
 
 
 def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:

@@ -36,23 +36,34 @@ def fit_of_deliveries(trace: Trace, options: Options) -> Fit:
         raise ScenarioError("trace", f"{trace.rows} deliveries", str(error)) from None
     keep = [robots / options.robots for robots in range(1, options.robots + 1)]
     deliveries = {"thinned": {"process": process, "keep": keep}}
-    gaps = batches.gaps
-    summary = {
+    summary = _summary(found)
+    return Fit(
+        kind="deliveries",
+        section="deliveries",
+        trace=trace,
+        parameters=found.parameters,
+        summary=summary,
+        notes=tuple(_notes(found)),
+        changes={"robots.deliveries": deliveries},
+        system=_around(deliveries, summary["pages_per_time"], options.robots),
+        details=found,
+    )
+
+
+def _summary(found: DeliveryFit) -> dict[str, Any]:
+    batches, gaps = found.batches, found.batches.gaps
+    variation = float(gaps.var() / gaps.mean() ** 2)
+    return {
         "batches": len(batches.sizes),
         "batch_gap": batches.threshold,
         "stops": batches.stops,
         "pages_per_time": float(batches.sizes.mean() / gaps.mean()),
         "lag_correlations": found.correlations.tolist(),
-        "largest_correlation_of_order_two": correlation_bound(float(gaps.var() / gaps.mean() ** 2)),
+        "largest_correlation_of_order_two": correlation_bound(variation),
         "process": found.chosen,
         "log_likelihoods": {name: each.log_likelihood for name, each in found.tried.items()},
         "criteria": {name: each.criterion(len(gaps)) for name, each in found.tried.items()},
     }
-    system = _around(deliveries, summary["pages_per_time"], options.robots)
-    return Fit(
-        "deliveries", "deliveries", trace, found.parameters, summary, tuple(_notes(found)),
-        {"robots.deliveries": deliveries}, system, found,
-    )  # fmt: skip
 
 
 def _around(deliveries: dict[str, Any], rate: float, robots: int) -> dict[str, Any]:

@@ -37,8 +37,24 @@ def fit_of_sizes(trace: Trace, options: Options) -> Fit:
     parameters = [mean_of(trace.values)]
     if best.how == "maximum likelihood":
         parameters += law_parameters(found.sample, best.law)
-    summary = {
-        "observations": trace.rows,
+    entry = law.entry()
+    return Fit(
+        kind="sizes",
+        section=section,
+        trace=trace,
+        parameters=tuple(parameters),
+        summary=_summary(found, factor),
+        notes=tuple(_notes(found, factor)),
+        changes={_KEYS[section]: entry},
+        system=_around(section, entry, law.moment(1)),
+        details=found,
+    )
+
+
+def _summary(found: SizeFit, factor: float) -> dict[str, Any]:
+    best = found.best
+    return {
+        "observations": int(found.sample.count),
         "variation": found.sample.variation,
         "moments": list(found.sample.moments),
         "law": best.name,
@@ -57,12 +73,6 @@ def fit_of_sizes(trace: Trace, options: Options) -> Fit:
             for each in found.candidates
         ],
     }
-    entry = law.entry()
-    system = _around(section, entry, law.moment(1))
-    return Fit(
-        "sizes", section, trace, tuple(parameters), summary, tuple(_notes(found, factor)),
-        {_KEYS[section]: entry}, system, found,
-    )  # fmt: skip
 
 
 def _factor(options: Options, mean: float) -> float:

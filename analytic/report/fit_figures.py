@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from analytic.fitting.crawl_logs import CrawlRates
 from analytic.fitting.deliveries import DeliveryFit
 from analytic.fitting.fit import Fit
-from analytic.fitting.of_changes import PageChanges, SourceChanges
+from analytic.fitting.of_pages import PageChanges
+from analytic.fitting.of_source import SourceChanges
 from analytic.fitting.order_two import correlation_bound
 from analytic.fitting.poisson_verdict import Burstiness, duration
 from analytic.fitting.service_times import SizeFit

@@ -29,47 +29,50 @@ _KINDS = ("changes", "crawls", "deliveries", "sizes")
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
+_QUESTIONS = (
+    click.option("--kind", metavar="K", help=f"{listed(_KINDS)}; default by the header."),
+    click.option("--time-unit", metavar="UNIT", help="Unit of the rates, or of the numbers."),
+    click.option(
+        "--section",
+        metavar="S",
+        help="Fit pages or source; of sizes, service, obsolescence or access_time.",
+    ),
+    click.option("--since", metavar="TIME", help="Changes: count from then on."),
+    click.option("--until", metavar="TIME", help="Changes: count until then."),
+    click.option("--shortest", type=_POSITIVE, metavar="T", help="Pages: least time watched."),
+    click.option(
+        "--pieces",
+        type=click.IntRange(1, 10_000),
+        metavar="N",
+        help="Source: equal pieces of a week; default 168, the hours.",
+    ),
+    click.option("--breaks", metavar="B1,B2,…", help="Source: where pieces begin instead."),
+    click.option("--period", type=_POSITIVE, metavar="T", help="Source: instead of a week."),
+    click.option(
+        "--batch-gap",
+        type=click.FloatRange(min=0),
+        metavar="T",
+        help="Deliveries: largest gap within a batch.",
+    ),
+    click.option(
+        "--longest-gap",
+        type=_POSITIVE,
+        metavar="T",
+        help="Deliveries: longer gaps are stops and left out.",
+    ),
+    click.option(
+        "--process",
+        metavar="P",
+        help="Deliveries: poisson, renewal, map or mmpp.",
+    ),
+    click.option("--rate", type=_POSITIVE, metavar="X", help="Sizes: size done per unit time."),
+    click.option("--mean", type=_POSITIVE, metavar="T", help="Sizes: mean time instead."),
+)
+"""What each kind of trace may be asked, beside the files."""
+
+
 def _fit_options(command: Command) -> Command:
-    """What each kind of trace may be asked, beside the files."""
-    for decorate in (
-        click.option("--kind", metavar="K", help=f"{listed(_KINDS)}; default by the header."),
-        click.option("--time-unit", metavar="UNIT", help="Unit of the rates, or of the numbers."),
-        click.option(
-            "--section",
-            metavar="S",
-            help="Fit pages or source; of sizes, service, obsolescence or access_time.",
-        ),
-        click.option("--since", metavar="TIME", help="Changes: count from then on."),
-        click.option("--until", metavar="TIME", help="Changes: count until then."),
-        click.option("--shortest", type=_POSITIVE, metavar="T", help="Pages: least time watched."),
-        click.option(
-            "--pieces",
-            type=click.IntRange(1, 10_000),
-            metavar="N",
-            help="Source: equal pieces of a week; default 168, the hours.",
-        ),
-        click.option("--breaks", metavar="B1,B2,…", help="Source: where pieces begin instead."),
-        click.option("--period", type=_POSITIVE, metavar="T", help="Source: instead of a week."),
-        click.option(
-            "--batch-gap",
-            type=click.FloatRange(min=0),
-            metavar="T",
-            help="Deliveries: largest gap within a batch.",
-        ),
-        click.option(
-            "--longest-gap",
-            type=_POSITIVE,
-            metavar="T",
-            help="Deliveries: longer gaps are stops and left out.",
-        ),
-        click.option(
-            "--process",
-            metavar="P",
-            help="Deliveries: poisson, renewal, map or mmpp.",
-        ),
-        click.option("--rate", type=_POSITIVE, metavar="X", help="Sizes: size done per unit time."),
-        click.option("--mean", type=_POSITIVE, metavar="T", help="Sizes: mean time instead."),
-    ):
+    for decorate in _QUESTIONS:
         command = decorate(command)
     return command
 
