@@ -20,6 +20,7 @@ from analytic.fitting.order_two import Process, correlation_bound, map_of_order_
 from analytic.fitting.service_times import fit_sizes
 
 __all__ = [
+    "MOST_GAPS",
     "Batches",
     "DeliveryFit",
     "Tried",
@@ -40,6 +41,7 @@ _FEWEST = 20
 _CLEAR = 0.85
 _APART = float(np.log(10.0))
 _LARGEST_BATCH = 200
+MOST_GAPS = 200_000
 
 
 @dataclass(frozen=True)
@@ -202,18 +204,26 @@ def fit_deliveries(batches: Batches, wanted: str | None = None) -> DeliveryFit:
     """
     gaps = batches.gaps
     correlations = lag_correlations(gaps)
-    modulated = fit_modulated(gaps)
+    modulated = fit_modulated(_stretches(gaps))
     tried = {"poisson": _poisson(gaps), "renewal": _renewal(gaps)}
     by_moments, notes = _by_moments(gaps, float(correlations[0]))
     if by_moments is not None:
         tried["map"] = Tried(by_moments, likelihood_of(gaps, by_moments), 4)
-    tried["mmpp"] = Tried(modulated.process, modulated.log_likelihood, 4)
+    likelihood = likelihood_of(gaps, modulated.process)
+    tried["mmpp"] = Tried(modulated.process, likelihood, 4)
     chosen = wanted or min(tried, key=lambda name: tried[name].criterion(len(gaps)))
     if chosen not in tried:
         raise ValueError(f"there is no {chosen} with these gaps; {notes[0]}")
     parameters = (*gap_parameters(gaps), *batch_parameters(batches.sizes))
     parameters += modulated.parameters if chosen == "mmpp" else ()
     return DeliveryFit(batches, correlations, tried, chosen, parameters, tuple(notes))
+
+
+def _stretches(gaps: Array) -> Array:
+    """The gaps; of more than 200,000 twenty stretches that have as many together."""
+    if len(gaps) <= MOST_GAPS:
+        return gaps
+    return np.concatenate([part[: MOST_GAPS // 20] for part in np.array_split(gaps, 20)])
 
 
 def _poisson(gaps: Array) -> Tried:
@@ -251,15 +261,17 @@ def _by_moments(gaps: Array, correlation: float) -> tuple[Process | None, list[s
 def gap_parameters(gaps: Array) -> list[Parameter]:
     """Mean, variation and lag correlation of the gaps, by the jackknife over forty stretches."""
     blocks = min(_BLOCKS, len(gaps) // 5)
-
-    def named(name: str, statistic: Any) -> Parameter:
-        value, error, low, high = jackknife(lambda i: statistic(gaps[i]), len(gaps), blocks)
-        return Parameter(name, None, value, low, high, error)
-
+    mean = float(gaps.mean())
+    now, then = gaps[:-1] / mean, gaps[1:] / mean
+    averaged = (now, then, now**2, now * then)
+    found = {
+        "mean_gap": lambda m: mean * float(m[0]),
+        "gap_variation": lambda m: float(m[2] / m[0] ** 2 - 1.0),
+        "lag_correlation": lambda m: float((m[3] - m[0] * m[1]) / (m[2] - m[0] ** 2)),
+    }
+    rows = ((name, jackknife(averaged, statistic, blocks)) for name, statistic in found.items())
     return [
-        named("mean_gap", lambda some: float(some.mean())),
-        named("gap_variation", lambda some: float(some.var() / some.mean() ** 2)),
-        named("lag_correlation", lambda some: float(lag_correlations(some, 1)[0])),
+        Parameter(name, None, value, low, high, error) for name, (value, error, low, high) in rows
     ]
 
 
@@ -268,7 +280,7 @@ def batch_parameters(sizes: NDArray[np.int64]) -> list[Parameter]:
     if sizes.max() == 1:
         return []
     blocks = min(_BLOCKS, len(sizes) // 5)
-    mean, error, low, high = jackknife(lambda i: float(sizes[i].mean()), len(sizes), blocks)
+    mean, error, low, high = jackknife([sizes.astype(float)], lambda m: float(m[0]), blocks)
     counts = np.bincount(sizes)
     seen = np.flatnonzero(counts)
     shares = zip(seen.tolist(), *shares_of_trials(counts[seen], len(sizes)), strict=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -131,16 +130,16 @@ def mean_of_exponentials(values: Array, shape: int = 1) -> tuple[float, float, f
 
 
 def jackknife(
-    statistic: Callable[[slice | NDArray[np.int64]], float], length: int, blocks: int
+    columns: Sequence[Array], statistic: Callable[[Array], float], blocks: int
 ) -> tuple[float, float, float, float]:
-    """Statistic of a dependent series, with standard error and 95 % interval.
+    """A function of means of a dependent series, with standard error and 95 % interval.
 
     Parameters
     ----------
+    columns : sequence of ndarray, each of shape (length,)
+        What is averaged.
     statistic : callable
-        Value for some of the entries of the series, by index.
-    length : int
-        Of the series.
+        From the means, shape (columns,), to the number.
     blocks : int
         Number of stretches of which one at a time is left out.
 
@@ -153,15 +152,13 @@ def jackknife(
     Künsch's jackknife of blocks: neighbours stay together, so dependence within a block counts.
     Student's t with blocks - 1 degrees of freedom.
     """
-    whole = statistic(slice(None))
+    length = len(columns[0])
     edges = np.linspace(0, length, blocks + 1).astype(int)
-    indices = np.arange(length)
-    others = np.array(
-        [
-            statistic(np.concatenate([indices[:start], indices[stop:]]))
-            for start, stop in pairwise(edges)
-        ]
-    )
+    sums = np.array([np.add.reduceat(each, edges[:-1]) for each in columns])
+    total = sums.sum(axis=1)
+    whole = statistic(total / length)
+    counts = length - np.diff(edges)
+    others = np.array([statistic(each) for each in ((total[:, None] - sums) / counts).T])
     error = float(np.sqrt((blocks - 1) / blocks * ((others - others.mean()) ** 2).sum()))
     reach = float(special.stdtrit(blocks - 1, 0.975)) * error
     return whole, error, whole - reach, whole + reach

@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from analytic.fitting.deliveries import DeliveryFit, batch_process, batches_of, fit_deliveries
+from analytic.fitting.deliveries import (
+    MOST_GAPS,
+    DeliveryFit,
+    batch_process,
+    batches_of,
+    fit_deliveries,
+)
 from analytic.fitting.fit import Fit, Options
 from analytic.fitting.order_two import correlation_bound
 from analytic.fitting.reading import Trace
@@ -91,6 +97,8 @@ def _notes(found: DeliveryFit) -> list[str]:
     else:
         notes.append("No gap tells batches apart: every page is taken for itself.")
     notes += [f"{_sentence(note)}." for note in found.notes]
+    if len(batches.gaps) > MOST_GAPS:
+        notes.append(f"The MMPP is fitted to {MOST_GAPS} of the gaps, in twenty stretches.")
     return [*notes, *_correlation_note(found), _choice(found)]
 
 

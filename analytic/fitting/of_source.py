@@ -102,5 +102,5 @@ def _mean_rate(times: Array, since: float, until: float) -> Parameter:
     """Changes per unit time; its error from the counts of forty stretches, bursts included."""
     edges = np.linspace(since, until, _BLOCKS + 1)
     counts = np.histogram(times, edges)[0] * (_BLOCKS / (until - since))
-    value, error, low, high = jackknife(lambda i: float(counts[i].mean()), _BLOCKS, _BLOCKS)
+    value, error, low, high = jackknife([counts], lambda m: float(m[0]), _BLOCKS)
     return Parameter("mean_update_rate", None, value, low, high, error)
