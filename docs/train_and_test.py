@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +18,37 @@ from analytic.fitting.reading import read_instant
 from analytic.fitting.windows import Plan, TrainAndTest, train_and_test
 
 WEEK = 7.0
+HOURS = 24.0
+
+
+def example(weeks: int = 200, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """A log made up: page and time in days, from a Monday on.
+
+    Thirty pages of very different rates. Sessions of work come in the day's rhythm, few at the
+    weekend; each changes its page once, and again within hours with probability 0.5.
+    """
+    rng = np.random.default_rng(seed)
+    rhythm = np.where((np.arange(24) >= 12) & (np.arange(24) < 21), 6.0, 1.0)
+    weekly = np.concatenate([day * rhythm for day in (1, 1.4, 1.1, 1, 1.2, 0.3, 0.3)])
+    weekly *= 4.5 / weekly.mean() / HOURS
+    counts = rng.poisson(np.tile(weekly, weeks))
+    sessions = (np.repeat(np.arange(len(counts)), counts) + rng.random(counts.sum())) / HOURS
+    shares = np.arange(1, 31.0) ** -1.2
+    owner = rng.choice(30, len(sessions), p=shares / shares.sum())
+    again = rng.geometric(0.5, len(sessions))
+    page = np.repeat(owner, again)
+    later = rng.exponential(1.5 / HOURS, len(page))
+    later[np.concatenate([[0], np.cumsum(again)[:-1]])] = 0.0
+    return page, np.repeat(sessions, again) + later
+
+
+def write_example(path: Path, weeks: int = 200, seed: int = 1) -> None:
+    """The same as a CSV file of dates."""
+    page, time = example(weeks, seed)
+    monday = np.datetime64("2022-01-03T00:00:00")
+    dates = np.datetime_as_string(monday + (time * 86400).astype("timedelta64[s]"))
+    rows = [f"page-{number},{date}Z" for number, date in zip(page, dates, strict=True)]
+    path.write_text("\n".join(["page,time", *rows]) + "\n", encoding="utf-8")
 
 
 def tried(times: np.ndarray, plans: Sequence[Plan]) -> list[tuple[Plan, TrainAndTest]]:

@@ -123,7 +123,8 @@ def _shortest(trace: Trace, history: History) -> float:
 
 
 def _rows(repeated: int) -> list[str]:
-    return [f"{repeated} rows say the same page and time again and count once."] * bool(repeated)
+    rows = "1 row says" if repeated == 1 else f"{repeated} rows say"
+    return [f"{rows} the same page and time again; it counts once."] * bool(repeated)
 
 
 def _left_out(number: int, shortest: float, unit: str) -> list[str]:
