@@ -57,10 +57,11 @@ def fitted(trace: Path, folder: Path, options: Sequence[str] = ()) -> dict[str, 
     with (folder / "shown.txt").open("w") as shown:
         child = subprocess.Popen(command, stdout=shown, stderr=shown)
         _, status, used = os.wait4(child.pid, 0)
-    code = os.waitstatus_to_exitcode(status)
+    if code := os.waitstatus_to_exitcode(status):
+        raise SystemExit((folder / "shown.txt").read_text() + f"the fit ended with {code}")
     seconds = time.perf_counter() - start
     cpu = used.ru_utime + used.ru_stime
-    return {"seconds": seconds, "cpu": cpu, "peak_mb": used.ru_maxrss / 1024, "code": code}
+    return {"seconds": seconds, "cpu": cpu, "peak_mb": used.ru_maxrss / 1024}
 
 
 def measured(rows: int, traces: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -94,8 +95,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         size = f"{row['rows']:,} | {row['mb']:.0f}" if "rows" in row else " | "
         times = f"{row['seconds']:.1f} | {row['cpu']:.1f}"
         print(f"| {row['trace']} | {size} | {times} | {row['peak_mb']:.0f} |", flush=True)
-        if row["code"]:
-            raise SystemExit(f"the fit of {row['trace']} ended with {row['code']}")
     write(given.out, {"limits": LIMITS, "fits": rows})
     print(json.dumps(LIMITS))
 

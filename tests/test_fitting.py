@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from analytic.fitting import Fit, Options, fit, fitted_scenario, read_trace
-from analytic.fitting.burstiness import POISSON_STALENESS, dispersion, staleness_at_own_rate
+from analytic.fitting.burstiness import (
+    dispersion,
+    poisson_staleness_at_own_rate,
+    staleness_at_own_rate,
+)
 from analytic.fitting.change_rates import change_rates, expected_changes, history_of
 from analytic.fitting.crawl_logs import (
     bias_of_cho_garcia_molina,
@@ -203,7 +207,8 @@ def test_the_tests_accept_poisson_changes_of_pages_that_appear_later() -> None:
     found = fit_of(rng, bursts=1)
     assert found.summary["poisson"] is True
     assert found.notes[-1].startswith("Nothing speaks against Poisson")
-    assert found.summary["out_of_date_at_own_rate"] == pytest.approx(POISSON_STALENESS, abs=0.02)
+    poisson = found.summary["out_of_date_if_poisson"]
+    assert found.summary["out_of_date_at_own_rate"] == pytest.approx(poisson, abs=0.01)
 
 
 def test_bursts_are_called_so_with_what_they_do() -> None:
@@ -510,3 +515,14 @@ def test_equal_breaks() -> None:
 def test_names_that_look_like_numbers_stay_names(tmp_path: Path) -> None:
     trace = read_trace(written(tmp_path, "page,time\n1,1\n01,2\n1.0,3\n1,4\n"))
     assert trace.pages == ("1", "01", "1.0")
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_staleness_of_few_poisson_changes(count: int) -> None:
+    """Against simulation: the mean of 4000 pages has an error of at most 0.005; 5 of them."""
+    rng = np.random.default_rng(count)
+    page = np.repeat(np.arange(4001, dtype=np.int32), count + 1)
+    time = np.hstack([np.zeros((4001, 1)), rng.random((4001, count))]).ravel()
+    history = history_of(page, time, 4001, (None, 1.0))
+    seen = staleness_at_own_rate(history, np.arange(4001))
+    assert seen == pytest.approx(poisson_staleness_at_own_rate(np.array([count])), abs=0.02)

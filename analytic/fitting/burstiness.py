@@ -13,20 +13,16 @@ from scipy import special
 from analytic.fitting.change_rates import History
 
 __all__ = [
-    "POISSON_STALENESS",
     "Dispersion",
     "Rescaling",
     "dispersion",
     "gap_variation",
+    "poisson_staleness_at_own_rate",
     "staleness_at_own_rate",
     "time_rescaling",
 ]
 
 Array = NDArray[np.float64]
-
-POISSON_STALENESS = float(np.exp(-1.0))
-"""Share of time for which the copy of a page is out of date if it is visited regularly, once per
-mean time between its changes, and these are Poisson: 1 - (1 - e^-1)."""
 
 _FEW_GAPS = 10
 
@@ -153,8 +149,8 @@ def staleness_at_own_rate(history: History, index: Sequence[int] | NDArray[np.in
 
     Notes
     -----
-    Visits lie one mean time between changes apart, from the first sight of the page on. A Poisson
-    process gives `POISSON_STALENESS` = e^-1 = 0.368; bursts give less, since several changes
+    Visits lie one mean time between changes apart, from the first sight of the page on. Bursts
+    give less than a Poisson process (`poisson_staleness_at_own_rate`), since several changes
     between two visits spoil one copy only.
     """
     counts = np.bincount(history.page, minlength=len(history.first)).astype(float)
@@ -171,3 +167,21 @@ def staleness_at_own_rate(history: History, index: Sequence[int] | NDArray[np.in
     until = np.minimum((visit + 1) * period[page], history.observed[page])
     stale = np.bincount(page, np.maximum(until - phase, 0.0), len(counts))
     return float((stale[chosen] / history.observed[chosen]).mean())
+
+
+def poisson_staleness_at_own_rate(counts: NDArray[np.int64]) -> float:
+    """The same share for Poisson changes, given how many each page had.
+
+    Parameters
+    ----------
+    counts : ndarray of int
+        N changes of each page; those without a change are left out.
+
+    Notes
+    -----
+    N changes at independent uniform times, N visits: ``1 - N / (N + 1) (1 - (1 - 1/N)^(N + 1))``,
+    which is 1/2 for N = 1 and falls to e^-1 = 0.368.
+    """
+    number = counts[counts > 0].astype(float)
+    fresh = number / (number + 1) * (1 - (1 - 1 / number) ** (number + 1))
+    return float((1 - fresh).mean())

@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.fitting.burstiness import POISSON_STALENESS, gap_variation, staleness_at_own_rate
+from analytic.fitting.burstiness import (
+    gap_variation,
+    poisson_staleness_at_own_rate,
+    staleness_at_own_rate,
+)
 from analytic.fitting.change_rates import (
     ChangeRates,
     History,
@@ -18,7 +22,13 @@ from analytic.fitting.change_rates import (
 )
 from analytic.fitting.fit import Fit, Options, window_of
 from analytic.fitting.intervals import parameters_of
-from analytic.fitting.poisson_verdict import Burstiness, against_expected, page_verdict, scales
+from analytic.fitting.poisson_verdict import (
+    Burstiness,
+    against_expected,
+    page_verdict,
+    scales,
+    staleness_verdict,
+)
 from analytic.fitting.reading import UNITS, Trace
 
 __all__ = ["PageChanges", "fit_pages", "names_of", "pages_around"]
@@ -38,14 +48,16 @@ class PageChanges:
     rates : ChangeRates
     variation : ndarray
         Coefficients of variation of the gaps of pages with many.
-    staleness : float
-        Share of time out of date at visits once per mean time between changes.
+    staleness, poisson_staleness : float
+        Share of time out of date at visits once per mean time between changes: in the trace, and
+        of Poisson changes.
     burstiness : Burstiness
     """
 
     rates: ChangeRates
     variation: Array
     staleness: float
+    poisson_staleness: float
     burstiness: Burstiness
 
     def summary(self) -> dict[str, Any]:
@@ -59,7 +71,7 @@ class PageChanges:
             "never_changed": int((rates.counts == 0).sum()),
             "gap_variation": float(np.median(variation)) if len(variation) else None,
             "out_of_date_at_own_rate": self.staleness,
-            "out_of_date_if_poisson": POISSON_STALENESS,
+            "out_of_date_if_poisson": self.poisson_staleness,
             **self.burstiness.summary(),
         }
 
@@ -76,11 +88,18 @@ def fit_pages(trace: Trace, options: Options) -> Fit:
     shortest = _shortest(trace, history) if options.shortest is None else options.shortest
     rates = change_rates(history, shortest)
     stale = staleness_at_own_rate(history, rates.index) if rates.counts.any() else np.nan
-    found = PageChanges(rates, gap_variation(history), stale, _burstiness_of_pages(trace, history))
+    found = PageChanges(
+        rates,
+        gap_variation(history),
+        stale,
+        poisson_staleness_at_own_rate(rates.counts) if rates.counts.any() else np.nan,
+        _burstiness_of_pages(trace, history),
+    )
     notes = [
         *_rows(history.repeated),
         *_left_out(rates.left_out, shortest, trace.time_unit),
-        *page_verdict(found.burstiness, found.variation, stale, trace.time_unit),
+        *page_verdict(found.burstiness, found.variation, trace.time_unit),
+        *staleness_verdict(found.burstiness, stale, found.poisson_staleness),
     ]
     errors = np.sqrt(rates.counts) / rates.observed
     values = rates.rates.tolist()

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.fitting.burstiness import (
-    POISSON_STALENESS,
     Dispersion,
     Rescaling,
     dispersion,
@@ -26,6 +25,7 @@ __all__ = [
     "page_verdict",
     "scales",
     "source_verdict",
+    "staleness_verdict",
 ]
 
 Array = NDArray[np.float64]
@@ -35,6 +35,7 @@ _SURE = 1e-3
 _WIDTHS = ("hour", "day", "week")
 _FEW_WINDOWS = 20
 _MANY_WINDOWS = 40
+_NEARLY = 0.05
 
 
 @dataclass(frozen=True)
@@ -185,18 +186,14 @@ def _seen(burstiness: Burstiness, unit: str) -> str:
     return "; ".join([*parts, f"least {_p(burstiness.smallest_p)}"])
 
 
-def page_verdict(
-    burstiness: Burstiness, variation: Array, staleness: float, unit: str
-) -> list[str]:
-    """Whether Poisson is wrong, and what that does to freshness.
+def page_verdict(burstiness: Burstiness, variation: Array, unit: str) -> list[str]:
+    """Whether Poisson is wrong, and what that does to the errors of rates.
 
     Parameters
     ----------
     burstiness : Burstiness
     variation : ndarray
         Coefficients of variation of the gaps of pages with many.
-    staleness : float
-        Of `staleness_at_own_rate`; NaN if unknown.
     unit : str
         Of time.
     """
@@ -212,14 +209,27 @@ def page_verdict(
             " The gaps of single pages have the coefficient of variation "
             f"{np.median(variation):.2g}, by the median, 1 if Poisson."
         )
-    if np.isfinite(staleness):
-        wrong = "pessimistic" if staleness < POISSON_STALENESS else "optimistic"
-        notes.append(
-            f"What it does: visited once per mean time between its changes, a page of this trace "
-            f"is out of date for {staleness:.1%} of the time; the formulas say "
-            f"{POISSON_STALENESS:.1%}: they are too {wrong}."
-        )
     return notes
+
+
+def staleness_verdict(burstiness: Burstiness, seen: float, poisson: float) -> list[str]:
+    """What it does to freshness if changes are no Poisson processes.
+
+    Parameters
+    ----------
+    burstiness : Burstiness
+    seen, poisson : float
+        Share of time out of date at visits once per mean time between changes.
+    """
+    if burstiness.is_poisson or not np.isfinite(seen):
+        return []
+    text = (
+        "What it does: visited once per mean time between its changes, a page of this trace is out "
+        f"of date for {seen:.1%} of the time; Poisson changes, as many, would give {poisson:.1%}"
+    )
+    if abs(seen - poisson) < _NEARLY * poisson:
+        return [f"{text}: the formulas are nearly right."]
+    return [f"{text}: the formulas are too {'pessimistic' if seen < poisson else 'optimistic'}."]
 
 
 def source_verdict(burstiness: Burstiness, unit: str) -> list[str]:
