@@ -93,6 +93,23 @@ def test_the_switching_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) 
     assert set(judged.verdict) == {"agrees"}
 
 
+def test_the_fitting_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bursts spoil a copy once; crawls see half of them and less; promises are kept."""
+    monkeypatch.delenv("CRAWLSIM_TRACE", raising=False)
+    (path,) = (path for path in NOTEBOOKS if path.stem == "fitting")
+    frames = [each for each in run(path) if hasattr(each, "columns")]
+    rates, shares, judged, crawls, table = frames
+    assert (rates.low < rates.estimate).all()
+    stale, poisson = shares.share
+    assert stale < 0.8 * poisson
+    assert set(judged.verdict) == {"agrees"}
+    seen = crawls.set_index("changes")["likelihood / true"]
+    assert seen["the log"] < 0.5
+    assert seen["Poisson"] == pytest.approx(1, abs=0.06)
+    paid = table.set_index("policy")
+    assert (abs(paid.paid / paid.promised - 1) < 0.03).all()
+
+
 def test_which_page_next_says_what_the_text_says() -> None:
     """The reverse of the optimum, 1.0472 refuted, three distances, an index near the bound."""
     (path,) = (path for path in NOTEBOOKS if path.stem == "which-page-next")
