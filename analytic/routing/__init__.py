@@ -2,22 +2,27 @@
 
 from analytic.routing.formulas import FORMULAS
 from analytic.routing.losses import (
-    average_loss,
-    cyclic_distances,
     map_loss,
     non_preemptive_loss,
     phase_type_loss,
-    primitive_length,
     random_loss,
     random_non_preemptive_loss,
     renewal_loss,
+)
+from analytic.routing.words import (
+    average_loss,
+    cyclic_distances,
+    least_rotation,
+    primitive_length,
     server_losses,
+    words_of_length,
 )
 
 __all__ = [
     "FORMULAS",
     "average_loss",
     "cyclic_distances",
+    "least_rotation",
     "map_loss",
     "non_preemptive_loss",
     "phase_type_loss",
@@ -26,4 +31,5 @@ __all__ = [
     "random_non_preemptive_loss",
     "renewal_loss",
     "server_losses",
+    "words_of_length",
 ]

@@ -10,7 +10,8 @@ import numpy as np
 from analytic.arrival_process import embedded_period, gap_map
 from analytic.markov import closed_classes
 from analytic.phase_type import as_phase_type, exponential_rate
-from analytic.routing.losses import gap_law, primitive_length
+from analytic.routing.losses import gap_law
+from analytic.routing.words import primitive_length
 from scenarios import Scenario
 from scenarios.distributions import Distribution, Empirical, Erlang
 from scenarios.sections import Period, Random, Servers

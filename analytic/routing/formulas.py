@@ -12,17 +12,19 @@ from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
 from analytic.routing import conditions
 from analytic.routing.conditions import servers_of, shares_of
 from analytic.routing.losses import (
-    Loss,
-    average_loss,
-    cyclic_distances,
     gap_law,
     map_loss,
     non_preemptive_loss,
     phase_type_loss,
-    primitive_length,
     random_loss,
     random_non_preemptive_loss,
     renewal_loss,
+)
+from analytic.routing.words import (
+    Loss,
+    average_loss,
+    cyclic_distances,
+    primitive_length,
     server_losses,
 )
 from analytic.transforms import mean_time, transform
