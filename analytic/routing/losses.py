@@ -27,7 +27,9 @@ __all__ = [
     "gap_law",
     "map_loss",
     "non_preemptive_loss",
+    "over_gap",
     "phase_type_loss",
+    "phases_at_arrivals",
     "random_loss",
     "random_non_preemptive_loss",
     "renewal_loss",
@@ -92,8 +94,8 @@ def phase_type_loss(arrivals: ArrivalProcess, service: PhaseLaw, distance: Array
     ``A = E e^{T tau}`` for independent gaps of any law. Not convex in n for all services.
     """
     service = _as_arrays(service)
-    start = np.kron(_phases_at_arrivals(arrivals), service.start)
-    return _survival(start, _over_gap(arrivals, service.generator), distance)
+    start = np.kron(phases_at_arrivals(arrivals), service.start)
+    return _survival(start, over_gap(arrivals, service.generator), distance)
 
 
 def random_loss(arrivals: ArrivalProcess, service: PhaseLaw, probability: float) -> float:
@@ -115,8 +117,8 @@ def random_loss(arrivals: ArrivalProcess, service: PhaseLaw, probability: float)
     Catalogue of altman2000, section 1, "random routing".
     """
     service = _as_arrays(service)
-    start = np.kron(_phases_at_arrivals(arrivals), service.start)
-    gap = _thinned(_over_gap(arrivals, service.generator), probability)
+    start = np.kron(phases_at_arrivals(arrivals), service.start)
+    gap = _thinned(over_gap(arrivals, service.generator), probability)
     return float(start @ gap.sum(axis=1))
 
 
@@ -139,7 +141,7 @@ def non_preemptive_loss(
     over the places of its period; a packet is lost where it finds the server busy.
     """
     service = _as_arrays(service)
-    step = _over_gap(arrivals, _with_end(service))
+    step = over_gap(arrivals, _with_end(service))
     powers = {each: np.linalg.matrix_power(step, each) for each in set(distances)}
     return _busy_at_arrivals([powers[each] for each in distances], service)
 
@@ -152,7 +154,7 @@ def random_non_preemptive_loss(
     As `non_preemptive_loss`, with the gap between its own packets a geometric number of gaps.
     """
     service = _as_arrays(service)
-    step = _over_gap(arrivals, _with_end(service))
+    step = over_gap(arrivals, _with_end(service))
     return _busy_at_arrivals([_thinned(step, probability)], service)
 
 
@@ -163,13 +165,13 @@ def gap_law(arrivals: ArrivalProcess) -> Distribution | None:
     return Exponential(rate=arrivals.rate) if isinstance(arrivals, Poisson) else arrivals.gap
 
 
-def _phases_at_arrivals(arrivals: ArrivalProcess) -> Array:
+def phases_at_arrivals(arrivals: ArrivalProcess) -> Array:
     """Law q of the arrival phase just after an arrival; a single phase for independent gaps."""
     matrices = None if gap_law(arrivals) else gap_map(arrivals)
     return np.ones(1) if matrices is None else interval_phases(*matrices)
 
 
-def _over_gap(arrivals: ArrivalProcess, generator: Array) -> Array:
+def over_gap(arrivals: ArrivalProcess, generator: Array) -> Array:
     """What happens to the phases (of arrivals, of the service) from one arrival to the next."""
     law = gap_law(arrivals)
     if law is not None:
