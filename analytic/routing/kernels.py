@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from analytic.indexing_queue.compiling import compiled
 
-__all__ = ["explored", "improved_word", "index_sequence", "least_mean_cycle", "word_cost"]
+__all__ = [
+    "closing_costs",
+    "explored",
+    "improved_word",
+    "index_sequence",
+    "least_mean_cycle",
+    "word_cost",
+]
 
 Floats = NDArray[Any]
 Integers = NDArray[Any]
@@ -204,6 +211,29 @@ def index_sequence(index: Floats, slots: int) -> Integers:
             ages[m] = min(ages[m] + 1, longest)
         ages[chosen] = 1
     return visits
+
+
+@compiled
+def closing_costs(table: Floats, sequence: Integers) -> Floats:
+    """Cost per slot of the first 1, 2, … visits, each as a period of its own."""
+    servers, longest = table.shape
+    last = np.full(servers, -1)
+    first = np.full(servers, -1)
+    costs = np.empty(len(sequence))
+    inside = 0.0
+    for slot in range(len(sequence)):
+        m = sequence[slot]
+        if last[m] < 0:
+            first[m] = slot
+        else:
+            inside += table[m, min(slot - last[m], longest) - 1]
+        last[m] = slot
+        total = inside
+        for m in range(servers):
+            if last[m] >= 0:
+                total += table[m, min(first[m] + slot + 1 - last[m], longest) - 1]
+        costs[slot] = total / (slot + 1)
+    return costs
 
 
 @compiled

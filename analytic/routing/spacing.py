@@ -141,9 +141,9 @@ def _scaled(row: Row, factor: float) -> Row:
 
 def _tabulated(rows: Sequence[Row], limits: Array, base: float) -> SpacingCosts:
     """A table as long as it takes until all rows have come to their limits."""
-    length, most = FIRST_LENGTH, max(LONGEST // max(1, len(rows) // 64), 4 * FIRST_LENGTH)
+    length = FIRST_LENGTH
     table = np.array([row(length) for row in rows])
-    while length < most and not _settled(table, limits):
+    while length < LONGEST and not _settled(table, limits):
         length *= 2
         table = np.array([row(length) for row in rows])
     return SpacingCosts(np.maximum(table, limits[:, None]), limits, base)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analytic.routing.bounds import slopes
 from analytic.routing.spacing import SpacingCosts
-from analytic.routing.words import least_rotation
+from analytic.routing.words import Word, least_rotation
 
 __all__ = ["TwoServers", "block_length", "two_servers"]
 
@@ -19,7 +19,7 @@ Array = NDArray[np.floating[Any]]
 class TwoServers(NamedTuple):
     """The best word, its cost per slot, and how long its block is (None: one server only)."""
 
-    word: tuple[int, ...]
+    word: Word
     cost: float
     length: int | None
 

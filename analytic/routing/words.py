@@ -12,6 +12,7 @@ import numpy as np
 
 __all__ = [
     "Loss",
+    "Word",
     "average_loss",
     "cyclic_distances",
     "least_rotation",
@@ -19,6 +20,8 @@ __all__ = [
     "server_losses",
     "words_of_length",
 ]
+
+Word = tuple[int, ...]
 
 Loss = Callable[[int, int], float]
 """f_m(n) as a function of the server m and the distance n."""
@@ -73,13 +76,13 @@ def average_loss(word: Sequence[int], loss: Loss) -> float:
     return total / len(word)
 
 
-def least_rotation(word: Sequence[int]) -> tuple[int, ...]:
+def least_rotation(word: Sequence[int]) -> Word:
     """The word once, not repeated, from where it is the first in alphabetical order."""
     once = tuple(word)[: primitive_length(word)]
     return min(once[start:] + once[:start] for start in range(len(once)))
 
 
-def words_of_length(length: int, servers: int) -> Iterator[tuple[int, ...]]:
+def words_of_length(length: int, servers: int) -> Iterator[Word]:
     """Every periodic word of that length, one of all its rotations, words that repeat left out.
 
     Notes
