@@ -9,6 +9,7 @@ from analytic.indexing_queue.thresholds import optimal_thresholds
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_refresh import optimal_frequencies
 from analytic.robot_control.switching import optimal_switching
+from analytic.routing import optimal_routing, optimal_template
 from scenarios import Scenario, ScenarioError
 from scenarios.base import listed
 from scenarios.scenario import require_scenario
@@ -20,6 +21,8 @@ TARGETS: dict[str, Callable[[Scenario], Optimum]] = {
     "threshold": optimal_thresholds,
     "switching": optimal_switching,
     "frequencies": optimal_frequencies,
+    "template": optimal_template,
+    "routing": optimal_routing,
 }
 """Every target by its name; a new one is one function and one line here."""
 

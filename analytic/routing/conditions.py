@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 
 from analytic.arrival_process import embedded_period, gap_map
+from analytic.formula import Condition
 from analytic.markov import closed_classes
 from analytic.phase_type import as_phase_type, exponential_rate
 from analytic.routing.losses import gap_law
@@ -17,6 +18,7 @@ from scenarios.distributions import Distribution, Empirical, Erlang
 from scenarios.sections import Period, Random, Servers
 
 __all__ = [
+    "LOSS_BY_DISTANCE",
     "at_random",
     "exponential_services",
     "gaps_with_phases",
@@ -189,3 +191,11 @@ def preemptive_or_exponential(scenario: Scenario) -> str | None:
     if preemptive(scenario) is None or exponential_services(scenario) is None:
         return None
     return "a packet that finds its server busy is lost, and services are not exponential"
+
+
+LOSS_BY_DISTANCE: tuple[Condition, ...] = (
+    preemptive_or_exponential,
+    phase_type_services,
+    one_closed_class,
+)
+"""The loss of a packet depends on its distance to the next one, and is known for any routing."""
