@@ -150,7 +150,10 @@ def test_figures_in_every_format_the_same_bytes_again(
     ("arguments", "says"),
     [
         ([FOUR, "--target", "probes"], "--target"),
-        ([FOUR, "--target", "best"], "must be static, threshold, switching or frequencies"),
+        (
+            [FOUR, "--target", "best"],
+            "must be static, threshold, switching, frequencies, template or routing",
+        ),
         ([FOUR], "--target"),
         (["one-robot", "--target", "static"], "there are no [costs]"),
         (["cyclic-constant", "--target", "static"], "there is no [buffer]"),

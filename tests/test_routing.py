@@ -420,7 +420,8 @@ def scenario_of(system: dict[str, Any], discipline: str, **run: Any) -> Scenario
 
 
 def predicted(scenario: Scenario) -> dict[Any, float]:
-    found = [p for p in predict(scenario)[0] if p.measure == "preemption_probability"]
+    each = [p for p in predict(scenario)[0] if p.kind == "exact"]
+    found = [p for p in each if p.measure == "preemption_probability"]
     values = {p.subject: p.value for p in found}
     assert len(values) == len(found), "two formulas give the same number"
     return values

@@ -19,9 +19,6 @@ from scenarios.processes import ArrivalProcess
 
 __all__ = ["optimal_routing", "optimal_template", "routing_costs", "template_costs"]
 
-MOST_SERVERS = 1000
-"""Servers or pages up to which an order is sought."""
-
 
 def optimal_routing(scenario: Scenario) -> Optimum:
     """The order of servers that loses the fewest packets, with a bound below every open-loop rule.
@@ -64,13 +61,8 @@ def routing_costs(scenario: Scenario) -> SpacingCosts:
     NoOptimumError
         As `optimal_routing`.
     """
-    _require(scenario, (conditions.has_servers,))
+    _require(scenario, (conditions.has_servers, conditions.all_losses_by_distance))
     servers = conditions.servers_of(scenario)
-    if servers.count > MOST_SERVERS:
-        raise NoOptimumError(f"{servers.count} servers; at most {MOST_SERVERS} are ordered")
-    # The conditions look at the servers that get packets: here all of them may.
-    everywhere = scenario.with_("servers.routing", {"period": list(range(servers.count))})
-    _require(everywhere, conditions.LOSS_BY_DISTANCE)
     laws = [as_phase_type(law) for law in servers.laws]
     return loss_costs(servers.arrivals, [law for law in laws if law is not None])
 
@@ -85,9 +77,9 @@ def template_costs(scenario: Scenario) -> SpacingCosts:
     """
     _require(scenario, visits.OPEN_LOOP)
     assert scenario.pages is not None
-    if scenario.pages.count > MOST_SERVERS:
-        allowed = f'at most {MOST_SERVERS} are ordered; policy = "whittle" needs no template'
-        raise NoOptimumError(f"{scenario.pages.count} pages; {allowed}")
+    if (pages := scenario.pages.count) > (most := conditions.MOST_SERVERS):
+        allowed = f'at most {most} are ordered; policy = "whittle" needs no template'
+        raise NoOptimumError(f"{pages} pages; {allowed}")
     rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
     return visit_costs(visits.accesses(scenario), rates, weights)
 
@@ -122,8 +114,9 @@ def _optimum(
         decision={key: word},
         changes=changes(word),
         table=list(_rows(search, key)),
-        notes=[f"cost: {measure}", *_notes(search, arrivals)],
+        notes=list(_notes(search, arrivals)),
         search=search,
+        measure=measure,
     )
 
 

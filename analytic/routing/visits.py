@@ -16,7 +16,14 @@ from analytic.routing.words import cyclic_distances
 from scenarios import Scenario
 from scenarios.processes import ArrivalProcess, Map, Mmpp, Renewal
 
-__all__ = ["OPEN_LOOP", "accesses", "dependent_obsolescence", "known_accesses"]
+__all__ = [
+    "OPEN_LOOP",
+    "access_matrices",
+    "accesses",
+    "dependent_accesses",
+    "dependent_obsolescence",
+    "known_accesses",
+]
 
 Array = NDArray[np.floating[Any]]
 
@@ -59,10 +66,14 @@ def accesses(scenario: Scenario) -> ArrivalProcess:
     return access
 
 
+def access_matrices(scenario: Scenario) -> tuple[Array, Array] | None:
+    """D0 and D1 of dependent access times, or None where they are independent."""
+    process = accesses(scenario)
+    return None if isinstance(process, Renewal) else gap_map(process)
+
+
 def dependent_accesses(scenario: Scenario) -> str | None:
     """Access times are those of an MMPP or MAP."""
-    if (reason := known_accesses(scenario)) is not None:
-        return reason
     return "access times are independent" if conditions.access_law(scenario) else None
 
 
