@@ -152,7 +152,7 @@ def test_figures_in_every_format_the_same_bytes_again(
         ([FOUR, "--target", "probes"], "--target"),
         (
             [FOUR, "--target", "best"],
-            "must be static, threshold, switching, frequencies, template or routing",
+            "switching, frequencies, template or routing",
         ),
         ([FOUR], "--target"),
         (["one-robot", "--target", "static"], "there are no [costs]"),
