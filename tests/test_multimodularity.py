@@ -151,3 +151,16 @@ def test_the_printed_counterexample_to_local_search() -> None:
     assert found[(1, 2), 0, 1] == -4.0  # (b_0, b_2), as printed, leaves the table
     assert local_minimum(cost, (2, 1), highest=2) == (2, 1)
     assert min(table, key=cost) == (0, 2)
+
+
+def test_increasing_costs_need_the_terminal_cost() -> None:
+    """Without (1) the inequality fails for ``f_m(n) = (m + 1) n²`` already with two slots."""
+    loss, whole = LOSSES["squares"], horizon_cost(LOSSES["squares"])
+
+    def without(word: Word) -> float:
+        ages = [1, 1]
+        for each in word:
+            ages = [1 if m == each else age + 1 for m, age in enumerate(ages)]
+        return whole(word) - loss(0, ages[0]) - loss(1, ages[1])
+
+    assert violations(without, 2)
