@@ -84,12 +84,13 @@ def least_mean_cycle(
     paths = np.empty(states, np.int32)
     seen = np.empty(states, np.int32)
     mean, rounds, home = 0.0, 0, 0
+    slack = 1e-13 * np.abs(first).max()  # gains below it may be rounding, and go round for ever
     better = True
-    while better and rounds < 10_000:
+    while better and rounds < 1000:
         rounds += 1
         mean, home = _cheapest_cycle(ages, after, rise, first, policy, waiting, seen)
         _value(home, mean, ages, after, rise, first, policy, waiting, values, paths, seen)
-        better = _improve(mean, ages, after, rise, first, policy, waiting, values)
+        better = _improve(mean, slack, ages, after, rise, first, policy, waiting, values)
     bound = np.inf
     for u in range(states):
         for a in range(len(first)):
@@ -173,6 +174,7 @@ def _value(
 @compiled
 def _improve(
     mean: float,
+    slack: float,
     ages: Integers,
     after: Integers,
     rise: Floats,
@@ -184,7 +186,7 @@ def _improve(
     """Take the best visit in every state; whether anything was gained."""
     better = False
     for u in range(len(ages)):
-        best, chosen = values[u] - 1e-14 * (1 + abs(values[u])), -1
+        best, chosen = values[u] - slack, -1
         for a in range(len(first)):
             value = waiting[u] - rise[a, ages[u, a]] + first[a] - mean + values[after[u, a]]
             if value < best:
