@@ -46,7 +46,7 @@ ARRIVALS: dict[str, Any] = {
     "mmpp": {"mmpp": MMPP2},
     "map": {"map": MAP3},
 }
-RATES = (0.6, 1.0, 1.7, 2.5)
+RATES = (0.3, 0.5, 0.8, 1.2)
 
 
 def losses(arrivals: ArrivalProcess, rates: Iterable[float]) -> SpacingCosts:
