@@ -6,7 +6,7 @@ from analytic.indexing_queue import accuracy_of, relaxation_time_of
 from analytic.optimum import Optimum
 from analytic.predict import FORMULAS, NotApplicable, predict
 from analytic.resolve import resolve
-from analytic.start_up import start_up_times
+from analytic.start_up import start_up_times, suggested_warmup
 from analytic.targets import optimize
 
 __all__ = [
@@ -24,4 +24,5 @@ __all__ = [
     "relaxation_time_of",
     "resolve",
     "start_up_times",
+    "suggested_warmup",
 ]

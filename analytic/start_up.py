@@ -13,14 +13,20 @@ from analytic.arrival_process import gap_map
 from analytic.indexing_queue import relaxation_time_of
 from analytic.markov import closed_classes, relaxation_time
 from analytic.page_conditions import resolved_frequencies, time_per_access
-from scenarios import Scenario
+from scenarios import Scenario, ScenarioError
 from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_shares, change_rates
 from scenarios.processes import ArrivalProcess, Map, Mmpp
 from scenarios.sections import AccessTime
 
-__all__ = ["start_up_times"]
+__all__ = ["START_LEFT", "start_up_times", "suggested_warmup"]
+
+START_LEFT = 10
+"""A suggested warm-up is so many times what the system remembers: e^-10 = 5e-5 is left."""
+
+_SHARE = 20
+"""Where nothing is known of a start, one of so many parts of the horizon is given to it."""
 
 Array = NDArray[np.floating[Any]]
 
@@ -42,6 +48,29 @@ def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
     if scenario.servers is not None:
         times += _relaxation("the relaxation time of the arrivals", scenario.servers.arrivals)
     return [*times, *_visits(scenario)]
+
+
+def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
+    """A warm-up that is long enough, and by which rule.
+
+    Ten times the longest time in which the system forgets its start: the relaxation time of its
+    chain where that is solved, else the longest of the other times that are known (a cycle of the
+    pages, the mean time between visits of the rarest); a twentieth of the horizon where none is.
+
+    Raises
+    ------
+    ScenarioError
+        If the horizon is not longer than the warm-up.
+    """
+    known = start_up_times(scenario)
+    if not known:
+        return scenario.run.horizon / _SHARE, "a twentieth of the horizon: nothing else is known"
+    name, time = max(known, key=lambda each: each[1])
+    warmup = START_LEFT * time
+    if warmup >= scenario.run.horizon:
+        allowed = f"must be longer than a warm-up of {START_LEFT} times {name} ({time:.6g})"
+        raise ScenarioError("run.horizon", scenario.run.horizon, allowed, scenario.name)
+    return warmup, f"{START_LEFT} times {name}"
 
 
 def _relaxation(

@@ -170,6 +170,13 @@ class Results:
         The value of each replication; nan where it is undefined.
     events : int
         Pages that ended in all windows together: the sample behind the shares.
+    without_each : mapping (measure, subject) -> tuple of float
+        The estimate with one replication left out at a time, for the errors of what is made of
+        several estimates; not kept of measures with many subjects.
+    controls : mapping name -> tuple of float
+        Of each replication, numbers whose mean is known to be 0 (`sim.controlled`).
+    variance_ratios : mapping (measure, subject) -> float
+        Where the estimates were corrected by them: the variance with controls over that without.
     """
 
     scenario: str
@@ -179,6 +186,9 @@ class Results:
     estimates: Sequence[Estimate]
     replications: Mapping[Key, tuple[float, ...]] = field(repr=False)
     events: int = 0
+    without_each: Mapping[Key, tuple[float, ...]] = field(default_factory=dict, repr=False)
+    controls: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
+    variance_ratios: Mapping[Key, float] = field(default_factory=dict, repr=False)
 
     @cached_property
     def rows(self) -> Rows:

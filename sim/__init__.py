@@ -1,5 +1,6 @@
 """What happens: discrete-event simulation of a scenario, and estimates with honest errors."""
 
+from sim.estimates import controlled
 from sim.replicate import Precision, run, run_to_precision
 
-__all__ = ["Precision", "run", "run_to_precision"]
+__all__ = ["Precision", "controlled", "run", "run_to_precision"]

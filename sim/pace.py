@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,19 +10,10 @@ import numpy as np
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Switching
 from scenarios.deliveries import as_modes
-from scenarios.distributions import (
-    Deterministic,
-    Empirical,
-    Erlang,
-    Exponential,
-    Gamma,
-    Hyperexponential,
-    PhaseType,
-    Uniform,
-)
 from scenarios.processes import Map, Mmpp, Rate
-from sim.draws import drawing, gap_law, map_tables
+from sim.draws import gap_law, map_tables
 from sim.layout import mean_times, robots_at_levels
+from sim.means import draws_and_mean
 from sim.start_phase import stationary_phases
 
 __all__ = ["require_progress"]
@@ -84,37 +75,10 @@ def _draws(process: Any) -> float:
         moves = (steps[:, :order] + steps[:, order:]) / np.array(means)[:, None]
         stationary = stationary_phases(moves - np.diag(moves.sum(axis=1)))
         return 0.0 if stationary is None else float(stationary @ (1.0 / np.array(means)))
-    law = gap_law(process)
-    draws, mean = _MEANS[type(law)](*drawing(law)[1])
+    draws, mean = draws_and_mean(gap_law(process))
     return float(draws / mean) if mean > 0 else np.inf
 
 
 def _average(rate: Rate) -> float:
     lengths = np.diff([*rate.breaks, rate.period])
     return float(lengths @ rate.values / rate.period)
-
-
-def _weighted(cumulative: Any, values: Any) -> float:
-    return float(np.diff(cumulative, prepend=0.0) @ np.array(values))
-
-
-def _absorption(start: Any, means: Any, jumps: Any) -> tuple[float, float]:
-    """Phases passed through until absorption, and the time that they take."""
-    order = len(means)
-    moves = np.diff(np.array(jumps), axis=1, prepend=0.0)[:, :order]
-    begin = np.diff(start, prepend=0.0)
-    visits = np.linalg.solve((np.eye(order) - moves).T, begin)
-    return float(visits.sum()), float(visits @ np.array(means))
-
-
-_MEANS: dict[type, Callable[..., tuple[float, float]]] = {
-    Exponential: lambda mean: (1.0, mean),
-    Deterministic: lambda value: (1.0, value),
-    Gamma: lambda shape, scale: (1.0, shape * scale),
-    Erlang: lambda shape, scale: (1.0, shape * scale),
-    Uniform: lambda low, width: (1.0, low + width / 2),
-    Hyperexponential: lambda sums, means: (1.0, _weighted(sums, means)),
-    PhaseType: _absorption,
-    Empirical: lambda values: (1.0, float(np.mean(values))),
-}
-"""Numbers drawn for one time, and its mean, from the parameters with which it is drawn."""

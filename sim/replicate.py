@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,8 @@ ENGINES: dict[str, Any] = {"compiled": compiled_engine, "simpy": simpy_engine}
 
 _CHUNKS = 256
 """Thousands of short replications go to the workers in at least this many chunks."""
+
+_log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
 
@@ -135,14 +138,26 @@ def _as_completed(
     work: Callable[[Sequence[int]], list[Tally]],
     chunks: Sequence[Sequence[int]],
 ) -> Iterator[tuple[int, list[Tally]]]:
-    """The results of the chunks with their numbers, as they come; an error comes at once."""
+    """The results of the chunks with their numbers, as they come; an error comes at once.
+
+    Where workers die and their executor with them, what is left is done here: that costs time, and
+    no results.
+    """
     if executor is None:
         yield from enumerate(map(work, chunks))
         return
-    futures = {executor.submit(work, chunk): index for index, chunk in enumerate(chunks)}
+    futures: dict[Future[list[Tally]], int] = {}
+    left = set(range(len(chunks)))
     try:
+        futures |= {executor.submit(work, chunk): index for index, chunk in enumerate(chunks)}
         for future in as_completed(futures):
-            yield futures[future], future.result()
+            part = future.result()
+            left.discard(futures[future])
+            yield futures[future], part
+    except BrokenExecutor as error:
+        _log.warning("a worker died (%s); the rest runs in this process", error)
+        for index in sorted(left):
+            yield index, work(chunks[index])
     finally:
         for future in futures:
             future.cancel()
@@ -224,13 +239,14 @@ def run_to_precision(
     engine: str | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    refine: Callable[[Results], Results] | None = None,
 ) -> Results:
     """Simulate, adding replications until the precision is met or its limit is reached.
 
     The scenario's own number of replications comes first; the same seed continues, so that the
     result is that of a single run with the final number. Stopping on the intervals themselves
     makes them slightly too short: with n replications at the first look their true coverage is
-    near 95 % only when n is not small.
+    near 95 % only when n is not small. `refine` (`sim.controlled`) makes the estimates that count.
 
     Raises
     ------
@@ -245,6 +261,7 @@ def run_to_precision(
         which = range(len(tallies), count)
         tallies += _tallies(scenario, chosen, which, count, executor, progress)
         results = results_from(tallies, scenario, chosen, scenario.run.seed)
+        results = refine(results) if refine else results
         precision.check(results)
         count = precision.next_count(results, scenario)
         if count == len(tallies):

@@ -13,7 +13,7 @@ from typing import Any
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.measures import Subject
 
-__all__ = ["COLUMNS", "Cell", "cells", "parse_vary", "rows_of", "shown", "split_values"]
+__all__ = ["COLUMNS", "Cell", "cells", "kept", "parse_vary", "rows_of", "shown", "split_values"]
 
 COLUMNS = ("measure", "subject", "estimate", "standard_error", "low", "high", "predicted", "source")
 
@@ -119,6 +119,13 @@ def shown(scenario: Scenario, keys: Iterable[Key]) -> list[Key]:
     chosen = [(n, s) for n in names for s in subjects.get(n, ()) if n in few or s in _WHOLE]
     chosen = chosen or [(n, s) for n in subjects for s in subjects[n] if s in _WHOLE]
     return sorted(chosen, key=lambda key: key[1] not in _WHOLE)
+
+
+def kept(scenario: Scenario, keys: Iterable[Key]) -> list[Key]:
+    """What cells are compared by: all that concerns the whole system, and what is shown."""
+    every = list(keys)
+    chosen = set(shown(scenario, every))
+    return [key for key in every if key in chosen or key[1] in _WHOLE]
 
 
 def rows_of(

@@ -4,6 +4,7 @@ Not imported with `analytic`, since it loads the plotting packages.
 """
 
 from analytic.report.comparison import plot_comparison
+from analytic.report.frequencies import plot_frequencies
 from analytic.report.optima import (
     plot_static_costs,
     plot_switching_curves,
@@ -11,13 +12,15 @@ from analytic.report.optima import (
     plot_threshold_costs,
     plot_word,
 )
-from analytic.report.page import Entry, html
+from analytic.report.page import Doubled, Entry, html
 from analytic.report.plots import plot_levels, plot_obsolescence_rates, plot_probes
 
 __all__ = [
+    "Doubled",
     "Entry",
     "html",
     "plot_comparison",
+    "plot_frequencies",
     "plot_levels",
     "plot_obsolescence_rates",
     "plot_probes",

@@ -21,15 +21,42 @@ from analytic.report.plots import plot_levels, plot_obsolescence_rates, plot_pro
 from analytic.report.rows import Row, name_of, rows_of
 from analytic.report.words import meaning_of, number, percent, summary_of
 from scenarios import MEASURES, Results, Scenario, dumps
+from scenarios.measures import Subject
 from scenarios.page_data import change_rates
 
-__all__ = ["Entry", "html"]
+__all__ = ["Doubled", "Entry", "Picture", "html", "shortened", "template_text"]
 
 _MOST_ROWS = 150
 _FIRST_ROWS = 40
 
 _MOST_LINES = 300
 _DISTINCT_RATES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Doubled:
+    """What twice the warm-up would change in a measure.
+
+    Attributes
+    ----------
+    measure, subject
+        Which number.
+    estimate : float
+        Its mean over some replications.
+    change, half_width : float
+        By how much the longer warm-up changes it, with the half-width of a 95 % interval.
+    """
+
+    measure: str
+    subject: Subject
+    estimate: float
+    change: float
+    half_width: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the warm-up was clearly too short for this measure."""
+        return abs(self.change) > self.half_width
 
 
 @dataclass(frozen=True)
@@ -45,6 +72,8 @@ class Entry:
         Empty where nothing was compared.
     not_applicable : sequence of NotApplicable
         Formulas that do not cover the scenario.
+    doubled : sequence of Doubled
+        What twice the warm-up would change.
     """
 
     scenario: Scenario
@@ -52,6 +81,7 @@ class Entry:
     predictions: Sequence[Prediction] = ()
     comparisons: Sequence[Comparison] = ()
     not_applicable: Sequence[NotApplicable] = ()
+    doubled: Sequence[Doubled] = ()
 
     @property
     def verdict(self) -> str:
@@ -102,13 +132,13 @@ def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"number": number, "percent": percent, "anchor": _anchor}
-    template = environment.from_string(_text("template.html"))
+    template = environment.from_string(template_text("template.html"))
     return template.render(
         entries=entries,
         summary=summary_of([entry.verdict for entry in entries]),
-        style=Markup(_text("style.css")),
+        style=Markup(template_text("style.css")),
         pictures=_pictures,
-        file_of=lambda scenario: _shortened(dumps(scenario, folder)),
+        file_of=lambda scenario: shortened(dumps(scenario, folder)),
         name_of=name_of,
         definition=_definition,
         by_paper=_by_paper,
@@ -119,7 +149,8 @@ def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str
     )
 
 
-def _text(name: str) -> str:
+def template_text(name: str) -> str:
+    """A file of this package: a template or the style of all pages."""
     return (resources.files("analytic.report") / name).read_text(encoding="utf-8")
 
 
@@ -128,7 +159,8 @@ def _definition(measure: str) -> str:
     return known.definition if known else ""
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """A scenario file as a page shows it: of a long one the beginning."""
     lines = text.splitlines()
     more = len(lines) - _MOST_LINES
     return text if more <= 0 else "\n".join([*lines[:_MOST_LINES], f"… {more} more lines"])

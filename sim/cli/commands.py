@@ -26,7 +26,7 @@ from sim.cli.output import (
     show_table,
 )
 from sim.cli.report import claim_folder, write_results
-from sim.cli.results import comparison_record, estimate_record
+from sim.cli.results import comparison_record, estimate_records
 from sim.cli.simulating import simulate_all
 from sim.cli.tables import (
     OPTIONAL_COLUMNS,
@@ -38,6 +38,7 @@ from sim.cli.tables import (
     reason_lines,
     summary_lines,
 )
+from sim.cli.warmups import with_warmup
 
 if TYPE_CHECKING:
     from analytic import Comparison
@@ -79,6 +80,11 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
 @scenario_options
 @run_options
 @click.option("--trace", metavar="FILE", help="Write every event of one scenario as CSV.")
+@click.option(
+    "--control-variates",
+    is_flag=True,
+    help="Correct the estimates by what was drawn and has a known mean.",
+)
 def run(
     sources: tuple[str, ...],
     changes: tuple[str, ...],
@@ -90,7 +96,7 @@ def run(
 ) -> None:
     """Simulate scenarios: estimates with 95 % intervals."""
     chosen = _options(options)
-    scenarios = _resolved(sources, changes, seed, replications)
+    scenarios = _resolved(sources, changes, seed, replications, chosen.warmup)
     claim_folder(chosen, scenarios, checked=False)
     if trace is not None:
         _run_traced(scenarios, chosen, changes, as_json, trace)
@@ -158,7 +164,7 @@ def check(
     from analytic import compare, overall, predict
 
     chosen = _options(options)
-    scenarios = _resolved(sources, changes, seed, replications)
+    scenarios = _resolved(sources, changes, seed, replications, chosen.warmup)
     claim_folder(chosen, scenarios, checked=True)
     simulated = simulate_all(scenarios, chosen, as_json)
     solved = [predict(scenario) for scenario, _ in simulated]
@@ -236,8 +242,10 @@ def _resolved(
     changes: tuple[str, ...],
     seed: int | None = None,
     replications: int | None = None,
+    warmup: str | None = None,
 ) -> list[Scenario]:
-    return [decided(each) for each in load_scenarios(sources, changes, seed, replications)]
+    loaded = load_scenarios(sources, changes, seed, replications)
+    return [with_warmup(decided(each), warmup) for each in loaded]
 
 
 def _run_traced(
@@ -252,8 +260,12 @@ def _run_traced(
 
     if len(scenarios) > 1:
         raise ScenarioError("--trace", trace, "needs a single scenario")
-    if options.precision is not None:
-        raise ScenarioError("--trace", trace, "does not go with --precision")
+    for name, given in (
+        ("--precision", options.precision is not None),
+        ("--control-variates", options.control_variates),
+    ):
+        if given:
+            raise ScenarioError("--trace", trace, f"does not go with {name}")
     scenario = scenarios[0]
 
     def simulate(log: EventLog) -> Results:
@@ -276,7 +288,7 @@ def _show_estimates(
                     "engine": results.engine,
                     "seed": results.seed,
                     "replications": results.count,
-                    "estimates": Rows(partial(map, estimate_record, results.estimates)),
+                    "estimates": Rows(partial(estimate_records, results)),
                 }
                 for _, results in simulated
             ]

@@ -24,6 +24,8 @@ PROGRAM = "crawlsim"
 
 PROVENANCE = "provenance.json"
 
+_REPLACED = "replaced"
+
 Text = str | Iterable[str]
 """What goes into a file: all of it, or in chunks."""
 
@@ -108,14 +110,26 @@ def write_files(
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as staging:
             digests = {name: _written(Path(staging, name), text) for name, text in files.items()}
-            _written(Path(staging, PROVENANCE), provenance(digests))
+            text = provenance(digests)
+            _announce(Path(staging), folder, text)
             for name in stale:
                 (folder / name).unlink(missing_ok=True)
+            _written(Path(staging, PROVENANCE), text)
             for name in names:
                 Path(staging, name).replace(folder / name)
     except OSError as error:
         allowed = f"cannot be written to: {error.strerror}"
         raise ScenarioError("--out", str(folder), allowed) from None
+
+
+def _announce(staging: Path, folder: Path, provenance: str) -> None:
+    """Until the new files have their places the provenance names the old ones too.
+
+    Whatever moment a process is killed in, every file in the folder is named as ours.
+    """
+    old = {name: sorted(digests) for name, digests in _recorded(folder).items()}
+    _written(staging / PROVENANCE, json.dumps(json.loads(provenance) | {_REPLACED: old}))
+    (staging / PROVENANCE).replace(folder / PROVENANCE)
 
 
 def _written(path: Path, text: Text) -> str:
@@ -133,7 +147,7 @@ def _refuse_foreign(folder: Path, names: Iterable[str]) -> set[str]:
     """The files of an earlier run that the new ones do not replace, all of them being ours."""
     ours, wanted = _recorded(folder), set(names)
     for name in sorted(wanted | set(ours)):
-        if not _may_replace(folder / name, ours.get(name)):
+        if not _may_replace(folder / name, ours.get(name, set())):
             allowed = f"{name} there was not written by {PROGRAM}; give a folder of its own"
             if name in ours:
                 allowed = f"{name} there has changed since {PROGRAM} wrote it; give another folder"
@@ -141,15 +155,15 @@ def _refuse_foreign(folder: Path, names: Iterable[str]) -> set[str]:
     return set(ours) - wanted
 
 
-def _may_replace(path: Path, digest: str | None) -> bool:
-    """Whether nothing lies there, or a plain file with this digest."""
+def _may_replace(path: Path, digests: set[str]) -> bool:
+    """Whether nothing lies there, or a plain file with one of these digests."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return False
         if path.name == PROVENANCE:
-            return digest is not None
+            return bool(digests)
         with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest() == digest
+            return hashlib.file_digest(stream, "sha256").hexdigest() in digests
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError as error:
@@ -157,14 +171,23 @@ def _may_replace(path: Path, digest: str | None) -> bool:
         raise ScenarioError("--out", str(path.parent), allowed) from None
 
 
-def _recorded(folder: Path) -> dict[str, str]:
-    """Names and digests of the files that this program wrote there, its provenance among them."""
+def _recorded(folder: Path) -> dict[str, set[str]]:
+    """Names and digests of the files that this program wrote there, its provenance among them.
+
+    A file has two digests where a process was killed while it replaced the files.
+    """
     document = _provenance(folder)
-    files = document.get("files")
-    if document.get("program") != PROGRAM or not isinstance(files, dict):
+    files: Any = document.get("files")
+    replaced: Any = document.get(_REPLACED, {})
+    if not (isinstance(files, dict) and isinstance(replaced, dict)):
         return {}
-    plain = {name: str(digest) for name, digest in files.items() if Path(name).name == name}
-    return plain | {PROVENANCE: ""}
+    if document.get("program") != PROGRAM:
+        return {}
+    recorded: dict[str, set[str]] = {PROVENANCE: {""}}
+    for name, digests in [*((n, [d]) for n, d in files.items()), *replaced.items()]:
+        if Path(name).name == name:
+            recorded.setdefault(name, set()).update(map(str, digests))
+    return recorded
 
 
 def _provenance(folder: Path) -> dict[str, Any]:

@@ -24,21 +24,27 @@ Command = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a simulation is run: engine, worker processes, folder for files, precision asked for."""
+    """How a simulation is run: engine, workers, folder for files, precision asked for."""
 
     engine: str | None
     jobs: int
+    cluster: str | None
     out: str | None
     precision: float | None
     measures: tuple[str, ...]
     max_replications: int
+    warmup: str | None = None
+    control_variates: bool = False
 
     def record(self, changes: Sequence[str]) -> dict[str, Any]:
         """What a provenance says about the options, ``--set`` among them."""
         return {
             "engine": self.engine,
             "jobs": self.jobs,
+            "cluster": self.cluster,
             "precision": self.precision,
+            "warmup": self.warmup,
+            "control_variates": self.control_variates,
             "set": list(changes),
         }
 
@@ -74,7 +80,23 @@ def run_options(command: Command) -> Command:
     for decorate in (
         click.option("--replications", type=int, metavar="N", help="Number of replications."),
         click.option("--seed", type=int, metavar="N", help="Seed of the random streams."),
+        click.option(
+            "--warmup",
+            metavar="TIME",
+            help='Time before anything is counted; "auto": ten times what the system remembers.',
+        ),
         click.option("--engine", metavar="NAME", help="compiled or simpy; default the fastest."),
+        *_worker_options(),
+        click.option("--out", metavar="DIR", help="Write CSV files, scenario and provenance."),
+        *_precision_options(),
+    ):
+        command = decorate(command)
+    return command
+
+
+def _worker_options() -> tuple[Command, ...]:
+    """Where replications run."""
+    return (
         click.option(
             "--jobs",
             type=click.IntRange(1, 256),
@@ -82,7 +104,17 @@ def run_options(command: Command) -> Command:
             metavar="N",
             help="Workers on this machine; the results are the same for any number.",
         ),
-        click.option("--out", metavar="DIR", help="Write CSV files, scenario and provenance."),
+        click.option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Run on the workers of a Dask scheduler, tcp://host:8786 for example.",
+        ),
+    )
+
+
+def _precision_options() -> tuple[Command, ...]:
+    """How long it goes on."""
+    return (
         click.option(
             "--precision",
             type=click.FloatRange(0, 1, min_open=True),
@@ -104,9 +136,7 @@ def run_options(command: Command) -> Command:
             metavar="N",
             help="Where --precision stops in any case.",
         ),
-    ):
-        command = decorate(command)
-    return command
+    )
 
 
 def load_scenarios(

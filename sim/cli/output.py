@@ -24,6 +24,7 @@ __all__ = [
     "add_columns",
     "csv_chunks",
     "csv_text",
+    "json_text",
     "number",
     "print_json",
     "progress_bar",
@@ -43,6 +44,11 @@ def print_json(document: Any) -> None:
     while text := "".join(islice(parts, _PARTS)):
         click.echo(text, nl=False)
     click.echo()
+
+
+def json_text(document: Any) -> str:
+    """A document as strict JSON on one line; undefined numbers are null."""
+    return json.dumps(_defined(document), ensure_ascii=False, allow_nan=False)
 
 
 class Rows(list[Any]):

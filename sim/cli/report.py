@@ -21,6 +21,7 @@ from sim.cli.results import (
     result_files,
     run_record,
 )
+from sim.cli.warmups import effect_of_doubling
 
 if TYPE_CHECKING:
     from analytic import Comparison, NotApplicable, Prediction
@@ -72,12 +73,13 @@ def report_page(
     """
     from analytic.report import Entry, html
 
-    entries = [Entry(scenario, results) for scenario, results in simulated]
+    doubled = [effect_of_doubling(scenario, results, options) for scenario, results in simulated]
+    entries = [Entry(*each, doubled=rows) for each, rows in zip(simulated, doubled, strict=True)]
     if checked:
-        answers = zip(simulated, solved, checked, strict=True)
+        answers = zip(simulated, solved, checked, doubled, strict=True)
         entries = [
-            Entry(scenario, results, predictions, rows, others)
-            for (scenario, results), (predictions, others), (_, rows) in answers
+            Entry(scenario, results, predictions, rows, others, twice)
+            for (scenario, results), (predictions, others), (_, rows), twice in answers
         ]
     versions = package_versions() | {"Python": platform.python_version()}
     if options.precision is not None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from scenarios import Estimate, Results, Scenario, dumps
+from scenarios import Results, Scenario, dumps
 from sim.cli.folder import PROGRAM, PROVENANCE, Text
 from sim.cli.output import csv_chunks, csv_text
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "comparison_record",
     "comparisons_csv",
-    "estimate_record",
+    "estimate_records",
     "file_names",
     "package_versions",
     "provenance",
@@ -42,9 +42,14 @@ _COMPARISON = (
 _PACKAGES = ("crawlsim", "simpy", "numpy", "scipy", "pydantic")
 
 
-def estimate_record(row: Estimate) -> dict[str, Any]:
-    """One estimate for JSON."""
-    return {name: getattr(row, name) for name in _ESTIMATE}
+def estimate_records(results: Results) -> Iterator[dict[str, Any]]:
+    """The estimates for JSON; with control variates also what they gained."""
+    ratios = results.variance_ratios
+    for row in results.estimates:
+        record = {name: getattr(row, name) for name in _ESTIMATE}
+        if ratios:
+            record["variance_ratio"] = ratios.get((row.measure, row.subject))
+        yield record
 
 
 def comparison_record(row: Comparison) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import click
 from scenarios import Results, Scenario
 from scenarios.accessing import GoldenRatio
 from scenarios.page_data import access_shares
+from sim.cli.foresight import say_in_advance
 from sim.cli.options import RunOptions
 from sim.cli.output import progress_bar, warn
 from sim.cli.workers import workers
@@ -27,7 +28,7 @@ def simulate_all(
     for scenario in scenarios:
         _warn_of_short_warmup(scenario)
         _warn_of_unvisited_pages(scenario)
-    with workers(options.jobs, engines) as executor:
+    with workers(options, engines) as executor:
         return [(s, simulate_one(s, options, executor, quiet)) for s in scenarios]
 
 
@@ -35,6 +36,7 @@ def simulate_one(
     scenario: Scenario, options: RunOptions, executor: Executor | None, quiet: bool
 ) -> Results:
     """The results of one scenario, with more replications where a precision is asked for."""
+    from sim.estimates import controlled
     from sim.replicate import Precision, run, run_to_precision
 
     with progress_bar(scenario.name, quiet) as progress:
@@ -44,11 +46,28 @@ def simulate_one(
             "progress": progress,
         }
         if options.precision is None:
-            return run(scenario, **how)
+            results = run(scenario, **how)
+            return _corrected(results) if options.control_variates else results
         precision = Precision(options.precision, options.measures, options.max_replications)
-        results = run_to_precision(scenario, precision, **how)
+        say_in_advance(scenario, precision, options)
+        refine = controlled if options.control_variates else None
+        results = run_to_precision(scenario, precision, refine=refine, **how)
     _say_whether_precise(scenario, precision, results, quiet)
     return results
+
+
+def _corrected(results: Results) -> Results:
+    """The results with control variates; a warning where there are none."""
+    from sim.estimates import controlled
+    from sim.estimates.controlled import LEAST_REPLICATIONS
+
+    corrected = controlled(results)
+    if not corrected.variance_ratios:
+        reason = f"it takes {LEAST_REPLICATIONS} replications and one for each of them"
+        if not results.controls:
+            reason = "nothing is counted here whose mean is known"
+        warn(f"{results.scenario}: no control variates: {reason}")
+    return corrected
 
 
 def _say_whether_precise(scenario: Scenario, precision: Any, results: Results, quiet: bool) -> None:

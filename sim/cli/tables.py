@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich
@@ -88,12 +88,15 @@ def estimate_table(results: Results, scenario: Scenario, changes: Sequence[str] 
     """The estimates with their 95 % intervals."""
     count = f"{results.count} replication{'s' * (results.count != 1)}"
     title = f"{_titled(scenario, changes)}: {count}, engine {results.engine}, seed {results.seed}"
-    table = _new_table(title, ["measure"], ["estimate", "± 95 %", "low", "high"])
+    ratios = results.variance_ratios
+    columns = ["estimate", "± 95 %", "low", "high", *["variance ratio"] * bool(ratios)]
+    table = _new_table(title, ["measure"], columns)
     rows, note = _worth_showing(results.estimates, lambda row: row.estimate)
     for row in rows:
         half = row.high - row.estimate
-        cells = (number(value) for value in (row.estimate, half, row.low, row.high))
-        table.add_row(_name(row), *cells)
+        values = [row.estimate, half, row.low, row.high]
+        values += [ratios.get((row.measure, row.subject), math.nan)] * bool(ratios)
+        table.add_row(_name(row), *map(number, values))
     unit = f"times in the scenario's unit: {escape(scenario.time_unit)}"
     table.caption = f"{unit}; {note}" if note else unit
     return table
@@ -144,7 +147,7 @@ def comparison_table(
             _SIGNS.get(row.kind, "") + number(row.predicted),
             number(row.estimated),
             number(row.standard_error),
-            f"{row.z + 0.0:.2f}" if isfinite(row.z) else "–",
+            f"{row.z + 0.0:.2f}" if math.isfinite(row.z) else "–",
             seen,
             f"[{paint}]{row.verdict}[/{paint}]",
             "" if row.replications_needed is None else str(row.replications_needed),

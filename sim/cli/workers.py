@@ -1,18 +1,86 @@
-"""Workers for replications, and what Ctrl-C does to them."""
+"""Workers for replications, here or on a cluster, and what Ctrl-C does to them."""
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
+import os
 import signal
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from scenarios import ScenarioError
+from sim.cli.folder import PROGRAM
+
+if TYPE_CHECKING:
+    from sim.cli.options import RunOptions
 
 __all__ = ["workers"]
 
+_PATIENCE = "10s"
+"""How long a scheduler may take to answer."""
+
 
 @contextmanager
-def workers(jobs: int, engines: Iterable[str]) -> Iterator[Executor | None]:
+def workers(options: RunOptions, engines: Iterable[str]) -> Iterator[Executor | None]:
+    """What replications run on, as ``--jobs`` or ``--cluster`` ask; None is this process alone.
+
+    Raises
+    ------
+    ScenarioError
+        If both are asked for, or there is no such cluster.
+    """
+    if options.cluster is None:
+        with _local_workers(options.jobs, engines) as executor:
+            yield executor
+        return
+    if options.jobs > 1:
+        raise ScenarioError("--jobs", options.jobs, "does not go with --cluster")
+    with _cluster(options.cluster) as executor:
+        yield executor
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[Executor]:
+    """The workers of a Dask scheduler that is there already."""
+    try:
+        from distributed import Client
+    except ImportError:
+        allowed = f"needs the extra {PROGRAM}[cluster]"
+        raise ScenarioError("--cluster", address, allowed) from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client: Any = Client(  # type: ignore[no-untyped-call]
+            address, timeout=_PATIENCE, set_as_default=False
+        )
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise ScenarioError("--cluster", address, f"cannot be reached: {reason}") from None
+    with client:
+        _check_versions(client, address)
+        yield client.get_executor(pure=False)
+
+
+def _check_versions(client: Any, address: str) -> None:
+    """Refuse workers that would count otherwise, or not at all."""
+    mine = version(PROGRAM)
+    try:
+        theirs = client.run(version, PROGRAM)
+    except PackageNotFoundError:
+        raise ScenarioError("--cluster", address, f"a worker there has no {PROGRAM}") from None
+    if not theirs:
+        raise ScenarioError("--cluster", address, "has no workers")
+    for worker, found in theirs.items():
+        if found != mine:
+            allowed = f"{worker} has {PROGRAM} {found}, and this is {mine}"
+            raise ScenarioError("--cluster", address, allowed)
+
+
+@contextmanager
+def _local_workers(jobs: int, engines: Iterable[str]) -> Iterator[Executor | None]:
     """An executor with `jobs` workers, or None for this process alone.
 
     Threads where all engines run without the interpreter's lock, which saves the start of
@@ -37,8 +105,26 @@ def workers(jobs: int, engines: Iterable[str]) -> Iterator[Executor | None]:
 
 
 def _processes(jobs: int) -> ProcessPoolExecutor:
+    """Processes that leave Ctrl-C to this one, from their first moment on."""
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(jobs, context, initializer=_leave_interrupts_to_the_parent)
+    pool = ProcessPoolExecutor(jobs, context, initializer=_leave_interrupts_to_the_parent)
+    with _interrupts_held():
+        for _ in range(jobs):
+            pool.submit(os.getpid)  # starts a process, which inherits what is held
+    return pool
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Interrupts wait until the end, for this process and for those that it starts meanwhile."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _leave_interrupts_to_the_parent() -> None:

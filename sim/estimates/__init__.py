@@ -1,5 +1,6 @@
 """From tallies to results with standard errors."""
 
+from sim.estimates.controlled import controlled
 from sim.estimates.jackknife import (
     estimates_of,
     jackknife_error,
@@ -11,6 +12,7 @@ from sim.estimates.totals import Totals
 
 __all__ = [
     "Totals",
+    "controlled",
     "estimates_of",
     "jackknife_error",
     "measures_of",

@@ -15,6 +15,7 @@ import numpy as np
 from scenarios import Results, Scenario
 from scenarios.results import Columns, Replications, Rows
 from sim.estimates.buffer import buffer_measures, control_cost, pages_ended
+from sim.estimates.controls import controls_of
 from sim.estimates.edges import edges_of
 from sim.estimates.pages import client_measures, page_measures
 from sim.estimates.probing import probing_measures
@@ -25,6 +26,9 @@ from sim.tally import Tally
 __all__ = ["estimates_of", "jackknife_error", "measures_of", "results_from", "t_quantile"]
 
 _CONFIDENCE = 0.95
+
+_FEW_SUBJECTS = 64
+"""Estimates without each replication are kept of measures with at most so many subjects."""
 
 _ROUNDING = 1e-14
 """Errors below this share of the estimates are those of their last bits."""
@@ -79,10 +83,18 @@ def jackknife_error(without_each: Array) -> Array:
     return np.where(errors < rounding, 0.0, errors)
 
 
-def estimates_of(totals: Totals, scenario: Scenario) -> Rows:
-    """Estimate, standard error, 95 % interval and shift by the window's ends of every measure."""
+def estimates_of(totals: Totals, scenario: Scenario, without: Values | None = None) -> Rows:
+    """Estimate, standard error, 95 % interval and shift by the window's ends of every measure.
+
+    Parameters
+    ----------
+    totals : Totals
+    scenario : Scenario
+    without : dict, optional
+        `measures_of` the totals without each replication, where they are known already.
+    """
     together = measures_of(totals.together(), scenario)
-    without = measures_of(totals.without_each(), scenario)
+    without = measures_of(totals.without_each(), scenario) if without is None else without
     edges, count = edges_of(totals, scenario), totals.count
     quantile = t_quantile((1 + _CONFIDENCE) / 2, count - 1) if count > 1 else math.nan
     blocks = []
@@ -99,13 +111,17 @@ def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed
     """The results of a run: estimates, and the value of each replication."""
     totals = Totals.of(tallies)
     each = measures_of(totals, scenario)
+    without = measures_of(totals.without_each(), scenario)
+    few = {name: found for name, found in without.items() if len(found[0]) <= _FEW_SUBJECTS}
     return Results(
         scenario=scenario.name,
         engine=engine,
         seed=seed,
         count=len(tallies),
-        estimates=estimates_of(totals, scenario),
+        estimates=estimates_of(totals, scenario, without),
         replications=Replications([Columns(name, *values) for name, values in each.items()]),
+        controls=controls_of(totals, scenario),
+        without_each=Replications([Columns(name, *values) for name, values in few.items()]),
         events=_sample(totals),
     )
 

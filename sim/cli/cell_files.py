@@ -1,0 +1,189 @@
+"""The finished cells of a sweep, one file each, so that an interrupted sweep goes on.
+
+A cell's file takes its place when it is complete, never before, and is not computed again while
+it lies there. The folder also says which sweep it belongs to; another one is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from scenarios import Scenario, ScenarioError
+from scenarios.files import value_text
+from sim.cli.folder import PROGRAM, place_of
+from sim.cli.options import RunOptions
+from sim.cli.output import json_text
+
+__all__ = ["CellFiles", "identity_of"]
+
+_FOLDER, _IDENTITY = "cells", "sweep.json"
+
+Record = dict[str, Any]
+
+
+def identity_of(
+    scenario: Scenario, varied: Mapping[str, Sequence[Any]], options: RunOptions, version: str
+) -> Record:
+    """What makes two sweeps the same: all that their numbers depend on, and nothing else.
+
+    Not the engine, nor how many workers there are: the numbers are the same for any.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The system before anything is varied.
+    varied : mapping key -> values
+    options : RunOptions
+    version : str
+        Of this program: another version may count otherwise.
+    """
+    precision = {
+        "precision": options.precision,
+        "measures": list(options.measures),
+        "max_replications": options.max_replications,
+    }
+    return _plain(
+        {
+            "program": PROGRAM,
+            "version": version,
+            "scenario": scenario.as_file(),
+            "contents": _digests(scenario.as_file(), *varied.values()),
+            "vary": {key: list(values) for key, values in varied.items()},
+            "warmup": options.warmup,
+            "precision": precision if options.precision is not None else None,
+        }
+    )
+
+
+def _plain(document: Record) -> Record:
+    """The document as JSON gives it back."""
+    plain: Record = json.loads(json_text(document))
+    return plain
+
+
+def _digests(*values: Any) -> list[str]:
+    """Of the contents of every data file that is named in some values, in their order."""
+    found: list[str] = []
+    for value in values:
+        if isinstance(value, Mapping):
+            if isinstance(name := value.get("file"), str) and Path(name).is_file():
+                found.append(hashlib.sha256(Path(name).read_bytes()).hexdigest())
+            found += _digests(*value.values())
+        elif isinstance(value, list | tuple):
+            found += _digests(*value)
+    return found
+
+
+class CellFiles:
+    """The files of one sweep's cells in its folder.
+
+    Parameters
+    ----------
+    folder : str
+        The folder of ``--out``.
+    identity : mapping
+        As `identity_of`.
+    count : int
+        Number of cells.
+
+    Raises
+    ------
+    ScenarioError
+        If the cells of another sweep, or something of somebody else, lie there.
+    """
+
+    def __init__(self, folder: str, identity: Record, count: int) -> None:
+        self._asked, self._identity, self._count = folder, identity, count
+        self._place = place_of(folder) / _FOLDER
+        self._refuse_another()
+
+    def _refuse_another(self) -> None:
+        if not self._place.exists() and not self._place.is_symlink():
+            return
+        there = _read(self._place / _IDENTITY)
+        if there is None and self._is_empty():
+            return
+        if there is None or there.get("program") != PROGRAM:
+            raise self._refusal(f"{_FOLDER} there was not written by {PROGRAM}")
+        differing = [key for key in self._identity if there.get(key) != self._identity[key]]
+        if differing:
+            raise self._refusal(f"holds another sweep: {self._difference(there, differing)}")
+
+    def _is_empty(self) -> bool:
+        """Whether a sweep was killed before its first cell, or nothing else lies there."""
+        own = _partial(self._place / _IDENTITY)
+        return self._place.is_dir() and all(each == own for each in self._place.iterdir())
+
+    def _difference(self, there: Record, keys: Sequence[str]) -> str:
+        """Where the sweep that lies there differs, in words."""
+        key = keys[0]
+        if key == "vary":
+            each = (f"{name}={_values(values)}" for name, values in there.get(key, {}).items())
+            return f"--vary {' --vary '.join(each)}"
+        if key == "scenario":
+            one, other = _flat(there.get(key)), _flat(self._identity[key])
+            first = next(k for k in (*one, *other) if one.get(k) != other.get(k))
+            return f"{first} = {value_text(one[first])}" if first in one else f"without {first}"
+        if key == "contents":
+            return "a data file had other contents"
+        return f"{key} {value_text(there[key]) if there.get(key) is not None else 'not given'}"
+
+    def _refusal(self, reason: str) -> ScenarioError:
+        return ScenarioError("--out", self._asked, f"{reason}; give a folder of its own")
+
+    def finished(self) -> dict[int, Record]:
+        """The records of the cells that are done; one that cannot be read is not."""
+        found = {number: _read(self._file(number)) for number in range(self._count)}
+        return {number: record for number, record in found.items() if record is not None}
+
+    def keep(self, number: int, record: Record) -> None:
+        """Write the record of a cell, whole or not at all."""
+        try:
+            if not (self._place / _IDENTITY).exists():
+                self._place.mkdir(parents=True, exist_ok=True)
+                _write(self._place / _IDENTITY, self._identity)
+            _write(self._file(number), record)
+        except OSError as error:
+            raise ScenarioError(
+                "--out", self._asked, f"cannot be written to: {error.strerror}"
+            ) from None
+
+    def _file(self, number: int) -> Path:
+        return self._place / f"{number:05d}.json"
+
+
+def _read(path: Path) -> Record | None:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _write(path: Path, document: Record) -> None:
+    """Complete beside its place before it takes it; what a killed sweep left is overwritten."""
+    partial = _partial(path)
+    partial.write_text(json_text(document), encoding="utf-8")
+    partial.replace(path)
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(f".{path.name}.partial")
+
+
+def _flat(value: Any, path: str = "") -> Record:
+    """The entries of nested tables by their dotted keys."""
+    if not isinstance(value, Mapping):
+        return {path: value}
+    flat: Record = {}
+    for key, inner in value.items():
+        flat |= _flat(inner, f"{path}.{key}" if path else key)
+    return flat
+
+
+def _values(values: Iterable[Any]) -> str:
+    return ",".join(map(value_text, values))

@@ -1,0 +1,133 @@
+"""The cells of a sweep: those that are done are read, the others computed and kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+import click
+
+from scenarios import Results, Scenario
+from scenarios.activation import Optimal
+from scenarios.measures import Subject
+from sim.cli.cell_files import CellFiles
+from sim.cli.decisions import decision_of
+from sim.cli.options import RunOptions
+from sim.cli.output import progress_bar
+from sim.cli.results import run_record
+from sim.cli.simulating import simulate_one
+from sim.cli.warmups import with_warmup
+from sim.cli.workers import workers
+from sim.sweep import COLUMNS, Cell, kept, rows_of
+
+__all__ = ["DECISION", "Record", "cell_records", "decisions", "rows_from"]
+
+DECISION = "decision"
+
+Record = dict[str, Any]
+Row = tuple[Any, ...]
+
+_NUMBERS = slice(COLUMNS.index("estimate"), COLUMNS.index("high") + 1)
+
+
+def decisions(grid: Sequence[Cell]) -> tuple[str, ...]:
+    """One more column where an activation is decided on the way."""
+    sought = any(isinstance(cell.scenario.activation, Optimal) for cell in grid)
+    return (DECISION,) if sought else ()
+
+
+def cell_records(
+    name: str, grid: Sequence[Cell], options: RunOptions, files: CellFiles | None, quiet: bool
+) -> list[Record]:
+    """What came out of every cell, in the order of the grid.
+
+    Everything that is still to be computed is resolved, and refused if need be, before anything is
+    written. A cell is kept as soon as it is done.
+
+    Parameters
+    ----------
+    name : str
+        Of the sweep, for its progress bar.
+    grid : sequence of Cell
+    options : RunOptions
+    files : CellFiles or None
+        Where finished cells are kept; None keeps nothing.
+    quiet : bool
+    """
+    records = files.finished() if files else {}
+    if records:
+        found = f"{len(records)} of {len(grid)} cells are there already and not computed again"
+        click.echo(f"{name}: {found}", err=True)
+    left = {n: cell for n, cell in enumerate(grid) if n not in records}
+    to_do = _resolved(left, options.warmup)
+    engines = _engines(to_do, options)
+    with workers(options, engines) as executor, progress_bar(name, quiet) as progress:
+        for number, cell in to_do.items():
+            records[number] = _record(grid[number], cell, options, executor)
+            if files:
+                files.keep(number, records[number])
+            progress(len(records), len(grid))
+    return [records[number] for number in range(len(grid))]
+
+
+def _resolved(cells: Mapping[int, Cell], warmup: str | None) -> dict[int, Cell]:
+    from analytic import resolve
+
+    return {
+        n: Cell(cell.varied, with_warmup(resolve(cell.scenario), warmup, quiet=True))
+        for n, cell in cells.items()
+    }
+
+
+def _engines(cells: Mapping[int, Cell], options: RunOptions) -> list[str]:
+    from sim.replicate import engine_for
+
+    return [engine_for(cell.scenario, options.engine) for cell in cells.values()]
+
+
+def _record(asked: Cell, cell: Cell, options: RunOptions, executor: Executor | None) -> Record:
+    """One cell, simulated and solved."""
+    results = simulate_one(cell.scenario, options, executor, quiet=True)
+    rows = [row[len(cell.varied) :] for row in rows_of(cell, results, _predictions(cell.scenario))]
+    return {
+        "varied": dict(cell.varied),
+        DECISION: decision_of(asked.scenario, cell.scenario),
+        "run": run_record(results),
+        "rows": rows,
+        "without_each": _without_each(cell.scenario, results),
+    }
+
+
+def _without_each(scenario: Scenario, results: Results) -> list[tuple[str, Subject, list[float]]]:
+    """What the errors of differences between cells are made of."""
+    keys = kept(scenario, results.without_each)
+    return [(*key, list(results.without_each[key])) for key in keys]
+
+
+def _predictions(scenario: Scenario) -> dict[tuple[str, Subject], tuple[float, str]]:
+    """The exact value of each measure, and its source; the first formula that gives one."""
+    from analytic import predict
+
+    exact: dict[tuple[str, Subject], tuple[float, str]] = {}
+    for row in predict(scenario)[0]:
+        if row.kind == "exact":
+            exact.setdefault((row.measure, row.subject), (row.value, row.source))
+    return exact
+
+
+def rows_from(grid: Sequence[Cell], records: Sequence[Record]) -> list[Row]:
+    """The tidy rows of all cells: varied values, `COLUMNS`, and the decision where one was made.
+
+    They are the same whether a cell was computed just now or read from its file.
+    """
+    further = decisions(grid)
+    rows = []
+    for cell, record in zip(grid, records, strict=True):
+        ends = [record[column] for column in further]
+        for row in record["rows"]:
+            numbers = [math.nan if value is None else value for value in row[_NUMBERS]]
+            last = row[_NUMBERS.stop :]
+            rows.append((*cell.varied.values(), *row[:2], *numbers, *last, *ends))
+    return rows

@@ -1,0 +1,78 @@
+"""Estimates corrected by control variates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from scenarios import Results
+from scenarios.results import Columns, Rows
+from sim.estimates.jackknife import jackknife_error, t_quantile
+from sim.estimates.totals import Array
+
+__all__ = ["LEAST_REPLICATIONS", "controlled"]
+
+LEAST_REPLICATIONS = 10
+"""With fewer the coefficients are not worth estimating, and the estimates stay as they are."""
+
+_CONFIDENCE = 0.95
+
+
+def controlled(results: Results) -> Results:
+    """The same results with estimates corrected by control variates, and how much that gained.
+
+    The estimate is the intercept of the regression of the jackknife's pseudo-values on the
+    controls; its standard error that of the intercept, with replications - controls - 1 degrees of
+    freedom. Measures with many subjects, undefined ones and those that do not vary stay as they
+    are; so do all with fewer than ten replications.
+
+    Parameters
+    ----------
+    results : Results
+
+    Returns
+    -------
+    Results
+        With `variance_ratios`: the variance with controls divided by that without, by measure and
+        subject.
+    """
+    design = np.array(list(results.controls.values())).T
+    if not results.controls or results.count < LEAST_REPLICATIONS + design.shape[1]:
+        return results
+    ratios: dict[Any, float] = {}
+    blocks = []
+    for block in results.rows.blocks:
+        values = block.values.copy()
+        for column, subject in enumerate(block.subjects):
+            without = results.without_each.get((block.measure, subject))
+            if without is None:
+                break
+            found = _regressed(float(values[0, column]), np.array(without), design)
+            if found is not None:
+                values[:4, column] = found[:4]
+                ratios[block.measure, subject] = found[4]
+        blocks.append(Columns(block.measure, block.subjects, values))
+    return replace(results, estimates=Rows(blocks), variance_ratios=ratios)
+
+
+def _regressed(
+    estimate: float, without: Array, design: Array
+) -> tuple[float, float, float, float, float] | None:
+    """Estimate, standard error, interval and variance ratio; None where nothing can be gained."""
+    error = float(jackknife_error(without))
+    if not error > 0 or math.isnan(estimate):
+        return None
+    count = len(design)
+    pseudo = count * estimate - (count - 1) * without
+    matrix = np.column_stack([np.ones(count), design / design.std(axis=0)])
+    coefficients, _, rank, _ = np.linalg.lstsq(matrix, pseudo)
+    degrees = count - int(rank)
+    residuals = pseudo - matrix @ coefficients
+    spread = np.linalg.pinv(matrix.T @ matrix)[0, 0]
+    variance = float(residuals @ residuals) / degrees * float(spread)
+    half = t_quantile((1 + _CONFIDENCE) / 2, degrees) * math.sqrt(variance)
+    value = float(coefficients[0])
+    return value, math.sqrt(variance), value - half, value + half, variance / error**2

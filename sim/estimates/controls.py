@@ -1,0 +1,78 @@
+"""Control variates: what a run counted beside its estimates, and whose mean is known.
+
+A replication in which the services happened to be long has more obsolete pages; what it should
+have had follows from how much longer they were than their mean. Three numbers of a replication
+have a known mean of 0, whatever the buffer does:
+
+- deliveries minus their rate times the time of active robots, with exponential access times
+  (a martingale: exact from any start);
+- indexed pages times the mean service minus the time that the engine was busy: on average it
+  indexes 1 / (mean service) pages per unit of busy time (the identity of talim2001, throughput =
+  (1 - starvation) / mean service, for any law; exact in the stationary regime);
+- obsolete pages minus their rate times the time that pages waited, with exponential timers
+  (a martingale again).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from scenarios import Scenario
+from scenarios.distributions import Exponential
+from scenarios.processes import Map, Mmpp
+from sim import rules
+from sim.draws import gap_law
+from sim.estimates.totals import Array, Part, Totals
+from sim.means import draws_and_mean
+
+__all__ = ["controls_of"]
+
+_CONSTANT = 1e-12
+"""A control whose spread is below this share of what it is made of does not vary."""
+
+
+def controls_of(totals: Totals, scenario: Scenario) -> dict[str, tuple[float, ...]]:
+    """The controls of each replication, per unit time, by name; empty without a buffer.
+
+    Parameters
+    ----------
+    totals : Totals
+        One entry per replication.
+    scenario : Scenario
+    """
+    if "buffer" not in totals.parts:
+        return {}
+    part, window = totals.parts["buffer"], totals.own["window"]
+    found = {}
+    for name, counted, expected in _pairs(part, totals, scenario):
+        values = (counted - expected) / window
+        if np.std(values) > _CONSTANT * np.max(np.abs(expected / window)):
+            found[name] = tuple(values.tolist())
+    return found
+
+
+def _pairs(part: Part, totals: Totals, scenario: Scenario) -> Iterator[tuple[str, Array, Array]]:
+    """Name, what was counted, and what it is on average given the rest."""
+    robots, section = scenario.robots, scenario.buffer
+    assert robots is not None
+    assert section is not None
+    access = robots.access_time
+    if access is not None and (rate := _rate(access)) is not None:
+        yield "deliveries", part["delivered"], rate * totals.own["robots_time"]
+    busy = totals.own["window"] - part["level_time"][:, 0]
+    mean = draws_and_mean(section.service)[1]
+    yield "services", part["ended"][:, rules.SERVED] * mean, busy
+    if isinstance(section.obsolescence, Exponential):
+        levels = np.arange(part["level_time"].shape[1], dtype=float)
+        waiting = part["level_time"] @ np.maximum(levels - 1, 0)
+        rate = 1 / draws_and_mean(section.obsolescence)[1]
+        yield "obsolescence", part["ended"][:, rules.OBSOLETE], rate * waiting
+
+
+def _rate(access: Any) -> float | None:
+    """Deliveries of an active robot per unit time, where they are a Poisson process."""
+    law = None if isinstance(access, Mmpp | Map) else gap_law(access)
+    return 1 / draws_and_mean(law)[1] if isinstance(law, Exponential) else None

@@ -1,0 +1,134 @@
+"""Comparing systems that were simulated with the same random numbers.
+
+Replication for replication two systems share their streams, so their estimates move together and
+the difference of the two is known better than either. Its standard error is the jackknife's, from
+the differences with one replication left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim.estimates.jackknife import jackknife_error, t_quantile
+from sim.estimates.totals import Array
+
+__all__ = ["Best", "Difference", "Estimated", "best_of", "paired_difference"]
+
+_CONFIDENCE = 0.95
+_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """One estimate of one system.
+
+    Attributes
+    ----------
+    estimate : float
+    without_each : ndarray, shape (replications,)
+        The estimate with one replication left out at a time.
+    """
+
+    estimate: float
+    without_each: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The difference of two estimates, its standard error and 95 % interval; nan if undefined."""
+
+    difference: float
+    standard_error: float
+    low: float
+    high: float
+    degrees: int
+
+    @property
+    def doubt(self) -> float:
+        """The probability that the true difference is below 0, given what was seen.
+
+        That of Student's t, with every difference equally likely beforehand; 1/2 where nothing
+        tells the two apart.
+        """
+        from scipy.special import stdtr
+
+        if math.isnan(self.standard_error):
+            return 0.5
+        if self.standard_error == 0:
+            return 0.5 if self.difference == 0 else float(self.difference < 0)
+        return float(stdtr(self.degrees, -self.difference / self.standard_error))
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """Which system has the least estimate, and how sure that is.
+
+    Attributes
+    ----------
+    index : int
+        Of the system with the least estimate; of equal ones the first.
+    confidence : float
+        At least the probability that none of the others is below it: 1 minus the sum of the
+        probabilities that each of them is (Bonferroni), never below 0.
+    rivals : tuple of int
+        The systems that are not told apart from it with 95 % confidence.
+    """
+
+    index: int
+    confidence: float
+    rivals: tuple[int, ...]
+
+
+def paired_difference(one: Estimated, other: Estimated) -> Difference:
+    """How much larger `one` is than `other`, with its error.
+
+    Where the two have different numbers of replications, the errors are added as if they were
+    independent; common random numbers make that too large rather than too small.
+
+    Parameters
+    ----------
+    one, other : Estimated
+    """
+    difference = _rounded(one.estimate - other.estimate, one, other)
+    counts = len(one.without_each), len(other.without_each)
+    if counts[0] == counts[1]:
+        error = float(jackknife_error(one.without_each - other.without_each))
+    else:
+        errors = [float(jackknife_error(each.without_each)) for each in (one, other)]
+        error = math.hypot(*errors)
+    error = _rounded(error, one, other)
+    degrees = min(counts) - 1
+    quantile = t_quantile((1 + _CONFIDENCE) / 2, degrees) if degrees > 0 else math.nan
+    half = quantile * error
+    return Difference(difference, error, difference - half, difference + half, degrees)
+
+
+def _rounded(value: float, one: Estimated, other: Estimated) -> float:
+    """A value that is not 0 only because of the last bits of the two estimates is 0."""
+    scale = max(abs(one.estimate), abs(other.estimate))
+    return 0.0 if abs(value) <= _ROUNDING * scale else value
+
+
+def best_of(systems: Sequence[Estimated]) -> Best | None:
+    """The system with the least estimate; None where no estimate is defined.
+
+    Parameters
+    ----------
+    systems : sequence of Estimated
+        A system whose estimate is undefined is no rival.
+    """
+    estimates = np.array([each.estimate for each in systems])
+    if np.isnan(estimates).all():
+        return None
+    index = int(np.nanargmin(estimates))
+    doubts = {
+        other: paired_difference(each, systems[index]).doubt
+        for other, each in enumerate(systems)
+        if other != index and not math.isnan(each.estimate)
+    }
+    rivals = tuple(other for other, doubt in doubts.items() if doubt > 1 - _CONFIDENCE)
+    return Best(index, max(0.0, 1.0 - sum(doubts.values())), rivals)

@@ -1,0 +1,273 @@
+"""Sweeps that are stopped, and go on; sweeps that are compared."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from systems import queue
+
+import sim
+import sim.cli.sweeping
+from scenarios import dumps
+from sim.cli.sweeping import simulate_one
+from sim.estimates.paired import Estimated, best_of, paired_difference
+
+Commands = Any
+VARY = ["--vary", "buffer.waiting_places=1,2,3", "--vary", "activation.static=1,2"]
+TABLES = ("sweep.csv", "differences.csv", "sweep.svg", "report.html")
+
+
+@pytest.fixture
+def scenario_file(tmp_path: Path) -> str:
+    path = tmp_path / "queue.toml"
+    path.write_text(dumps(queue({"run.horizon": 400.0, "run.replications": 5})))
+    return str(path)
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in TABLES}
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of what is simulated from now on, one for each cell."""
+    seen: list[str] = []
+
+    def simulate(scenario: Any, *others: Any, **options: Any) -> Any:
+        seen.append(scenario.name)
+        return simulate_one(scenario, *others, **options)
+
+    monkeypatch.setattr(sim.cli.sweeping, "simulate_one", simulate)
+    return seen
+
+
+def test_a_stopped_sweep_computes_only_what_is_missing_and_ends_the_same(
+    crawlsim: Commands, scenario_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, again = tmp_path / "whole", tmp_path / "again"
+    assert crawlsim("sweep", scenario_file, *VARY, "--out", str(whole))[0] == 0
+    assert crawlsim("sweep", scenario_file, *VARY, "--out", str(again))[0] == 0
+    for name in ("cells/00001.json", "cells/00004.json", "sweep.csv"):
+        (again / name).unlink()
+    (again / "cells/00002.json").write_text('{"rows": [')
+    seen = counted(monkeypatch)
+    code, text, err = crawlsim("sweep", scenario_file, *VARY, "--out", str(again))
+    assert (code, len(seen)) == (0, 3)
+    assert "3 of 6 cells are there already and not computed again" in err
+    assert tables(again) == tables(whole)
+    code, printed, _ = crawlsim("sweep", scenario_file, *VARY)
+    assert printed == text, "a table from files differs from one computed now"
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--vary", "buffer.waiting_places=1,2"], "--vary buffer.waiting_places=1,2,3"),
+        ([*VARY, "--seed", "9"], "another sweep"),
+        ([*VARY, "--set", "buffer.service.exponential.rate=2.0"], "buffer.service.exponential"),
+        ([*VARY, "--precision", "0.5"], "precision not given"),
+    ],
+)
+def test_the_folder_of_another_sweep_is_refused(
+    crawlsim: Commands, scenario_file: str, tmp_path: Path, flags: list[str], says: str
+) -> None:
+    out = tmp_path / "out"
+    assert crawlsim("sweep", scenario_file, *VARY, "--out", str(out))[0] == 0
+    before = tables(out)
+    code, text, err = crawlsim("sweep", scenario_file, *flags, "--out", str(out))
+    assert (code, text) == (2, "")
+    assert "holds another sweep" in err
+    assert says in err
+    assert tables(out) == before
+
+
+def test_engine_workers_and_the_measure_to_minimise_do_not_make_another_sweep(
+    crawlsim: Commands, scenario_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = ["--out", str(tmp_path / "out")]
+    assert crawlsim("sweep", scenario_file, *VARY, *out)[0] == 0
+    seen = counted(monkeypatch)
+    others = ["--engine", "simpy", "--jobs", "2", "--minimise", "loss_probability"]
+    code, text, _ = crawlsim("sweep", scenario_file, *VARY, *out, *others)
+    assert (code, seen) == (0, [])
+    assert "least loss_probability: buffer.waiting_places = 3, activation.static = 1" in text
+
+
+def test_a_data_file_with_other_contents_makes_another_sweep(
+    crawlsim: Commands, tmp_path: Path
+) -> None:
+    data, scenario = tmp_path / "sizes.csv", tmp_path / "sizes.toml"
+    data.write_text("1.0\n2.0\n")
+    changes = {"buffer.service": {"empirical": {"file": str(data)}}, "run.replications": 2}
+    scenario.write_text(dumps(queue(changes), tmp_path))
+    flags = ["sweep", str(scenario), "--vary", "run.seed=1,2", "--out", str(tmp_path / "out")]
+    assert crawlsim(*flags)[0] == 0
+    data.write_text("1.0\n2.5\n")
+    code, _, err = crawlsim(*flags)
+    assert code == 2
+    assert "a data file had other contents" in err
+
+
+@pytest.mark.parametrize("left", [{}, {"thesis.tex": "x"}, {"sweep.json": "{}"}])
+def test_a_folder_of_cells_that_is_not_ours_is_refused_and_an_empty_one_is_used(
+    crawlsim: Commands, scenario_file: str, tmp_path: Path, left: dict[str, str]
+) -> None:
+    place = tmp_path / "out/cells"
+    place.mkdir(parents=True)
+    for name, text in left.items():
+        (place / name).write_text(text)
+    code, _, err = crawlsim("sweep", scenario_file, *VARY, "--out", str(tmp_path / "out"))
+    assert code == (2 if left else 0)
+    if left:
+        assert "cells there was not written by crawlsim" in err
+        assert {path.name for path in place.iterdir()} == set(left)
+
+
+def test_killed_at_any_moment_a_sweep_goes_on_and_ends_the_same(
+    scenario_file: str, tmp_path: Path
+) -> None:
+    """SIGKILL while the cells are computed and while the last files are written."""
+    command = [sys.executable, "-m", "sim.cli", "sweep", scenario_file, *VARY, "--out"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    subprocess.run([*command, str(whole)], env=environment, check=True, capture_output=True)
+    for cells in (0, 2, 5, 6):
+        process = subprocess.Popen([*command, str(killed)], env=environment, stderr=-3, stdout=-3)
+        while process.poll() is None and len(list(killed.glob("cells/0*.json"))) < cells:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run([*command, str(killed)], env=environment, check=True, capture_output=True)
+    assert tables(killed) == tables(whole)
+
+
+def test_killed_while_files_are_replaced_a_folder_is_still_ours(
+    crawlsim: Commands, scenario_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    assert crawlsim("run", scenario_file, "--out", str(out))[0] == 0
+    replace = Path.replace
+
+    for moment in range(1, 6):
+        moves = iter(range(99))
+
+        def until_killed(
+            self: Path, target: Path, moves: Any = moves, moment: int = moment
+        ) -> Path:
+            if next(moves) == moment:
+                raise KeyboardInterrupt
+            return replace(self, target)
+
+        monkeypatch.setattr(Path, "replace", until_killed)
+        seed = ["--seed", str(moment)]
+        assert crawlsim("run", scenario_file, "--out", str(out), *seed)[0] == 130
+        monkeypatch.setattr(Path, "replace", replace)
+        assert crawlsim("run", scenario_file, "--out", str(out), *seed)[0] == 0
+
+
+def test_differences_between_cells_are_paired(
+    crawlsim: Commands, scenario_file: str, tmp_path: Path
+) -> None:
+    """Longer buffers lose less; the pairs know it far better than the two intervals alone."""
+    out = tmp_path / "out"
+    crawlsim("sweep", scenario_file, "--vary", "buffer.waiting_places=3,4", "--out", str(out))
+    with (out / "differences.csv").open() as stream:
+        (row,) = [r for r in csv.DictReader(stream) if r["measure"] == "loss_probability"]
+    cells = [
+        queue({"run.horizon": 400.0, "run.replications": 5, "buffer.waiting_places": places})
+        for places in (4, 3)
+    ]
+    one, other = (sim.run(cell) for cell in cells)
+    key = ("loss_probability", None)
+    found = [each.find(*key) for each in (one, other)]
+    assert found[0] is not None
+    assert found[1] is not None
+    assert float(row["difference"]) == pytest.approx(found[0].estimate - found[1].estimate)
+    apart = np.subtract(one.without_each[key], other.without_each[key])
+    error = math.sqrt(4 / 5 * np.sum((apart - apart.mean()) ** 2))
+    assert float(row["standard_error"]) == pytest.approx(error)
+    assert error < 0.7 * math.hypot(found[0].standard_error, found[1].standard_error)
+
+
+def estimated(values: Any) -> Estimated:
+    """The mean of some values, one a replication."""
+    numbers = np.asarray(values, dtype=float)
+    return Estimated(float(numbers.mean()), (numbers.sum() - numbers) / (len(numbers) - 1))
+
+
+def test_intervals_of_differences_cover_the_truth_and_not_a_shifted_one() -> None:
+    """2000 pairs with correlation: 95 % intervals within 93.5 and 96.5 % (3 standard errors)."""
+    generator = np.random.default_rng(5)
+    hits = shifted = 0
+    for _ in range(2000):
+        common = generator.normal(size=12)
+        pair = [estimated(common + generator.normal(0.3 * k, 0.4, size=12)) for k in (1, 0)]
+        found = paired_difference(*pair)
+        hits += found.low <= 0.3 <= found.high
+        shifted += found.low <= 0.6 <= found.high
+    assert 0.935 < hits / 2000 < 0.965
+    assert shifted / 2000 < 0.75
+
+
+def test_unequal_numbers_of_replications_are_not_paired() -> None:
+    found = paired_difference(estimated([1.0, 2.0, 3.0]), estimated([1.0, 2.0]))
+    assert found.standard_error == pytest.approx(math.hypot(math.sqrt(1 / 3), 0.5))
+    assert found.degrees == 1
+
+
+def test_the_confidence_of_being_best_is_not_promised_in_vain() -> None:
+    """Of 3000 choices among three close systems, those said to be 80 to 95 % sure are."""
+    generator = np.random.default_rng(6)
+    right: list[bool] = []
+    for _ in range(3000):
+        means = generator.normal(0, 0.5, size=3)
+        systems = [estimated(mean + generator.normal(size=10)) for mean in means]
+        best = best_of(systems)
+        assert best is not None
+        if 0.8 <= best.confidence <= 0.95:
+            right.append(bool(best.index == means.argmin()))
+    assert len(right) > 500
+    assert np.mean(right) > 0.85
+
+
+def test_equal_systems_are_rivals_and_undefined_ones_are_not() -> None:
+    one = estimated([1.0, 2.0, 3.0])
+    nothing = Estimated(math.nan, np.full(3, math.nan))
+    best = best_of([nothing, one, one, estimated([8.0, 9.0, 10.0])])
+    assert best is not None
+    assert (best.index, best.rivals) == (1, (2,))
+    assert best.confidence <= 0.5
+    assert best_of([nothing]) is None
+
+
+def test_the_best_cell_is_named_with_its_confidence(crawlsim: Commands, scenario_file: str) -> None:
+    flags = ["--minimise", "loss_probability", "--json"]
+    code, text, _ = crawlsim("sweep", scenario_file, *VARY, *flags)
+    best = json.loads(text)["best"]
+    assert code == 0
+    assert best["cell"] == {"buffer.waiting_places": 3, "activation.static": 1}
+    assert best["solved_cell"] == best["cell"]
+    assert best["confidence"] > 0.99
+    assert best["low"] < best["estimate"] < best["high"]
+
+
+@pytest.mark.parametrize(
+    ("measure", "says"),
+    [("loss", "must be a measure"), ("weighted_obsolescence", "of the whole system")],
+)
+def test_a_measure_that_cannot_be_minimised_is_refused(
+    crawlsim: Commands, scenario_file: str, measure: str, says: str
+) -> None:
+    code, text, err = crawlsim("sweep", scenario_file, *VARY, "--minimise", measure)
+    assert (code, text) == (2, "")
+    assert says in err

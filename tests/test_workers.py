@@ -1,0 +1,153 @@
+"""The same numbers wherever replications run, and whatever happens to those who run them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from systems import EVERY_KIND, queue
+
+import sim
+import sim.replicate
+from scenarios import Results, dumps
+
+Commands = Any
+SCENARIO = queue({"run.horizon": 2000.0, "run.replications": 12})
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two worker processes of a Dask scheduler."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as made:
+        yield made
+
+
+def numbers(results: Results) -> list[str]:
+    """All numbers to the last bit; undefined ones are equal."""
+    each = [f"{key} {values}" for key, values in results.replications.items()]
+    return [*map(repr, results.estimates), *each]
+
+
+def test_serial_threads_processes_and_a_cluster_write_the_same_bytes(
+    crawlsim: Commands, cluster: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "queue.toml"
+    path.write_text(dumps(SCENARIO))
+    written = []
+    ways = [
+        ["--jobs", "1"],
+        ["--jobs", "2"],
+        ["--engine", "simpy", "--jobs", "2"],
+        ["--cluster", cluster.scheduler_address],
+    ]
+    for number, way in enumerate(ways):
+        vary = ["--vary", "buffer.waiting_places=1,2", "--out", str(tmp_path / str(number))]
+        assert crawlsim("sweep", str(path), *vary, *way)[0] == 0
+        code, text, _ = crawlsim("run", str(path), "--json", "--set", "run.seed=7", *way)
+        assert code == 0
+        files = [tmp_path / str(number) / name for name in ("sweep.csv", "differences.csv")]
+        cut = text.replace('"simpy"', '"compiled"')
+        written.append((cut, *(file.read_bytes() for file in files)))
+    assert all(each == written[0] for each in written)
+
+
+@pytest.mark.parametrize("kind", sorted(EVERY_KIND))
+def test_every_kind_of_system_is_the_same_on_a_cluster(cluster: Any, kind: str) -> None:
+    from distributed import Client
+
+    with Client(cluster, set_as_default=False) as client:
+        results = sim.run(EVERY_KIND[kind], executor=client.get_executor(pure=False))
+    assert numbers(results) == numbers(sim.run(EVERY_KIND[kind]))
+
+
+def test_a_cluster_worker_that_dies_costs_no_results(cluster: Any) -> None:
+    from distributed import Client
+
+    longer = SCENARIO.with_({"run.horizon": 200_000.0, "run.replications": 40})
+    with Client(cluster, set_as_default=False) as client:
+        victims = list(client.run(os.getpid).values())
+        killed: list[int] = []
+
+        def kill_one(done: int, _in_all: int) -> None:
+            if done >= 3 and not killed:
+                killed.append(victims[0])
+                os.kill(victims[0], signal.SIGKILL)
+
+        executor = client.get_executor(pure=False)
+        results = sim.run(longer, executor=executor, progress=kill_one)
+        client.wait_for_workers(2, timeout=60)
+    assert killed
+    assert results == sim.run(longer)
+
+
+class _Mortal:
+    """Simulates, and ends the process at one replication unless it is the first of its line."""
+
+    unlocked, writes_log = True, False
+
+    def __init__(self, parent: int) -> None:
+        self.parent = parent
+
+    def covers(self, scenario: Any) -> None:
+        """Everything."""
+
+    def simulate(self, scenario: Any, replication: int, seed: int, log: Any) -> Any:
+        """As the compiled engine does."""
+        if replication == 5 and os.getpid() != self.parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return sim.compiled_engine.simulate(scenario, replication, seed, log)
+
+
+def test_a_local_worker_that_dies_costs_no_results(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sim.replicate.ENGINES, "compiled", _Mortal(os.getpid()))
+    with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as executor:
+        results = sim.run(SCENARIO, executor=executor)
+    monkeypatch.undo()
+    assert results == sim.run(SCENARIO)
+    assert "a worker died" in caplog.text
+
+
+def test_an_error_in_a_replication_is_not_taken_for_a_dead_worker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(*_arguments: Any) -> None:
+        raise ArithmeticError("of its own")
+
+    monkeypatch.setattr(sim.compiled_engine, "simulate", fails)
+    with ThreadPoolExecutor(2) as executor, pytest.raises(ArithmeticError, match="of its own"):
+        sim.run(SCENARIO, executor=executor)
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--cluster", "tcp://127.0.0.1:1"], "cannot be reached"),
+        (["--cluster", "nowhere"], "cannot be reached"),
+        (["--cluster", "tcp://127.0.0.1:1", "--jobs", "2"], "does not go with --cluster"),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_refused(
+    crawlsim: Commands,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    flags: list[str],
+    says: str,
+) -> None:
+    monkeypatch.setattr("sim.cli.workers._PATIENCE", "300ms")
+    out = tmp_path / "out"
+    code, text, err = crawlsim("run", "one-robot", *flags, "--out", str(out))
+    assert (code, text) == (2, "")
+    assert says in err
+    assert len(err.strip().splitlines()) <= 3
+    assert not out.exists()
