@@ -577,6 +577,14 @@ def test_optimize_template_as_a_user_meets_it(
     assert all(row["value"] <= exact[0] for row in rows)
 
 
+def test_every_command_says_which_routing_it_took(crawlsim: Any) -> None:
+    words = ("solve", "routing-three-servers", "--set", 'servers.routing="optimal"')
+    code, out, err = crawlsim(*words)
+    assert code == 0
+    assert 'servers.routing = "optimal" is period = [0, 2, 1, 2]' in err
+    assert "lower bound" in out
+
+
 # --- simulated -----------------------------------------------------------------------------------
 
 
