@@ -414,9 +414,10 @@ def test_random_routing() -> None:
     [
         ((1, 2, 3, 4, 5), 0.0020767969583524, 1984),
         ((0.2, 0.4, 0.8, 1.2, 2), 0.056114940107631, 4091),
+        ((0.2, 0.4, 0.8, 1.2, 2, 4), 0.0120503326847983, 101244),
     ],
 )
-def test_five_servers(rates: Any, optimum: float, states: int) -> None:
+def test_five_and_six_servers(rates: Any, optimum: float, states: int) -> None:
     """Our numbers, proved: an improvement of the search may only change the states."""
     found = best_word(losses_at(ARRIVALS[0], rates))
     assert found.proved
@@ -583,6 +584,16 @@ def test_every_command_says_which_routing_it_took(crawlsim: Any) -> None:
     assert code == 0
     assert 'servers.routing = "optimal" is period = [0, 2, 1, 2]' in err
     assert "lower bound" in out
+
+
+def test_a_sweep_says_which_routing_each_point_took(crawlsim: Any, tmp_path: Path) -> None:
+    words = ["sweep", "routing-two-servers", "--set", 'servers.routing="optimal"']
+    words += ["--vary", "servers.rates=[1.0,2.0],[1.0,3.0],[1.0,9.5]", "--replications", "2"]
+    code, _, _ = crawlsim(*words, "--set", "run.horizon=2000.0", "--out", str(tmp_path / "out"))
+    assert code == 0
+    text = (tmp_path / "out" / "sweep.csv").read_text()
+    for period in ("[0, 1]", "[0, 1, 1]", "[0, 1, 1, 1, 1]"):
+        assert f"period = {period}" in text
 
 
 # --- simulated -----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from scenarios.activation import Optimal
 from scenarios.files import value_text
 from scenarios.sections import Period
 
-__all__ = ["decided", "decision_of"]
+__all__ = ["decided", "decision_of", "is_to_decide"]
 
 
 def decided(scenario: Scenario) -> Scenario:
@@ -26,6 +26,12 @@ def decided(scenario: Scenario) -> Scenario:
     if decision := decision_of(scenario, resolved):
         click.echo(f"{scenario.name}: {_asked(scenario)} is {decision}", err=True)
     return resolved
+
+
+def is_to_decide(scenario: Scenario) -> bool:
+    """Whether an activation or a routing is sought that `decision_of` puts into words."""
+    seeks_routing = scenario.servers is not None and scenario.servers.routing == "optimal"
+    return seeks_routing or isinstance(scenario.activation, Optimal)
 
 
 def _asked(scenario: Scenario) -> str:
