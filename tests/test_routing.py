@@ -711,8 +711,9 @@ def slow_servers(arrivals: str, discipline: str) -> Scenario:
 def test_every_kind_of_arrivals_agrees(arrivals: str, discipline: str) -> None:
     scenario, found = simulated(arrivals, discipline)
     rows = compare(predict(scenario)[0], found, JUDGED)
-    assert {row.verdict for row in rows} == {"agrees"}
-    assert {row.subject for row in rows} == {0, 1, "all"}
+    judged = [row for row in rows if row.measure in JUDGED]
+    assert {row.verdict for row in judged} == {"agrees"}
+    assert {row.subject for row in judged} == {0, 1, "all"}
 
 
 @pytest.mark.statistical
