@@ -23,6 +23,10 @@ REFERENCES: dict[str, str] = {
         "constraint. RUTCOR Research Report 16-2005."
     ),
     "kleinrock1975": "L. Kleinrock, Queueing Systems, volume I: Theory. Wiley, New York (1975).",
+    "kolobov2019": (
+        "A. Kolobov, Y. Peres, E. Lubetzky, E. Horvitz, Optimal freshness crawl under politeness "
+        "constraints. Proc. ACM SIGIR (2019)."
+    ),
     "talim2001": (
         "J. Talim, Z. Liu, P. Nain, E. G. Coffman, Controlling the robots of Web search engines. "
         "Proc. ACM SIGMETRICS / Performance (2001)."

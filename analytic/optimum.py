@@ -37,6 +37,8 @@ class Optimum:
         The subject's own result, with all that it knows.
     measure : str
         What the cost is: a key of `scenarios.MEASURES`.
+    horizon : float or None
+        Time over which the cost is a total; None where it is a cost per unit time.
     """
 
     target: str
@@ -48,3 +50,4 @@ class Optimum:
     notes: Sequence[str] = ()
     search: Any = field(default=None, repr=False)
     measure: str = "control_cost"
+    horizon: float | None = None

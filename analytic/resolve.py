@@ -71,6 +71,5 @@ def _with_probe_times(scenario: Scenario) -> Scenario:
     if scenario.probing is None or isinstance(scenario.probing.policy, Times):
         return scenario
     if scenario.probing.policy == "optimal":
-        allowed = "has no solver in this version; give the decision itself"
-        raise ScenarioError("probing.policy", "optimal", allowed)
+        return scenario.with_(optimize(scenario, "probes", "probing.policy").changes)
     return scenario.with_("probing.policy", {"times": list(probe_times(scenario))})

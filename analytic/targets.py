@@ -8,6 +8,7 @@ from analytic.indexing_queue.fixed_robots import optimal_fixed_number
 from analytic.indexing_queue.thresholds import optimal_thresholds
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_refresh import optimal_frequencies
+from analytic.probing.choosing import optimal_probes
 from analytic.robot_control.switching import optimal_switching
 from analytic.routing import optimal_routing, optimal_template
 from scenarios import Scenario, ScenarioError
@@ -23,6 +24,7 @@ TARGETS: dict[str, Callable[[Scenario], Optimum]] = {
     "frequencies": optimal_frequencies,
     "template": optimal_template,
     "routing": optimal_routing,
+    "probes": optimal_probes,
 }
 """Every target by its name; a new one is one function and one line here."""
 

@@ -219,7 +219,8 @@ def test_precision_adds_replications(crawlsim: Any, scenario_file: str) -> None:
     (row,) = [each for each in run["estimates"] if each["measure"] == "loss_probability"]
     assert 4 < run["replications"] < 300
     assert row["high"] - row["estimate"] <= 0.03 * row["estimate"]
-    said = f"queue: a precision of 3 % is reached with {run['replications']} replications\n"
+    said = "queue: a precision of 3 % is reached for loss_probability with "
+    said += f"{run['replications']} replications\n"
     assert said in crawlsim("run", scenario_file, *flags)[2]
     short = [*flags[:-1], "5"]
     err = crawlsim("run", scenario_file, *short)[2]
@@ -432,4 +433,4 @@ def test_solve_says_each_reason_once_and_where_the_rest_is(
     assert len(reasons) == len(set(reasons)) >= 3
     assert "(--json has all)" in " ".join(out.split())
     assert "--out" not in out
-    assert "coffman1998 (3); coffman1998 (3), slot by slot; coffman1998 Lemma 4.1" in out
+    assert "coffman1998 (3); coffman1998 (3), slot by slot; coffman1998 (3), robots in step" in out

@@ -78,6 +78,21 @@ def test_the_routing_says_what_the_text_says() -> None:
     assert not failures["finite horizon"].any()
 
 
+def test_the_probing_says_what_the_text_says() -> None:
+    """A third and 8 % more, the bound, agreement, powers of n, a grid that is too coarse."""
+    (path,) = (path for path in NOTEBOOKS if path.stem == "probing")
+    table, near, judged, costs, fits, last = (e for e in run(path) if hasattr(e, "index"))
+    assert table["above, %"]["uniform"] == pytest.approx(34, abs=1)
+    assert table["above, %"]["threshold"] == pytest.approx(8, abs=0.5)
+    assert near["cost"] / near["bound"] - 1 == pytest.approx(2e-5, abs=1e-5)
+    assert near["probes on a breakpoint"] == 19
+    assert judged.verdict.tolist() == ["agrees"] * 8
+    assert (costs >= 1).all(axis=None)
+    assert (fits["R², power"] > fits["R², exponential"]).all()
+    assert (last.idxmin() == "4032 slots").all()
+    assert last.micronet["672 slots"] > last.micronet["threshold"]
+
+
 def test_the_switching_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten misprinted costs; half as much again, a part of it, a third; fewer robots in phase 1."""
     monkeypatch.chdir(Path(__file__).parents[1])

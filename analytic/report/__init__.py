@@ -6,6 +6,7 @@ Not imported with `analytic`, since it loads the plotting packages.
 from analytic.report.comparison import plot_comparison
 from analytic.report.frequencies import plot_frequencies
 from analytic.report.optima import (
+    plot_best_probes,
     plot_static_costs,
     plot_switching_curves,
     plot_switching_policy,
@@ -19,6 +20,7 @@ __all__ = [
     "Doubled",
     "Entry",
     "html",
+    "plot_best_probes",
     "plot_comparison",
     "plot_frequencies",
     "plot_levels",

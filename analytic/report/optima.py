@@ -11,13 +11,16 @@ from matplotlib.ticker import MaxNLocator
 
 from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.indexing_queue.thresholds import ThresholdSearch
+from analytic.probing.choosing import ProbeSearch
 from analytic.report.drawing import THEORY, axes_for, dress, legend_above, plain
 from analytic.report.frequencies import plot_frequencies
+from analytic.report.plots import plot_probes
 from analytic.robot_control.switching import SwitchingSearch
 from analytic.routing.searching import WordSearch
 
 __all__ = [
     "PLOTS",
+    "plot_best_probes",
     "plot_static_costs",
     "plot_switching_curves",
     "plot_switching_policy",
@@ -201,6 +204,19 @@ def plot_word(search: WordSearch, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def plot_best_probes(search: ProbeSearch, ax: Axes | None = None) -> Axes:
+    """Intensity of the updates, their importance, and the best probe times.
+
+    Parameters
+    ----------
+    search : ProbeSearch
+        Of `analytic.optimize(scenario, "probes").search`.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    """
+    return plot_probes(search.scenario, axes_for(ax, _HEIGHT))
+
+
 PLOTS: dict[str, Callable[[Any, Axes | None], Axes]] = {
     "static": plot_static_costs,
     "threshold": plot_threshold_costs,
@@ -208,5 +224,6 @@ PLOTS: dict[str, Callable[[Any, Axes | None], Axes]] = {
     "template": plot_word,
     "routing": plot_word,
     "frequencies": plot_frequencies,
+    "probes": plot_best_probes,
 }
 """The figure of each target of `crawlsim optimize` that has one."""

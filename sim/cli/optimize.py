@@ -43,7 +43,7 @@ _LONGEST_CELL = 16
     "--target",
     required=True,
     metavar="T",
-    help="What to decide: static, threshold, switching, frequencies, template or routing.",
+    help="What to decide: static, threshold, switching, frequencies, template, routing or probes.",
 )
 @click.option("--out", metavar="FILE", help="Write the scenario with the decision in place.")
 @click.option("--figure", metavar="FILE", help="Draw the costs: a .svg, .png or .pdf file.")
@@ -125,6 +125,7 @@ def _record(scenario: Scenario, optimum: Optimum) -> dict[str, Any]:
         "cost": optimum.cost,
         "lower_bound": optimum.lower_bound,
         "decision": dict(optimum.decision),
+        "horizon": optimum.horizon,
         "table": [dict(row) for row in optimum.table],
     }
 
@@ -133,9 +134,11 @@ def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Tabl
     """The decision in the title, the alternatives below it."""
     name = escape(", ".join([scenario.name, *changes]))
     decision = ", ".join(f"{key} = {_decided(v)}" for key, v in optimum.decision.items())
-    cost = f"{optimum.measure} {number(optimum.cost)}"
-    if optimum.measure == "control_cost":
-        cost = f"cost {number(optimum.cost)} per {escape(scenario.time_unit)}"
+    unit = escape(scenario.time_unit)
+    over = f"per {unit}" if optimum.horizon is None else f"up to {number(optimum.horizon)} {unit}"
+    cost = f"cost {number(optimum.cost)} {over}"
+    if optimum.measure != "control_cost":
+        cost = f"{optimum.measure} {number(optimum.cost)}"
     if optimum.lower_bound is not None:
         cost += f", bound {number(optimum.lower_bound)}"
     title = f"{name}: {optimum.target}: [bold]{escape(decision)}[/bold], {cost}"

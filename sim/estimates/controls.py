@@ -4,8 +4,8 @@ A replication in which the services happened to be long has more obsolete pages;
 have had follows from how much longer they were than their mean. Three numbers of a replication
 have a known mean of 0, whatever the buffer does:
 
-- deliveries minus their rate times the time of active robots, with exponential access times
-  (a martingale: exact from any start);
+- deliveries minus their rate times the time of active robots, with exponential access times and
+  no waiting for hosts (a martingale: exact from any start);
 - indexed pages times the mean service minus the time that the engine was busy: on average it
   indexes 1 / (mean service) pages per unit of busy time (the identity of talim2001, throughput =
   (1 - starvation) / mean service, for any law; exact in the stationary regime);
@@ -26,6 +26,7 @@ from scenarios.processes import Map, Mmpp
 from sim import rules
 from sim.draws import gap_law
 from sim.estimates.totals import Array, Part, Totals
+from sim.layout import robots_may_wait
 from sim.means import draws_and_mean
 
 __all__ = ["controls_of"]
@@ -49,7 +50,8 @@ def controls_of(totals: Totals, scenario: Scenario) -> dict[str, tuple[float, ..
     found = {}
     for name, counted, expected in _pairs(part, totals, scenario):
         values = (counted - expected) / window
-        if np.std(values) > _CONSTANT * np.max(np.abs(expected / window)):
+        spread = np.std(values) if len(values) > 1 else np.inf
+        if spread > _CONSTANT * np.max(np.abs(expected / window)):
             found[name] = tuple(values.tolist())
     return found
 
@@ -60,7 +62,8 @@ def _pairs(part: Part, totals: Totals, scenario: Scenario) -> Iterator[tuple[str
     assert robots is not None
     assert section is not None
     access = robots.access_time
-    if access is not None and (rate := _rate(access)) is not None:
+    known = access is not None and not robots_may_wait(scenario)
+    if known and (rate := _rate(access)) is not None:
         yield "deliveries", part["delivered"], rate * totals.own["robots_time"]
     busy = totals.own["window"] - part["level_time"][:, 0]
     mean = draws_and_mean(section.service)[1]
