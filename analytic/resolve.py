@@ -25,14 +25,7 @@ def resolve(scenario: Scenario) -> Scenario:
         without such times.
     """
     require_scenario(scenario)
-    unsolved = {
-        "servers.routing": scenario.servers is not None and scenario.servers.routing == "optimal",
-    }
-    for key, is_unsolved in unsolved.items():
-        if is_unsolved:
-            allowed = "has no solver in this version; give the decision itself"
-            raise ScenarioError(key, "optimal", allowed)
-    return _with_probe_times(_with_robots(_with_frequencies(scenario)))
+    return _with_probe_times(_with_routing(_with_robots(_with_frequencies(scenario))))
 
 
 def _with_frequencies(scenario: Scenario) -> Scenario:
@@ -62,6 +55,14 @@ def _with_robots(scenario: Scenario) -> Scenario:
     if not isinstance(rule, Optimal):
         return scenario
     found = optimize(scenario, rule.family, "activation.optimal")
+    return scenario.with_(found.changes)
+
+
+def _with_routing(scenario: Scenario) -> Scenario:
+    """The scenario with the best order of its servers."""
+    if scenario.servers is None or scenario.servers.routing != "optimal":
+        return scenario
+    found = optimize(scenario, "routing", "servers.routing")
     return scenario.with_(found.changes)
 
 

@@ -10,6 +10,7 @@ from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_refresh import optimal_frequencies
 from analytic.probing.choosing import optimal_probes
 from analytic.robot_control.switching import optimal_switching
+from analytic.routing import optimal_routing, optimal_template
 from scenarios import Scenario, ScenarioError
 from scenarios.base import listed
 from scenarios.scenario import require_scenario
@@ -21,6 +22,8 @@ TARGETS: dict[str, Callable[[Scenario], Optimum]] = {
     "threshold": optimal_thresholds,
     "switching": optimal_switching,
     "frequencies": optimal_frequencies,
+    "template": optimal_template,
+    "routing": optimal_routing,
     "probes": optimal_probes,
 }
 """Every target by its name; a new one is one function and one line here."""

@@ -150,7 +150,7 @@ def test_figures_in_every_format_the_same_bytes_again(
     ("arguments", "says"),
     [
         ([FOUR, "--target", "probes"], "there is no [source]"),
-        ([FOUR, "--target", "best"], "must be static, threshold, switching, frequencies or probes"),
+        ([FOUR, "--target", "best"], "switching, frequencies, template, routing or probes"),
         ([FOUR], "--target"),
         (["one-robot", "--target", "static"], "there are no [costs]"),
         (["cyclic-constant", "--target", "static"], "there is no [buffer]"),

@@ -59,6 +59,25 @@ def test_the_thresholds_say_what_the_text_says() -> None:
     assert (mistakes.paid / mistakes.believed).max() == pytest.approx(3, abs=0.5)
 
 
+def test_the_routing_says_what_the_text_says() -> None:
+    """Valleys that move out, one block length, bounds below optima, the theorem that fails."""
+    (path,) = (path for path in NOTEBOOKS if path.stem == "routing")
+    frames = [each for each in run(path) if hasattr(each, "columns")]
+    figure_1, bursts, bounds, table, judged, failures = frames
+    assert figure_1.Poisson.iloc[0] == pytest.approx(1 + 2**0.5)
+    assert (figure_1.constant < figure_1.Poisson).all()
+    assert set(bursts["best word"]) == {"0 1 1", "0 1 1 1"}
+    assert (bursts.lost < bursts["in turn"]).all()
+    assert set(bounds.proved) == {"yes"}
+    assert (bounds["linear, %"] <= bounds["Coffman, %"]).all()
+    assert (bounds[bounds.rates == "1, 2"]["linear, %"] == 0).all()
+    assert table.order.iloc[0] == "optimum"
+    assert table.cost.is_monotonic_increasing
+    assert set(judged.verdict) == {"agrees"}
+    assert failures["word repeated"].tolist() == [0, 0, 4, 10, 32]
+    assert not failures["finite horizon"].any()
+
+
 def test_the_probing_says_what_the_text_says() -> None:
     """A third and 8 % more, the bound, agreement, powers of n, a grid that is too coarse."""
     (path,) = (path for path in NOTEBOOKS if path.stem == "probing")
