@@ -78,7 +78,7 @@ def test_every_ready_scenario_has_room_for_its_warm_up(name: str) -> None:
 
 
 def test_a_horizon_that_is_too_short_is_refused() -> None:
-    with pytest.raises(ScenarioError, match="must be longer than a warm-up of 11.3 times"):
+    with pytest.raises(ScenarioError, match=r"must be longer than a warm-up of 11\.3 times"):
         suggested_warmup(queue({"run.horizon": 5.0, "run.warmup": 0.0}))
 
 
