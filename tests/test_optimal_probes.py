@@ -12,12 +12,15 @@ import numpy as np
 import pytest
 
 from analytic import optimize, resolve
+from analytic.optimum import NoOptimumError
 from analytic.probing import (
     Profile,
     actual_cost,
     best_schedule,
+    cost_variance,
     default_slots,
     expected_cost,
+    expected_freshness,
     grid_error,
     grid_of,
     improved_by_moves,
@@ -31,6 +34,7 @@ from analytic.probing import (
     times_of,
     uniform_times,
 )
+from analytic.probing.choosing import best_probes, optimal_probes
 from scenarios import Scenario, ScenarioError, load
 from scenarios.processes import Rate
 from scenarios.sections import slots_apart
@@ -330,7 +334,7 @@ def test_probes_that_keep_together_move_together() -> None:
     assert slack(profile, start, 0.4) > 0.1
     found = refined(profile, start, 0.4)
     assert found.times == pytest.approx((1.5, 2.0, 3.0))
-    assert refined(profile, start, 0.6).times == pytest.approx((1.4, 2.0, 3.0))
+    assert refined(profile, (0.9, 1.5, 3.0), 0.6).times == pytest.approx((1.4, 2.0, 3.0))
 
 
 def test_at_constant_rates_equal_spacing_is_the_optimum() -> None:
@@ -522,3 +526,47 @@ def test_refining_never_costs_more() -> None:
     for probes in (1, 2, 5, 40, 168):
         coarse = base.with_({"probing.probes": probes, "probing.slots": 336})
         assert resolved_cost(coarse.with_("probing.refine", True)) <= resolved_cost(coarse)
+
+
+@pytest.mark.parametrize(
+    "times", [[2.0, 1.0, 28.0], [30.0], [1.0, 2.0], [], [-1.0, 28.0], [[1.0, 28.0]]]
+)
+def test_times_that_are_no_schedule_are_refused_by_every_function(times: Any) -> None:
+    profile = profile_of(load("dbworld-uniform"))
+    for function in (expected_cost, cost_variance, expected_freshness, refined, slack):
+        with pytest.raises(ValueError, match=r"must increase from 0 and end with 28\.0"):
+            function(profile, times)
+    with pytest.raises(ValueError, match=r"at least 2\.0 apart"):
+        refined(profile, [1.0, 1.1, 28.0], 2.0)
+    with pytest.raises(ValueError, match="whole numbers"):
+        best_schedule(grid_of(profile, 672), 28, 1.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("spacing", [0.97, 0.99, 0.345])
+def test_a_spacing_that_is_rounded_up_makes_no_false_promise(spacing: float) -> None:
+    """Against a grid so fine that the spacing is whole: the promise holds, and says why."""
+    scenario = load("dbworld-optimal").with_("probing.minimum_spacing", spacing)
+    search = best_probes(scenario)
+    fine = best_probes(scenario.with_("probing.slots", 28_000)).grid_cost
+    assert search.kept_spacing > spacing
+    assert search.grid_cost - search.error <= fine
+    (note,) = [each for each in optimal_probes(scenario).notes if "no whole number" in each]
+    assert f"the grid keeps {search.kept_spacing:.6g}" in note
+
+
+def test_a_spacing_that_leaves_hardly_any_room_gets_a_grid_with_room() -> None:
+    scenario = load("dbworld-uniform").with_("probing.minimum_spacing", 0.9999)
+    search = best_probes(scenario)
+    assert search.slots > 100_000
+    assert min(np.diff([0.0, *search.times])) >= 0.9999 * (1 - 1e-9)
+    none = scenario.with_("probing.minimum_spacing", 1.0)
+    assert best_probes(none).times == pytest.approx(np.arange(1.0, 29.0))
+    with pytest.raises(NoOptimumError, match=r"set probing\.slots to more"):
+        best_probes(scenario.with_("probing.slots", 1000))
+
+
+def test_every_command_says_which_times_it_took(crawlsim: Any) -> None:
+    code, _, err = crawlsim("solve", "dbworld-optimal")
+    assert code == 0
+    assert 'probing.policy = "optimal" is times = [' in err
+    assert "28 in all]" in err

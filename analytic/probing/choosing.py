@@ -23,6 +23,7 @@ __all__ = ["ProbeSearch", "best_probes", "optimal_probes"]
 
 _KEY = "probing.policy"
 _POLICIES = ("uniform", "first-arrival", "threshold")
+_ROUNDING = 1e-9
 _LARGEST_GRID = 10_000_000
 _MOST_COMPARED = 2000
 
@@ -46,7 +47,10 @@ class ProbeSearch:
     error : float
         Most by which the best schedule on the grid can be dearer than the best one of all.
     sharp : bool
-        Whether that is the bound for breakpoints on the grid, not that of Proposition 8.
+        Whether that is the bound for breakpoints on the grid, not that of Proposition 8, nor, where
+        the minimum spacing is no whole number of slots, the distance to `lower_bound`.
+    kept_spacing : float
+        The least time between two probes on the grid: the minimum spacing, rounded up to slots.
     lower_bound : float
         Below the expected cost of every schedule with so many probes and that spacing; the better
         one of this grid's and of that of `default_slots`.
@@ -63,6 +67,7 @@ class ProbeSearch:
     refined: Refined = field(repr=False)
     error: float
     sharp: bool
+    kept_spacing: float
     lower_bound: float
     times: tuple[float, ...] = field(repr=False)
     scenario: Scenario = field(repr=False)
@@ -86,17 +91,24 @@ def best_probes(scenario: Scenario) -> ProbeSearch:
     """
     probing = _probing_of(scenario)
     profile, probes, spacing = profile_of(scenario), _count(probing), probing.minimum_spacing
-    slots = probing.slots or default_slots(profile, probes, spacing)
+    slots = probing.slots or _roomy_slots(profile, probes, spacing)
     if slots > _LARGEST_GRID:
-        raise NoOptimumError(f"{slots} slots; at most {_LARGEST_GRID} are searched")
+        raise NoOptimumError(f"it takes {slots} slots; at most {_LARGEST_GRID} are searched")
     apart = slots_apart(spacing, profile.horizon, slots)
     if probes * apart > slots:
-        raise NoOptimumError(f"{slots} slots have no room for {probes} probes {apart} slots apart")
+        rounded = apart * profile.horizon / slots
+        raise NoOptimumError(
+            f"{slots} slots keep probes at least {rounded:.6g} apart, which leaves no room for "
+            f"{probes}; set probing.slots to more"
+        )
     found = best_schedule(grid_of(profile, slots), probes, apart)
     grid_times = times_of(profile.horizon, slots, found.slots)
     near = refined(profile, grid_times, spacing)
+    bounds = [_bound(profile, probes, spacing, each) for each in _grids(profile, probing, slots)]
     error, sharp = grid_error(profile, slots, probes)
-    finer = default_slots(profile, probes, spacing)
+    kept = apart * profile.horizon / slots
+    if kept > spacing * (1 + _ROUNDING) and spacing > 0:
+        error, sharp = found.cost - max(bounds), False
     times = near.times if probing.refine else grid_times
     return ProbeSearch(
         profile=profile,
@@ -106,10 +118,29 @@ def best_probes(scenario: Scenario) -> ProbeSearch:
         refined=near,
         error=error,
         sharp=sharp,
-        lower_bound=max(_bound(profile, probes, spacing, each) for each in (slots, finer)),
+        kept_spacing=kept,
+        lower_bound=max(bounds),
         times=times,
         scenario=scenario.with_(_KEY, {"times": list(times)}),
     )
+
+
+def _grids(profile: Profile, probing: Probing, slots: int) -> tuple[int, int]:
+    """The grids that a bound is taken from: the search's own, and the default one."""
+    return slots, default_slots(profile, _count(probing), probing.minimum_spacing)
+
+
+def _roomy_slots(profile: Profile, probes: int, spacing: float) -> int:
+    """`default_slots`, or where its rounding of the spacing leaves no room, as many as do.
+
+    Each of n probes loses less than a slot, so that n / (1 - n spacing / T) are enough; where the
+    spacing leaves no choice at all, a slot per probe.
+    """
+    slots = default_slots(profile, probes, spacing)
+    if probes * slots_apart(spacing, profile.horizon, slots) <= slots:
+        return slots
+    room = 1 - probes * spacing / profile.horizon
+    return probes if room <= _ROUNDING else math.ceil(probes / room)
 
 
 def _bound(profile: Profile, probes: int, spacing: float, slots: int) -> float:
@@ -162,7 +193,16 @@ def optimal_probes(scenario: Scenario) -> Optimum:
 
 def _certificate(search: ProbeSearch) -> str:
     """What the grid can cost, in words."""
-    how = "" if search.sharp else " (Proposition 8: a breakpoint is not on the grid)"
+    assert search.scenario.probing is not None
+    spacing = search.scenario.probing.minimum_spacing
+    if search.kept_spacing > spacing * (1 + _ROUNDING) and spacing > 0:
+        return (
+            f"minimum_spacing {spacing:.6g} is no whole number of slots: the grid keeps "
+            f"{search.kept_spacing:.6g}, which costs at most {search.error:.3g} more than "
+            "continuous time; other slots may cost less"
+        )
+    how = " (Proposition 8: a breakpoint is not on the grid; more slots cost less)"
+    how = "" if search.sharp else how
     return f"{search.slots} slots cost at most {search.error:.3g} more than continuous time{how}"
 
 

@@ -9,12 +9,33 @@ from numpy.typing import ArrayLike, NDArray
 
 from analytic.probing.intervals import Interval, Profile
 
-__all__ = ["actual_cost", "cost_variance", "expected_cost", "expected_freshness"]
+__all__ = ["actual_cost", "checked_times", "cost_variance", "expected_cost", "expected_freshness"]
 
 Times = Sequence[float] | NDArray[np.float64]
 
+_ROUNDING = 1e-9
+
+
+def checked_times(profile: Profile, times: Times, spacing: float = 0.0) -> NDArray[np.float64]:
+    """The probe times as an array.
+
+    Raises
+    ------
+    ValueError
+        If they do not increase, begin too early, or do not end with the horizon.
+    """
+    array = np.asarray(times, dtype=float)
+    gaps = np.diff(array, prepend=0.0)
+    ends = len(array) > 0 and abs(array[-1] - profile.horizon) <= _ROUNDING * profile.horizon
+    if array.ndim != 1 or not ends or not (gaps >= 0).all():
+        raise ValueError(f"probe times must increase from 0 and end with {profile.horizon!r}")
+    if gaps.min() < spacing * (1 - _ROUNDING):
+        raise ValueError(f"probe times must be at least {spacing!r} apart")
+    return array
+
 
 def _intervals(profile: Profile, times: Times) -> Interval:
+    checked_times(profile, times)
     return profile.between([0.0, *times[:-1]], times)
 
 

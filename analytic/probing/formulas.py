@@ -41,13 +41,14 @@ def probe_times(scenario: Scenario) -> tuple[float, ...]:
     if isinstance(probing.policy, Times):
         return probing.policy.root
     if (reason := known_times(scenario) or few_cells(scenario)) is not None:
-        raise ScenarioError("probing.policy", probing.policy, reason)
+        raise ScenarioError("probing.policy", probing.policy, reason, scenario.name)
     assert probing.probes is not None
     try:
         times = _times_of(scenario, probing, probing.probes)
     except ValueError as error:
-        raise ScenarioError("probing.policy", probing.policy, f"{error}") from None
-    _check_spacing(probing, times)
+        reason = f"{error}"
+        raise ScenarioError("probing.policy", probing.policy, reason, scenario.name) from None
+    _check_spacing(scenario.name, probing, times)
     return times
 
 
@@ -58,15 +59,15 @@ def _times_of(scenario: Scenario, probing: Probing, probes: int) -> tuple[float,
     return policy(profile_of(scenario), probes)
 
 
-def _check_spacing(probing: Probing, times: Sequence[float]) -> None:
+def _check_spacing(name: str, probing: Probing, times: Sequence[float]) -> None:
     closest = float(np.diff([0.0, *times]).min())
     if closest <= 0:
         allowed = f"has no room for {probing.probes} probes at different times"
-        raise ScenarioError("probing.policy", probing.policy, allowed)
+        raise ScenarioError("probing.policy", probing.policy, allowed, name)
     if closest < probing.minimum_spacing * (1 - 1e-9):
         spacing = f"minimum_spacing is {probing.minimum_spacing!r}"
         allowed = f"probes as little as {closest:.6g} apart; {spacing}"
-        raise ScenarioError("probing.policy", probing.policy, allowed)
+        raise ScenarioError("probing.policy", probing.policy, allowed, name)
 
 
 def has_source(scenario: Scenario) -> str | None:
@@ -75,7 +76,7 @@ def has_source(scenario: Scenario) -> str | None:
 
 
 def known_times(scenario: Scenario) -> str | None:
-    """The probe times are given, or follow from a policy other than "optimal"."""
+    """The probe times are given, or follow from the policy ("optimal" is decided before)."""
     _, probing = _sections(scenario)
     return "the probe times are still to be optimised" if probing.policy == "optimal" else None
 

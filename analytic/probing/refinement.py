@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.probing.costs import checked_times
 from analytic.probing.intervals import Profile
 
 if TYPE_CHECKING:
@@ -63,8 +64,9 @@ def _cells(profile: Profile) -> Cells:
     return Cells(profile.edges, profile.updates, profile.importance)
 
 
-def _with_start(times: Sequence[float]) -> Array:
-    return np.array([0.0, *times])
+def _with_start(profile: Profile, times: Sequence[float], spacing: float) -> Array:
+    """The times with p_0 = 0 in front; a ValueError for what is no such schedule."""
+    return np.append(0.0, checked_times(profile, times, spacing))
 
 
 def improved_by_moves(
@@ -95,7 +97,7 @@ def improved_by_moves(
     """
     from analytic.probing.descent import mu_moves
 
-    moved, mu, count = _with_start(times), 0.5, 0
+    moved, mu, count = _with_start(profile, times, spacing), 0.5, 0
     while mu >= smallest:
         count += int(mu_moves(_cells(profile), moved, mu, spacing, least))
         mu /= 2
@@ -115,7 +117,7 @@ def refined(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> R
     """
     from analytic.probing.descent import sweep, total
 
-    cells, now = _cells(profile), _with_start(times)
+    cells, now = _cells(profile), _with_start(profile, times, spacing)
     tiny = _TINY * total(cells, now) / len(times)
     rounds, saved = 0, math.inf
     while saved > tiny * len(now) and rounds < _ROUNDS:
@@ -265,7 +267,7 @@ def slack(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> flo
     """
     from analytic.probing.descent import derivatives
 
-    cells, now = _cells(profile), _with_start(times)
+    cells, now = _cells(profile), _with_start(profile, times, 0.0)
     _snap(cells.edges, now)
     if len(now) < 3:
         return 0.0

@@ -70,6 +70,8 @@ def times_of(horizon: float, slots: int, path: Path) -> tuple[float, ...]:
 
 
 def _checked(slots: int, probes: int, apart: int) -> None:
+    if not all(isinstance(number, int | np.integer) for number in (probes, apart)):
+        raise ValueError(f"{probes!r} probes {apart!r} slots apart: both must be whole numbers")
     if probes < 1 or apart < 1:
         raise ValueError(f"{probes} probes {apart} slots apart: both must be >= 1")
     if probes * apart > slots:

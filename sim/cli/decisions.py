@@ -7,9 +7,12 @@ import click
 from scenarios import Scenario
 from scenarios.activation import Optimal
 from scenarios.files import value_text
-from scenarios.sections import Period
+from scenarios.sections import Period, Times
 
 __all__ = ["decided", "decision_of", "is_to_decide"]
+
+
+_FEW = 8
 
 
 def decided(scenario: Scenario) -> Scenario:
@@ -31,18 +34,28 @@ def decided(scenario: Scenario) -> Scenario:
 def is_to_decide(scenario: Scenario) -> bool:
     """Whether an activation or a routing is sought that `decision_of` puts into words."""
     seeks_routing = scenario.servers is not None and scenario.servers.routing == "optimal"
-    return seeks_routing or isinstance(scenario.activation, Optimal)
+    return seeks_routing or _seeks_probes(scenario) or isinstance(scenario.activation, Optimal)
+
+
+def _seeks_probes(scenario: Scenario) -> bool:
+    return scenario.probing is not None and scenario.probing.policy == "optimal"
 
 
 def _asked(scenario: Scenario) -> str:
     """The entry of the file that asks for a decision."""
     if isinstance(scenario.activation, Optimal):
         return f'activation.optimal = "{scenario.activation.family}"'
-    return 'servers.routing = "optimal"'
+    return f'{"probing.policy" if _seeks_probes(scenario) else "servers.routing"} = "optimal"'
 
 
 def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:
-    """The activation or routing that was found, as a file would write it; None: none was sought."""
+    """What was found, as a file would write it, a long list shortened; None: nothing was sought."""
+    if _seeks_probes(scenario):
+        assert resolved.probing is not None
+        assert isinstance(resolved.probing.policy, Times)
+        times = resolved.probing.policy.root
+        more = f", … {len(times)} in all" if len(times) > _FEW else ""
+        return f"times = [{', '.join(f'{time:.6g}' for time in times[:_FEW])}{more}]"
     if scenario.servers is not None and scenario.servers.routing == "optimal":
         assert resolved.servers is not None
         assert isinstance(resolved.servers.routing, Period)

@@ -46,7 +46,7 @@ _LONGEST_CELL = 16
     help="What to decide: static, threshold, switching, frequencies, template, routing or probes.",
 )
 @click.option("--out", metavar="FILE", help="Write the scenario with the decision in place.")
-@click.option("--figure", metavar="FILE", help="Draw the costs: a .svg, .png or .pdf file.")
+@click.option("--figure", metavar="FILE", help="Draw costs or decision: a .svg, .png or .pdf file.")
 def optimize(
     sources: tuple[str, ...],
     changes: tuple[str, ...],
@@ -127,6 +127,7 @@ def _record(scenario: Scenario, optimum: Optimum) -> dict[str, Any]:
         "decision": dict(optimum.decision),
         "horizon": optimum.horizon,
         "table": [dict(row) for row in optimum.table],
+        "notes": list(optimum.notes),
     }
 
 

@@ -32,7 +32,7 @@ class RunOptions:
     out: str | None
     precision: float | None
     measures: tuple[str, ...]
-    max_replications: int
+    max_replications: int | None
     warmup: str | None = None
     control_variates: bool = False
 
@@ -131,10 +131,8 @@ def _precision_options() -> tuple[Command, ...]:
         click.option(
             "--max-replications",
             type=click.IntRange(1),
-            default=1000,
-            show_default=True,
             metavar="N",
-            help="Where --precision stops in any case.",
+            help="Where --precision stops in any case: 1000, or the file's number if that is more.",
         ),
     )
 

@@ -15,7 +15,10 @@ from sim.cli.options import RunOptions
 from sim.cli.output import progress_bar, warn
 from sim.cli.workers import workers
 
-__all__ = ["simulate_all", "simulate_one"]
+__all__ = ["simulate_all", "simulate_as_asked", "simulate_one"]
+
+_MOST = 1000
+"""Replications at which a precision is given up, unless told otherwise."""
 
 
 def simulate_all(
@@ -68,7 +71,8 @@ def simulate_as_asked(
         if options.precision is None:
             results = run(scenario, **how)
             return (_corrected(results) if options.control_variates else results), None
-        precision = Precision(options.precision, options.measures, options.max_replications)
+        most = options.max_replications or max(_MOST, scenario.run.replications)
+        precision = Precision(options.precision, options.measures, most)
         say_in_advance(scenario, precision, options, label)
         refine = controlled if options.control_variates else None
         results = run_to_precision(scenario, precision, refine=refine, **how)
