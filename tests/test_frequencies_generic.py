@@ -9,18 +9,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 
+from analytic import predict, resolve
 from analytic.page_refresh import (
     best_random_shares,
     best_shares,
     cyclic_obsolescence,
     equal_spacing_bound,
     erlang_two,
+    optimum,
     randomized_obsolescence,
     schedule_bound,
 )
 from analytic.transforms import log_transform, mean_time, transform
+from scenarios import scenario_from
 from scenarios.distributions import (
     Deterministic,
     Exponential,
@@ -247,3 +250,97 @@ def test_the_best_frequencies_have_twelve_digits(scale: str) -> None:
     found = best_shares([float(r) for r in rates], [float(c) for c in weights], LAWS[0])
     assert found == pytest.approx([float(each) for each in exact], rel=1e-12, abs=1e-300)
     assert (found[-1] == 0) == (exact[-1] == 0)
+
+
+@pytest.mark.parametrize(("rates", "weights"), [([1.0, 2.0], [1.0]), ([], []), ([[1.0]], [[1.0]])])
+def test_pages_without_a_weight_each_are_refused(rates: Any, weights: Any) -> None:
+    for function in (best_shares, best_random_shares, schedule_bound):
+        with pytest.raises(ValueError, match="as many as the pages"):
+            function(rates, weights, Deterministic(value=1.0))
+
+
+def test_a_bound_is_below_the_cost_of_the_very_sequence_however_long() -> None:
+    """Whittle in turn among 57 pages: distances are equal, so that the bound is nearly the cost."""
+    scenario = resolve(
+        scenario_from(
+            {
+                "name": "pages",
+                "pages": {
+                    "change_rates": {"zipf": {"pages": 60, "exponent": 1.0, "total": 2.0}},
+                    "weights": "uniform",
+                },
+                "robots": {
+                    "available": 1,
+                    "access_time": {"deterministic": {"value": 1.0}},
+                    "accessing": {"policy": "whittle"},
+                },
+                "run": {"horizon": 1e6, "warmup": 250_000.0},
+            }
+        )
+    )
+    found = {
+        row.source: row.value
+        for row in predict(scenario)[0]
+        if row.measure == "weighted_obsolescence"
+    }
+    assert found["coffman1998 Theorem 3.3"] < found["coffman1998 (3), slot by slot"]
+    assert found["coffman1998 Theorem 3.3"] > 0.99 * found["coffman1998 (3), slot by slot"]
+
+
+def two_page_optimum(rates: tuple[float, float], weights: tuple[float, float]) -> float:
+    """Least cost of two pages at constant access times, by search over the share of the first."""
+    mu, c = np.array(rates), np.array(weights)
+
+    def cost(share: float) -> float:
+        return float(c @ equal_spacing_bound(mu, [share, 1.0 - share], Deterministic(value=1.0)))
+
+    grid = np.concatenate([np.logspace(-14, -1, 400), np.linspace(0.1, 0.9, 400)])
+    grid = np.unique(np.concatenate([[0.0], grid, 1.0 - grid, [1.0]]))
+    costs = np.array([cost(share) for share in grid])
+    best = int(costs.argmin())
+    ends = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    found = minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-15})
+    return min(float(found.fun), float(costs[best]))
+
+
+@pytest.mark.parametrize("often", [38.0, 40.0, 45.0, 50.0, 100.0, 700.0, 7554.0, 1e4])
+@pytest.mark.parametrize("rarely", [1e-2, 1e-4, 1e-8, 1e-12])
+@pytest.mark.parametrize("weights", [(1.0, 1.0), (1.0, 0.3)])
+def test_pages_that_always_change_are_not_given_up_for_nothing(
+    often: float, rarely: float, weights: tuple[float, float]
+) -> None:
+    """Their index is that of the multiplier to the last bit, which does not tell their share."""
+    rates, law = (often, rarely), Deterministic(value=1.0)
+    shares = best_shares(rates, weights, law)
+    mine = float(np.array(weights) @ equal_spacing_bound(rates, shares, law))
+    least = two_page_optimum(rates, weights)
+    assert shares.sum() == pytest.approx(1.0, abs=1e-14)
+    assert mine <= least * (1 + 1e-10)
+    assert schedule_bound(rates, weights, law) <= least * (1 + 1e-12)
+
+
+def test_busy_pages_beside_quiet_ones_in_numbers() -> None:
+    """Random systems with loads up to 1e4: no generic search around the optimum finds less."""
+    generator = np.random.default_rng(8)
+    law = Deterministic(value=1.0)
+    for _ in range(200):
+        count = int(generator.integers(2, 6))
+        rates = 10.0 ** generator.uniform(-12, 4, size=count)
+        weights = generator.random(count) + 0.01
+        shares = best_shares(rates, weights, law)
+        cost = float(weights @ equal_spacing_bound(rates, shares, law))
+        for _ in range(60):
+            one, other = generator.choice(count, 2, replace=False)
+            moved = shares.copy()
+            step = moved[one] * generator.choice([1.0, 0.5, 1e-2, 1e-4])
+            moved[one] -= step
+            moved[other] += step
+            moved = np.clip(moved, 0.0, None)
+            tried = float(weights @ equal_spacing_bound(rates, moved / moved.sum(), law))
+            assert tried >= cost * (1 - 1e-12)
+
+
+def test_shares_that_miss_one_are_never_scaled_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimum, "_low_enough", lambda low, *_: low)
+    with pytest.raises(ArithmeticError, match="beside the optimum"):
+        best_shares([45.0, 1e-4], [1.0, 1.0], Deterministic(value=1.0))

@@ -72,7 +72,10 @@ def optimal_frequencies(scenario: Scenario) -> Optimum:
         raise NoOptimumError("there are no [pages]")
     policy = scenario.robots.accessing
     if "frequencies" not in type(policy).model_fields:
-        raise NoOptimumError(f'policy = "{policy.policy}" takes no frequencies')
+        raise NoOptimumError(
+            f'policy = "{policy.policy}" takes no frequencies; one that does: '
+            "--set robots.accessing.policy=deadline"
+        )
     shares, notes = _shares(scenario)
     decided = scenario.with_(_KEY, shares.tolist())
     bound, reason = _bound(scenario)

@@ -24,6 +24,7 @@ from analytic.page_refresh.obsolescence import (
     equal_spacing_bound,
     randomized_obsolescence,
     sequence_obsolescence,
+    spaced_obsolescence,
     stale_answers,
 )
 from analytic.page_refresh.optimum import best_random_shares, proportional_bound, schedule_bound
@@ -103,9 +104,9 @@ def _bound(scenario: Scenario) -> Values:
     assert scenario.pages is not None
     assert scenario.robots is not None
     assert scenario.robots.accessing is not None
-    shares = _realised_shares(scenario)
+    shares = _most_realised_shares(scenario)
     law = conditions.law_between_accesses(scenario)
-    bounds = equal_spacing_bound(change_rates(scenario.pages), shares, law)
+    bounds = spaced_obsolescence(change_rates(scenario.pages), shares, law)
     yield "weighted_obsolescence", None, float(page_weights(scenario.pages) @ bounds)
     for page, bound in enumerate(bounds.tolist()):
         yield "obsolescence_rate", page, bound
@@ -138,6 +139,24 @@ def _any_schedule_in_time(scenario: Scenario) -> Values:
     yield "weighted_obsolescence", None, scenario_in_time_bound(scenario)
 
 
+def _planned_visits(scenario: Scenario) -> tuple[Array, int]:
+    """Of a policy without a period: visits of each page in the window, and its slots."""
+    assert scenario.pages is not None
+    skipped, sequence = planned_slots(scenario)
+    counts = np.bincount(sequence[skipped:], minlength=scenario.pages.count)
+    return counts.astype(float), len(sequence) - skipped
+
+
+def _most_realised_shares(scenario: Scenario) -> Array:
+    """The same for a bound: n visits cut a window into n + 1 distances, the two ends included."""
+    policy = scenario.robots.accessing if scenario.robots else None
+    if isinstance(policy, Planned) and not isinstance(policy, Periodic):
+        visits, slots = _planned_visits(scenario)
+        most: Array = np.minimum((visits + 1) / slots, 1.0)
+        return most
+    return _realised_shares(scenario)
+
+
 def _realised_shares(scenario: Scenario) -> Array:
     """Access frequencies that the policy really gives; a period has whole numbers of slots."""
     assert scenario.pages is not None
@@ -145,10 +164,8 @@ def _realised_shares(scenario: Scenario) -> Array:
     policy = scenario.robots.accessing
     assert policy is not None
     if isinstance(policy, Planned) and not isinstance(policy, Periodic):
-        skipped, sequence = planned_slots(scenario)
-        return np.bincount(sequence[skipped:], minlength=scenario.pages.count) / (
-            len(sequence) - skipped
-        )
+        visits, slots = _planned_visits(scenario)
+        return visits / slots
     shares = access_shares(policy, scenario.pages)
     if not isinstance(policy, Periodic):
         return shares

@@ -154,6 +154,8 @@ def worst_golden_cost(load: float) -> tuple[float, float]:
     (phi/s - 1) exc(k phi² s)``, k = q / sqrt 5, at ``s = x phi^j``. Printed is G(q, 1), the mix
     of distances of x = phi^-j, which is the least spread one and no upper bound.
     """
+    if not 0 < load < math.inf:
+        raise ValueError(f"the load is {load!r}; it must be a finite number > 0")
     low, high = 1.0, GOLDEN
     for _ in range(_REFINEMENTS):
         grid = np.linspace(low, high, _GRID)

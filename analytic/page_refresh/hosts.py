@@ -203,9 +203,11 @@ def price_factors(scenario: Scenario, law: Distribution) -> Array:
     np.maximum.at(at_host, host, price)
     elsewhere = at_host[~found.tight & (at_host > 0)]
     least = elsewhere.max() if len(elsewhere) else at_host[at_host > 0].min(initial=np.inf)
+    if not 0 < least < np.inf:
+        return np.ones(len(rates))
     at_host[~found.tight] = least
     factor: Array = np.where(at_host > 0, least / np.where(at_host > 0, at_host, 1.0), 1.0)[host]
-    return np.minimum(factor, 1.0) if np.isfinite(least) else np.ones(len(rates))
+    return np.minimum(factor, 1.0)
 
 
 def waits_or_shared(scenario: Scenario) -> str | None:

@@ -23,6 +23,7 @@ __all__ = [
     "randomized_obsolescence",
     "sequence_obsolescence",
     "slot_distances",
+    "spaced_obsolescence",
     "stale_answers",
 ]
 
@@ -221,7 +222,24 @@ def equal_spacing_bound(rates: ArrayLike, shares: ArrayLike, law: Distribution) 
     coffman1998, Theorem 3.3: ``r >= delta / q + (f / q) exc(l / f)``; 1 where f = 0. Equality iff
     all distances are equal to 1/f.
     """
-    mu, f = np.asarray(rates, dtype=float), _checked_shares(shares)
+    return spaced_obsolescence(rates, _checked_shares(shares), law)
+
+
+def spaced_obsolescence(rates: ArrayLike, visits: ArrayLike, law: Distribution) -> Array:
+    """Obsolescence rate of pages with so many evenly spaced visits per access, whatever their sum.
+
+    Parameters
+    ----------
+    rates, visits : array_like, shape (pages,)
+    law : Distribution
+        Law of one access time.
+
+    Notes
+    -----
+    coffman1998, the right-hand side of Theorem 3.3; what a finite stretch with n visits, which cut
+    it into n + 1 distances, cannot be below.
+    """
+    mu, f = np.asarray(rates, dtype=float), np.asarray(visits, dtype=float)
     q, visited = mu * mean_time(law), f > 0
     spaced = np.where(visited, f, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):

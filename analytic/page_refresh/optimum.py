@@ -34,6 +34,10 @@ _NEAR, _FAR = 0.25, 2.0
 _ROUNDS = 60
 _SETTLED = 1e-13
 """The sum of shares may be this far from 1 before they are divided by it."""
+_ASTRAY = 1e-9
+"""A bracket that misses a sum of 1 by more than this is a defect, and is never scaled away."""
+_SATURATED = 20.0
+"""From here on e^-V is lost beside 1 in some quotient."""
 _NARROW = 1e-7
 """Relative width of a bracket below which sums are straight lines to the last digits."""
 _MANY = 2**13
@@ -91,7 +95,7 @@ def best_shares(rates: ArrayLike, weights: ArrayLike, law: Distribution) -> Arra
     Raises
     ------
     ValueError
-        If a rate or weight is negative or not finite.
+        If a rate or weight is negative or not finite, or there are not as many of both.
 
     Notes
     -----
@@ -102,7 +106,7 @@ def best_shares(rates: ArrayLike, weights: ArrayLike, law: Distribution) -> Arra
     pages alike with the least and with the largest w. Pages without changes or weight get none; if
     all are such, shares are equal.
     """
-    mu, c = _checked(rates), _checked(weights)
+    mu, c = _checked_pages(rates, weights)
     asked = (mu > 0) & (c > 0)
     if not asked.any():
         return np.full(len(mu), 1.0 / len(mu))
@@ -124,6 +128,8 @@ def _shares_between(ends: tuple[float, float], exponent: Array, ratio: Array, ga
         return _shares_at(ends[0], exponent, ratio, gap)
     more, less = (_shares_at(end, exponent, ratio, gap) for end in ends)
     surplus, lack = float(more.sum()) - 1.0, 1.0 - float(less.sum())
+    if min(surplus, lack) < -_ASTRAY:
+        raise ArithmeticError(f"shares sum to {1 + surplus!r} and {1 - lack!r} beside the optimum")
     if surplus <= 0.0 or lack <= 0.0:
         return more if abs(surplus) < abs(lack) else less
     shares: Array = (lack * more + surplus * less) / (surplus + lack)
@@ -135,6 +141,13 @@ def _checked(numbers: ArrayLike) -> Array:
     if not (np.isfinite(values).all() and (values >= 0).all()):
         raise ValueError("change rates and weights must be finite and >= 0")
     return values
+
+
+def _checked_pages(rates: ArrayLike, weights: ArrayLike) -> tuple[Array, Array]:
+    mu, c = _checked(rates), _checked(weights)
+    if mu.ndim != 1 or mu.shape != c.shape or not len(mu):
+        raise ValueError("change rates and weights must be as many as the pages, one at least")
+    return mu, c
 
 
 def _ratios(w: Array) -> tuple[Array, Array]:
@@ -181,6 +194,8 @@ def _bracket(
     high = total - float(np.log1p(total)) if total > _NEAR else float(_excess_of(total))
     least = float(ratio.min())
     low = -float(np.log1p(least * np.expm1(-high))) if least < 1.0 else high
+    if least < 1.0 and high > _SATURATED:
+        low = _low_enough(low, exponent, ratio, gap)
     point = min(max(low, _sampled_start(total, exponent, ratio, gap)), high)
     for _ in range(_ROUNDS):
         surplus, slope = _sum_and_slope(point, exponent, ratio, gap)
@@ -196,6 +211,19 @@ def _bracket(
         following = point * float(np.exp(step))
         point = following if low < following < high else low + (high - low) / 2
     return low, high
+
+
+def _low_enough(low: float, exponent: Array, ratio: Array, gap: Array) -> float:
+    """A lower end with a sum of at least 1.
+
+    With frequent changes it is the value at which the least page is just given up, to the last bit;
+    its share, anything up to l / 40, is on the other side of it.
+    """
+    step = 4e-16
+    while _sum_and_slope(low, exponent, ratio, gap)[0] < 0.0 and step < 1.0:
+        low *= 1.0 - step
+        step *= 8.0
+    return low
 
 
 def _contested(low: float, high: float, ratio: Array, gap: Array) -> NDArray[np.bool_]:
@@ -285,7 +313,7 @@ def schedule_bound(rates: ArrayLike, weights: ArrayLike, law: Distribution) -> f
 
 
 def proportional_bound(rates: ArrayLike, law: Distribution) -> float:
-    """The same where the weights are the change rates, in closed form.
+    """Least weighted obsolescence of any schedule where the weights are the change rates.
 
     coffman1998, Theorem 3.4 and (10): ``C >= nu (sum delta + exc(sum l))``, with frequencies
     ``l / sum l``; nu = 1/m.
@@ -308,7 +336,7 @@ def best_random_shares(rates: ArrayLike, weights: ArrayLike, law: Distribution) 
     Raises
     ------
     ValueError
-        If a rate or weight is negative or not finite.
+        If a rate or weight is negative or not finite, or there are not as many of both.
 
     Notes
     -----
@@ -318,7 +346,7 @@ def best_random_shares(rates: ArrayLike, weights: ArrayLike, law: Distribution) 
     case in which A is all pages. Only positive terms are added. Pages with l above 600 count as
     if it were 600: their obsolescence rates are the same to 1e-260.
     """
-    mu, c = _checked(rates), _checked(weights)
+    mu, c = _checked_pages(rates, weights)
     asked = np.flatnonzero((mu > 0) & (c > 0))
     if not len(asked):
         return np.full(len(mu), 1.0 / len(mu))

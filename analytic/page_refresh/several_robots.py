@@ -81,7 +81,8 @@ def random_rounds_obsolescence(
     """
     f, law = np.asarray(shares, dtype=float), Deterministic(value=time)
     crawl_rates(f, law, robots)  # refuses what are no shares
-    seen = -np.expm1(robots * np.log1p(-np.minimum(f, 1.0)))
+    with np.errstate(divide="ignore"):  # of a page in every draw the logarithm is -inf, and right
+        seen = -np.expm1(robots * np.log1p(-np.minimum(f, 1.0)))
     mu = np.broadcast_to(np.asarray(rates, dtype=float), f.shape)
     each = [randomized_obsolescence(m, [s], law)[0] for m, s in zip(mu, seen, strict=True)]
     return np.array(each)

@@ -11,6 +11,7 @@ from analytic import page_conditions as conditions
 from analytic.arrival_process import gap_map
 from analytic.formula import Condition
 from analytic.markov import closed_classes
+from analytic.page_refresh.hosts import hosts_never_wait
 from analytic.routing.spacing import visit_costs
 from analytic.routing.words import cyclic_distances
 from scenarios import Scenario
@@ -96,6 +97,7 @@ OPEN_LOOP: tuple[Condition, ...] = (
     conditions.no_buffer,
     conditions.robots_always_work,
     conditions.one_robot,
+    hosts_never_wait,
     known_accesses,
 )
 """One robot visits pages one after the other, whatever the order is."""

@@ -111,7 +111,7 @@ def _warn_of_short_warmup(scenario: Scenario) -> None:
 
     warmup, unit = scenario.run.warmup, scenario.time_unit
     for name, time in start_up_times(scenario):
-        if warmup <= time:
+        if warmup < time:
             warn(
                 f"{scenario.name}: the warm-up ({warmup:g} {unit}) is not longer than {name} "
                 f"({time:.6g} {unit})"
