@@ -23,6 +23,10 @@ REFERENCES: dict[str, str] = {
         "constraint. RUTCOR Research Report 16-2005."
     ),
     "kleinrock1975": "L. Kleinrock, Queueing Systems, volume I: Theory. Wiley, New York (1975).",
+    "pipeline": (
+        "End-to-end freshness, pages, robots and buffer joined: results of this project, with "
+        "their proofs in docs/pipeline.md."
+    ),
     "talim2001": (
         "J. Talim, Z. Liu, P. Nain, E. G. Coffman, Controlling the robots of Web search engines. "
         "Proc. ACM SIGMETRICS / Performance (2001)."

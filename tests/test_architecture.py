@@ -27,6 +27,7 @@ MACHINERY = {
 SUBJECTS = (
     "analytic.probing",
     "analytic.indexing_queue",
+    "analytic.pipeline",
     "analytic.robot_control",
     "analytic.routing",
 )

@@ -69,8 +69,8 @@ def unlimited_rates(
     Notes
     -----
     ``1 - r = (1 - rho) (a / (1 - rho y) + b / (1 - rho z))``, ``a = f y / (1 - (1 - f) y)``,
-    ``z = 2 s / (B + sqrt(B² - 4 L (1 - f) s))``, ``B = mu + s + L``, ``b = -a (mu / s) z / (1 - z)``:
-    the bounded solution of the linear system, level by level.
+    ``b = -a (mu / s) z / (1 - z)``, ``z = 2 s / (B + sqrt(B² - 4 L (1 - f) s))``,
+    ``B = mu + s + L``: the bounded solution of the linear system, level by level.
     """
     mu, f = np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)
     rho = deliveries / service

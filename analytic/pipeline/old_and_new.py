@@ -158,9 +158,9 @@ def counted_rates(counted: Explored, law: Array, changes: ArrayLike, shares: Arr
     where the indexing of a new page ends. A new page that is lost, dropped or pushed out is not
     the end: a later copy may be in the buffer.
     """
-    mu, f = np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)
-    kinds, which = np.unique(np.stack([mu, f], axis=1), axis=0, return_inverse=True)
-    found = [_stale(counted, law, *kind, change=kind[0]) if kind[0] else 0.0 for kind in kinds]
+    pages = np.stack([np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)], axis=1)
+    kinds, which = np.unique(pages, axis=0, return_inverse=True)
+    found = [_stale(counted, law, mu, f, mu) if mu else 0.0 for mu, f in kinds.tolist()]
     return np.array(found)[which.ravel()]
 
 
@@ -171,14 +171,14 @@ def counted_ages(counted: Explored, law: Array, shares: ArrayLike) -> Array:
     """
     f = np.asarray(shares, dtype=float)
     kinds, which = np.unique(f, return_inverse=True)
-    found = [_stale(counted, law, 0.0, each, change=1.0) if each else np.inf for each in kinds]
+    found = [_stale(counted, law, 0.0, each, 1.0) if each else np.inf for each in kinds.tolist()]
     return np.array(found)[which.ravel()]
 
 
-def _stale(counted: Explored, law: Array, mu: float, f: float, change: float) -> float:
-    """Mean reward, at a rate, until a copy is indexed or the page changes."""
+def _stale(counted: Explored, law: Array, mu: float, f: float, reward: float) -> float:
+    """Mean reward until a copy is indexed or the page changes."""
     plain, indexed = counted.rates
     leak = f * np.asarray(indexed.sum(axis=1)).ravel()
     size = len(counted.states)
-    found = totals(plain + (1.0 - f) * indexed, mu + leak, np.full(size, change))
+    found = totals(plain + (1.0 - f) * indexed, mu + leak, np.full(size, reward))
     return float(law @ found[: len(law)])

@@ -184,7 +184,8 @@ def _around(
     full = slice(len(values) - queue.phases, None)
     entered = np.outer(seen.stale, constant)
     entered[full] = 0.0
-    found, total = entered + values, np.zeros_like(values)
+    found: Array = entered + values
+    total = np.zeros_like(values)
     for is_visit in slots:
         waited = seen.missed * constant + seen.apart @ found
         found = queue.delivered(waited)

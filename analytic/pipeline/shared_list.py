@@ -56,10 +56,9 @@ def fetching(slots: NDArray[np.bool_], robots: int) -> SharedList:
     independent of the queue, for the times of deliveries tell nothing about who delivered.
     """
     length, held = len(slots), np.arange(robots + 1)
-    came = np.stack([_step(held - 1 + int(slot), robots) * (held / robots)[:, None] for slot in slots])
-    other = np.stack(
-        [_step(held + int(slot), robots) * (1.0 - held / robots)[:, None] for slot in slots]
-    )
+    taken, share = slots.astype(int).tolist(), (held / robots)[:, None]
+    came = np.stack([_step(held - 1 + more, robots) * share for more in taken])
+    other = np.stack([_step(held + more, robots) * (1.0 - share) for more in taken])
     steps = came + other
     first = robots % length
     order = [(first + k) % length for k in range(length)]
