@@ -12,6 +12,7 @@ from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic
 from scenarios.activation import Switching
 from scenarios.deliveries import as_modes
+from scenarios.distributions import Distribution
 
 __all__ = [
     "PATH",
@@ -131,6 +132,20 @@ MARKOVIAN: tuple[Condition, ...] = (
     conditions.markovian_accesses,
     conditions.phase_type_service,
 )
+
+
+def law_without_buffer(scenario: Scenario) -> Distribution | None:
+    """Law of the time from one access to the next, as if there were no buffer; None: not known.
+
+    Where those times are not independent a constant of the same mean stands for them.
+    """
+    if (
+        page_conditions.robots_always_work(scenario) is None
+        and page_conditions.independent_accesses(scenario) is None
+        and page_conditions.one_robot_or_memoryless(scenario) is None
+    ):
+        return page_conditions.law_between_accesses(scenario)
+    return page_conditions.pace_of_accesses(scenario)[0]
 
 
 def service_phases(scenario: Scenario) -> int:

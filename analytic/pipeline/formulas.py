@@ -29,7 +29,7 @@ from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.page_data import change_rates, page_weights
 
-__all__ = ["FORMULAS", "end_to_end_cost"]
+__all__ = ["COST", "FORMULAS", "end_to_end_cost"]
 
 Array = NDArray[np.floating[Any]]
 
@@ -141,7 +141,7 @@ def _decomposed(scenario: Scenario) -> Values:
 
 def _thinned(scenario: Scenario, mu: Array, lost: float) -> Array:
     assert scenario.robots is not None
-    between, _ = page_conditions.pace_of_accesses(scenario)
+    between = own.law_without_buffer(scenario)
     assert between is not None
     policy, shares = scenario.robots.accessing, page_shares(scenario)
     if isinstance(policy, Periodic):
@@ -151,7 +151,7 @@ def _thinned(scenario: Scenario, mu: Array, lost: float) -> Array:
 
 def _pace_known(scenario: Scenario) -> str | None:
     """The mean time between accesses is known."""
-    known = page_conditions.pace_of_accesses(scenario)[0] is not None
+    known = own.law_without_buffer(scenario) is not None
     return None if known else "the mean time between accesses is not known"
 
 
@@ -175,6 +175,22 @@ def _only_drops_changed(scenario: Scenario) -> str | None:
 
 
 _LABELS = next(each for each in METHODS if each.number == "(4)")
+
+COST = Formula(
+    paper=PAPER,
+    number="(8)",
+    quantity="control cost with the price of staleness",
+    function=end_to_end_cost,
+    kind="exact",
+    conditions=(
+        *own.PATH,
+        _staleness_priced,
+        _some_method,
+        _queue_cost_known,
+    ),
+    evaluate=_cost,
+)
+"""The row of the control cost end to end."""
 
 FORMULAS: tuple[Formula, ...] = (
     *(_row(method) for method in METHODS),
@@ -204,20 +220,7 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_single_place,
     ),
-    Formula(
-        paper=PAPER,
-        number="(8)",
-        quantity="control cost with the price of staleness",
-        function=end_to_end_cost,
-        kind="exact",
-        conditions=(
-            *own.PATH,
-            _staleness_priced,
-            _some_method,
-            _queue_cost_known,
-        ),
-        evaluate=_cost,
-    ),
+    COST,
     Formula(
         paper=PAPER,
         number="(9), decomposition",

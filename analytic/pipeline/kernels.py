@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analytic.indexing_queue.compiling import compiled
 
-__all__ = ["totals_until_fresh"]
+__all__ = ["costs_of_all", "totals_until_fresh"]
 
 Floats = NDArray[Any]
 
@@ -130,3 +130,108 @@ def totals_until_fresh(
             _substitute(band, pivots, lower, totals[order])
             result[page, order] = law @ totals[order]
     return result
+
+
+@compiled
+def _birth_death_law(up: Floats, service: float, law: Floats) -> None:
+    """Stationary law of the levels, by products, scaled as they grow."""
+    law[0], total = 1.0, 1.0
+    for level in range(1, len(law)):
+        law[level] = law[level - 1] * up[level - 1] / service
+        total += law[level]
+        if total > 1e200:
+            law[: level + 1] /= total
+            total = 1.0
+    law /= total
+
+
+@compiled
+def _stale(up: Floats, service: float, law: Floats, mu: float, f: float, work: Floats) -> float:
+    """Obsolescence rate of one page: the linear system of a birth-death queue."""
+    top = len(law) - 1
+    missed = mu / (mu + service)
+    totals, pivots = work[0], work[1]
+    for level in range(top + 1):
+        enters = up[level] * f if level < top else 0.0
+        wait = -np.expm1((level + 1) * np.log1p(-missed))
+        pivots[level], totals[level] = mu + enters, mu + enters * wait
+    for level in range(top, 0, -1):
+        exits = pivots[level]
+        pivots[level] = exits + service
+        share = up[level - 1] * (1.0 - f) / pivots[level]
+        pivots[level - 1] += share * exits
+        totals[level - 1] += share * totals[level]
+    totals[0] /= pivots[0]
+    result = law[0] * totals[0]
+    for level in range(1, top + 1):
+        totals[level] = (totals[level] + service * totals[level - 1]) / pivots[level]
+        result += law[level] * totals[level]
+    return result
+
+
+@compiled
+def _policy_cost(up: Floats, service: float, prices: Floats, pages: Floats, work: Floats) -> float:
+    """Price of loss, starvation, response, deliveries and staleness of one queue."""
+    law = work[2]
+    _birth_death_law(up, service, law)
+    top = len(law) - 1
+    cost = prices[0] * up[top] * law[top] + prices[1] * law[0]
+    if prices[2] > 0.0:
+        inside = 0.0
+        for level in range(top + 1):
+            inside += level * law[level]
+        cost += prices[2] * inside / (service * (1.0 - law[0]))
+    for level in range(top + 1):
+        cost += prices[3] * up[level] * law[level]
+    for page in range(pages.shape[1]):
+        if pages[2, page] > 0.0:
+            cost += pages[2, page] * _stale(up, service, law, pages[0, page], pages[1, page], work)
+    return cost
+
+
+@compiled
+def costs_of_all(
+    numbers: Floats,
+    top: int,
+    access: float,
+    service: float,
+    prices: Floats,
+    pages: Floats,
+    count: int,
+) -> Floats:
+    """Cost of every policy whose robots do not increase with the level.
+
+    Parameters
+    ----------
+    numbers : ndarray, shape (numbers,)
+        Numbers of robots, increasing.
+    top : int
+        The highest level.
+    access, service : float
+        Rates of one robot's accesses and of the service.
+    prices : ndarray, shape (4,)
+        Of a lost page, of starvation, of the mean response, and of an access.
+    pages : ndarray, shape (3, pages)
+        Change rates, shares, and weights times the price of staleness.
+    count : int
+        Policies.
+
+    Returns
+    -------
+    ndarray, shape (count,)
+        In the order of the numbers at the top level, then at the level below it, and so on.
+    """
+    costs = np.empty(count)
+    chosen = np.zeros(top + 1, dtype=np.int64)
+    up, work = np.empty(top + 1), np.empty((3, top + 1))
+    for row in range(count):
+        for level in range(top + 1):
+            up[level] = access * numbers[chosen[level]]
+        costs[row] = _policy_cost(up, service, prices, pages, work)
+        level = 0
+        while level < top and chosen[level] == len(numbers) - 1:
+            level += 1
+        chosen[level] += 1
+        for below in range(level):
+            chosen[below] = chosen[level]
+    return costs
