@@ -25,7 +25,7 @@ __all__ = ["end_to_end_robots", "end_to_end_switching", "end_to_end_thresholds"]
 
 Array = NDArray[np.floating[Any]]
 
-_MOST_POLICIES = 5_000_000
+_MOST_POLICIES = 2_000_000
 _MOST_SLOW = 1000
 """Policies that are evaluated one by one."""
 _FEW_NUMBERS = 6
@@ -81,13 +81,11 @@ class _Price(NamedTuple):
         return f"{self.decision}, best by {self.criterion}: {self.cost:.6g}, {more}"
 
 
-def _price(
-    scenario: Scenario, optimise: Callable[[Scenario], Optimum], unset: Any
-) -> _Price | None:
+def _price(scenario: Scenario, optimise: Callable[[Scenario], Optimum]) -> _Price | None:
     """The decision by the papers' criterion, and its cost end to end; None where there is none."""
     plain, criterion = own_criterion(scenario)
     try:
-        found = optimise(plain.with_("activation", unset))
+        found = optimise(plain.with_("activation", None))
     except NoOptimumError:
         return None
     decision = ", ".join(f"{key} = {value}" for key, value in found.decision.items())
@@ -112,7 +110,7 @@ def end_to_end_robots(scenario: Scenario) -> Optimum:
     costs = np.array([math.nan, *some])
     search = StaticSearch(scenario.name, scenario.time_unit, costs)
     best = float(np.nanmin(costs))
-    price = _price(scenario, optimal_fixed_number, None)
+    price = _price(scenario, optimal_fixed_number)
     return Optimum(
         target="static",
         cost=best,
@@ -176,7 +174,7 @@ def _birth_death(scenario: Scenario) -> _BirthDeath | None:
 def end_to_end_thresholds(scenario: Scenario) -> Optimum:
     """The best threshold policy, end to end.
 
-    All policies are evaluated where there are at most five million; otherwise all with six numbers,
+    All policies are evaluated where there are at most two million; otherwise all with six numbers,
     then with those that the best one uses and their neighbours, until nothing is gained. Where
     staleness has no price, the policy of `optimal_thresholds`.
 
@@ -190,13 +188,14 @@ def end_to_end_thresholds(scenario: Scenario) -> Optimum:
     numbers = numbers_of(scenario)
     plain = scenario.with_("activation", None)
     simple = _birth_death(plain)
-    if simple is None:
-        search, notes = _slow_search(plain, numbers), []
-    else:
-        search, notes = _quick_search(plain, numbers, simple)
+    search, notes = (
+        (_slow_search(plain, numbers), ())
+        if simple is None
+        else _quick_search(plain, numbers, simple)
+    )
     best = search.optimum
     rule = {"robots": list(best.robots), "at": list(best.at)}
-    price = _price(scenario, optimal_thresholds, None)
+    price = _price(scenario, optimal_thresholds)
     return Optimum(
         target="threshold",
         cost=best.cost,
@@ -211,7 +210,7 @@ def end_to_end_thresholds(scenario: Scenario) -> Optimum:
 
 def _quick_search(
     scenario: Scenario, numbers: tuple[int, ...], simple: _BirthDeath
-) -> tuple[ThresholdSearch, list[str]]:
+) -> tuple[ThresholdSearch, tuple[str, ...]]:
     """All policies, or those with numbers that are refined."""
     levels, name = simple.top + 1, (scenario.name, scenario.time_unit)
 
@@ -220,11 +219,10 @@ def _quick_search(
 
     count = _members(len(numbers), levels)
     if count <= _MOST_POLICIES:
-        return searched(numbers), []
+        return searched(numbers), ()
     if _members(_FEW_NUMBERS, levels) > _MOST_POLICIES:
-        raise NoOptimumError(
-            f"{levels} levels have too many policies; at most 5000000 are searched"
-        )
+        many = f"there are {_members(_FEW_NUMBERS, levels):.1e} policies with six numbers"
+        raise NoOptimumError(f"{many}; at most {_MOST_POLICIES} are searched")
     some = np.unique(np.linspace(numbers[0], numbers[-1], _FEW_NUMBERS).round().astype(int))
     best = searched(tuple(some.tolist()))
     while True:
@@ -233,7 +231,7 @@ def _quick_search(
             break
         best = following
     note = f"of {count:.1e} policies those of {len(best.numbers)} numbers of robots, then refined"
-    return best, [note]
+    return best, (note,)
 
 
 def _neighbours(used: tuple[int, ...], numbers: tuple[int, ...], levels: int) -> tuple[int, ...]:
@@ -304,7 +302,7 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
             known[targets] = _cost(_switched(scenario, targets))
         return known[targets]
 
-    price = _price(scenario, optimal_switching, None)
+    price = _price(scenario, optimal_switching)
     constant = min(range(1, available + 1), key=lambda each: cost((each,) * levels))
     starts = [(constant,) * levels, *_flat_targets(scenario)]
     best = min((_descended(start, available, cost) for start in starts), key=cost)
