@@ -342,7 +342,7 @@ def test_the_phases_of_deliveries_in_the_chain_of_labels() -> None:
 
 
 def test_one_robot_by_three_methods() -> None:
-    """Exponential accesses: the system of random pages, the shared list, the chain at deliveries."""
+    """Exponential accesses: by random pages, by the shared list, by the chain at deliveries."""
     for service in SERVICES:
         queue = poisson_queue(0.9, service, 5)
         law = as_phase_type(service)
