@@ -126,6 +126,7 @@ PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
             "buffer.waiting_places": 3,
             "buffer.replace_older_copy": True,
             "buffer.obsolescence": "page-change",
+            "run.horizon": 400_000.0,
         },
     ),
     "several robots on one list": ("(5)", LISTED),
