@@ -202,17 +202,40 @@ class Precision:
                 allowed = f"{results.scenario} has no such measure; it has {listed(known)}"
                 raise ScenarioError("--measure", name, allowed)
 
+    def _rows(self, results: Results, scenario: Scenario) -> tuple[list[Estimate], list[str]]:
+        """The estimates that it must hold for, and measures left aside, never seen above 0."""
+        names = self.measures or scenario.judged
+        if names:
+            return [row for name in names for row in results.rows.of_measure(name)], []
+        found = map(results.find, (block.measure for block in results.rows.blocks))
+        rows = [row for row in found if row is not None]
+        return [r for r in rows if r.estimate != 0], [r.measure for r in rows if r.estimate == 0]
+
+    def concerns(self, results: Results, scenario: Scenario) -> tuple[list[str], list[str]]:
+        """The measures that it is about, and those that were never above 0 and do not count."""
+        rows, unseen = self._rows(results, scenario)
+        return list(dict.fromkeys(row.measure for row in rows)), unseen
+
+    def shortfall(self, results: Results, scenario: Scenario) -> str | None:
+        """How the results fall short of it, in words; None where they do not."""
+        needed = self.needed(results, scenario)
+        if needed is not None and needed <= results.count:
+            return None
+        words = f"after {results.count} replications the precision is not reached"
+        if needed is not None:
+            return f"{words}; about {needed} would be needed"
+        rows, _ = self._rows(results, scenario)
+        unseen = dict.fromkeys(r.measure for r in rows if self._needed(r, results.count) is None)
+        names = ", ".join(unseen)
+        return f"{words}, and how many it takes cannot be told: {names} was never above 0"
+
     def needed(self, results: Results, scenario: Scenario) -> int | None:
         """Replications that the precision takes, as far as can be seen; None where it cannot.
 
         It cannot where a measure is undefined, or was 0 in every replication: what has never been
         seen is not known precisely.
         """
-        names = self.measures or scenario.judged
-        rows = [row for name in names for row in results.rows.of_measure(name)]
-        if not names:
-            found = map(results.find, (block.measure for block in results.rows.blocks))
-            rows = [row for row in found if row is not None and row.estimate != 0]
+        rows, _ = self._rows(results, scenario)
         each = [self._needed(row, results.count) for row in rows]
         known = [count for count in each if count is not None]
         return max(known, default=0) if len(known) == len(each) else None

@@ -11,11 +11,25 @@ from itertools import product
 from typing import Any
 
 from scenarios import Results, Scenario, ScenarioError
+from scenarios.files import value_text
 from scenarios.measures import Subject
 
-__all__ = ["COLUMNS", "Cell", "cells", "kept", "parse_vary", "rows_of", "shown", "split_values"]
+__all__ = [
+    "COLUMNS",
+    "Cell",
+    "cells",
+    "kept",
+    "label_of",
+    "parse_vary",
+    "rows_of",
+    "shown",
+    "split_values",
+]
 
-COLUMNS = ("measure", "subject", "estimate", "standard_error", "low", "high", "predicted", "source")
+COLUMNS = (
+    *("measure", "subject", "estimate", "standard_error", "low", "high"),
+    *("replications", "predicted", "source"),
+)
 
 _LARGEST = 10_000
 _FEW_SUBJECTS = 6
@@ -51,6 +65,11 @@ def split_values(text: str) -> list[str]:
     return [value.strip() for value in values]
 
 
+def label_of(cell: Cell) -> str:
+    """The varied entries of a cell in words."""
+    return ", ".join(f"{key} = {value_text(value)}" for key, value in cell.varied.items())
+
+
 def parse_vary(options: Sequence[str], parse: Callable[[str], Any]) -> dict[str, list[Any]]:
     """The varied entries and their values.
 
@@ -64,7 +83,7 @@ def parse_vary(options: Sequence[str], parse: Callable[[str], Any]) -> dict[str,
     Raises
     ------
     ScenarioError
-        If an option is not of this form, or a key is varied twice.
+        If an option is not of this form, or a key or a value stands twice.
     """
     varied: dict[str, list[Any]] = {}
     for option in options:
@@ -75,6 +94,8 @@ def parse_vary(options: Sequence[str], parse: Callable[[str], Any]) -> dict[str,
         if key in varied:
             raise ScenarioError("--vary", option, f"{key} is varied twice")
         varied[key] = [parse(value) for value in values]
+        if again := [one for n, one in enumerate(varied[key]) if one in varied[key][:n]]:
+            raise ScenarioError("--vary", option, f"{again[0]!r} stands twice")
     return varied
 
 
@@ -143,5 +164,5 @@ def rows_of(
     varied = tuple(cell.varied.values())
     for row in results.estimates:
         predicted = predictions.get((row.measure, row.subject), (None, None))
-        numbers = (row.estimate, row.standard_error, row.low, row.high)
+        numbers = (row.estimate, row.standard_error, row.low, row.high, results.count)
         yield (*varied, row.measure, row.subject, *numbers, *predicted)

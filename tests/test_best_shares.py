@@ -1,4 +1,4 @@
-"""The best access frequencies: a generic solver, the equations, extremes, the paper's cases."""
+"""The best access frequencies: the equations, extremes, the paper's cases."""
 
 from __future__ import annotations
 
@@ -10,18 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from analytic import predict
 from analytic.page_refresh import (
     best_random_shares,
     best_shares,
     cyclic_obsolescence,
-    equal_spacing_bound,
     erlang_two,
     inverse_excess,
     proportional_bound,
-    randomized_obsolescence,
     schedule_bound,
 )
 from analytic.transforms import complement, log_transform, transform
@@ -39,48 +36,11 @@ problems = st.lists(st.tuples(numbers, numbers), min_size=2, max_size=7).map(
 )
 
 
-def generic(cost: Any, pages: int) -> float:
-    """The least cost that a generic solver finds on the simplex, from equal shares."""
-    found = minimize(
-        lambda share: cost(np.abs(share) / np.abs(share).sum()),
-        np.full(pages, 1 / pages),
-        method="SLSQP",
-        bounds=[(0.0, 1.0)] * pages,
-        constraints=[{"type": "eq", "fun": lambda share: share.sum() - 1}],
-        options={"ftol": 1e-15, "maxiter": 1000},
-    )
-    return float(found.fun)
-
-
 @pytest.mark.parametrize("value", np.logspace(-9, 6, 31).tolist())
 def test_the_inverse_keeps_all_digits(value: float) -> None:
     u = Decimal(value)
     v = float(u - (1 + u).ln())
     assert inverse_excess(v) == pytest.approx(value, rel=1e-15)
-
-
-@settings(max_examples=40, deadline=None)
-@given(problems, st.sampled_from(LAWS))
-def test_no_generic_solver_finds_less(problem: Any, law: Any) -> None:
-    """(7): the two optima are the same to 1e-10; and where an optimum is missed, it is theirs."""
-    rates, weights = problem
-    bound = schedule_bound(rates, weights, law)
-
-    def cost(share: np.ndarray) -> float:
-        return float(weights @ equal_spacing_bound(rates, share, law))
-
-    least = generic(cost, len(rates))
-    assert bound <= least * (1 + 1e-10)
-    assert least <= bound * (1 + 1e-6)  # the solver's own end
-    shares = best_shares(rates, weights, law)
-    assert cost(shares) == pytest.approx(bound, rel=1e-14)
-    near = minimize(
-        lambda z: cost(shares + np.where(shares > 0, z - z[shares > 0].mean(), 0.0) * 1e-4),
-        np.zeros(len(rates)),
-        method="Nelder-Mead",
-        options={"maxfev": 300},
-    )
-    assert bound <= near.fun * (1 + 1e-10)
 
 
 @settings(max_examples=60, deadline=None)
@@ -99,18 +59,13 @@ def test_the_optimum_meets_its_equations(problem: Any, law: Any) -> None:
 @settings(max_examples=40, deadline=None)
 @given(problems, st.sampled_from(LAWS))
 def test_the_best_random_choices_meet_theirs(problem: Any, law: Any) -> None:
-    """(12)-(15) with the active set: equal slopes ``w b² / (b + x)²``, and a generic solver."""
+    """(12)-(15) with the active set: equal slopes ``w b² / (b + x)²``."""
     rates, weights = problem
     shares, w = best_random_shares(rates, weights, law), weights / rates
     b, seen = 1 / transform(law, rates) - 1, shares > 0
     slopes = w * (b / (b + shares)) ** 2
     assert slopes[seen] == pytest.approx(np.full(seen.sum(), slopes[seen][0]), rel=1e-9)
     assert np.all(slopes[~seen] <= slopes[seen].max() * (1 + 1e-9))
-
-    def cost(share: np.ndarray) -> float:
-        return float(weights @ randomized_obsolescence(rates, share, law))
-
-    assert cost(shares) <= generic(cost, len(rates)) * (1 + 1e-10)
 
 
 def test_the_printed_formulas_without_an_active_set_are_refuted() -> None:

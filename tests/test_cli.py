@@ -219,7 +219,8 @@ def test_precision_adds_replications(crawlsim: Any, scenario_file: str) -> None:
     (row,) = [each for each in run["estimates"] if each["measure"] == "loss_probability"]
     assert 4 < run["replications"] < 300
     assert row["high"] - row["estimate"] <= 0.03 * row["estimate"]
-    said = f"queue: a precision of 3 % is reached with {run['replications']} replications\n"
+    said = "queue: a precision of 3 % is reached for loss_probability with "
+    said += f"{run['replications']} replications\n"
     assert said in crawlsim("run", scenario_file, *flags)[2]
     short = [*flags[:-1], "5"]
     err = crawlsim("run", scenario_file, *short)[2]

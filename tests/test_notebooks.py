@@ -76,3 +76,28 @@ def test_the_switching_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) 
     assert 3 * gap.cost.iloc[-1] == pytest.approx(gap.cost.iloc[-2], rel=0.05)
     assert (seen["phase 1"] <= seen["phase 0"]).all()
     assert set(judged.verdict) == {"agrees"}
+
+
+def test_which_page_next_says_what_the_text_says() -> None:
+    """The reverse of the optimum, 1.0472 refuted, three distances, an index near the bound."""
+    (path,) = (path for path in NOTEBOOKS if path.stem == "which-page-next")
+    alternatives, distances, golden, policies, index = (
+        e for e in run(path) if hasattr(e, "columns")
+    )
+    above = alternatives.set_index("frequencies")["above the bound, %"]
+    assert above["change-rate"] > 5 * above["uniform"] > 25 * above["optimal"]
+    assert distances.distance.tolist() == [144, 233, 377]
+    assert (distances["how often"] @ distances.distance, distances["how often"].sum()) == (
+        17711,
+        72,
+    )
+    golden = golden.set_index("pages")
+    assert round(golden.exact[246], 4) == 1.1014
+    assert ((golden.low <= golden.exact) & (golden.exact <= golden.high)).all()
+    assert (golden.low.loc[[152, 246, 400]] > 1.0472).all()
+    assert (golden.high.loc[[123, 199, 322]] < 1.0472 + 0.003).all()
+    assert (golden.exact < 1.109017).all()
+    assert ((policies["simulated, low"] <= policies.cost) & (policies.cost <= policies.high)).all()
+    names = policies.sort_values("cost").policy.tolist()
+    assert names == ["deficit", "golden-ratio", "whittle", "round-robin", "randomized"]
+    assert index["cost over the bound"].between(1.0, 1.003).all()

@@ -38,7 +38,7 @@ def test_the_page_of_the_documents_has_these_numbers(
 ) -> None:
     page = (ROOT / "docs/accessing.md").read_text()
     for name, row in random_weights.items():
-        (line,) = [line for line in page.splitlines() if line.startswith(f"| {name}")]
+        line = next(line for line in page.splitlines() if line.startswith(f"| {name}"))
         printed = [float(cell) for cell in line.split("|")[2:-1]]
         assert printed == [round(row[key], 4) for key in list(row)[1:]], name
 
@@ -51,3 +51,26 @@ def test_the_figure_is_drawn(comparison: dict[str, Any], tmp_path: Path) -> None
     assert line.get_xdata()[:3] == pytest.approx([0, 100, 200])
     ax.figure.savefig(tmp_path / "policies.png")
     assert (tmp_path / "policies.png").stat().st_size > 5000
+
+
+def test_the_index_is_on_average_at_most_0_6_per_cent_above_the_bound(
+    comparison: dict[str, Any],
+) -> None:
+    """The whole family, and that the page of the documents has these numbers."""
+    rows = comparison["index_table"]()
+    assert 0 < rows[-1]["mean"] <= 0.6
+    page = (ROOT / "docs/accessing.md").read_text()
+    for line in comparison["markdown"]("", rows).splitlines()[2:]:
+        assert line in page
+
+
+def test_a_worse_index_has_a_larger_excess(comparison: dict[str, Any]) -> None:
+    """The same with exponents three times as large: the excess does measure the policy."""
+    few = list(comparison["family"](20, 1))
+    right = sum(comparison["index_excess"](*case) for case in few)
+    names = comparison["index_excess"].__globals__
+    exponents = names["log_transform"]
+    names["log_transform"] = lambda law, rates: 3.0 * exponents(law, rates)
+    wrong = sum(comparison["index_excess"](*case) for case in few)
+    names["log_transform"] = exponents
+    assert wrong > 1.5 * right

@@ -20,7 +20,7 @@ from systems import queue
 import sim
 import sim.cli.sweeping
 from scenarios import dumps
-from sim.cli.sweeping import simulate_one
+from sim.cli.sweeping import simulate_as_asked
 from sim.estimates.paired import Estimated, best_of, paired_difference
 
 Commands = Any
@@ -45,9 +45,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def simulate(scenario: Any, *others: Any, **options: Any) -> Any:
         seen.append(scenario.name)
-        return simulate_one(scenario, *others, **options)
+        return simulate_as_asked(scenario, *others, **options)
 
-    monkeypatch.setattr(sim.cli.sweeping, "simulate_one", simulate)
+    monkeypatch.setattr(sim.cli.sweeping, "simulate_as_asked", simulate)
     return seen
 
 
@@ -72,10 +72,15 @@ def test_a_stopped_sweep_computes_only_what_is_missing_and_ends_the_same(
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (["--vary", "buffer.waiting_places=1,2"], "--vary buffer.waiting_places=1,2,3"),
-        ([*VARY, "--seed", "9"], "another sweep"),
-        ([*VARY, "--set", "buffer.service.exponential.rate=2.0"], "buffer.service.exponential"),
-        ([*VARY, "--precision", "0.5"], "precision not given"),
+        (VARY[:2], "vary was buffer.waiting_places=1,2,3 activation.static=1,2, and is buffer"),
+        ([*VARY[2:], *VARY[:2]], "and is activation.static=1,2 buffer.waiting_places=1,2,3 now"),
+        ([*VARY, "--seed", "9"], "run.seed was not given, and is 9 now"),
+        (
+            [*VARY, "--set", "buffer.service.exponential.rate=2.0"],
+            "buffer.service.exponential.rate was 1.0, and is 2.0 now",
+        ),
+        ([*VARY, "--precision", "0.5"], "precision was not given, and is"),
+        ([*VARY, "--warmup", "70"], 'warmup was not given, and is "70" now'),
     ],
 )
 def test_the_folder_of_another_sweep_is_refused(
@@ -262,12 +267,84 @@ def test_the_best_cell_is_named_with_its_confidence(crawlsim: Commands, scenario
 
 
 @pytest.mark.parametrize(
-    ("measure", "says"),
-    [("loss", "must be a measure"), ("weighted_obsolescence", "of the whole system")],
+    ("flags", "says"),
+    [
+        (["--minimise", "loss"], "must be a measure"),
+        (["--minimise", "weighted_obsolescence"], "that cells are compared by: "),
+        (["--minimise", "control_cost"], "that cells are compared by: "),
+        (["--maximise", "sojourn_time everywhere"], "sojourn_time all"),
+        (["--minimise", "throughput", "--maximise", "throughput"], "does not go with --minimise"),
+    ],
 )
-def test_a_measure_that_cannot_be_minimised_is_refused(
-    crawlsim: Commands, scenario_file: str, measure: str, says: str
+def test_a_measure_that_cannot_be_optimised_is_refused_before_anything_is_simulated(
+    crawlsim: Commands,
+    scenario_file: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    flags: list[str],
+    says: str,
 ) -> None:
-    code, text, err = crawlsim("sweep", scenario_file, *VARY, "--minimise", measure)
-    assert (code, text) == (2, "")
+    seen = counted(monkeypatch)
+    out = tmp_path / "out"
+    code, text, err = crawlsim("sweep", scenario_file, *VARY, *flags, "--out", str(out))
+    assert (code, text, seen) == (2, "", [])
     assert says in err
+    assert not out.exists()
+
+
+def test_a_subject_can_be_named_and_more_can_be_better(
+    crawlsim: Commands, scenario_file: str
+) -> None:
+    flags = ["sweep", scenario_file, *VARY, "--json"]
+    least = json.loads(crawlsim(*flags, "--minimise", "sojourn_time")[1])["best"]
+    assert (least["measure"], least["subject"]) == ("sojourn_time", "all")
+    assert least["cell"] == least["solved_cell"]
+    served = json.loads(crawlsim(*flags, "--minimise", "sojourn_time  served")[1])["best"]
+    assert served["cell"] == {"buffer.waiting_places": 1, "activation.static": 1}
+    most = json.loads(crawlsim(*flags, "--maximise", "throughput")[1])["best"]
+    assert most["cell"] == {"buffer.waiting_places": 3, "activation.static": 2}
+    assert most["solved_cell"] == most["cell"]
+    assert most["low"] < most["estimate"] < most["high"]
+
+
+def test_an_interrupt_says_what_is_kept(
+    crawlsim: Commands, scenario_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = counted(monkeypatch)
+    counting = sim.cli.sweeping.simulate_as_asked
+
+    def until_third(*arguments: Any, **options: Any) -> Any:
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return counting(*arguments, **options)
+
+    monkeypatch.setattr(sim.cli.sweeping, "simulate_as_asked", until_third)
+    out = tmp_path / "out"
+    code, _, err = crawlsim("sweep", scenario_file, *VARY, "--out", str(out))
+    assert code == 130
+    assert f"interrupted; 2 of 6 cells are in {out}; the same command goes on" in err
+    code, _, err = crawlsim("sweep", scenario_file, *VARY)
+    assert "interrupted; nothing was written" in err
+
+
+def test_a_cell_that_falls_short_of_its_precision_is_named_again_when_it_is_read(
+    crawlsim: Commands, scenario_file: str, tmp_path: Path
+) -> None:
+    out = ["--out", str(tmp_path / "out")]
+    precision = ["--precision", "0.001", "--measure", "throughput", "--max-replications", "6"]
+    flags = ["sweep", scenario_file, "--vary", "buffer.waiting_places=1,2", *out, *precision]
+    for _ in range(2):
+        _, _, err = crawlsim(*flags)
+        for places in (1, 2):
+            assert f"queue, buffer.waiting_places = {places}: after 6 replications" in err
+
+
+def test_a_record_of_another_cell_is_computed_again(
+    crawlsim: Commands, scenario_file: str, tmp_path: Path
+) -> None:
+    whole, wrong = tmp_path / "whole", tmp_path / "wrong"
+    for out in (whole, wrong):
+        crawlsim("sweep", scenario_file, *VARY, "--out", str(out))
+    (wrong / "cells/00001.json").write_bytes((whole / "cells/00003.json").read_bytes())
+    crawlsim("sweep", scenario_file, *VARY, "--out", str(wrong))
+    assert tables(wrong) == tables(whole)

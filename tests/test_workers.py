@@ -134,6 +134,7 @@ def test_an_error_in_a_replication_is_not_taken_for_a_dead_worker(
     [
         (["--cluster", "tcp://127.0.0.1:1"], "cannot be reached"),
         (["--cluster", "nowhere"], "cannot be reached"),
+        (["--cluster", "http://127.0.0.1:1"], "cannot be reached"),
         (["--cluster", "tcp://127.0.0.1:1", "--jobs", "2"], "does not go with --cluster"),
     ],
 )
@@ -144,7 +145,7 @@ def test_a_cluster_that_is_not_there_is_refused(
     flags: list[str],
     says: str,
 ) -> None:
-    monkeypatch.setattr("sim.cli.workers._PATIENCE", "300ms")
+    monkeypatch.setattr("sim.cli.workers._PATIENCE", 0.3)
     out = tmp_path / "out"
     code, text, err = crawlsim("run", "one-robot", *flags, "--out", str(out))
     assert (code, text) == (2, "")

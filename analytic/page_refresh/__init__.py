@@ -1,10 +1,20 @@
 """How often the copies of pages are out of date, without a buffer (coffman1998).
 
 `obsolescence` has the rates of given schedules, `optimum` the best frequencies and the bounds,
-`golden` the golden-ratio policy, `formulas` the index.
+`golden` the golden-ratio policy, `crawlers` what crawlers in use do, `formulas` the index.
 """
 
-from analytic.page_refresh.choosing import index_numbers, optimal_frequencies
+from analytic.page_refresh.choosing import (
+    FrequencySearch,
+    index_numbers,
+    optimal_frequencies,
+)
+from analytic.page_refresh.crawlers import (
+    adaptive_changed_share,
+    adaptive_intervals,
+    harmonic_rates,
+    random_visit_rates,
+)
 from analytic.page_refresh.formulas import FORMULAS
 from analytic.page_refresh.golden import (
     WORST_GOLDEN_RATIO,
@@ -37,6 +47,9 @@ from analytic.page_refresh.optimum import (
 __all__ = [
     "FORMULAS",
     "WORST_GOLDEN_RATIO",
+    "FrequencySearch",
+    "adaptive_changed_share",
+    "adaptive_intervals",
     "best_random_shares",
     "best_shares",
     "crawl_rates",
@@ -47,12 +60,14 @@ __all__ = [
     "golden_guarantee",
     "golden_limit",
     "golden_obsolescence",
+    "harmonic_rates",
     "index_numbers",
     "interaccess_obsolescence",
     "inverse_excess",
     "many_pages_cost",
     "optimal_frequencies",
     "proportional_bound",
+    "random_visit_rates",
     "randomized_obsolescence",
     "schedule_bound",
     "sequence_obsolescence",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,31 @@ from scenarios.accessing import Randomized
 from scenarios.accessing.index import IndexPolicy
 from scenarios.page_data import change_rates, page_weights
 
-__all__ = ["index_numbers", "optimal_frequencies"]
+__all__ = ["FrequencySearch", "index_numbers", "optimal_frequencies"]
 
 _KEY = "robots.accessing.frequencies"
 _NO_BOUND = "no bound over all schedules: "
 _APPROXIMATE = "frequencies as for one robot without a buffer, of constant times of the same mean"
+
+
+@dataclass(frozen=True, slots=True)
+class FrequencySearch:
+    """The best frequencies beside what they follow from; all arrays of shape (pages,).
+
+    Attributes
+    ----------
+    rates, weights : ndarray
+        Change rates per unit time, and weights.
+    shares : ndarray
+        Frequencies, which sum to 1; some can be 0.
+    time_unit : str
+        Of the change rates.
+    """
+
+    rates: NDArray[Any]
+    weights: NDArray[Any]
+    shares: NDArray[Any]
+    time_unit: str
 
 
 def optimal_frequencies(scenario: Scenario) -> Optimum:
@@ -54,6 +75,9 @@ def optimal_frequencies(scenario: Scenario) -> Optimum:
         changes={_KEY: shares.tolist()},
         table=list(_alternatives(scenario, decided)),
         notes=[_APPROXIMATE] * approximate + [f"{_NO_BOUND}{reason}"] * (bound is None),
+        search=FrequencySearch(
+            change_rates(scenario.pages), page_weights(scenario.pages), shares, scenario.time_unit
+        ),
     )
 
 

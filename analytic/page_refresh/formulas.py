@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from analytic import page_conditions as conditions
 from analytic.active_robots import most_active
 from analytic.formula import Formula, Values
+from analytic.page_refresh.limits import LIMITS
 from analytic.page_refresh.obsolescence import (
     crawl_rates,
     cyclic_obsolescence,
@@ -215,5 +216,6 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_crawling,
     ),
+    *LIMITS,
 )
 """The index: paper, number, quantity, function, kind, conditions."""

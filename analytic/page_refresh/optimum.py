@@ -32,6 +32,13 @@ _BLOCK = 2**15
 _TERMS = 14
 _NEAR, _FAR = 0.25, 2.0
 _ROUNDS = 60
+_SETTLED = 1e-13
+"""The sum of shares may be this far from 1 before they are divided by it."""
+_NARROW = 1e-7
+"""Relative width of a bracket below which sums are straight lines to the last digits."""
+_MANY = 2**13
+_SAMPLED, _ROUGH = 16, 1e-3
+"""Of many pages every so manyth tells where to begin."""
 _LARGEST = 600.0
 
 
@@ -113,6 +120,8 @@ def _shares_between(ends: tuple[float, float], exponent: Array, ratio: Array, ga
     A page whose w is lambda to the last bit can have any share up to some l / 40, and V does not
     tell which: it gets what the others leave. Pages of the same w get it in proportion to l.
     """
+    if ends[0] == ends[1]:
+        return _shares_at(ends[0], exponent, ratio, gap)
     more, less = (_shares_at(end, exponent, ratio, gap) for end in ends)
     surplus, lack = float(more.sum()) - 1.0, 1.0 - float(less.sum())
     if surplus <= 0.0 or lack <= 0.0:
@@ -159,27 +168,80 @@ def _missing_exponent(log_bound: float, ratio: Array, gap: Array) -> Array:
     return result
 
 
-def _bracket(exponent: Array, ratio: Array, gap: Array) -> tuple[float, float]:
+def _bracket(
+    exponent: Array, ratio: Array, gap: Array, tolerance: float = _SETTLED
+) -> tuple[float, float]:
     """Neighbouring values of V, the sum of shares at least 1 at one and at most 1 at the other.
 
-    Newton's steps in the logarithms, kept inside the bracket; the last steps are overdone a little,
-    so that they close it from both sides.
+    The same value twice where the sum is 1 up to the tolerance. Newton's steps in the logarithms,
+    kept inside the bracket; the last steps are overdone a little, so that they close it from both
+    sides where the sum jumps.
     """
     total = float(exponent.sum())
     high = total - float(np.log1p(total)) if total > _NEAR else float(_excess_of(total))
     least = float(ratio.min())
     low = -float(np.log1p(least * np.expm1(-high))) if least < 1.0 else high
-    point = high
+    point = min(max(low, _sampled_start(total, exponent, ratio, gap)), high)
     for _ in range(_ROUNDS):
         surplus, slope = _sum_and_slope(point, exponent, ratio, gap)
+        if abs(surplus) <= tolerance:
+            return point, point
         low, high = (point, high) if surplus > 0 else (low, point)
-        if abs(surplus) <= 2e-16 or high - low <= 4e-16 * high:
+        if high - low <= 4e-16 * high:
             break
+        if high - low <= _NARROW * high and (contested := _contested(low, high, ratio, gap)).any():
+            return _closed(low, high, contested, (exponent, ratio, gap))
         step = -surplus / slope if slope < 0 else -np.inf
         step += float(np.copysign(min(abs(step), 1e-14), step))
         following = point * float(np.exp(step))
         point = following if low < following < high else low + (high - low) / 2
     return low, high
+
+
+def _contested(low: float, high: float, ratio: Array, gap: Array) -> NDArray[np.bool_]:
+    """Pages that are active at one end only: where their shares begin, the sum can jump."""
+    found = np.empty(len(ratio), dtype=bool)
+    for first in range(0, len(ratio), _BLOCK):
+        part = slice(first, first + _BLOCK)
+        ends = (_missing_exponent(end, ratio[part], gap[part]) for end in (low, high))
+        found[part] = np.logical_xor(*map(np.isfinite, ends))
+    return found
+
+
+def _closed(
+    low: float, high: float, contested: NDArray[np.bool_], pages: tuple[Array, Array, Array]
+) -> tuple[float, float]:
+    """A narrow bracket, closed by halving: the contested pages exactly, the others by their slope.
+
+    What the slope leaves out is of the order of the square of the bracket, 1e-14; the ends are then
+    put that much further apart.
+    """
+    middle = low + (high - low) / 2
+    level, slope = _sum_and_slope(middle, *(each[~contested] for each in pages))
+    few = [each[contested] for each in pages]
+    for _ in range(_ROUNDS):
+        point = low + (high - low) / 2
+        others = float(np.exp(level)) * (1.0 + slope * (point - middle) / middle)
+        enough = others + float(_shares_at(point, *few).sum()) > 1.0
+        low, high = (point, high) if enough else (low, point)
+        if high - low <= 4e-16 * high:
+            break
+    return low * (1.0 - _SETTLED), high * (1.0 + _SETTLED)
+
+
+def _sampled_start(total: float, exponent: Array, ratio: Array, gap: Array) -> float:
+    """Where to begin: the upper end for few pages, of many the solution for some of them.
+
+    Newton's steps come down from the upper end one by one; from here two or three are enough.
+    """
+    if len(exponent) < _MANY:
+        return float(np.inf)
+    some = exponent[::_SAMPLED]
+    share = float(some.sum())
+    if share <= 0.0:
+        return float(np.inf)
+    scaled = some * (total / share)
+    return _bracket(scaled, ratio[::_SAMPLED].copy(), gap[::_SAMPLED].copy(), _ROUGH)[1]
 
 
 def _excess_of(u: float) -> float:
@@ -208,6 +270,8 @@ def _sum_and_slope(
         total += float(share.sum())
         growth = (1.0 + 1.0 / u) * np.exp(v - log_bound) / ratio[part][active]
         slope -= float((share / u * growth).sum())
+    if total == 0.0:
+        return -float(np.inf), 0.0
     return float(np.log(total)), slope * log_bound / total
 
 

@@ -4,6 +4,7 @@ Not imported with `analytic`, since it loads the plotting packages.
 """
 
 from analytic.report.comparison import plot_comparison
+from analytic.report.frequencies import plot_frequencies
 from analytic.report.optima import (
     plot_static_costs,
     plot_switching_curves,
@@ -18,6 +19,7 @@ __all__ = [
     "Entry",
     "html",
     "plot_comparison",
+    "plot_frequencies",
     "plot_levels",
     "plot_obsolescence_rates",
     "plot_probes",

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.indexing_queue.thresholds import ThresholdSearch
 from analytic.report.drawing import THEORY, axes_for, dress, legend_above, plain
+from analytic.report.frequencies import plot_frequencies
 from analytic.robot_control.switching import SwitchingSearch
 
 __all__ = [
@@ -168,5 +169,6 @@ PLOTS: dict[str, Callable[[Any, Axes | None], Axes]] = {
     "static": plot_static_costs,
     "threshold": plot_threshold_costs,
     "switching": plot_switching_curves,
+    "frequencies": plot_frequencies,
 }
 """The figure of each target of `crawlsim optimize` that has one."""

@@ -26,6 +26,7 @@ from scenarios.page_data import change_rates
 
 __all__ = ["Doubled", "Entry", "Picture", "html", "shortened", "template_text"]
 
+_ROUNDING = 1e-12
 _MOST_ROWS = 150
 _FIRST_ROWS = 40
 
@@ -55,8 +56,8 @@ class Doubled:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the warm-up was clearly too short for this measure."""
-        return abs(self.change) > self.half_width
+        """Whether the warm-up was clearly too short for this measure; last bits do not count."""
+        return abs(self.change) > max(self.half_width, _ROUNDING * abs(self.estimate))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -28,6 +29,9 @@ _ROOM, _LEAST_ROOM, _SLANTED = 57, 12, 18
 """Letters: below an axis, of a tick's line that can be wrapped, of a slanted tick."""
 
 _MOST_LINES, _MOST_TICKS = 5, 12
+
+_FEW_VALUES = 8
+"""So many different numbers on an axis are its ticks."""
 
 Row = Mapping[str, Any]
 Key = tuple[str, Subject]
@@ -130,7 +134,10 @@ def _half(row: Row, end: str) -> float:
 def _set_ticks(ax: Axes, values: Sequence[str]) -> None:
     """Whole numbers for whole numbers; words wrapped or slanted so that they do not meet."""
     if all(is_number(value) for value in values):
-        if all(is_whole(value) for value in values):
+        numbers = sorted({float(value) for value in values})
+        if len(numbers) <= _FEW_VALUES and _are_apart(numbers):
+            ax.set_xticks(numbers, [f"{each:g}" for each in numbers])
+        elif all(is_whole(value) for value in values):
             ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
         return
     ticks = range(0, len(values), math.ceil(len(values) / _MOST_TICKS))
@@ -141,6 +148,12 @@ def _set_ticks(ax: Axes, values: Sequence[str]) -> None:
         slanted = [plain(_shortened(values[n], _SLANTED)) for n in ticks]
         ax.set_xticks(ticks, slanted, rotation=30, ha="right", rotation_mode="anchor")
     ax.set_xlim(-0.5, len(values) - 0.5)
+
+
+def _are_apart(numbers: Sequence[float]) -> bool:
+    """Whether the ticks of these values do not meet."""
+    width = numbers[-1] - numbers[0]
+    return all(b - a >= width / _FEW_VALUES / 2 for a, b in pairwise(numbers))
 
 
 def _wrapped(text: str, width: int) -> str:

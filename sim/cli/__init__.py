@@ -16,6 +16,7 @@ from scenarios import ScenarioError
 from sim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
 from sim.cli.optimize import optimize
 from sim.cli.sweep import sweep
+from sim.cli.sweeping import Interrupted
 
 __all__ = ["main"]
 
@@ -74,8 +75,10 @@ def _exit_code(arguments: list[str] | None) -> int:
         help_of = f"\nsee: {where.command_path} --help" if where else ""
         click.echo(f"crawlsim: {error.format_message()}{help_of}", err=True)
         return 2
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("crawlsim: interrupted; nothing was written", err=True)
+    except (KeyboardInterrupt, click.Abort) as error:
+        cause = error.__cause__
+        what = str(cause) if isinstance(cause, Interrupted) else "nothing was written"
+        click.echo(f"crawlsim: interrupted; {what}", err=True)
         return _INTERRUPTED
     except (BrokenPipeError, SystemExit):
         # click turns a closed pipe into an exit with 1, which here means a disagreement.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from scenarios.files import value_text
 from sim.cli.folder import PROGRAM, place_of
 from sim.cli.options import RunOptions
 from sim.cli.output import json_text
+from sim.sweep import Cell
 
 __all__ = ["CellFiles", "identity_of"]
 
@@ -52,14 +53,14 @@ def identity_of(
             "version": version,
             "scenario": scenario.as_file(),
             "contents": _digests(scenario.as_file(), *varied.values()),
-            "vary": {key: list(values) for key, values in varied.items()},
+            "vary": [[key, list(values)] for key, values in varied.items()],
             "warmup": options.warmup,
             "precision": precision if options.precision is not None else None,
         }
     )
 
 
-def _plain(document: Record) -> Record:
+def _plain(document: Mapping[str, Any]) -> Record:
     """The document as JSON gives it back."""
     plain: Record = json.loads(json_text(document))
     return plain
@@ -87,8 +88,8 @@ class CellFiles:
         The folder of ``--out``.
     identity : mapping
         As `identity_of`.
-    count : int
-        Number of cells.
+    grid : sequence of Cell
+        All cells, in the order of their numbers.
 
     Raises
     ------
@@ -96,8 +97,8 @@ class CellFiles:
         If the cells of another sweep, or something of somebody else, lie there.
     """
 
-    def __init__(self, folder: str, identity: Record, count: int) -> None:
-        self._asked, self._identity, self._count = folder, identity, count
+    def __init__(self, folder: str, identity: Record, grid: Sequence[Cell]) -> None:
+        self.folder, self._identity, self._grid = folder, identity, grid
         self._place = place_of(folder) / _FOLDER
         self._refuse_another()
 
@@ -121,24 +122,26 @@ class CellFiles:
     def _difference(self, there: Record, keys: Sequence[str]) -> str:
         """Where the sweep that lies there differs, in words."""
         key = keys[0]
-        if key == "vary":
-            each = (f"{name}={_values(values)}" for name, values in there.get(key, {}).items())
-            return f"--vary {' --vary '.join(each)}"
-        if key == "scenario":
-            one, other = _flat(there.get(key)), _flat(self._identity[key])
-            first = next(k for k in (*one, *other) if one.get(k) != other.get(k))
-            return f"{first} = {value_text(one[first])}" if first in one else f"without {first}"
         if key == "contents":
             return "a data file had other contents"
-        return f"{key} {value_text(there[key]) if there.get(key) is not None else 'not given'}"
+        if key == "scenario":
+            one, other = _flat(there.get(key)), _flat(self._identity[key])
+            key = next(k for k in (*one, *other) if one.get(k) != other.get(k))
+            return f"{key} was {_said(one.get(key))}, and is {_said(other.get(key))} now"
+        words = _varied if key == "vary" else _said
+        return f"{key} was {words(there.get(key))}, and is {words(self._identity[key])} now"
 
     def _refusal(self, reason: str) -> ScenarioError:
-        return ScenarioError("--out", self._asked, f"{reason}; give a folder of its own")
+        return ScenarioError("--out", self.folder, f"{reason}; give a folder of its own")
 
     def finished(self) -> dict[int, Record]:
-        """The records of the cells that are done; one that cannot be read is not."""
-        found = {number: _read(self._file(number)) for number in range(self._count)}
-        return {number: record for number, record in found.items() if record is not None}
+        """The records of the cells that are done; what is not such a record is not."""
+        found = {number: _read(self._file(number)) for number in range(len(self._grid))}
+        return {
+            number: record
+            for number, record in found.items()
+            if record is not None and record.get("varied") == _plain(self._grid[number].varied)
+        }
 
     def keep(self, number: int, record: Record) -> None:
         """Write the record of a cell, whole or not at all."""
@@ -149,7 +152,7 @@ class CellFiles:
             _write(self._file(number), record)
         except OSError as error:
             raise ScenarioError(
-                "--out", self._asked, f"cannot be written to: {error.strerror}"
+                "--out", self.folder, f"cannot be written to: {error.strerror}"
             ) from None
 
     def _file(self, number: int) -> Path:
@@ -185,5 +188,11 @@ def _flat(value: Any, path: str = "") -> Record:
     return flat
 
 
-def _values(values: Iterable[Any]) -> str:
-    return ",".join(map(value_text, values))
+def _varied(varied: Any) -> str:
+    """The options of a sweep as they are given."""
+    pairs = varied if isinstance(varied, list) else []
+    return " ".join(f"{key}={','.join(map(value_text, values))}" for key, values in pairs)
+
+
+def _said(value: Any) -> str:
+    return "not given" if value is None else value_text(value)

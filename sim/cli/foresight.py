@@ -27,7 +27,7 @@ def events_needed(relative: float) -> float:
     return (_QUANTILE / relative) ** 2
 
 
-def say_in_advance(scenario: Scenario, precision: Any, options: RunOptions) -> None:
+def say_in_advance(scenario: Scenario, precision: Any, options: RunOptions, label: str) -> None:
     """Warn where the pages to be counted are so rare that the precision is out of reach.
 
     By the formulas, where they cover the scenario: the expected number in a replication, how many
@@ -39,16 +39,20 @@ def say_in_advance(scenario: Scenario, precision: Any, options: RunOptions) -> N
     scenario : Scenario
     precision : sim.Precision
     options : RunOptions
+    label : str
+        What messages call the scenario.
     """
     for name in precision.measures or scenario.judged:
         expected = _expected(scenario, name)
+        if expected == 0:
+            warn(f"{label}: {name} is 0 by formula; no number of replications makes it precise")
         if not expected:
             continue
         needed = math.ceil(events_needed(precision.relative) / expected)
         if needed > precision.most:
             seconds = needed * _seconds_of_one(scenario, options)
             warn(
-                f"{scenario.name}: {name} counts {number(expected)} pages in a replication, by "
+                f"{label}: {name} counts {number(expected)} pages in a replication, by "
                 f"formula; a precision of {100 * precision.relative:g} % takes at least "
                 f"{number(float(needed))} replications, some {_duration(seconds)} on one core; "
                 f"--max-replications {precision.most} stops first; a longer run.horizon counts more"

@@ -36,10 +36,30 @@ def simulate_one(
     scenario: Scenario, options: RunOptions, executor: Executor | None, quiet: bool
 ) -> Results:
     """The results of one scenario, with more replications where a precision is asked for."""
+    results, shortfall = simulate_as_asked(scenario, options, executor, scenario.name, quiet)
+    if shortfall:
+        warn(f"{scenario.name}: {shortfall}")
+    return results
+
+
+def simulate_as_asked(
+    scenario: Scenario, options: RunOptions, executor: Executor | None, label: str, quiet: bool
+) -> tuple[Results, str | None]:
+    """The results, and in words how they fall short of the precision asked for, if they do.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    options : RunOptions
+    executor : Executor or None
+    label : str
+        What messages call it.
+    quiet : bool
+    """
     from sim.estimates import controlled
     from sim.replicate import Precision, run, run_to_precision
 
-    with progress_bar(scenario.name, quiet) as progress:
+    with progress_bar(label, quiet) as progress:
         how: dict[str, Any] = {
             "engine": options.engine,
             "executor": executor,
@@ -47,13 +67,15 @@ def simulate_one(
         }
         if options.precision is None:
             results = run(scenario, **how)
-            return _corrected(results) if options.control_variates else results
+            return (_corrected(results) if options.control_variates else results), None
         precision = Precision(options.precision, options.measures, options.max_replications)
-        say_in_advance(scenario, precision, options)
+        say_in_advance(scenario, precision, options, label)
         refine = controlled if options.control_variates else None
         results = run_to_precision(scenario, precision, refine=refine, **how)
-    _say_whether_precise(scenario, precision, results, quiet)
-    return results
+    shortfall = precision.shortfall(results, scenario)
+    if shortfall is None and not quiet:
+        _say_it_is_reached(label, precision, results, scenario)
+    return results, shortfall
 
 
 def _corrected(results: Results) -> Results:
@@ -63,23 +85,21 @@ def _corrected(results: Results) -> Results:
 
     corrected = controlled(results)
     if not corrected.variance_ratios:
-        reason = f"it takes {LEAST_REPLICATIONS} replications and one for each of them"
-        if not results.controls:
-            reason = "nothing is counted here whose mean is known"
+        reason = "nothing is counted here whose mean is known"
+        if results.controls:
+            reason = f"it takes {LEAST_REPLICATIONS} replications and one for each of them"
         warn(f"{results.scenario}: no control variates: {reason}")
     return corrected
 
 
-def _say_whether_precise(scenario: Scenario, precision: Any, results: Results, quiet: bool) -> None:
-    needed = precision.needed(results, scenario)
-    name = f"{scenario.name}: after {results.count} replications the precision is not reached"
-    if needed is None:
-        warn(f"{name}, and how many it takes cannot be told: some measure was never above 0")
-    elif needed > results.count:
-        warn(f"{name}; about {needed} would be needed")
-    elif not quiet:
-        reached = f"a precision of {100 * precision.relative:g} % is reached"
-        click.echo(f"{scenario.name}: {reached} with {results.count} replications", err=True)
+def _say_it_is_reached(label: str, precision: Any, results: Results, scenario: Scenario) -> None:
+    """With how many replications, of which measures, and what was never seen."""
+    names, unseen = precision.concerns(results, scenario)
+    words = f"a precision of {100 * precision.relative:g} % is reached for {', '.join(names)}"
+    words += f" with {results.count} replications"
+    if unseen:
+        words += f"; never above 0: {', '.join(unseen)}"
+    click.echo(f"{label}: {words}", err=True)
 
 
 def _warn_of_short_warmup(scenario: Scenario) -> None:

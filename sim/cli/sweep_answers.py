@@ -3,46 +3,119 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from scenarios import ScenarioError
+from scenarios import Scenario, ScenarioError
 from scenarios.base import listed
 from scenarios.files import value_text
-from scenarios.measures import Subject
+from scenarios.measures import MEASURES, Subject
 from sim.cli.output import number
 from sim.cli.sweeping import Record
 from sim.estimates.paired import Best, Estimated, best_of, paired_difference
-from sim.sweep import COLUMNS, Cell
+from sim.sweep import COLUMNS, Cell, kept, label_of
 
-__all__ = ["DIFFERENCES", "BestCell", "best_cell", "check_measure", "difference_rows", "label_of"]
+__all__ = ["DIFFERENCES", "BestCell", "Goal", "best_cell", "difference_rows", "goal_of"]
 
-DIFFERENCES = ("measure", "subject", "difference", "standard_error", "low", "high")
+DIFFERENCES = ("measure", "subject", "against", "difference", "standard_error", "low", "high")
 
 _ESTIMATE, _PREDICTED = COLUMNS.index("estimate"), COLUMNS.index("predicted")
+_HIGH = COLUMNS.index("high")
+
+_MOMENT = 1e-9
+"""A horizon within which nothing need happen."""
 
 Key = tuple[str, Subject]
 
 
 @dataclass(frozen=True, slots=True)
-class BestCell:
-    """The cell with the least value of a measure.
+class Goal:
+    """What is to be as small, or as large, as possible.
 
     Attributes
     ----------
-    measure : str
+    option : str
+        "--minimise" or "--maximise".
+    text : str
+        As it was given: a measure, with its subject where it has several.
+    """
+
+    option: str
+    text: str
+
+    @property
+    def sign(self) -> int:
+        """1 where less is better, -1 where more is."""
+        return 1 if self.option == "--minimise" else -1
+
+    def key_among(self, keys: Iterable[Key]) -> Key:
+        """The measure and subject that is meant.
+
+        Raises
+        ------
+        ScenarioError
+            If it is none of those that cells are compared by.
+        """
+        names = {_name(key): key for key in keys}
+        found = names.get(self.text) or names.get(f"{self.text} all")
+        if found is None:
+            allowed = f"must be a measure that cells are compared by: {listed(names)}"
+            raise ScenarioError(self.option, self.text, allowed)
+        return found
+
+    def require(self, scenario: Scenario) -> None:
+        """Refuse a scenario that has no such measure, by a simulation of hardly any time."""
+        from sim.replicate import run
+
+        moment = {"run.warmup": 0.0, "run.horizon": _MOMENT, "run.replications": 1}
+        self.key_among(kept(scenario, run(scenario.with_(moment)).without_each))
+
+
+def goal_of(minimise: str | None, maximise: str | None) -> Goal | None:
+    """The goal that the options give, if any.
+
+    Raises
+    ------
+    ScenarioError
+        If both are given, or one begins with no measure.
+    """
+    if minimise is not None and maximise is not None:
+        raise ScenarioError("--maximise", maximise, "does not go with --minimise")
+    text = minimise if maximise is None else maximise
+    if text is None:
+        return None
+    goal = Goal("--minimise" if maximise is None else "--maximise", " ".join(text.split()))
+    if goal.text.split(" ")[0] not in MEASURES:
+        raise ScenarioError(goal.option, text, f"must be a measure: {listed(MEASURES)}")
+    return goal
+
+
+def _name(key: Key) -> str:
+    measure, subject = key
+    return measure if subject is None else f"{measure} {subject}"
+
+
+@dataclass(frozen=True, slots=True)
+class BestCell:
+    """The cell with the least, or the greatest, value of a measure.
+
+    Attributes
+    ----------
+    goal : Goal
+    key : (measure, subject)
     best : Best
         By simulation.
     estimate, low, high : float
         Of the measure there.
     solved : int or None
-        The cell with the least predicted value, where formulas cover every cell.
+        The best cell by the predicted values, where formulas cover every cell.
     """
 
-    measure: str
+    goal: Goal
+    key: Key
     best: Best
     estimate: float
     low: float
@@ -53,9 +126,13 @@ class BestCell:
         """The best cell in words."""
         half = self.high - self.estimate
         words = (
-            f"least {self.measure}: {label_of(grid[self.best.index])}, with {number(self.estimate)}"
-            f" ± {number(half)}; best of all cells with a confidence of at least "
-            f"{_percent(self.best.confidence)}"
+            f"{'least' if self.goal.sign > 0 else 'greatest'} {_name(self.key)}: "
+            f"{label_of(grid[self.best.index])}, with {number(self.estimate)} ± {number(half)}; "
+        )
+        words += (
+            "how sure that is cannot be told from one replication"
+            if math.isnan(half)
+            else f"best of all cells with a confidence of at least {_percent(self.best.confidence)}"
         )
         if rivals := self.best.rivals:
             few = ", ".join(f"({label_of(grid[n])})" for n in rivals[:3])
@@ -70,7 +147,8 @@ class BestCell:
         """The best cell for JSON."""
         solved = self.solved
         return {
-            "measure": self.measure,
+            "measure": self.key[0],
+            "subject": self.key[1],
             "cell": dict(grid[self.best.index].varied),
             "estimate": self.estimate,
             "low": self.low,
@@ -81,28 +159,9 @@ class BestCell:
         }
 
 
-def label_of(cell: Cell) -> str:
-    """The varied entries of a cell in words."""
-    return ", ".join(f"{key} = {value_text(value)}" for key, value in cell.varied.items())
-
-
 def _percent(share: float) -> str:
     """A confidence, rounded down so that it promises nothing more, and never certainty."""
     return f"{min(math.floor(share * 1000), 999) / 10:g} %"
-
-
-def check_measure(name: str, records: Sequence[Record]) -> None:
-    """Raise `ScenarioError` for a measure that no cell has as a whole."""
-    known = dict.fromkeys(
-        measure
-        for record in records
-        for measure, subject, _ in record["without_each"]
-        if subject is None
-    )
-    if name not in known:
-        raise ScenarioError(
-            "--minimise", name, f"must be a measure of the whole system: {listed(known)}"
-        )
 
 
 def _estimated(record: Record) -> dict[Key, Estimated]:
@@ -135,39 +194,45 @@ def difference_rows(
     against : int
         The cell that the others are compared with.
     """
-    base = _estimated(records[against])
+    base, reference = _estimated(records[against]), label_of(grid[against])
     rows: list[tuple[Any, ...]] = []
-    for number_, (cell, record) in enumerate(zip(grid, records, strict=True)):
-        if number_ == against:
+    for place, (cell, record) in enumerate(zip(grid, records, strict=True)):
+        if place == against:
             continue
         varied = [value_text(value) for value in cell.varied.values()]
         for key, estimated in _estimated(record).items():
             if key in base:
                 found = paired_difference(estimated, base[key])
                 numbers = (found.difference, found.standard_error, found.low, found.high)
-                rows.append((*varied, *key, *numbers))
+                rows.append((*varied, *key, reference, *numbers))
     return rows
 
 
-def best_cell(measure: str, records: Sequence[Record]) -> BestCell | None:
-    """The cell with the least value of a measure of the whole system; None if it has none.
+def best_cell(goal: Goal, records: Sequence[Record]) -> BestCell | None:
+    """The cell that is best for a goal; None where no cell has a value.
 
     Parameters
     ----------
-    measure : str
+    goal : Goal
     records : sequence of dict
         As `cell_records`.
+
+    Raises
+    ------
+    ScenarioError
+        If the goal is none of the measures that cells are compared by.
     """
-    key: Key = (measure, None)
+    cells = [_estimated(record) for record in records]
+    key = goal.key_among(dict.fromkeys(each for cell in cells for each in cell))
     nothing = Estimated(math.nan, np.zeros(0))
-    best = best_of([_estimated(record).get(key, nothing) for record in records])
+    found = [cell.get(key, nothing) for cell in cells]
+    best = best_of([Estimated(goal.sign * e.estimate, goal.sign * e.without_each) for e in found])
     if best is None:
         return None
     row = _row_of(records[best.index], key)
-    numbers = [_defined(value) for value in row[_ESTIMATE:_PREDICTED]]
-    return BestCell(
-        measure, best, numbers[0], numbers[2], numbers[3], _least_predicted(records, key)
-    )
+    estimate, _, low, high = (_defined(value) for value in row[_ESTIMATE : _HIGH + 1])
+    solved = _best_predicted(records, key, goal.sign)
+    return BestCell(goal, key, best, estimate, low, high, solved)
 
 
 def _row_of(record: Mapping[str, Any], key: Key) -> Sequence[Any]:
@@ -175,12 +240,12 @@ def _row_of(record: Mapping[str, Any], key: Key) -> Sequence[Any]:
     return row
 
 
-def _least_predicted(records: Sequence[Record], key: Key) -> int | None:
-    """The cell with the least exact value; None where some cell has none."""
+def _best_predicted(records: Sequence[Record], key: Key, sign: int) -> int | None:
+    """The cell with the best exact value; None where some cell has none."""
     rows = [
         next((row for row in record["rows"] if (row[0], row[1]) == key), None) for record in records
     ]
     values = [None if row is None else row[_PREDICTED] for row in rows]
     if any(value is None for value in values):
         return None
-    return int(np.argmin(np.array(values, dtype=float)))
+    return int(np.argmin(sign * np.array(values, dtype=float)))

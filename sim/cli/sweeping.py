@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
@@ -15,14 +15,14 @@ from scenarios.measures import Subject
 from sim.cli.cell_files import CellFiles
 from sim.cli.decisions import decision_of
 from sim.cli.options import RunOptions
-from sim.cli.output import progress_bar
+from sim.cli.output import progress_bar, warn
 from sim.cli.results import run_record
-from sim.cli.simulating import simulate_one
+from sim.cli.simulating import simulate_as_asked
 from sim.cli.warmups import with_warmup
 from sim.cli.workers import workers
-from sim.sweep import COLUMNS, Cell, kept, rows_of
+from sim.sweep import COLUMNS, Cell, kept, label_of, rows_of
 
-__all__ = ["DECISION", "Record", "cell_records", "decisions", "rows_from"]
+__all__ = ["DECISION", "Interrupted", "Record", "cell_records", "decisions", "rows_from"]
 
 DECISION = "decision"
 
@@ -38,8 +38,17 @@ def decisions(grid: Sequence[Cell]) -> tuple[str, ...]:
     return (DECISION,) if sought else ()
 
 
+class Interrupted(KeyboardInterrupt):
+    """Stopped by the user; the text says what is kept."""
+
+
 def cell_records(
-    name: str, grid: Sequence[Cell], options: RunOptions, files: CellFiles | None, quiet: bool
+    name: str,
+    grid: Sequence[Cell],
+    options: RunOptions,
+    files: CellFiles | None,
+    quiet: bool,
+    require: Callable[[Scenario], None] | None = None,
 ) -> list[Record]:
     """What came out of every cell, in the order of the grid.
 
@@ -55,6 +64,8 @@ def cell_records(
     files : CellFiles or None
         Where finished cells are kept; None keeps nothing.
     quiet : bool
+    require : callable, optional
+        Refuses the scenario of the first cell that is to be computed, before it is.
     """
     records = files.finished() if files else {}
     if records:
@@ -62,14 +73,30 @@ def cell_records(
         click.echo(f"{name}: {found}", err=True)
     left = {n: cell for n, cell in enumerate(grid) if n not in records}
     to_do = _resolved(left, options.warmup)
+    if to_do and require:
+        require(next(iter(to_do.values())).scenario)
     engines = _engines(to_do, options)
-    with workers(options, engines) as executor, progress_bar(name, quiet) as progress:
-        for number, cell in to_do.items():
-            records[number] = _record(grid[number], cell, options, executor)
-            if files:
-                files.keep(number, records[number])
-            progress(len(records), len(grid))
+    try:
+        with workers(options, engines) as executor, progress_bar(name, quiet) as progress:
+            for number, cell in to_do.items():
+                records[number] = _record(grid[number], cell, options, executor)
+                if files:
+                    files.keep(number, records[number])
+                progress(len(records), len(grid))
+    except KeyboardInterrupt:
+        if files is None or not records:
+            raise
+        kept = f"{len(records)} of {len(grid)} cells are in {files.folder}"
+        raise Interrupted(f"{kept}; the same command goes on with the others") from None
+    _say_what_falls_short(name, grid, records)
     return [records[number] for number in range(len(grid))]
+
+
+def _say_what_falls_short(name: str, grid: Sequence[Cell], records: Mapping[int, Record]) -> None:
+    """The cells that did not reach their precision, now or when they were computed."""
+    for number in sorted(records):
+        if words := records[number]["shortfall"]:
+            warn(f"{name}, {label_of(grid[number])}: {words}")
 
 
 def _resolved(cells: Mapping[int, Cell], warmup: str | None) -> dict[int, Cell]:
@@ -89,14 +116,18 @@ def _engines(cells: Mapping[int, Cell], options: RunOptions) -> list[str]:
 
 def _record(asked: Cell, cell: Cell, options: RunOptions, executor: Executor | None) -> Record:
     """One cell, simulated and solved."""
-    results = simulate_one(cell.scenario, options, executor, quiet=True)
-    rows = [row[len(cell.varied) :] for row in rows_of(cell, results, _predictions(cell.scenario))]
+    scenario = cell.scenario
+    results, shortfall = simulate_as_asked(
+        scenario, options, executor, f"{scenario.name}, {label_of(cell)}", quiet=True
+    )
+    rows = [row[len(cell.varied) :] for row in rows_of(cell, results, _predictions(scenario))]
     return {
         "varied": dict(cell.varied),
-        DECISION: decision_of(asked.scenario, cell.scenario),
-        "run": run_record(results),
+        DECISION: decision_of(asked.scenario, scenario),
+        "run": run_record(results) | {"warmup": scenario.run.warmup},
+        "shortfall": shortfall,
         "rows": rows,
-        "without_each": _without_each(cell.scenario, results),
+        "without_each": _without_each(scenario, results),
     }
 
 

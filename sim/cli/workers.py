@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import multiprocessing
 import os
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["workers"]
 
-_PATIENCE = "10s"
-"""How long a scheduler may take to answer."""
+_PATIENCE = 10.0
+"""Seconds: how long a scheduler may take to answer."""
 
 
 @contextmanager
@@ -48,16 +49,24 @@ def _cluster(address: str) -> Iterator[Executor]:
     """The workers of a Dask scheduler that is there already."""
     try:
         from distributed import Client
+        from distributed.comm.core import connect
     except ImportError:
         allowed = f"needs the extra {PROGRAM}[cluster]"
         raise ScenarioError("--cluster", address, allowed) from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    try:
-        client: Any = Client(  # type: ignore[no-untyped-call]
-            address, timeout=_PATIENCE, set_as_default=False
+
+    async def answers() -> None:
+        """Ask before a client is made, which would not stop trying."""
+        connection: Any = await connect(  # type: ignore[no-untyped-call]
+            address, timeout=_PATIENCE
         )
+        await connection.close()
+
+    try:
+        asyncio.run(answers())
+        client: Any = Client(address, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise ScenarioError("--cluster", address, f"cannot be reached: {reason}") from None
     with client:
         _check_versions(client, address)

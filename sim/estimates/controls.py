@@ -49,7 +49,8 @@ def controls_of(totals: Totals, scenario: Scenario) -> dict[str, tuple[float, ..
     found = {}
     for name, counted, expected in _pairs(part, totals, scenario):
         values = (counted - expected) / window
-        if np.std(values) > _CONSTANT * np.max(np.abs(expected / window)):
+        spread = np.std(values) if len(values) > 1 else np.inf
+        if spread > _CONSTANT * np.max(np.abs(expected / window)):
             found[name] = tuple(values.tolist())
     return found
 
