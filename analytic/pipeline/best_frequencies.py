@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analytic.optimum import Optimum
-from analytic.page_refresh import best_random_shares, optimal_frequencies
+from analytic.page_refresh import FrequencySearch, best_random_shares, optimal_frequencies
 from analytic.pipeline.conditions import law_without_buffer
 from analytic.pipeline.methods import METHODS, exact_method, queue_of_pages
 from analytic.pipeline.queues import Delays, PageQueue
@@ -171,7 +171,7 @@ def end_to_end_frequencies(scenario: Scenario) -> Optimum:
         changes={_KEY: found.shares.tolist()},
         table=list(_alternatives(uniform, queue, found)),
         notes=[bound, "more: per cent above the optimum"],
-        search=found,
+        search=FrequencySearch(mu, c, found.shares, scenario.time_unit),
     )
 
 
