@@ -43,6 +43,7 @@ bench: $(VENV)/.installed-test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_switching.py
 	$(BIN)/python benchmarks/bench_chain.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_pages.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_pipeline.py
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

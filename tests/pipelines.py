@@ -90,6 +90,7 @@ PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "LIFO": ("(2)", LIFO | {"buffer.service": HYPER}),
+    "LIFO, exponential": ("(2)", LIFO),
     "push-out": ("(2)", PUSH_OUT),
     "LIFO, push-out, timers, MAP": (
         "(2)",

@@ -7,8 +7,10 @@ would not be *agrees*.
 
 from __future__ import annotations
 
+import runpy
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,6 +63,7 @@ from scenarios.distributions import (
 )
 from scenarios.page_data import change_rates, page_weights
 
+ROOT = Path(__file__).parents[1]
 FRESHNESS = {"obsolescence_rate", "weighted_obsolescence", "stale_answer_probability"}
 CHANGES, SHARES = np.array([0.05, 0.1, 0.2, 0.4, 0.0]), np.array([0.1, 0.2, 0.25, 0.25, 0.2])
 SERVICES = [
@@ -501,6 +504,26 @@ def test_ages_by_the_methods_of_the_index() -> None:
         assert method is not None
         assert method.ages is not None
         assert method.rates(slow) / 1e-8 == pytest.approx(method.ages(slow), rel=1e-4)
+
+
+def test_the_map_of_the_decomposition(tmp_path: Path) -> None:
+    """docs/decomposition_map.py: three corners of its map, its bursts, and that it draws."""
+    script = runpy.run_path(str(ROOT / "docs/decomposition_map.py"))
+    worst = np.zeros((3, len(script["PAGES"]), len(script["LOADS"])))
+    for row, pages in ((0, 1), (4, 100)):
+        for column in (0, 5):
+            load_ = script["LOADS"][column]
+            source = np.array([[-load_]]), np.array([[load_]])
+            for service in script["SERVICES"].values():
+                chain = script["fed"](*source, service, 3)
+                law = solve_chain(chain).law
+                found = script["errors"](chain, law, load_, pages, 0.5 * load_ / pages)
+                worst[:, row, column] = np.maximum(worst[:, row, column], abs(found))
+    assert worst[:2, 4].max() < 0.004 < 0.02 < worst[:2, 0].max() < 0.064
+    assert worst[2].max() > 0.3
+    assert script["bursty_errors"]() == pytest.approx([-0.008, -0.029, -0.073, -0.120], abs=6e-4)
+    script["drawn"](worst[:2] + 1e-6).savefig(tmp_path / "map.png")
+    assert (tmp_path / "map.png").stat().st_size > 10_000
 
 
 # -- a planted error is caught ---------------------------------------------------------------------
