@@ -11,7 +11,7 @@ from analytic.pipeline.closed_forms import (
 )
 from analytic.pipeline.formulas import FORMULAS, end_to_end_cost
 from analytic.pipeline.labels import LabelledRules, PageClass, labelled_levels_and_rate
-from analytic.pipeline.methods import METHODS, exact_method, queue_of_pages
+from analytic.pipeline.methods import METHODS, exact_method
 from analytic.pipeline.old_and_new import Handling, counted_ages, counted_rates, old_and_new
 from analytic.pipeline.one_robot import delivered_queue, listed_rate, random_rate
 from analytic.pipeline.queues import PageQueue, page_queue
@@ -21,6 +21,7 @@ from analytic.pipeline.random_pages import (
     obsolescence_rates,
     obsolescence_slopes,
 )
+from analytic.pipeline.reading import queue_of_pages
 from analytic.pipeline.shared_list import SharedList, fetching, shared_age, shared_rate
 from analytic.pipeline.timer_phases import timed_pages
 

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from analytic.optimum import Optimum
 from analytic.page_refresh import FrequencySearch, best_random_shares, optimal_frequencies
 from analytic.pipeline.conditions import law_without_buffer
-from analytic.pipeline.methods import METHODS, exact_method, queue_of_pages
+from analytic.pipeline.methods import METHODS, exact_method
 from analytic.pipeline.queues import Delays, PageQueue
 from analytic.pipeline.random_pages import obsolescence_rates, obsolescence_slopes
+from analytic.pipeline.reading import queue_of_pages
 from scenarios import Scenario
 from scenarios.distributions import Exponential
 from scenarios.page_data import change_rates, page_weights

@@ -16,7 +16,7 @@ from analytic.indexing_queue.thresholds import ThresholdSearch, optimal_threshol
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.conditions import PATH
 from analytic.pipeline.formulas import COST, end_to_end_cost
-from analytic.pipeline.methods import page_shares
+from analytic.pipeline.reading import page_shares
 from analytic.robot_control.switching import optimal_switching
 from scenarios import Scenario
 from scenarios.page_data import change_rates, page_weights
@@ -77,6 +77,7 @@ class _Price(NamedTuple):
     cost: float
 
     def note(self, best: float) -> str:
+        """In words, beside the best cost."""
         more = f"{100 * (self.cost / best - 1):.3g} % more" if best else "more"
         return f"{self.decision}, best by {self.criterion}: {self.cost:.6g}, {more}"
 
@@ -137,6 +138,7 @@ class _BirthDeath(NamedTuple):
     pages: Array
 
     def costs(self, numbers: Sequence[int]) -> Array:
+        """Cost of every policy with these numbers, in the order of `ThresholdSearch`."""
         from analytic.pipeline.kernels import costs_of_all
 
         count = _members(len(numbers), self.top + 1)

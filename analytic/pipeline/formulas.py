@@ -24,7 +24,9 @@ from analytic.pipeline.closed_forms import (
     thinned_cyclic,
     thinned_randomized,
 )
-from analytic.pipeline.methods import METHODS, Method, exact_method, labelled, page_shares
+from analytic.pipeline.methods import METHODS, Method, exact_method
+from analytic.pipeline.reading import page_shares
+from analytic.pipeline.walked import labelled
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.page_data import change_rates, page_weights

@@ -96,6 +96,7 @@ class _Walk:
     rules: LabelledRules
 
     def moves(self, state: _State) -> Iterator[Move]:
+        """All moves from a state."""
         level = 0 if state.serving == NOBODY else len(state.waiting) + 1
         yield from self._quiet(state, level)
         for arrivals, rate in enumerate(self.deliveries[level][state.arrivals].tolist()):

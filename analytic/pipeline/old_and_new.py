@@ -50,6 +50,7 @@ class _State(NamedTuple):
 
     @property
     def level(self) -> int:
+        """Pages in the system."""
         return 0 if self.serving < 0 else self.old + self.new + 1
 
 
@@ -69,6 +70,7 @@ class _Walk:
                     yield _State(max(level - 1, 0), 0, 1 if level else -1, arrivals, phase)
 
     def moves(self, state: _State) -> Iterator[Move]:
+        """All moves from a state."""
         yield from self._deliveries(state)
         if state.level:
             yield from self._service(state)

@@ -44,6 +44,7 @@ class _Walk:
                     yield _State(level, level, arrivals, phase, each)
 
     def moves(self, state: _State) -> Iterator[Move]:
+        """All moves from a state."""
         yield from self._deliveries(state)
         if state.level:
             yield from self._service(state)
