@@ -278,6 +278,38 @@ def test_page_change_dropping_of_many_pages_is_approximated() -> None:
     assert (row.kind, row.value / 0.4) == ("approximation", pytest.approx(0.4078, abs=5e-5))
 
 
+@pytest.mark.parametrize(
+    ("targets", "stale"),
+    [
+        ([16, 16, 16, 16, 14, 12, 10, 8, 6, 4, 3, 0], 0.4478),
+        ([16, 12, 10, 7, 6, 4, 2, 1, 0, 0, 0, 0], 0.4000),
+    ],
+)
+def test_switching_by_losses_and_by_freshness(targets: list[int], stale: float) -> None:
+    rule = {"activation": {"switching": {"targets": targets}}}
+    assert cost(example(16, 10).with_(rule)) == pytest.approx(stale, abs=5e-5)
+
+
+@pytest.mark.statistical
+def test_where_nothing_exact_applies_the_decomposition_is_near() -> None:
+    """Three Erlang robots on one list of twenty pages: within 0.02, and named an approximation."""
+    changes: dict[str, Any] = {
+        "robots.accessing": {"policy": "round-robin"},
+        "robots.access_time": {"erlang": {"shape": 2, "mean": 4.0}},
+    }
+    scenario = example(3).with_(changes)
+    assert exact_method(scenario) is None
+    rows = [row for row in predict(scenario)[0] if row.source.startswith("pipeline (9)")]
+    assert {row.kind for row in rows} == {"approximation"}
+    with ThreadPoolExecutor(2) as executor:
+        results = sim.run(scenario, executor=executor)
+    for row in rows:
+        found = results.find(row.measure, row.subject)
+        assert found is not None
+        assert abs(found.estimate - row.value) < 0.02
+    assert {row.verdict for row in compare(rows, results)} == {"not judged"}
+
+
 # -- the exact results against each other ----------------------------------------------------------
 
 
@@ -497,13 +529,20 @@ def test_a_page_never_fetched_is_stale_and_one_that_never_changes_is_not() -> No
 
 def test_ages_by_the_methods_of_the_index() -> None:
     """r / mu for small mu, by every method that gives ages."""
-    for name in ("static", "batches", "LIFO, push-out, timers, MAP", "Erlang timers"):
+    for name in (
+        "static",
+        "switching",
+        "batches",
+        "LIFO, switching",
+        "LIFO, push-out, timers, MAP",
+        "Erlang timers",
+    ):
         scenario = pipeline(name)
         slow = scenario.with_("pages.change_rates", [1e-8] * 5)
         method = exact_method(scenario)
         assert method is not None
         assert method.ages is not None
-        assert method.rates(slow) / 1e-8 == pytest.approx(method.ages(slow), rel=1e-4)
+        assert method.rates(slow) / 1e-8 == pytest.approx(method.ages(slow), rel=1e-4), name
 
 
 def test_the_map_of_the_decomposition(tmp_path: Path) -> None:

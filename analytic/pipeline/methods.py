@@ -108,7 +108,7 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "(2)",
-        "the same with exponential timers, last come first served, push-out",
+        "the same rates with exponential timers, last come first served, push-out",
         counted_rates,
         (
             *_RANDOM,
@@ -123,7 +123,7 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "(3)",
-        "the same with timers of phase type, small buffers",
+        "the same rates with timers of phase type, small buffers",
         timed_pages,
         (
             *_RANDOM,
@@ -138,7 +138,7 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "(4)",
-        "the same with page-change dropping or replacement of older copies, few kinds of pages",
+        "the same rates with page-change dropping or replacement, few kinds of pages",
         labelled_levels_and_rate,
         (
             *own.PATH,

@@ -181,6 +181,7 @@ def _stale(counted: Explored, law: Array, mu: float, f: float, reward: float) ->
     """Mean reward until a copy is indexed or the page changes."""
     plain, indexed = counted.rates
     leak = f * np.asarray(indexed.sum(axis=1)).ravel()
+    leak[: len(law)] += law == 0  # states never seen need an end
     size = len(counted.states)
     found = totals(plain + (1.0 - f) * indexed, mu + leak, np.full(size, reward))
     return float(law @ found[: len(law)])

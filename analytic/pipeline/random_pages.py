@@ -98,7 +98,8 @@ def _ages(queue: PageQueue, f: Array) -> Array:
         mean = delays.means(queue.level, queue.phase, ahead)
         first = (f * (1.0 - f) ** ahead)[:, None]
         rewards[:, 0] += first * entering[ahead:].sum(axis=0) * mean
-    return _totals(queue, _tagged(f, len(entering)) @ entering, misses, rewards)[:, 0]
+    exits = _tagged(f, len(entering)) @ entering + (queue.law == 0)  # states never seen need an end
+    return _totals(queue, exits, misses, rewards)[:, 0]
 
 
 def _by_kind(queue: PageQueue, changes: ArrayLike, shares: ArrayLike, orders: int) -> Array:
