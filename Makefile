@@ -44,6 +44,9 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/bench_chain.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_pages.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_pipeline.py
+	$(BIN)/python benchmarks/bench_routing.py
+	$(BIN)/python benchmarks/bench_probing.py
+	$(BIN)/python benchmarks/bench_fitting.py
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

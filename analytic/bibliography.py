@@ -23,6 +23,10 @@ REFERENCES: dict[str, str] = {
         "constraint. RUTCOR Research Report 16-2005."
     ),
     "kleinrock1975": "L. Kleinrock, Queueing Systems, volume I: Theory. Wiley, New York (1975).",
+    "kolobov2019": (
+        "A. Kolobov, Y. Peres, E. Lubetzky, E. Horvitz, Optimal freshness crawl under politeness "
+        "constraints. Proc. ACM SIGIR (2019)."
+    ),
     "pipeline": (
         "End-to-end freshness, pages, robots and buffer joined: results of this project, with "
         "their proofs in docs/pipeline.md."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from analytic.arrival_process import access_rate, gap_map
 from analytic.phase_type import as_phase_type, exponential_rate
 from scenarios import Scenario
@@ -15,6 +17,7 @@ __all__ = [
     "has_buffer",
     "markovian_accesses",
     "memoryless_or_ordered",
+    "no_host_spacing",
     "no_timers",
     "not_switching",
     "nothing_pushed_out",
@@ -57,6 +60,12 @@ def has_buffer(scenario: Scenario) -> str | None:
     """Robots feed a buffer."""
     found = scenario.buffer is not None and scenario.robots is not None
     return None if found else "there is no [buffer]"
+
+
+def no_host_spacing(scenario: Scenario) -> str | None:
+    """Robots never wait for a host."""
+    free = scenario.robots is None or not np.any(scenario.robots.host_spacing or 0.0)
+    return None if free else "robots may wait for hosts"
 
 
 def resolved_activation(scenario: Scenario) -> str | None:

@@ -35,6 +35,10 @@ class Optimum:
         What a reader of the table should know.
     search : object
         The subject's own result, with all that it knows.
+    measure : str
+        What the cost is: a key of `scenarios.MEASURES`.
+    horizon : float or None
+        Time over which the cost is a total; None where it is a cost per unit time.
     """
 
     target: str
@@ -45,3 +49,5 @@ class Optimum:
     table: Sequence[Mapping[str, Any]] = ()
     notes: Sequence[str] = ()
     search: Any = field(default=None, repr=False)
+    measure: str = "control_cost"
+    horizon: float | None = None

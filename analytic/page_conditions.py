@@ -16,12 +16,14 @@ from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic, Planned
 from scenarios.activation import Static
 from scenarios.distributions import Deterministic, Distribution, Exponential
-from scenarios.page_data import change_rates, page_weights
+from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 
 __all__ = [
+    "MOST_ENTRIES",
     "MOST_SLOTS",
     "access_law",
+    "constant_accesses",
     "has_pages",
     "independent_accesses",
     "law_between_accesses",
@@ -34,6 +36,8 @@ __all__ = [
     "randomized_policy",
     "resolved_frequencies",
     "robots_always_work",
+    "several_robots",
+    "short_rounds",
     "slots_of_run",
     "some_robot_works",
     "time_per_access",
@@ -44,6 +48,9 @@ __all__ = [
 
 MOST_SLOTS = 2**24
 """Accesses up to which a sequence is written out."""
+
+MOST_ENTRIES = 2**22
+"""Entries of the tables for robots that share a sequence."""
 
 
 def access_law(scenario: Scenario) -> Distribution | None:
@@ -57,7 +64,7 @@ def access_law(scenario: Scenario) -> Distribution | None:
 
 
 def law_between_accesses(scenario: Scenario) -> Distribution:
-    """Law of the time from one access to the next: several exponential robots are one fast one."""
+    """Law of the time from one delivery to the next; several robots have to be exponential."""
     law, robots = access_law(scenario), most_active(scenario)
     assert law is not None
     return law if robots == 1 else Exponential(mean=mean_time(law) / robots)
@@ -78,12 +85,13 @@ def time_per_access(scenario: Scenario) -> float:
 def pace_of_accesses(scenario: Scenario) -> tuple[Distribution | None, bool]:
     """Law of the time from one access to the next, and whether it is an approximation.
 
-    Where those times are not independent, or deliveries wait in a buffer, a constant of the same
-    mean stands for them; None where the mean is not known.
+    Where those times are not independent, deliveries wait in a buffer, or several robots share a
+    sequence, a constant of the same mean stands for them; None where the mean is not known. Of
+    several exponential robots the times between deliveries are those of one fast robot, but not
+    their order, which matters to everything but random choices.
     """
-    approximate = bool(
-        no_buffer(scenario) or independent_accesses(scenario) or one_robot_or_memoryless(scenario)
-    )
+    shared = one_robot_or_memoryless if randomized_policy(scenario) is None else one_robot
+    approximate = bool(no_buffer(scenario) or independent_accesses(scenario) or shared(scenario))
     mean = time_per_access(scenario)
     if not math.isfinite(mean):
         return None, True
@@ -144,6 +152,30 @@ def one_robot_or_memoryless(scenario: Scenario) -> str | None:
     if most_active(scenario) == 1 or (law is not None and exponential_rate(law) is not None):
         return None
     return "several robots with access times that are not exponential"
+
+
+def several_robots(scenario: Scenario) -> str | None:
+    """Several robots share the sequence of pages."""
+    return "one robot" if one_robot(scenario) is None else None
+
+
+def constant_accesses(scenario: Scenario) -> str | None:
+    """Access times are constant."""
+    constant = isinstance(access_law(scenario), Deterministic)
+    return None if constant else "access times are not constant"
+
+
+def short_rounds(scenario: Scenario) -> str | None:
+    """Period times robots, for exponential ones times pages, is at most 2^22."""
+    pages, robots = scenario.pages, scenario.robots
+    assert pages is not None
+    assert robots is not None
+    policy = robots.accessing
+    assert isinstance(policy, Periodic)
+    size = len(policy.cycle_of(access_shares(policy, pages))) * most_active(scenario)
+    constant = constant_accesses(scenario) is None
+    fits = size * (1 if constant else pages.count) <= MOST_ENTRIES
+    return None if fits else "the period is too long for so many robots"
 
 
 def periodic_policy(scenario: Scenario) -> str | None:

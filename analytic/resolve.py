@@ -25,15 +25,7 @@ def resolve(scenario: Scenario) -> Scenario:
         without such times.
     """
     require_scenario(scenario)
-    unsolved = {
-        "probing.policy": scenario.probing is not None and scenario.probing.policy == "optimal",
-        "servers.routing": scenario.servers is not None and scenario.servers.routing == "optimal",
-    }
-    for key, is_unsolved in unsolved.items():
-        if is_unsolved:
-            allowed = "has no solver in this version; give the decision itself"
-            raise ScenarioError(key, "optimal", allowed)
-    return _with_probe_times(_with_robots(_with_frequencies(scenario)))
+    return _with_probe_times(_with_routing(_with_robots(_with_frequencies(scenario))))
 
 
 def _with_frequencies(scenario: Scenario) -> Scenario:
@@ -66,8 +58,18 @@ def _with_robots(scenario: Scenario) -> Scenario:
     return scenario.with_(found.changes)
 
 
+def _with_routing(scenario: Scenario) -> Scenario:
+    """The scenario with the best order of its servers."""
+    if scenario.servers is None or scenario.servers.routing != "optimal":
+        return scenario
+    found = optimize(scenario, "routing", "servers.routing")
+    return scenario.with_(found.changes)
+
+
 def _with_probe_times(scenario: Scenario) -> Scenario:
     """The scenario with the probe times of its policy in place of the policy."""
     if scenario.probing is None or isinstance(scenario.probing.policy, Times):
         return scenario
+    if scenario.probing.policy == "optimal":
+        return scenario.with_(optimize(scenario, "probes", "probing.policy").changes)
     return scenario.with_("probing.policy", {"times": list(probe_times(scenario))})

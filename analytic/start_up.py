@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ __all__ = ["START_LEFT", "start_up_times", "suggested_warmup"]
 START_LEFT = 10
 """A suggested warm-up is so many times what the system remembers: e^-10 = 5e-5 is left."""
 
+_ONCE = 1.01
+"""A cycle is over after one of them; a little more, so that no rounding cuts it short."""
+
 _SHARE = 20
 """Where nothing is known of a start, one of so many parts of the horizon is given to it."""
 
@@ -34,6 +37,22 @@ _LARGEST_ORDER = 400
 """Phases up to which eigenvalues are computed."""
 
 
+class Memory(NamedTuple):
+    """For how long a system remembers its start in one respect.
+
+    Attributes
+    ----------
+    name : str
+    time : float
+    needed : float
+        After how many such times it has forgotten.
+    """
+
+    name: str
+    time: float
+    needed: float = START_LEFT
+
+
 def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
     """Times in which a system forgets its start, each with its name; only those that are known.
 
@@ -41,50 +60,67 @@ def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
     the pages, or the mean time between visits of the page that is drawn most rarely; the mean time
     to the first change of a page that is never visited.
     """
+    return [(each.name, each.time) for each in _memories(scenario)]
+
+
+def _memories(scenario: Scenario) -> list[Memory]:
     queue = relaxation_time_of(scenario)
-    times = [] if queue is None else [("the relaxation time of the queue", queue)]
+    found = [] if queue is None else [_queue_memory(scenario, queue)]
     if scenario.robots is not None:
-        times += _relaxation("the relaxation time of the access times", scenario.robots.access_time)
+        found += _relaxation("the relaxation time of the access times", scenario.robots.access_time)
     if scenario.servers is not None:
-        times += _relaxation("the relaxation time of the arrivals", scenario.servers.arrivals)
-    return [*times, *_visits(scenario)]
+        found += _relaxation("the relaxation time of the arrivals", scenario.servers.arrivals)
+    return [*found, *_visits(scenario)]
+
+
+def _queue_memory(scenario: Scenario, relaxation: float) -> Memory:
+    """That of the queue, which starts empty: the rarer that is, the longer it takes to forget.
+
+    After a time t the distance from the stationary law is at most sqrt(1 / p) e^(-t / relaxation),
+    with the stationary probability p of the start (exactly so for reversible chains).
+    """
+    from analytic.predict import predict
+
+    rows = (r for r in predict(scenario)[0] if r.measure == "starvation_probability")
+    empty = next((row.value for row in rows if row.kind == "exact"), 1.0)
+    rarity = -math.log(empty) / 2 if 0 < empty < 1 else 0.0
+    return Memory("the relaxation time of the queue", relaxation, START_LEFT + rarity)
 
 
 def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
     """A warm-up that is long enough, and by which rule.
 
-    Ten times the longest time in which the system forgets its start: the relaxation time of its
-    chain where that is solved, else the longest of the other times that are known (a cycle of the
-    pages, the mean time between visits of the rarest); a twentieth of the horizon where none is.
+    Of the times in which the system forgets its start the longest, as often as it takes: ten times
+    a relaxation time (e^-10 = 5e-5 is left), for a queue that hardly ever starves more, since it
+    starts empty: half the logarithm of how rare that is; a cycle of the pages once. A twentieth of
+    the horizon where no such time is known.
 
     Raises
     ------
     ScenarioError
         If the horizon is not longer than the warm-up.
     """
-    known = start_up_times(scenario)
+    known = _memories(scenario)
     if not known:
         return scenario.run.horizon / _SHARE, "a twentieth of the horizon: nothing else is known"
-    name, time = max(known, key=lambda each: each[1])
-    warmup = START_LEFT * time
+    longest = max(known, key=lambda each: each.needed * each.time)
+    warmup, rule = longest.needed * longest.time, f"{longest.needed:.3g} times {longest.name}"
     if warmup >= scenario.run.horizon:
-        allowed = f"must be longer than a warm-up of {START_LEFT} times {name} ({time:.6g})"
+        allowed = f"must be longer than a warm-up of {rule} ({longest.time:.6g})"
         raise ScenarioError("run.horizon", scenario.run.horizon, allowed, scenario.name)
-    return warmup, f"{START_LEFT} times {name}"
+    return warmup, rule
 
 
-def _relaxation(
-    name: str, process: AccessTime | ArrivalProcess | None
-) -> Iterator[tuple[str, float]]:
+def _relaxation(name: str, process: AccessTime | ArrivalProcess | None) -> Iterator[Memory]:
     """That of the phase of a process, where it has one and forgets it."""
     if not isinstance(process, Map | Mmpp):
         return
     generator = sum(gap_map(process) or (), start=np.zeros(1))
     if len(generator) <= _LARGEST_ORDER and len(closed_classes(generator)) == 1:
-        yield name, relaxation_time(generator)
+        yield Memory(name, relaxation_time(generator))
 
 
-def _visits(scenario: Scenario) -> Iterator[tuple[str, float]]:
+def _visits(scenario: Scenario) -> Iterator[Memory]:
     """Times between visits of pages, and to the first change of a page without visits."""
     policy = scenario.robots.accessing if scenario.robots else None
     if scenario.pages is None or policy is None or resolved_frequencies(scenario) is not None:
@@ -95,20 +131,20 @@ def _visits(scenario: Scenario) -> Iterator[tuple[str, float]]:
     if isinstance(policy, Periodic):
         cycle = policy.cycle_of(shares)
         shares = np.bincount(cycle, minlength=len(shares)) / len(cycle)
-        name, time = "the cycle of the pages", len(cycle) * access
+        visits = Memory("the cycle of the pages", len(cycle) * access, _ONCE)
     else:
         rarest = int(np.argmin(np.where(shares > 0, shares, np.inf)))
         name = f"the mean time between visits of page {rarest}"
-        time = access / float(shares[rarest])
-    if math.isfinite(time):
-        yield name, time
+        visits = Memory(name, access / float(shares[rarest]))
+    if math.isfinite(visits.time):
+        yield visits
     yield from _first_change(shares, change_rates(scenario.pages))
 
 
-def _first_change(shares: Array, rates: Array) -> Iterator[tuple[str, float]]:
+def _first_change(shares: Array, rates: Array) -> Iterator[Memory]:
     """Of the page that changes most rarely among those that are never visited and do change."""
     waiting = np.where((shares == 0) & (rates > 0), rates, np.inf)
     page = int(np.argmin(waiting))
     if waiting[page] < math.inf:
         name = f"the mean time to the first change of page {page}, which is never visited"
-        yield name, 1.0 / float(waiting[page])
+        yield Memory(name, 1.0 / float(waiting[page]))

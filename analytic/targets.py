@@ -11,6 +11,8 @@ from analytic.pipeline.best_robots import (
     end_to_end_switching,
     end_to_end_thresholds,
 )
+from analytic.probing.choosing import optimal_probes
+from analytic.routing import optimal_routing, optimal_template
 from scenarios import Scenario, ScenarioError
 from scenarios.base import listed
 from scenarios.scenario import require_scenario
@@ -22,6 +24,9 @@ TARGETS: dict[str, Callable[[Scenario], Optimum]] = {
     "threshold": end_to_end_thresholds,
     "switching": end_to_end_switching,
     "frequencies": end_to_end_frequencies,
+    "template": optimal_template,
+    "routing": optimal_routing,
+    "probes": optimal_probes,
 }
 """Every target by its name; a new one is one function and one line here."""
 

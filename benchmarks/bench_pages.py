@@ -21,11 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 from racing import write
 
+from analytic import resolve
 from analytic.page_refresh import best_shares, harmonic_rates
+from scenarios import scenario_from
 from scenarios.accessing import POLICIES
 from scenarios.accessing.golden_ratio import golden_cycle
 from scenarios.accessing.policy import Planned
 from scenarios.distributions import Exponential
+from sim import compiled_engine, simpy_engine
 
 SIZES = (50_000, 1_000_000, 10_000_000)
 POLICY_PAGES = 100_000
@@ -81,11 +84,39 @@ def per_access(name: str, accesses: int) -> float:
     known = {key: value for key, value in given.items() if key in fields}
     policy = POLICIES[name].model_validate({"policy": name, **known})
     assert isinstance(policy, Planned)
+    next(policy.plan(weights / weights.sum()))  # what is compiled is loaded
     blocks: Iterator[Any] = policy.plan(weights / weights.sum())
     start, made = time.process_time(), 0
     while made < accesses:
         made += len(next(blocks))
     return (time.process_time() - start) / made * 1e6
+
+
+def million_pages(replications: int = 2) -> dict[str, list[float]]:
+    """CPU seconds of replications of 1.5 million accesses among a million pages, by engine.
+
+    The index is `whittle`; only the first replication of the first engine plans.
+    """
+    rates, weights = pages(1_000_000)
+    accessing = {"policy": "whittle"}
+    robots = {"available": 1, "access_time": {"exponential": {"mean": 1.0}}, "accessing": accessing}
+    tables = {
+        "name": "million",
+        "pages": {"change_rates": rates.tolist(), "weights": weights.tolist()},
+        "robots": robots,
+        "run": {"horizon": 1.5e6, "warmup": 1e5},
+    }
+    small = tables | {"pages": {"change_rates": [1.0, 1.0]}, "run": {"horizon": 5e3}}
+    compiled_engine.simulate(resolve(scenario_from(small)), 0, 1)
+    scenario = resolve(scenario_from(tables))
+    found: dict[str, list[float]] = {}
+    for name, engine in (("compiled", compiled_engine), ("simpy", simpy_engine)):
+        found[name] = []
+        for replication in range(replications):
+            start = time.process_time()
+            engine.simulate(scenario, replication, 1)
+            found[name].append(time.process_time() - start)
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -102,6 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     golden = seconds(lambda: golden_cycle(counts), parsed.rounds)
     harmonic = seconds(lambda: harmonic_rates(*pages(SIZES[0]), 1.0), parsed.rounds)
     plans = {name: per_access(name, POLICY_PAGES) for name in PLANS}
+    runs = million_pages()
     print("| pages | without visits | seconds | error of the sum | MB |\n|--:|--:|--:|--:|--:|")
     for row in optima:
         cells = f"{row['pages']:,} | {row['without_visits']:.0%} | {row['seconds']:.3g}"
@@ -109,9 +141,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"harmonic rates (LambdaCrawl) of {SIZES[0]:,} pages: {harmonic:.3g} s")
     print(f"golden cycle of {len(counts):,} slots: {golden:.3g} s")
     print("; ".join(f"{name} {each:.3g} us" for name, each in plans.items()))
+    for engine, each in runs.items():
+        print(f"a million pages, {engine}: {', '.join(f'{s:.3g} s' for s in each)}")
     parsed.out.parent.mkdir(parents=True, exist_ok=True)
     found = {"frequencies": optima, "golden_cycle": golden, "harmonic": harmonic}
-    write(parsed.out, {**found, "per_access": plans})
+    write(parsed.out, {**found, "per_access": plans, "million": runs})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Make the pictures of the documents: a report, the cost against thresholds, a switching rule.
+"""Make the pictures of the documents: a report, costs against thresholds, a switching rule, probes.
 
 Run as ``python docs/make_pictures.py``; it needs chromium and takes half a minute.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from PIL import Image
 
 from analytic import optimize
-from analytic.report import plot_threshold_costs
+from analytic.report import plot_best_probes, plot_threshold_costs
 from scenarios import load
 from sim.cli import main
 
@@ -58,8 +58,16 @@ def make_switching_picture(target: Path) -> None:
     drawn.savefig(target, dpi=DOTS_PER_INCH, metadata={"Software": None})
 
 
+def make_probes_picture(target: Path) -> None:
+    """A source and its best probes, as `crawlsim optimize --figure` draws them."""
+    search = optimize(load("dbworld-optimal"), "probes").search
+    figure = plot_best_probes(search).figure
+    figure.savefig(target, dpi=DOTS_PER_INCH, metadata={"Software": None})
+
+
 if __name__ == "__main__":
     pictures = Path(__file__).parent / "pictures"
     make_picture(pictures / "report.png")
     make_threshold_picture(pictures / "thresholds.png")
     make_switching_picture(pictures / "switching.png")
+    make_probes_picture(pictures / "probes.png")

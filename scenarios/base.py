@@ -164,9 +164,10 @@ def _member_json(key: str, choice: Any, handler: GetJsonSchemaHandler) -> dict[s
 
 
 class ByType:
-    """Annotation of a union of a word, a list and a table: the branch is chosen by type.
+    """Annotation of a union of a word, a number, a list and a table: the branch is chosen by type.
 
-    A word is a ``Literal``, a list a ``tuple``; everything else is a table.
+    A word is a ``Literal``, a number an annotated ``float``, a list a ``tuple``; everything else is
+    a table.
     """
 
     def __get_pydantic_core_schema__(
@@ -181,13 +182,21 @@ class ByType:
 
 def _branch_of(member: Any) -> str:
     origin = typing.get_origin(member)
+    if origin is Annotated and typing.get_args(member)[0] is float:
+        return "<number>"
     return {Literal: "<word>", tuple: "<list>"}.get(origin, "<table>")
 
 
 def _branch_by_value(value: Any) -> str:
     if isinstance(value, str):
         return "<word>"
+    if _is_number(value):
+        return "<number>"
     return "<list>" if isinstance(value, list | tuple) else "<table>"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _check_branch(branches: dict[str, Any], value: Any) -> Any:
@@ -195,10 +204,11 @@ def _check_branch(branches: dict[str, Any], value: Any) -> Any:
     if isinstance(value, str):
         known = value in words
     else:
-        tabular = isinstance(value, dict | list | tuple | BaseModel)
+        tabular = _is_number(value) or isinstance(value, dict | list | tuple | BaseModel)
         known = tabular and _branch_by_value(value) in branches
     if known:
         return value
     names = [f'"{word}"' for word in words]
+    names += ["a number"] * ("<number>" in branches)
     names += ["a list"] * ("<list>" in branches) + ["a table"] * ("<table>" in branches)
     raise refused(f"must be {listed(names)}")

@@ -95,6 +95,24 @@ def _policy_fits_pages(scenario: Scenario) -> None:
             raise refused(allowed, key=f"robots.accessing.{name}")
 
 
+def _spacing_fits(scenario: Scenario) -> None:
+    """A spacing of accesses needs hosts, accesses of which each has a start, and a fixed fleet."""
+    robots, pages, rule = scenario.robots, scenario.pages, scenario.activation
+    if robots is None or robots.host_spacing is None:
+        return
+    key, given = "robots.host_spacing", robots.host_spacing
+    if pages is None or pages.hosts is None:
+        raise refused("needs pages.hosts", key=key, value=given)
+    if robots.access_time is None:
+        raise refused("needs robots.access_time", key=key, value=given)
+    if rule is not None and not isinstance(rule, Static):
+        allowed = f"goes with a fixed number of robots, not with activation.{rule.key}"
+        raise refused(allowed, key=key, value=given)
+    if isinstance(given, tuple) and len(given) != pages.host_count:
+        allowed = f"has {len(given)} entries; must have {pages.host_count}, one per host"
+        raise refused(allowed, key=key)
+
+
 def _change_rate_needs_changes(scenario: Scenario) -> None:
     """Shares by change rate exist only where some page changes."""
     if scenario.pages is None or scenario.robots is None:
@@ -187,6 +205,7 @@ CHECKS: tuple[Callable[[Scenario], None], ...] = (
     _accessing_with_pages,
     _freshness_needs_pages,
     _policy_fits_pages,
+    _spacing_fits,
     _change_rate_needs_changes,
     _clients_need_weights,
     _robots_available,

@@ -63,6 +63,7 @@ _ALL = (
     Measure("control_cost", None, "cost/time", "sum of the prices in [costs] × their measures"),
     _fraction("preemption_probability", "server, all", "fraction of the packets that are lost"),
     Measure("obsolescence_cost", None, "importance", "importance-weighted waiting of the updates"),
+    _fraction("source_freshness", None, "fraction of time without an update still to be seen"),
 )
 
 MEASURES: dict[str, Measure] = {measure.name: measure for measure in _ALL}

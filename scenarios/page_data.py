@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from scenarios.accessing import Accessing, Cyclic
 from scenarios.columns import Column
-from scenarios.sections import Pages, Zipf
+from scenarios.sections import Pages, Robots, Zipf, ZipfHosts
 
-__all__ = ["access_shares", "change_rates", "page_weights"]
+__all__ = ["access_shares", "change_rates", "host_spacings", "page_hosts", "page_weights"]
+
+_GOLDEN = (5**0.5 - 1) / 2
 
 Array = NDArray[np.floating[Any]]
 
@@ -34,6 +36,33 @@ def page_weights(pages: Pages) -> Array:
     if pages.weights == "uniform":
         return np.ones(pages.count)
     return np.array(pages.weights.numbers if isinstance(pages.weights, Column) else pages.weights)
+
+
+def page_hosts(pages: Pages) -> NDArray[np.intp]:
+    """The host of each page, shape (pages,).
+
+    Of hosts given by their sizes, page i lies where the fractional part of ``(i + 1/2) phi`` falls
+    among their shares: sizes are right to a few pages, and pages that follow each other are spread.
+    """
+    given = pages.hosts
+    assert given is not None
+    if isinstance(given, ZipfHosts):
+        law = given.root
+        ends = np.cumsum(np.arange(1.0, law.hosts + 1) ** -law.exponent)
+        point = (np.arange(pages.count) + 0.5) * _GOLDEN % 1.0
+        return np.minimum(np.searchsorted(ends / ends[-1], point, side="right"), law.hosts - 1)
+    return np.array(given.numbers if isinstance(given, Column) else given, dtype=np.intp)
+
+
+def host_spacings(robots: Robots, pages: Pages) -> Array:
+    """Least time between the starts of two accesses at each host, shape (hosts,).
+
+    No entries where pages have no hosts, 0 where a host has no limit.
+    """
+    given = robots.host_spacing
+    if given is None:
+        return np.zeros(pages.host_count)
+    return np.broadcast_to(np.array(given, dtype=float), pages.host_count).copy()
 
 
 def access_shares(policy: Accessing, pages: Pages) -> Array:

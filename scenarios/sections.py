@@ -20,6 +20,7 @@ __all__ = [
     "Buffer",
     "Clients",
     "Costs",
+    "HostSizes",
     "Pages",
     "Probing",
     "Robots",
@@ -28,7 +29,9 @@ __all__ = [
     "Source",
     "Times",
     "Zipf",
+    "ZipfHosts",
     "ZipfRates",
+    "slots_apart",
 ]
 
 
@@ -47,24 +50,51 @@ class Zipf(RootModel[ZipfRates]):
     key: ClassVar[str] = "zipf"
 
 
+class HostSizes(Section):
+    """Parameters of host sizes proportional to ``(h + 1) ** -exponent``, h = 0 … hosts - 1."""
+
+    hosts: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+    exponent: Annotated[NonNegative, Field(le=100)]
+
+
+class ZipfHosts(RootModel[HostSizes]):
+    """Hosts whose sizes follow a power law, whatever the change rates of their pages."""
+
+    model_config = ConfigDict(frozen=True)
+    key: ClassVar[str] = "zipf"
+
+
 class Pages(Section):
-    """The pages, their change rates and their weights in the cost."""
+    """The pages: their change rates, their weights in the cost, and the hosts that they lie on."""
 
     change_rates: Annotated[tuple[NonNegative, ...] | Annotated[Zipf | Column, OneKey()], ByType()]
     weights: Annotated[
         Literal["change-rate", "uniform"] | tuple[NonNegative, ...] | Annotated[Column, OneKey()],
         ByType(),
     ] = "change-rate"
+    hosts: (
+        Annotated[tuple[Count, ...] | Annotated[ZipfHosts | Column, OneKey()], ByType()] | None
+    ) = None
 
     @model_validator(mode="after")
     def _valid(self) -> Pages:
         if not self.count:
             raise refused("must not be empty", key="change_rates")
-        weights = self.weights.numbers if isinstance(self.weights, Column) else self.weights
-        if isinstance(weights, tuple) and len(weights) != self.count:
-            allowed = f"has {len(weights)} entries; must have {self.count}, one per page"
-            raise refused(allowed, key="weights")
+        for key in ("weights", "hosts"):
+            given = getattr(self, key)
+            numbers = given.numbers if isinstance(given, Column) else given
+            if isinstance(numbers, tuple) and len(numbers) != self.count:
+                allowed = f"has {len(numbers)} entries; must have {self.count}, one per page"
+                raise refused(allowed, key=key)
+        if isinstance(self.hosts, Column):
+            self._check_hosts(self.hosts.numbers)
         return self
+
+    def _check_hosts(self, numbers: tuple[float, ...]) -> None:
+        for line, number in enumerate(numbers):
+            if number != int(number) or number > 1_000_000:
+                allowed = f"number {line}: must be whole, and at most 1000000"
+                raise refused(allowed, key="hosts", value=number)
 
     @property
     def count(self) -> int:
@@ -74,6 +104,16 @@ class Pages(Section):
         if isinstance(self.change_rates, Column):
             return len(self.change_rates.numbers)
         return len(self.change_rates)
+
+    @property
+    def host_count(self) -> int:
+        """Number of hosts, those without pages included; 0 where pages have none."""
+        if self.hosts is None:
+            return 0
+        if isinstance(self.hosts, ZipfHosts):
+            return self.hosts.root.hosts
+        numbers = self.hosts.numbers if isinstance(self.hosts, Column) else self.hosts
+        return int(max(numbers)) + 1
 
 
 AccessTime = Annotated[Distribution | ArrivalProcess, OneKey()]
@@ -88,6 +128,7 @@ class Robots(Section):
     access_time: AccessTime | None = None
     deliveries: Deliveries | None = None
     accessing: Accessing | None = None
+    host_spacing: Annotated[NonNegative | tuple[NonNegative, ...], ByType()] | None = None
 
     @model_validator(mode="after")
     def _valid(self) -> Robots:
@@ -134,6 +175,11 @@ class Source(Section):
     importance: Rate
 
 
+def slots_apart(spacing: float, horizon: float, slots: int) -> int:
+    """Slots from one probe to the next, at least one; a whole number up to rounding is whole."""
+    return max(1, math.ceil(spacing / horizon * slots * (1 - 1e-12) - 1e-9))
+
+
 class Times(RootModel[Annotated[tuple[Positive, ...], Field(min_length=1)]]):
     """Given probe times."""
 
@@ -171,7 +217,7 @@ class Probing(Section):
     def _check_grid(self, count: int) -> None:
         if self.slots is None:
             raise refused('is missing; policy = "optimal" needs it', key="slots")
-        spacing = max(1, math.ceil(self.minimum_spacing / self.horizon * self.slots - 1e-9))
+        spacing = slots_apart(self.minimum_spacing, self.horizon, self.slots)
         if count * spacing > self.slots:
             allowed = f"has no room for {count} probes, each {spacing} slots after the last"
             raise refused(allowed, key="slots", value=self.slots)
@@ -183,7 +229,7 @@ class Probing(Section):
         if times[-1] != self.horizon:
             allowed = f"the last must be the horizon ({self.horizon!r})"
             raise refused(allowed, key="policy.times", value=times)
-        if min(gaps) < self.minimum_spacing * (1 - 1e-9):
+        if min(gaps) < self.minimum_spacing * (1 - 1e-9) - 1e-15 * self.horizon:
             allowed = f"must lie minimum_spacing ({self.minimum_spacing!r}) apart, from 0 on"
             raise refused(allowed, key="policy.times", value=times)
         if self.probes not in (None, len(times)):

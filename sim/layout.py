@@ -10,7 +10,14 @@ from scenarios.deliveries import as_modes
 from sim import rules
 from sim.draws import cumulative
 
-__all__ = ["ADMISSION", "buffer_sizes", "joint_events", "mean_times", "robots_at_levels"]
+__all__ = [
+    "ADMISSION",
+    "buffer_sizes",
+    "joint_events",
+    "mean_times",
+    "robots_at_levels",
+    "robots_may_wait",
+]
 
 ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules.COMPLETE}
 """Admissions of the scenario file as `rules.admitted` knows them."""
@@ -35,6 +42,12 @@ def robots_at_levels(scenario: Scenario) -> list[int]:
         return [rules.threshold_robots(level, rule.robots, rule.at) for level in levels]
     robots = rule.robots if isinstance(rule, Static) else scenario.robots.available
     return [robots for _ in levels]
+
+
+def robots_may_wait(scenario: Scenario) -> bool:
+    """Whether an active robot may wait for a host, with no access going on."""
+    assert scenario.robots is not None
+    return scenario.robots.host_spacing is not None
 
 
 def _event_rates(mode: Any, phase: int) -> Any:

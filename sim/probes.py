@@ -100,7 +100,7 @@ class Monitor:
         self._note = note
         self._pending: list[float] = []
         self._probes = self._seen = 0
-        self._cost = 0.0
+        self._cost = self._fresh_time = self._last = 0.0
 
     def start(self) -> None:
         """Wait for the first probe."""
@@ -114,6 +114,8 @@ class Monitor:
 
     def _probe(self, alarm: Alarm) -> None:
         self._probes += 1
+        self._fresh_time += (self._pending[0] if self._pending else alarm.time) - self._last
+        self._last = alarm.time
         now = mark(self._importance, alarm.time)
         for update in self._pending:
             self._seen += 1
@@ -132,6 +134,7 @@ class Monitor:
             seen=self._seen,
             pending=len(self._pending),
             cost=self._cost,
+            fresh_time=self._fresh_time,
             largest_wait=largest_wait(self._times, self._importance),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
 from functools import partial
 from typing import Any
 
@@ -154,13 +154,21 @@ def _as_completed(
             part = future.result()
             left.discard(futures[future])
             yield futures[future], part
-    except BrokenExecutor as error:
-        _log.warning("a worker died (%s); the rest runs in this process", error)
+    except Exception as error:
+        if not _is_loss_of_workers(error):
+            raise
+        _log.warning("workers died (%s); the rest runs in this process", type(error).__name__)
         for index in sorted(left):
             yield index, work(chunks[index])
     finally:
         for future in futures:
             future.cancel()
+
+
+def _is_loss_of_workers(error: Exception) -> bool:
+    """Whether those who worked are gone, and not the work at fault."""
+    of_cluster = type(error).__module__.split(".")[0] == "distributed"
+    return of_cluster or isinstance(error, BrokenExecutor | CancelledError)
 
 
 def _simulate(

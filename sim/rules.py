@@ -18,6 +18,7 @@ __all__ = [
     "COMPLETE",
     "DELIVERY",
     "HORIZON",
+    "LOOKAHEAD",
     "OBSOLESCENCE",
     "OBSOLETE",
     "PARTIAL",
@@ -38,6 +39,7 @@ __all__ = [
     "draw_map_gap",
     "draw_phase_type",
     "draw_uniform",
+    "is_free",
     "pick",
     "pick_of_many",
     "switches_on",
@@ -56,6 +58,15 @@ PARTIAL, REJECT, COMPLETE = range(3)
 
 # Fates of a page that entered.
 SERVED, OBSOLETE, PUSHED_OUT, REPLACED = range(4)
+
+
+# Turns of the accessing policy that a robot looks at before it waits for a host.
+LOOKAHEAD = 1024
+
+
+def is_free(now: float, busy_until: float) -> bool:
+    """Whether an access may start at a host that is to be left alone until a time."""
+    return busy_until <= now
 
 
 def tie_order(rank: int, index: int) -> int:

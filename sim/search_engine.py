@@ -8,7 +8,12 @@ from functools import partial
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.deliveries import as_modes
-from scenarios.page_data import access_shares, change_rates, page_weights
+from scenarios.page_data import (
+    change_rates,
+    host_spacings,
+    page_hosts,
+    page_weights,
+)
 from scenarios.sections import Buffer as BufferSection
 from sim import rules
 from sim.buffer import Buffer, BufferRules
@@ -19,9 +24,12 @@ from sim.event_log import EventLog
 from sim.layout import ADMISSION, buffer_sizes, robots_at_levels
 from sim.loads import Anonymous, Chosen, DirectIndex, Loads
 from sim.pages import Pages, page_source
+from sim.plans import sequence_blocks
+from sim.polite_robots import PoliteRobots
 from sim.robots import FreeRobots, JointRobots, Robots, SwitchedRobots
 from sim.streams import stream
 from sim.tally import Tally
+from sim.turns import PoliteTurns
 
 __all__ = ["SearchEngine"]
 
@@ -145,9 +153,17 @@ class SearchEngine:
         section, robots = self._scenario.pages, self._scenario.robots
         if section is None or self._pages is None or robots is None or robots.accessing is None:
             return Anonymous()
-        shares = access_shares(robots.accessing, section)
-        blocks = robots.accessing.sequence(shares, self._stream("accessing"))
+        blocks = sequence_blocks(robots.accessing, section, self._stream("accessing"))
         return Chosen(page_source(blocks), self._pages)
+
+    def _polite_fleet(self, trips: list[Callable[[], float]], loads: Loads) -> Robots:
+        section, robots = self._scenario.pages, self._scenario.robots
+        assert section is not None
+        assert robots is not None
+        assert isinstance(loads, Chosen)
+        spacing = host_spacings(robots, section).tolist()
+        turns = PoliteTurns(loads.ask, page_hosts(section).tolist(), spacing)
+        return PoliteRobots(self._clock, self._buffer, trips, loads, turns, self._note)
 
     def _fleet(self) -> Robots:
         """The robots, as the scenario has them delivered and activated."""
@@ -166,6 +182,8 @@ class SearchEngine:
             own = self._stream("delivery")
             return JointRobots(self._clock, self._buffer, active_at, modes, own, loads)
         trips = self._trips(max(active_at))
+        if robots.host_spacing is not None:
+            return self._polite_fleet(trips, loads)
         return FreeRobots(self._clock, self._buffer, active_at, trips, loads)
 
     def _trips(self, robots: int) -> list[Callable[[], float]]:

@@ -143,10 +143,10 @@ def shown(scenario: Scenario, keys: Iterable[Key]) -> list[Key]:
 
 
 def kept(scenario: Scenario, keys: Iterable[Key]) -> list[Key]:
-    """What cells are compared by: all that concerns the whole system, and what is shown."""
+    """What cells are compared by: what is shown, and all that is not about a page or a level."""
     every = list(keys)
     chosen = set(shown(scenario, every))
-    return [key for key in every if key in chosen or key[1] in _WHOLE]
+    return [key for key in every if key in chosen or not isinstance(key[1], int)]
 
 
 def rows_of(

@@ -189,6 +189,10 @@ def search_engines(draw: Any) -> Tables:
         rates = [draw(st.sampled_from([0.0, 0.05, 0.5, 3.0])) for _ in range(count)]
         tables["pages"] = {"change_rates": rates, "weights": "uniform"}
         robots["accessing"] = draw(accessing(count))
+        if "access_time" in robots and (rule is None or "static" in rule) and draw(st.booleans()):
+            hosts = draw(st.lists(st.integers(0, 2), min_size=count, max_size=count))
+            tables["pages"]["hosts"] = hosts
+            robots["host_spacing"] = draw(st.sampled_from([0.0, 0.5, 1.0, 3.0]))
         if draw(st.booleans()):
             tables["clients"] = {"query_rate": draw(st.sampled_from([0.5, 5.0]))}
     return tables

@@ -25,6 +25,7 @@ MACHINERY = {
     "analytic.transforms",
 }
 SUBJECTS = (
+    "analytic.fitting",
     "analytic.probing",
     "analytic.indexing_queue",
     "analytic.pipeline",

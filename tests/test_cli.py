@@ -433,4 +433,4 @@ def test_solve_says_each_reason_once_and_where_the_rest_is(
     assert len(reasons) == len(set(reasons)) >= 3
     assert "(--json has all)" in " ".join(out.split())
     assert "--out" not in out
-    assert "coffman1998 (3); coffman1998 (3), slot by slot; coffman1998 Lemma 4.1" in out
+    assert "coffman1998 (3); coffman1998 (3), slot by slot; coffman1998 (3), robots in step" in out

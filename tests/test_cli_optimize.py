@@ -149,8 +149,8 @@ def test_figures_in_every_format_the_same_bytes_again(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([FOUR, "--target", "probes"], "--target"),
-        ([FOUR, "--target", "best"], "must be static, threshold, switching or frequencies"),
+        ([FOUR, "--target", "probes"], "there is no [source]"),
+        ([FOUR, "--target", "best"], "switching, frequencies, template, routing or probes"),
         ([FOUR], "--target"),
         (["one-robot", "--target", "static"], "there are no [costs]"),
         (["cyclic-constant", "--target", "static"], "there is no [buffer]"),

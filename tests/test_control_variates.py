@@ -16,7 +16,9 @@ from analytic import predict
 from scenarios import Results, Scenario
 from scenarios.results import Columns, Rows
 from sim import rules
+from sim.cli import foresight
 from sim.cli.foresight import events_needed
+from sim.cli.options import RunOptions
 from sim.estimates import results_from
 from sim.estimates.jackknife import jackknife_error
 from sim.replicate import ENGINES
@@ -94,6 +96,7 @@ def test_intervals_are_much_shorter_and_still_cover_and_a_wrong_mean_shows() -> 
         ({"buffer.when_full": "push-out"}, {"deliveries", "services", "obsolescence"}),
         ({"activation.static": 0}, set()),
         ({"buffer.waiting_places": 0}, {"deliveries", "services"}),
+        ({"run.warmup": 0.0}, ALL - {"services"}),
         (
             {
                 "robots": {"available": 1, "deliveries": {"independent": [BATCHES]}},
@@ -105,7 +108,8 @@ def test_intervals_are_much_shorter_and_still_cover_and_a_wrong_mean_shows() -> 
 )
 def test_controls_have_mean_0(changes: dict[str, Any], names: set[str]) -> None:
     """Within four standard errors of 0 in 200 replications: one false alarm in 1500 cases."""
-    scenario = queue(changes | {"run.horizon": 300.0, "run.warmup": 60.0, "run.replications": 200})
+    times = {"run.horizon": 300.0, "run.warmup": 60.0, "run.replications": 200}
+    scenario = queue(times | changes)
     controls = sim.run(scenario).controls
     assert set(controls) == names
     for name, values in controls.items():
@@ -189,6 +193,31 @@ def test_a_precision_that_is_out_of_reach_is_said_in_advance(crawlsim: Commands)
     assert "stops first" in err
     _, _, err = crawlsim("run", "one-robot", "--precision", "0.1", "--measure", "loss_probability")
     assert "counts" not in err
+
+
+def test_the_numbers_of_the_warning_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loss and obsolescence of a queue, 0.5 seconds a replication, and what is not rare."""
+    said: list[str] = []
+    monkeypatch.setattr(foresight, "warn", said.append)
+    monkeypatch.setattr(foresight, "_seconds_of_one", lambda *_: 0.5)
+    scenario = queue({"buffer.waiting_places": 9, "activation.static": 1, "run.horizon": 450.0})
+    loss, arrivals = (exact_of(scenario, name) for name in ("loss_probability", "arrival_rate"))
+    assert loss < 0.02
+    options = RunOptions(
+        engine=None, jobs=1, cluster=None, out=None, precision=0.1, measures=(), max_replications=9
+    )
+    names = ("loss_rate", "obsolescence_probability", "throughput")
+    foresight.say_in_advance(scenario, sim.Precision(0.1, names, 9), options, "q")
+    counted = loss * arrivals * 400.0
+    needed = math.ceil(events_needed(0.1) / counted)
+    assert len(said) == 1, "obsolescence is not rare here, and throughput counts no rare pages"
+    assert f"q: loss_rate counts {counted:.6g} pages in a replication" in said[0]
+    assert f"at least {float(needed):.6g} replications" in said[0]
+    assert foresight._duration(needed * 0.5) in said[0]
+    assert foresight._duration(7200.0) == "2 hours"
+    never = scenario.with_("buffer.obsolescence", "never")
+    foresight.say_in_advance(never, sim.Precision(0.1, names[1:2], 9), options, "q")
+    assert "is 0 by formula" in said[1]
 
 
 def test_the_events_that_a_precision_takes() -> None:

@@ -59,6 +59,40 @@ def test_the_thresholds_say_what_the_text_says() -> None:
     assert (mistakes.paid / mistakes.believed).max() == pytest.approx(3, abs=0.5)
 
 
+def test_the_routing_says_what_the_text_says() -> None:
+    """Valleys that move out, one block length, bounds below optima, the theorem that fails."""
+    (path,) = (path for path in NOTEBOOKS if path.stem == "routing")
+    frames = [each for each in run(path) if hasattr(each, "columns")]
+    figure_1, bursts, bounds, table, judged, failures = frames
+    assert figure_1.Poisson.iloc[0] == pytest.approx(1 + 2**0.5)
+    assert (figure_1.constant < figure_1.Poisson).all()
+    assert set(bursts["best word"]) == {"0 1 1", "0 1 1 1"}
+    assert (bursts.lost < bursts["in turn"]).all()
+    assert set(bounds.proved) == {"yes"}
+    assert (bounds["linear, %"] <= bounds["Coffman, %"]).all()
+    assert (bounds[bounds.rates == "1, 2"]["linear, %"] == 0).all()
+    assert table.order.iloc[0] == "optimum"
+    assert table.cost.is_monotonic_increasing
+    assert set(judged.verdict) == {"agrees"}
+    assert failures["word repeated"].tolist() == [0, 0, 4, 10, 32]
+    assert not failures["finite horizon"].any()
+
+
+def test_the_probing_says_what_the_text_says() -> None:
+    """A third and 8 % more, the bound, agreement, powers of n, a grid that is too coarse."""
+    (path,) = (path for path in NOTEBOOKS if path.stem == "probing")
+    table, near, judged, costs, fits, last = (e for e in run(path) if hasattr(e, "index"))
+    assert table["above, %"]["uniform"] == pytest.approx(34, abs=1)
+    assert table["above, %"]["threshold"] == pytest.approx(8, abs=0.5)
+    assert near["cost"] / near["bound"] - 1 == pytest.approx(2e-5, abs=1e-5)
+    assert near["probes on a breakpoint"] == 19
+    assert judged.verdict.tolist() == ["agrees"] * 8
+    assert (costs >= 1).all(axis=None)
+    assert (fits["R², power"] > fits["R², exponential"]).all()
+    assert (last.idxmin() == "4032 slots").all()
+    assert last.micronet["672 slots"] > last.micronet["threshold"]
+
+
 def test_the_switching_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten misprinted costs; half as much again, a part of it, a third; fewer robots in phase 1."""
     monkeypatch.chdir(Path(__file__).parents[1])
@@ -76,6 +110,23 @@ def test_the_switching_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) 
     assert 3 * gap.cost.iloc[-1] == pytest.approx(gap.cost.iloc[-2], rel=0.05)
     assert (seen["phase 1"] <= seen["phase 0"]).all()
     assert set(judged.verdict) == {"agrees"}
+
+
+def test_the_fitting_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bursts spoil a copy once; crawls see half of them and less; promises are kept."""
+    monkeypatch.delenv("CRAWLSIM_TRACE", raising=False)
+    (path,) = (path for path in NOTEBOOKS if path.stem == "fitting")
+    frames = [each for each in run(path) if hasattr(each, "columns")]
+    rates, shares, judged, crawls, table = frames
+    assert (rates.low < rates.estimate).all()
+    stale, poisson = shares.share
+    assert stale < 0.8 * poisson
+    assert set(judged.verdict) == {"agrees"}
+    seen = crawls.set_index("changes")["likelihood / true"]
+    assert seen["the log"] < 0.5
+    assert seen["Poisson"] == pytest.approx(1, abs=0.06)
+    paid = table.set_index("policy")
+    assert (abs(paid.paid / paid.promised - 1) < 0.03).all()
 
 
 def test_which_page_next_says_what_the_text_says() -> None:

@@ -88,7 +88,8 @@ def test_exponential_robots_are_one_fast_one() -> None:
     expected = best_random_shares(two.pages.change_rates, [1.0, 0.2, 3.0], Exponential(mean=1.5))
     assert found.decision["frequencies"] == pytest.approx(expected.tolist())
     assert found.cost is not None
-    assert found.lower_bound is None
+    assert found.lower_bound is not None
+    assert found.lower_bound < found.cost
     wrong = best_random_shares(two.pages.change_rates, [1.0, 0.2, 3.0], Gamma(shape=2.0, mean=1.5))
     assert np.abs(wrong - expected).max() > 1e-3
 
@@ -124,4 +125,6 @@ def test_the_command(
     assert list(found["decision"]) == ["frequencies"]
     assert exact(load("best.toml")) == pytest.approx(found["cost"], rel=1e-12)
     assert ", … 246 in all]" in call("golden-ratio-246")
-    assert "–" in call("client-queries", "--set", "robots.accessing.policy=golden-ratio")
+    changes = ["robots.accessing.policy=golden-ratio", "robots.access_time.uniform={low=1,high=3}"]
+    options = [word for change in changes for word in ("--set", change)]
+    assert "–" in call("client-queries", *options)

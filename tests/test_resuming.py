@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,11 @@ from systems import queue
 
 import sim
 import sim.cli.sweeping
+from analytic.report.heat import plot_heat_map
 from scenarios import dumps
+from sim.cli import sweep_answers
+from sim.cli.cell_files import identity_of
+from sim.cli.options import RunOptions
 from sim.cli.sweeping import simulate_as_asked
 from sim.estimates.paired import Estimated, best_of, paired_difference
 
@@ -94,6 +99,85 @@ def test_the_folder_of_another_sweep_is_refused(
     assert "holds another sweep" in err
     assert says in err
     assert tables(out) == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "differs"),
+    [
+        ({"warmup": "9"}, True),
+        ({"precision": 0.1}, True),
+        ({"precision": 0.1, "measures": ("throughput",)}, True),
+        ({"precision": 0.1, "max_replications": 5}, True),
+        ({"engine": "simpy", "jobs": 4, "cluster": "tcp://x:1", "out": "y"}, False),
+    ],
+)
+def test_what_makes_another_sweep(changes: dict[str, Any], differs: bool) -> None:
+    options = RunOptions(
+        engine=None, jobs=1, cluster=None, out="x", precision=None, measures=(), max_replications=9
+    )
+    if "precision" in changes and len(changes) > 1:
+        options = replace(options, precision=0.1)
+    given: tuple[Any, ...] = (queue(), {"run.seed": [1, 2]})
+    one = identity_of(*given, options, {"numpy": "1"})
+    assert (identity_of(*given, replace(options, **changes), {"numpy": "1"}) != one) is differs
+    assert identity_of(*given, options, {"numpy": "2"}) != one
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "{}",
+        '{"rows": 5}',
+        '{"varied": {}, "decision": null, "run": {}, "rows": [], "without_each": []}',
+        '{"sha256": "0", "record": {"varied": {}}}',
+        "[NaN]",
+    ],
+)
+def test_a_cell_that_is_not_as_it_was_written_is_computed_again(
+    crawlsim: Commands, scenario_file: str, tmp_path: Path, document: str
+) -> None:
+    out = tmp_path / "out"
+    flags = ["sweep", scenario_file, *VARY, "--out", str(out)]
+    crawlsim(*flags)
+    before, cell = tables(out), out / "cells/00002.json"
+    text = cell.read_text()
+    for wrong in (document, text.replace("0.", "1.", 1)):
+        cell.write_text(wrong)
+        code, _, err = crawlsim(*flags)
+        assert code == 0
+        assert "5 of 6 cells are there" in err
+        assert tables(out) == before
+    cell.unlink()
+    cell.mkdir()
+    code, _, err = crawlsim(*flags)
+    assert code == 2
+    assert "cells/00002.json there is no file" in err
+
+
+def test_no_link_is_followed_and_no_partial_file_stays(
+    crawlsim: Commands, scenario_file: str, tmp_path: Path
+) -> None:
+    victim, place = tmp_path / "victim", tmp_path / "out/cells"
+    victim.write_text("precious")
+    place.mkdir(parents=True)
+    (place / ".sweep.json.partial").symlink_to(victim)
+    assert crawlsim("sweep", scenario_file, *VARY, "--out", str(tmp_path / "out"))[0] == 0
+    assert victim.read_text() == "precious"
+    assert len(list(place.iterdir())) == 6 + 2, "six cells, the identity, and the link"
+
+
+def test_a_data_file_among_the_varied_values_counts_too(crawlsim: Commands, tmp_path: Path) -> None:
+    data, scenario = tmp_path / "sizes.csv", tmp_path / "sizes.toml"
+    data.write_text("1.0\n2.0\n")
+    scenario.write_text(dumps(queue({"run.replications": 2}), tmp_path))
+    law = f'{{ empirical = {{ file = "{data}" }} }}'
+    vary = f"buffer.service={law},{{ exponential = {{ rate = 1.0 }} }}"
+    flags = ["sweep", str(scenario), "--vary", vary, "--out", str(tmp_path / "out")]
+    assert crawlsim(*flags)[0] == 0
+    data.write_text("1.0\n2.5\n")
+    code, _, err = crawlsim(*flags)
+    assert code == 2
+    assert "a data file had other contents" in err
 
 
 def test_engine_workers_and_the_measure_to_minimise_do_not_make_another_sweep(
@@ -243,6 +327,63 @@ def test_the_confidence_of_being_best_is_not_promised_in_vain() -> None:
             right.append(bool(best.index == means.argmin()))
     assert len(right) > 500
     assert np.mean(right) > 0.85
+
+
+def test_a_confidence_is_never_negative_and_never_certain() -> None:
+    twins = [estimated([1.0, 2.0, 3.0])] * 5
+    best = best_of(twins)
+    assert best is not None
+    assert best.confidence == 0.0
+    assert [sweep_answers._percent(share) for share in (1.0, 0.9996, 0.8765)] == [
+        "99.9 %",
+        "99.9 %",
+        "87.6 %",
+    ]
+
+
+def test_last_bits_make_no_difference() -> None:
+    one = estimated([0.1, 0.2, 0.3])
+    other = Estimated(one.estimate * (1 + 1e-16), one.without_each * (1 + 2e-16))
+    found = paired_difference(one, other)
+    assert (found.difference, found.standard_error, found.doubt) == (0.0, 0.0, 0.5)
+
+
+def test_differences_are_from_the_first_cell_or_from_the_best(
+    crawlsim: Commands, scenario_file: str, tmp_path: Path
+) -> None:
+    for goal, against in (
+        ([], "buffer.waiting_places = 1, activation.static = 1"),
+        (["--maximise", "throughput"], "buffer.waiting_places = 3, activation.static = 2"),
+    ):
+        out = tmp_path / f"out{len(goal)}"
+        crawlsim("sweep", scenario_file, *VARY, *goal, "--out", str(out))
+        with (out / "differences.csv").open() as stream:
+            rows = [r for r in csv.DictReader(stream) if r["measure"] == "throughput"]
+        assert {row["against"] for row in rows} == {against}
+        assert len(rows) == 5
+        if goal:
+            assert all(float(row["difference"]) < 0 for row in rows)
+
+
+def test_a_map_has_its_numbers_in_their_places_and_frames_the_least() -> None:
+    values = {(x, y): 10.0 * x + y for x in (1, 2) for y in (1, 2, 3)}
+    values[2, 2] = 0.5
+    rows = [
+        {"a": str(x), "b": str(y), "measure": "throughput", "subject": None, "estimate": value}
+        for (x, y), value in values.items()
+    ]
+    ax = plot_heat_map(rows, "throughput", ["a", "b"])
+    texts = {text.get_position(): text.get_text() for text in ax.texts}
+    assert texts == {(x - 1, y - 1): f"{value:.3g}" for (x, y), value in values.items()}
+    (frame,) = ax.patches
+    assert (frame.get_x() + 0.48, frame.get_y() + 0.48) == (1.0, 1.0)
+
+
+def test_no_cell_has_a_value(crawlsim: Commands, scenario_file: str) -> None:
+    flags = ["--vary", "run.seed=1,2", "--set", "activation={ static = 0 }"]
+    flags = ["sweep", scenario_file, *flags, "--minimise", "loss_probability"]
+    assert json.loads(crawlsim(*flags, "--json")[1])["best"] is None
+    assert "no cell has a value of loss_probability" in crawlsim(*flags)[1]
 
 
 def test_equal_systems_are_rivals_and_undefined_ones_are_not() -> None:

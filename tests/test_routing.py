@@ -420,7 +420,8 @@ def scenario_of(system: dict[str, Any], discipline: str, **run: Any) -> Scenario
 
 
 def predicted(scenario: Scenario) -> dict[Any, float]:
-    found = [p for p in predict(scenario)[0] if p.measure == "preemption_probability"]
+    each = [p for p in predict(scenario)[0] if p.kind == "exact"]
+    found = [p for p in each if p.measure == "preemption_probability"]
     values = {p.subject: p.value for p in found}
     assert len(values) == len(found), "two formulas give the same number"
     return values
@@ -475,7 +476,8 @@ def test_turning_away_by_renewal(gap: Distribution, law: Distribution) -> None:
 def reasons(scenario: Scenario) -> list[str]:
     predictions, others = predict(scenario)
     assert not predictions
-    return [each.reason for each in others if each.source.startswith("altman2000")]
+    own = (each.reason for each in others if each.source.startswith("altman2000"))
+    return [reason for reason in own if reason != "there are no [pages]"]
 
 
 def test_what_has_no_phases_is_refused_by_server() -> None:
@@ -709,7 +711,9 @@ def slow_servers(arrivals: str, discipline: str) -> Scenario:
 def test_every_kind_of_arrivals_agrees(arrivals: str, discipline: str) -> None:
     scenario, found = simulated(arrivals, discipline)
     rows = compare(predict(scenario)[0], found, JUDGED)
-    assert [row.subject for row in rows if row.verdict == "agrees"] == [0, 1, "all"]
+    judged = [row for row in rows if row.measure in JUDGED]
+    assert {row.verdict for row in judged} == {"agrees"}
+    assert {row.subject for row in judged} == {0, 1, "all"}
 
 
 @pytest.mark.statistical

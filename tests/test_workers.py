@@ -6,16 +6,20 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import pytest
+from distributed import KilledWorker
 from systems import EVERY_KIND, queue
 
 import sim
 import sim.replicate
-from scenarios import Results, dumps
+from scenarios import Results, ScenarioError, dumps
+from sim.cli.workers import _check_versions
 
 Commands = Any
 SCENARIO = queue({"run.horizon": 2000.0, "run.replications": 12})
@@ -24,8 +28,9 @@ SCENARIO = queue({"run.horizon": 2000.0, "run.replications": 12})
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Two worker processes of a Dask scheduler."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
+    from distributed import LocalCluster
+
+    with LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as made:
         yield made
@@ -115,7 +120,7 @@ def test_a_local_worker_that_dies_costs_no_results(
         results = sim.run(SCENARIO, executor=executor)
     monkeypatch.undo()
     assert results == sim.run(SCENARIO)
-    assert "a worker died" in caplog.text
+    assert "workers died" in caplog.text
 
 
 def test_an_error_in_a_replication_is_not_taken_for_a_dead_worker(
@@ -127,6 +132,74 @@ def test_an_error_in_a_replication_is_not_taken_for_a_dead_worker(
     monkeypatch.setattr(sim.compiled_engine, "simulate", fails)
     with ThreadPoolExecutor(2) as executor, pytest.raises(ArithmeticError, match="of its own"):
         sim.run(SCENARIO, executor=executor)
+
+
+def test_only_what_is_left_is_done_here_when_a_worker_dies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Breaking(ThreadPoolExecutor):
+        """Does four pieces of work and is broken then."""
+
+        taken = 0
+
+        def submit(self, work: Any, /, *arguments: Any, **options: Any) -> Any:
+            self.taken += 1
+            if self.taken > 4:
+                raise BrokenProcessPool("gone")
+            return super().submit(work, *arguments, **options)
+
+    seen: list[int] = []
+    simulate = sim.compiled_engine.simulate
+
+    def counting(scenario: Any, replication: int, *others: Any) -> Any:
+        seen.append(replication)
+        return simulate(scenario, replication, *others)
+
+    monkeypatch.setattr(sim.compiled_engine, "simulate", counting)
+    with Breaking(1) as executor:
+        results = sim.run(SCENARIO, executor=executor)
+    assert set(seen) == set(range(12))
+    assert numbers(results) == numbers(sim.run(SCENARIO))
+
+
+@pytest.mark.parametrize("lost", [CancelledError(), KilledWorker("task", None, ())])
+def test_a_cluster_that_is_lost_costs_no_results(lost: Exception) -> None:
+    class Lost(ThreadPoolExecutor):
+        """Hands back nothing but its end."""
+
+        def submit(self, work: Any, /, *arguments: Any, **options: Any) -> Any:  # noqa: ARG002
+            future: Future[Any] = Future()
+            future.set_exception(lost)
+            return future
+
+    with Lost(1) as executor:
+        assert numbers(sim.run(SCENARIO, executor=executor)) == numbers(sim.run(SCENARIO))
+
+
+class _Client:
+    """A client whose workers have some versions."""
+
+    def __init__(self, found: dict[str, str] | Exception) -> None:
+        self.found = found
+
+    def run(self, *_arguments: Any) -> dict[str, str]:
+        """What each worker answers."""
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        ({}, "has no workers"),
+        ({"tcp://a:1": version("crawlsim"), "tcp://b:1": "0.0.7"}, "tcp://b:1 has crawlsim 0.0.7"),
+        (PackageNotFoundError("crawlsim"), "a worker there has no crawlsim"),
+    ],
+)
+def test_workers_that_would_count_otherwise_are_refused(found: Any, says: str) -> None:
+    with pytest.raises(ScenarioError, match=says):
+        _check_versions(_Client(found), "tcp://x:1")
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,7 @@ def accuracy_of(scenario: Scenario) -> Accuracy | ClosureError | None:
 
 _BUILT = (
     conditions.has_buffer,
+    conditions.no_host_spacing,
     conditions.resolved_activation,
     conditions.pages_leave_the_queue_alone,
     conditions.markovian_accesses,
@@ -155,6 +156,7 @@ _CLOSURE = (*_BUILT, too_large_for_exactness, closure_fits, one_closed_class, se
 
 _POISSON = (
     conditions.has_buffer,
+    conditions.no_host_spacing,
     conditions.resolved_activation,
     conditions.pages_leave_the_queue_alone,
     conditions.not_switching,

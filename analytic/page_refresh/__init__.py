@@ -25,6 +25,7 @@ from analytic.page_refresh.golden import (
     many_pages_cost,
     worst_golden_cost,
 )
+from analytic.page_refresh.hosts import CappedShares, capped_shares, in_time_bound
 from analytic.page_refresh.obsolescence import (
     crawl_rates,
     cyclic_obsolescence,
@@ -43,32 +44,43 @@ from analytic.page_refresh.optimum import (
     proportional_bound,
     schedule_bound,
 )
+from analytic.page_refresh.several_robots import (
+    exponential_robots_obsolescence,
+    random_rounds_obsolescence,
+    robots_in_step_obsolescence,
+)
 
 __all__ = [
     "FORMULAS",
     "WORST_GOLDEN_RATIO",
+    "CappedShares",
     "FrequencySearch",
     "adaptive_changed_share",
     "adaptive_intervals",
     "best_random_shares",
     "best_shares",
+    "capped_shares",
     "crawl_rates",
     "cyclic_obsolescence",
     "equal_spacing_bound",
     "erlang_two",
+    "exponential_robots_obsolescence",
     "golden_distances",
     "golden_guarantee",
     "golden_limit",
     "golden_obsolescence",
     "harmonic_rates",
+    "in_time_bound",
     "index_numbers",
     "interaccess_obsolescence",
     "inverse_excess",
     "many_pages_cost",
     "optimal_frequencies",
     "proportional_bound",
+    "random_rounds_obsolescence",
     "random_visit_rates",
     "randomized_obsolescence",
+    "robots_in_step_obsolescence",
     "schedule_bound",
     "sequence_obsolescence",
     "slot_distances",

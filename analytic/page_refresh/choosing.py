@@ -12,11 +12,17 @@ from numpy.typing import NDArray
 from analytic import page_conditions as conditions
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_refresh.formulas import FORMULAS
+from analytic.page_refresh.hosts import (
+    hosts_never_wait,
+    price_factors,
+    shares_within_limits,
+)
 from analytic.page_refresh.optimum import best_random_shares, best_shares
 from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
 from scenarios.accessing import Randomized
 from scenarios.accessing.index import IndexPolicy
+from scenarios.distributions import Deterministic, Distribution
 from scenarios.page_data import change_rates, page_weights
 
 __all__ = ["FrequencySearch", "index_numbers", "optimal_frequencies"]
@@ -24,6 +30,8 @@ __all__ = ["FrequencySearch", "index_numbers", "optimal_frequencies"]
 _KEY = "robots.accessing.frequencies"
 _NO_BOUND = "no bound over all schedules: "
 _APPROXIMATE = "frequencies as for one robot without a buffer, of constant times of the same mean"
+_TIGHT = "of the hosts, {} get all the accesses that they allow"
+_IDLE = "; robots wait for hosts {:.2g} of the time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +58,9 @@ def optimal_frequencies(scenario: Scenario) -> Optimum:
     """The access frequencies that suit the scenario's pages and weights best.
 
     Under random choices those of coffman1998 (12)-(15), else those of (7), for the law of the time
-    from one access to the next. The cost is the weighted obsolescence under the file's own policy,
-    where it has an exact value; the bound holds for every schedule.
+    from one access to the next; within the limits of hosts where these want a spacing. The cost is
+    the weighted obsolescence under the file's own policy, where it has an exact value; the bound
+    holds for every schedule.
 
     Raises
     ------
@@ -64,7 +73,7 @@ def optimal_frequencies(scenario: Scenario) -> Optimum:
     policy = scenario.robots.accessing
     if "frequencies" not in type(policy).model_fields:
         raise NoOptimumError(f'policy = "{policy.policy}" takes no frequencies')
-    shares, approximate = _shares(scenario)
+    shares, notes = _shares(scenario)
     decided = scenario.with_(_KEY, shares.tolist())
     bound, reason = _bound(scenario)
     return Optimum(
@@ -74,7 +83,7 @@ def optimal_frequencies(scenario: Scenario) -> Optimum:
         decision={"frequencies": shares.tolist()},
         changes={_KEY: shares.tolist()},
         table=list(_alternatives(scenario, decided)),
-        notes=[_APPROXIMATE] * approximate + [f"{_NO_BOUND}{reason}"] * (bound is None),
+        notes=notes + [f"{_NO_BOUND}{reason}"] * (bound is None),
         search=FrequencySearch(
             change_rates(scenario.pages), page_weights(scenario.pages), shares, scenario.time_unit
         ),
@@ -85,37 +94,68 @@ def index_numbers(scenario: Scenario, policy: IndexPolicy) -> dict[str, list[flo
     """The `exponents` and `values` of an index policy; None without a mean time per access.
 
     ``l = -ln E e^{-mu X}`` or ``mu E X``, as the policy asks, of the time X from one access to the
-    next; and ``w = c / mu`` relative to the largest, 0 for pages that never change.
+    next, the time for which robots wait included; and ``w = c / mu`` relative to the largest, 0 for
+    pages that never change, at hosts that are at their limits divided by the price of their
+    accesses (`hosts.price_factors`).
     """
     assert scenario.pages is not None
-    law, _ = conditions.pace_of_accesses(scenario)
+    law, _ = _pace(scenario)
     if law is None:
         return None
+    polite = hosts_never_wait(scenario) is not None
+    if polite:
+        used = float(shares_within_limits(scenario, law).shares.sum())
+        law = Deterministic(value=mean_time(law) / min(used, 1.0)) if used else law
     rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
     exponents = log_transform(law, rates) if policy.uses_transform else rates * mean_time(law)
     values = np.divide(weights, rates, out=np.zeros(len(rates)), where=rates > 0)
+    if polite:
+        values *= price_factors(scenario, law)
     values /= values.max(initial=0.0) or 1.0
     return {"exponents": exponents.tolist(), "values": values.tolist()}
 
 
-def _shares(scenario: Scenario) -> tuple[NDArray[Any], bool]:
-    """The frequencies, and whether the law of the time between accesses is only approximated."""
+def _pace(scenario: Scenario) -> tuple[Distribution | None, bool]:
+    """As `conditions.pace_of_accesses`, and constant times where accesses wait for hosts."""
+    law, approximate = conditions.pace_of_accesses(scenario)
+    if law is None or hosts_never_wait(scenario) is None:
+        return law, approximate
+    return Deterministic(value=mean_time(law)), True
+
+
+def _shares(scenario: Scenario) -> tuple[NDArray[Any], list[str]]:
+    """The frequencies, and what a reader should know of them."""
     assert scenario.pages is not None
     assert scenario.robots is not None
     rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
-    law, approximate = conditions.pace_of_accesses(scenario)
+    law, approximate = _pace(scenario)
     if law is None:
         raise NoOptimumError("the mean time between accesses is not known")
+    notes = [_APPROXIMATE] * approximate
+    if hosts_never_wait(scenario) is not None:
+        return _shares_with_limits(scenario, law, notes)
     randomized = isinstance(scenario.robots.accessing, Randomized)
     find = best_random_shares if randomized else best_shares
-    return find(rates, weights, law), approximate
+    return find(rates, weights, law), notes
+
+
+def _shares_with_limits(
+    scenario: Scenario, law: Distribution, notes: list[str]
+) -> tuple[NDArray[Any], list[str]]:
+    """The frequencies within the limits of hosts, as shares of the accesses that there are."""
+    found = shares_within_limits(scenario, law)
+    total = float(found.shares.sum())
+    said = _TIGHT.format(int(found.tight.sum()))
+    said += _IDLE.format(1.0 - total) if 0 < total < 1 - 1e-9 else ""
+    shares = found.shares / total if total else np.full(len(found.shares), 1 / len(found.shares))
+    return shares / shares.sum(), [*notes, said]
 
 
 def _bound(scenario: Scenario) -> tuple[float | None, str]:
     """The bound over all schedules, or the reason why there is none."""
     reasons = []
     for formula in FORMULAS:
-        if formula.number in ("Theorem 3.4", "(7)"):
+        if formula.number in ("Theorem 3.4", "(7)", "(7) in time"):
             reason = formula.reason_against(scenario)
             if reason is None:
                 return formula.predict(scenario)[0].value, ""

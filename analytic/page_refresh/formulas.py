@@ -10,6 +10,13 @@ from numpy.typing import NDArray
 from analytic import page_conditions as conditions
 from analytic.active_robots import most_active
 from analytic.formula import Formula, Values
+from analytic.page_refresh.hosts import (
+    hosts_never_wait,
+    in_time_bound,
+    mean_known,
+    scenario_in_time_bound,
+    waits_or_shared,
+)
 from analytic.page_refresh.limits import LIMITS
 from analytic.page_refresh.obsolescence import (
     crawl_rates,
@@ -21,6 +28,12 @@ from analytic.page_refresh.obsolescence import (
 )
 from analytic.page_refresh.optimum import best_random_shares, proportional_bound, schedule_bound
 from analytic.page_refresh.plans import planned_slots
+from analytic.page_refresh.several_robots import (
+    exponential_robots_obsolescence,
+    random_rounds_obsolescence,
+    robots_in_step_obsolescence,
+)
+from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
 from scenarios.page_data import access_shares, change_rates, page_weights
@@ -46,9 +59,34 @@ def _obsolescence(scenario: Scenario) -> Array:
     return randomized_obsolescence(rates, shares, law)
 
 
-def _freshness(scenario: Scenario) -> Values:
+def _shared_obsolescence(scenario: Scenario) -> Array:
+    """Exact obsolescence rates of several robots in step, or exponential ones, on one sequence."""
     assert scenario.pages is not None
-    rates, weights = _obsolescence(scenario), page_weights(scenario.pages)
+    assert scenario.robots is not None
+    policy, law = scenario.robots.accessing, conditions.access_law(scenario)
+    assert policy is not None
+    assert law is not None
+    rates, shares = change_rates(scenario.pages), access_shares(policy, scenario.pages)
+    time, robots = mean_time(law), most_active(scenario)
+    if not isinstance(policy, Periodic):
+        return random_rounds_obsolescence(rates, shares, time, robots)
+    exponential = conditions.one_robot_or_memoryless(scenario) is None
+    find = exponential_robots_obsolescence if exponential else robots_in_step_obsolescence
+    return find(rates, policy.cycle_of(shares), time, robots)
+
+
+def _freshness(scenario: Scenario) -> Values:
+    yield from _measures(scenario, _obsolescence(scenario))
+
+
+def _shared_freshness(scenario: Scenario) -> Values:
+    yield from _measures(scenario, _shared_obsolescence(scenario))
+
+
+def _measures(scenario: Scenario, rates: Array) -> Values:
+    """What follows from the obsolescence rates."""
+    assert scenario.pages is not None
+    weights = page_weights(scenario.pages)
     total = float(weights @ rates)
     yield "weighted_obsolescence", None, total
     for page, rate in enumerate(rates.tolist()):
@@ -96,6 +134,10 @@ def _any_random_choice(scenario: Scenario) -> Values:
     yield "weighted_obsolescence", None, best
 
 
+def _any_schedule_in_time(scenario: Scenario) -> Values:
+    yield "weighted_obsolescence", None, scenario_in_time_bound(scenario)
+
+
 def _realised_shares(scenario: Scenario) -> Array:
     """Access frequencies that the policy really gives; a period has whole numbers of slots."""
     assert scenario.pages is not None
@@ -131,6 +173,7 @@ _FRESHNESS = (
     conditions.no_buffer,
     conditions.some_robot_works,
     conditions.independent_accesses,
+    hosts_never_wait,
 )
 _SCHEDULED = (*_FRESHNESS, conditions.resolved_frequencies)
 
@@ -155,12 +198,56 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     Formula(
         paper="coffman1998",
+        number="(3), robots in step",
+        quantity="obsolescence rates of several robots with constant access times",
+        function=robots_in_step_obsolescence,
+        kind="exact",
+        conditions=(
+            *_SCHEDULED,
+            conditions.periodic_policy,
+            conditions.several_robots,
+            conditions.constant_accesses,
+            conditions.short_rounds,
+        ),
+        evaluate=_shared_freshness,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="(3), exponential robots",
+        quantity="obsolescence rates of several robots with exponential access times",
+        function=exponential_robots_obsolescence,
+        kind="exact",
+        conditions=(
+            *_SCHEDULED,
+            conditions.periodic_policy,
+            conditions.several_robots,
+            conditions.one_robot_or_memoryless,
+            conditions.short_rounds,
+        ),
+        evaluate=_shared_freshness,
+    ),
+    Formula(
+        paper="coffman1998",
         number="Lemma 4.1",
         quantity="obsolescence rates under independent random choices, their weighted sum",
         function=randomized_obsolescence,
         kind="exact",
         conditions=(*_SCHEDULED, conditions.randomized_policy, conditions.one_robot_or_memoryless),
         evaluate=_freshness,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="Lemma 4.1, robots in step",
+        quantity="obsolescence rates under random choices of robots with constant access times",
+        function=random_rounds_obsolescence,
+        kind="exact",
+        conditions=(
+            *_SCHEDULED,
+            conditions.randomized_policy,
+            conditions.several_robots,
+            conditions.constant_accesses,
+        ),
+        evaluate=_shared_freshness,
     ),
     Formula(
         paper="coffman1998",
@@ -191,6 +278,21 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     Formula(
         paper="coffman1998",
+        number="(7) in time",
+        quantity="weighted obsolescence of the best schedule of several robots, or polite ones",
+        function=in_time_bound,
+        kind="lower bound",
+        conditions=(
+            conditions.has_pages,
+            conditions.no_buffer,
+            conditions.some_robot_works,
+            mean_known,
+            waits_or_shared,
+        ),
+        evaluate=_any_schedule_in_time,
+    ),
+    Formula(
+        paper="coffman1998",
         number="(12)-(15)",
         quantity="weighted obsolescence of the best independent random choices",
         function=best_random_shares,
@@ -213,6 +315,7 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.robots_always_work,
             conditions.independent_accesses,
             conditions.resolved_frequencies,
+            hosts_never_wait,
         ),
         evaluate=_crawling,
     ),

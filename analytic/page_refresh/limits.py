@@ -16,6 +16,7 @@ from analytic.page_refresh.golden import (
     many_pages_cost,
     worst_golden_cost,
 )
+from analytic.page_refresh.hosts import hosts_never_wait
 from analytic.page_refresh.optimum import proportional_bound
 from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
@@ -90,6 +91,7 @@ _MANY = (
     conditions.no_buffer,
     conditions.some_robot_works,
     conditions.independent_accesses,
+    hosts_never_wait,
     conditions.one_robot,
     conditions.weights_as_change_rates,
     _slow_pages,

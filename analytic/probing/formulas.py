@@ -7,72 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from analytic.formula import Formula, Values
-from analytic.probing.intervals import LARGEST_PROFILE, Interval, Profile, cells_needed
+from analytic.probing.costs import expected_cost, expected_freshness
+from analytic.probing.intervals import LARGEST_PROFILE, Profile, cells_needed
 from analytic.probing.policies import first_arrival_times, threshold_times, uniform_times
 from scenarios import Scenario, ScenarioError
 from scenarios.sections import Probing, Source, Times
 
-__all__ = [
-    "FORMULAS",
-    "cost_variance",
-    "expected_cost",
-    "expected_freshness",
-    "probe_times",
-    "profile_of",
-]
-
-
-def _intervals(profile: Profile, times: Sequence[float]) -> Interval:
-    return profile.between([0.0, *times[:-1]], times)
-
-
-def expected_cost(profile: Profile, times: Sequence[float]) -> float:
-    """Expected cost of all updates: ``sum_i C(p_{i-1}, p_i)``.
-
-    Parameters
-    ----------
-    profile : Profile
-        Update rate lambda and importance a on [0, T].
-    times : sequence of float
-        p_1, …, p_n = T; p_0 = 0.
-
-    Notes
-    -----
-    eckstein2005 (5) and (6). Only the rate of the updates matters, they need not be Poisson.
-    """
-    return float(_intervals(profile, times).cost.sum())
-
-
-def cost_variance(profile: Profile, times: Sequence[float]) -> float:
-    """Variance of the cost of all updates: ``sum_i int lambda(t) A(t, p_i)**2 dt``.
-
-    Parameters
-    ----------
-    profile : Profile
-    times : sequence of float
-        p_1, …, p_n = T; p_0 = 0.
-
-    Notes
-    -----
-    Campbell's theorem: the cost is a sum of A(t, p_i) over the points of a Poisson process.
-    """
-    return float(_intervals(profile, times).variance.sum())
-
-
-def expected_freshness(profile: Profile, times: Sequence[float]) -> float:
-    """Expected fraction of time without an unseen update.
-
-    Parameters
-    ----------
-    profile : Profile
-    times : sequence of float
-        p_1, …, p_n = T; p_0 = 0.
-
-    Notes
-    -----
-    ``(1 / T) sum_i int exp(-Lambda(p_{i-1}, t)) dt``: no Poisson update since the last probe.
-    """
-    return float(_intervals(profile, times).fresh_time.sum()) / profile.horizon
+__all__ = ["FORMULAS", "probe_times", "profile_of"]
 
 
 def _sections(scenario: Scenario) -> tuple[Source, Probing]:
@@ -151,6 +92,11 @@ def _cost(scenario: Scenario) -> Values:
     yield "obsolescence_cost", None, expected_cost(profile_of(scenario), probe_times(scenario))
 
 
+def _freshness(scenario: Scenario) -> Values:
+    fresh = expected_freshness(profile_of(scenario), probe_times(scenario))
+    yield "source_freshness", None, fresh
+
+
 FORMULAS: tuple[Formula, ...] = (
     Formula(
         paper="eckstein2005",
@@ -160,6 +106,15 @@ FORMULAS: tuple[Formula, ...] = (
         kind="exact",
         conditions=(has_source, known_times, few_cells),
         evaluate=_cost,
+    ),
+    Formula(
+        paper="eckstein2005",
+        number="section 2.1",
+        quantity="freshness: no Poisson update since the last probe, averaged over time",
+        function=expected_freshness,
+        kind="exact",
+        conditions=(has_source, known_times, few_cells),
+        evaluate=_freshness,
     ),
 )
 """The index: paper, number, quantity, function, kind, conditions."""

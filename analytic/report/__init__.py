@@ -6,10 +6,12 @@ Not imported with `analytic`, since it loads the plotting packages.
 from analytic.report.comparison import plot_comparison
 from analytic.report.frequencies import plot_frequencies
 from analytic.report.optima import (
+    plot_best_probes,
     plot_static_costs,
     plot_switching_curves,
     plot_switching_policy,
     plot_threshold_costs,
+    plot_word,
 )
 from analytic.report.page import Doubled, Entry, html
 from analytic.report.plots import plot_levels, plot_obsolescence_rates, plot_probes
@@ -18,6 +20,7 @@ __all__ = [
     "Doubled",
     "Entry",
     "html",
+    "plot_best_probes",
     "plot_comparison",
     "plot_frequencies",
     "plot_levels",
@@ -27,4 +30,5 @@ __all__ = [
     "plot_switching_curves",
     "plot_switching_policy",
     "plot_threshold_costs",
+    "plot_word",
 ]

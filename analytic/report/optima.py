@@ -11,22 +11,28 @@ from matplotlib.ticker import MaxNLocator
 
 from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.indexing_queue.thresholds import ThresholdSearch
+from analytic.probing.choosing import ProbeSearch
 from analytic.report.drawing import THEORY, axes_for, dress, legend_above, plain
 from analytic.report.frequencies import plot_frequencies
+from analytic.report.plots import plot_probes
 from analytic.robot_control.switching import SwitchingSearch
+from analytic.routing.searching import WordSearch
 
 __all__ = [
     "PLOTS",
+    "plot_best_probes",
     "plot_static_costs",
     "plot_switching_curves",
     "plot_switching_policy",
     "plot_threshold_costs",
+    "plot_word",
 ]
 
 _COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
 _MARKERS = "os^Dv<"
 _HEIGHT = 3.2
 _FEW_LEVELS = 40
+_MOST_SLOTS = 60
 
 
 def plot_threshold_costs(search: ThresholdSearch, ax: Axes | None = None) -> Axes:
@@ -165,10 +171,59 @@ def plot_switching_curves(search: SwitchingSearch, ax: Axes | None = None) -> Ax
     return ax
 
 
+def plot_word(search: WordSearch, ax: Axes | None = None) -> Axes:
+    """Two periods, or the first slots, of the best order: who is visited in which slot.
+
+    Parameters
+    ----------
+    search : WordSearch
+        Of `analytic.optimize(scenario, "routing").search` or `"template"`.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Notes
+    -----
+    The line marks the end of the first period. At most 60 slots are drawn.
+    """
+    ax = axes_for(ax, _HEIGHT)
+    dress(ax, "slot", "server or page")
+    word, count = np.array(search.word), search.costs.count
+    shown = np.tile(word, 2)[:_MOST_SLOTS]
+    for each in range(count):
+        slots = np.flatnonzero(shown == each)
+        colour = _COLOURS[each % len(_COLOURS)]
+        ax.plot(slots, np.full(len(slots), each), "s", color=colour, ms=5)
+    if len(word) < len(shown):
+        ax.axvline(len(word) - 0.5, color=THEORY, lw=0.9, ls="--")
+    proof = "no order costs less" if search.proved else f"at most {search.gap:.3g} % above the best"
+    title = f"period of {len(word)}, cost {search.cost:.6g}: {proof}"
+    ax.set_title(title, fontsize=9, loc="left", color="#333333")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator("auto", integer=True))
+    ax.set_ylim(count - 0.5, -0.5)
+    return ax
+
+
+def plot_best_probes(search: ProbeSearch, ax: Axes | None = None) -> Axes:
+    """Intensity of the updates, their importance, and the best probe times.
+
+    Parameters
+    ----------
+    search : ProbeSearch
+        Of `analytic.optimize(scenario, "probes").search`.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    """
+    return plot_probes(search.scenario, axes_for(ax, _HEIGHT))
+
+
 PLOTS: dict[str, Callable[[Any, Axes | None], Axes]] = {
     "static": plot_static_costs,
     "threshold": plot_threshold_costs,
     "switching": plot_switching_curves,
+    "template": plot_word,
+    "routing": plot_word,
     "frequencies": plot_frequencies,
+    "probes": plot_best_probes,
 }
 """The figure of each target of `crawlsim optimize` that has one."""

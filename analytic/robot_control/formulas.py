@@ -109,6 +109,7 @@ LARGEST_BOUND, LARGEST_GENERAL = 20_000, 2_000
 
 _STATIC = (
     conditions.has_buffer,
+    conditions.no_host_spacing,
     conditions.resolved_activation,
     conditions.pages_leave_the_queue_alone,
     conditions.static_robots,
@@ -119,6 +120,7 @@ _STATIC = (
 
 _SWITCHING = (
     conditions.has_buffer,
+    conditions.no_host_spacing,
     conditions.resolved_activation,
     conditions.pages_leave_the_queue_alone,
     switching,
@@ -173,6 +175,7 @@ FORMULAS: tuple[Formula, ...] = (
         kind="lower bound",
         conditions=(
             conditions.has_buffer,
+            conditions.no_host_spacing,
             conditions.resolved_activation,
             switching,
             conditions.priced,

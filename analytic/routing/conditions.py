@@ -10,12 +10,15 @@ import numpy as np
 from analytic.arrival_process import embedded_period, gap_map
 from analytic.markov import closed_classes
 from analytic.phase_type import as_phase_type, exponential_rate
-from analytic.routing.losses import gap_law, primitive_length
+from analytic.routing.losses import gap_law
+from analytic.routing.words import primitive_length
 from scenarios import Scenario
 from scenarios.distributions import Distribution, Empirical, Erlang
 from scenarios.sections import Period, Random, Servers
 
 __all__ = [
+    "MOST_SERVERS",
+    "all_losses_by_distance",
     "at_random",
     "exponential_services",
     "gaps_with_phases",
@@ -36,6 +39,9 @@ __all__ = [
 
 LARGEST_ORDER = 400
 """Joint phases of arrivals and one service up to which the matrices are built."""
+
+MOST_SERVERS = 1000
+"""Servers or pages up to which an order is sought."""
 
 MOST_OBSERVED = 20_000
 """Product of joint phases and different observed gaps, each of which needs a matrix."""
@@ -188,3 +194,15 @@ def preemptive_or_exponential(scenario: Scenario) -> str | None:
     if preemptive(scenario) is None or exponential_services(scenario) is None:
         return None
     return "a packet that finds its server busy is lost, and services are not exponential"
+
+
+def all_losses_by_distance(scenario: Scenario) -> str | None:
+    """The loss of a packet of any server depends on its distance to the next one alone."""
+    count = servers_of(scenario).count
+    if count > MOST_SERVERS:
+        return f"{count} servers; at most {MOST_SERVERS} are ordered"
+    # The conditions look at the servers that get packets: here all of them may.
+    everywhere = scenario.with_("servers.routing", {"period": list(range(count))})
+    needed = (preemptive_or_exponential, phase_type_services, one_closed_class)
+    reasons = (condition(everywhere) for condition in needed)
+    return next((reason for reason in reasons if reason is not None), None)

@@ -10,19 +10,24 @@ from analytic.arrival_process import gap_map, mean_rate
 from analytic.formula import Formula, Values
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
 from analytic.routing import conditions
+from analytic.routing.bounds import linear_bound
 from analytic.routing.conditions import servers_of, shares_of
 from analytic.routing.losses import (
-    Loss,
-    average_loss,
-    cyclic_distances,
     gap_law,
     map_loss,
     non_preemptive_loss,
     phase_type_loss,
-    primitive_length,
     random_loss,
     random_non_preemptive_loss,
     renewal_loss,
+)
+from analytic.routing.spacing import loss_costs
+from analytic.routing.visit_formulas import VISIT_FORMULAS
+from analytic.routing.words import (
+    Loss,
+    average_loss,
+    cyclic_distances,
+    primitive_length,
     server_losses,
 )
 from analytic.transforms import mean_time, transform
@@ -137,6 +142,12 @@ def _non_preemptive(scenario: Scenario) -> Values:
     return _mixed(scenario, losses)
 
 
+def _bound(scenario: Scenario) -> Values:
+    servers = servers_of(scenario)
+    laws = [_phase_law(scenario, server) for server in range(servers.count)]
+    yield "preemption_probability", "all", linear_bound(loss_costs(servers.arrivals, laws)).value
+
+
 _GIVEN = (conditions.has_servers, conditions.routing_given)
 
 FORMULAS: tuple[Formula, ...] = (
@@ -218,5 +229,19 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_non_preemptive,
     ),
+    Formula(
+        paper="altman2000",
+        number="(6), linear bound",
+        quantity="packets lost of the best routing",
+        function=linear_bound,
+        kind="lower bound",
+        conditions=(
+            *_GIVEN,
+            conditions.all_losses_by_distance,
+            conditions.not_locked,
+        ),
+        evaluate=_bound,
+    ),
+    *VISIT_FORMULAS,
 )
 """The index: paper, number, quantity, function, kind, conditions."""

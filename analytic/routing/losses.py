@@ -9,7 +9,7 @@ only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -24,71 +24,18 @@ from scenarios.distributions import Distribution, Exponential
 from scenarios.processes import ArrivalProcess, Map, Mmpp, Poisson
 
 __all__ = [
-    "average_loss",
-    "cyclic_distances",
     "gap_law",
     "map_loss",
     "non_preemptive_loss",
+    "over_gap",
     "phase_type_loss",
-    "primitive_length",
+    "phases_at_arrivals",
     "random_loss",
     "random_non_preemptive_loss",
     "renewal_loss",
-    "server_losses",
 ]
 
 Array = NDArray[np.floating[Any]]
-Loss = Callable[[int, int], float]
-"""f_m(n) as a function of the server m and the distance n."""
-
-
-def cyclic_distances(word: Sequence[int]) -> dict[int, tuple[int, ...]]:
-    """The distances ``delta_1, …, delta_d`` of each server that a periodic word uses.
-
-    delta_j is the number of packets from the server's j-th place in the period to its next one,
-    across the end of the period where need be; they sum to the length of the word (altman2000 (6)).
-    """
-    places: dict[int, list[int]] = {}
-    for place, server in enumerate(word):
-        places.setdefault(server, []).append(place)
-    return {
-        server: tuple(np.diff([*own, own[0] + len(word)]).tolist())
-        for server, own in sorted(places.items())
-    }
-
-
-def primitive_length(word: Sequence[int]) -> int:
-    """Smallest n after which a periodic word repeats: 2 for 0, 1, 0, 1."""
-    length, whole = len(word), tuple(word)
-    divisors = (n for n in range(1, length + 1) if length % n == 0)
-    return next(n for n in divisors if whole[:n] * (length // n) == whole)
-
-
-def server_losses(word: Sequence[int], loss: Loss) -> dict[int, float]:
-    """Fraction of each server's own packets that are lost: the mean of ``f_m(delta_j^m)``."""
-    return {
-        server: sum(loss(server, distance) for distance in distances) / len(distances)
-        for server, distances in cyclic_distances(word).items()
-    }
-
-
-def average_loss(word: Sequence[int], loss: Loss) -> float:
-    """Fraction of all packets that are lost: ``g = (1/n) sum_m sum_j f_m(delta_j^m)``.
-
-    Parameters
-    ----------
-    word : sequence of int
-        The period: server of each of n packets.
-    loss : callable
-        f_m(n) of a server m and a distance n.
-
-    Notes
-    -----
-    altman2000 (6). A server that the word does not use loses nothing.
-    """
-    distances = cyclic_distances(word)
-    total = sum(loss(server, each) for server, own in distances.items() for each in own)
-    return total / len(word)
 
 
 def renewal_loss(transform: ArrayLike, distance: ArrayLike) -> Array:
@@ -147,8 +94,8 @@ def phase_type_loss(arrivals: ArrivalProcess, service: PhaseLaw, distance: Array
     ``A = E e^{T tau}`` for independent gaps of any law. Not convex in n for all services.
     """
     service = _as_arrays(service)
-    start = np.kron(_phases_at_arrivals(arrivals), service.start)
-    return _survival(start, _over_gap(arrivals, service.generator), distance)
+    start = np.kron(phases_at_arrivals(arrivals), service.start)
+    return _survival(start, over_gap(arrivals, service.generator), distance)
 
 
 def random_loss(arrivals: ArrivalProcess, service: PhaseLaw, probability: float) -> float:
@@ -170,8 +117,8 @@ def random_loss(arrivals: ArrivalProcess, service: PhaseLaw, probability: float)
     Catalogue of altman2000, section 1, "random routing".
     """
     service = _as_arrays(service)
-    start = np.kron(_phases_at_arrivals(arrivals), service.start)
-    gap = _thinned(_over_gap(arrivals, service.generator), probability)
+    start = np.kron(phases_at_arrivals(arrivals), service.start)
+    gap = _thinned(over_gap(arrivals, service.generator), probability)
     return float(start @ gap.sum(axis=1))
 
 
@@ -194,7 +141,7 @@ def non_preemptive_loss(
     over the places of its period; a packet is lost where it finds the server busy.
     """
     service = _as_arrays(service)
-    step = _over_gap(arrivals, _with_end(service))
+    step = over_gap(arrivals, _with_end(service))
     powers = {each: np.linalg.matrix_power(step, each) for each in set(distances)}
     return _busy_at_arrivals([powers[each] for each in distances], service)
 
@@ -207,7 +154,7 @@ def random_non_preemptive_loss(
     As `non_preemptive_loss`, with the gap between its own packets a geometric number of gaps.
     """
     service = _as_arrays(service)
-    step = _over_gap(arrivals, _with_end(service))
+    step = over_gap(arrivals, _with_end(service))
     return _busy_at_arrivals([_thinned(step, probability)], service)
 
 
@@ -218,13 +165,13 @@ def gap_law(arrivals: ArrivalProcess) -> Distribution | None:
     return Exponential(rate=arrivals.rate) if isinstance(arrivals, Poisson) else arrivals.gap
 
 
-def _phases_at_arrivals(arrivals: ArrivalProcess) -> Array:
+def phases_at_arrivals(arrivals: ArrivalProcess) -> Array:
     """Law q of the arrival phase just after an arrival; a single phase for independent gaps."""
     matrices = None if gap_law(arrivals) else gap_map(arrivals)
     return np.ones(1) if matrices is None else interval_phases(*matrices)
 
 
-def _over_gap(arrivals: ArrivalProcess, generator: Array) -> Array:
+def over_gap(arrivals: ArrivalProcess, generator: Array) -> Array:
     """What happens to the phases (of arrivals, of the service) from one arrival to the next."""
     law = gap_law(arrivals)
     if law is not None:

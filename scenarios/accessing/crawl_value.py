@@ -20,6 +20,7 @@ class CrawlValue(IndexPolicy):
     """
 
     policy: Literal["crawl-value"]
+    urgency = "crawl-value"
     uses_transform = False
 
     def columns(self, exponents: Numbers, values: Numbers) -> tuple[Numbers, ...]:

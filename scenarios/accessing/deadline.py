@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator
 from typing import Literal
 
@@ -28,21 +27,12 @@ class Deadline(Planned):
 
     def plan(self, shares: Shares) -> Iterator[Indices]:
         """Blocks from two heaps: accesses that may start by due time, the others by their start."""
-        pages = np.flatnonzero(shares > 0).tolist()
-        slack = 1.0 / (2 * len(pages) - 2) if len(pages) > 1 else 0.0
-        share = shares.tolist()
-        later = [(slack / share[page], page, 0) for page in pages]
-        heapq.heapify(later)
-        ready: list[tuple[float, int, int]] = []
-        slot = 0
+        from scenarios.accessing.compiling import by_deadlines
+
+        pages = np.flatnonzero(shares > 0)
+        visits, later, ready = np.zeros((3, len(pages)), dtype=np.intp)
+        state, length = np.zeros(3, dtype=np.intp), max(_BLOCK, len(pages) // 8)
         while True:
-            block = np.empty(_BLOCK, dtype=np.intp)
-            for place in range(_BLOCK):
-                slot += 1
-                while later and (later[0][0] <= slot or not ready):
-                    _, page, count = heapq.heappop(later)
-                    heapq.heappush(ready, ((count + 1 - slack) / share[page], page, count))
-                _, page, count = heapq.heappop(ready)
-                heapq.heappush(later, ((count + 1 + slack) / share[page], page, count + 1))
-                block[place] = page
-            yield block
+            block = np.empty(length, dtype=np.intp)
+            by_deadlines(shares[pages], visits, later, ready, state, block)
+            yield pages[block]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenarios.accessing.policy import Indices, Planned, Shares
-from scenarios.accessing.urgency import most_urgent
+from scenarios.accessing.urgency import Kind, Urgency, most_urgent
 from scenarios.base import NonNegative
 
 __all__ = ["NEAR", "IndexPolicy", "Numbers", "second_order"]
@@ -41,6 +41,8 @@ class IndexPolicy(Planned):
     exponents: tuple[NonNegative, ...] | None = None
     values: tuple[NonNegative, ...] | None = None
 
+    urgency: ClassVar[Kind]
+    """What the search for the greatest index, in compiled code, knows it by."""
     uses_transform: ClassVar[bool]
     """Whether the exponents are ``-ln E e^{-mu X}`` of the access time X, or ``mu E X``."""
 
@@ -61,32 +63,6 @@ class IndexPolicy(Planned):
 
     def plan(self, shares: Shares) -> Iterator[Indices]:  # noqa: ARG002  # needs no shares
         """The page with the greatest index in each slot."""
-        return most_urgent(_Ages(self))
-
-
-class _Ages:
-    """Indices of all pages by their ages."""
-
-    def __init__(self, policy: IndexPolicy) -> None:
-        self._index = policy.index
-        self._columns = policy.columns(np.array(policy.exponents), np.array(policy.values))
-        self.pages = len(self._columns[0])
-        self._last = np.arange(self.pages) - self.pages
-
-    def at(self, pages: Indices, slot: Any) -> Numbers:
-        """Indices of some pages in a slot, or in a column of slots."""
-        columns = tuple(each[pages] for each in self._columns)
-        return self._index(columns, slot - self._last[pages])
-
-    def afterwards(self, pages: Indices, slots: int) -> Numbers:
-        """Indices at the ages 1, 2, …, row by row."""
-        columns = tuple(each[pages] for each in self._columns)
-        return self._index(columns, np.arange(1, slots + 1)[:, None])
-
-    def start_again(self, below: Numbers, afterwards: Numbers) -> None:
-        """Ages 1, 2, … below the slot of the access."""
-        below[:] = afterwards
-
-    def access(self, pages: Indices, slots: Indices) -> None:
-        """The last access of each page is the latest of these."""
-        np.maximum.at(self._last, pages, slots)
+        columns = self.columns(np.array(self.exponents), np.array(self.values))
+        pages = len(columns[0])
+        return most_urgent(Urgency(self.urgency, columns, np.arange(pages) - pages))

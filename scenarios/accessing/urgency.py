@@ -10,44 +10,72 @@ grows with the logarithm of the number of pages. Ties go to the lower page.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Urgency", "most_urgent"]
+__all__ = ["Kind", "Urgency", "most_urgent"]
 
 Numbers = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
+Kind = Literal["whittle", "crawl-value", "deficit"]
 
 _SHORTEST = 64
-"""Slots of a block whose urgencies are written out, slot by slot."""
+"""Slots of a block that is searched slot by slot."""
 
 
-class Urgency(Protocol):
-    """How urgent each page is; it grows with time, and falls when the page is accessed."""
+class Urgency:
+    """How urgent each page is; it grows with time, and falls when the page is accessed.
 
-    pages: int
+    Parameters
+    ----------
+    kind : str
+        The policy whose urgencies they are.
+    columns : sequence of ndarray, shape (pages,)
+        What it needs of each page.
+    past : ndarray of int, shape (pages,)
+        The slot of the last access of each page; for deficits, the number of its accesses.
+    """
 
-    def at(self, pages: Indices, slot: Any) -> Numbers:
-        """Urgencies of some pages in a slot, or in a column of slots."""
+    def __init__(self, kind: Kind, columns: tuple[Numbers, ...], past: Indices) -> None:
+        from scenarios.accessing import compiling
 
-    def afterwards(self, pages: Indices, slots: int) -> Numbers:
-        """Urgencies that many slots after an access, from 1 on, row by row; or what they lose."""
+        known = ("whittle", "crawl-value", "deficit")
+        self._kind = (compiling.WHITTLE, compiling.CRAWL_VALUE, compiling.DEFICIT)[
+            known.index(kind)
+        ]
+        self._code = compiling
+        self._numbers, self._past = np.ascontiguousarray(np.column_stack(columns)), past
+        self.pages = len(past)
 
-    def start_again(self, below: Numbers, afterwards: Numbers) -> None:
-        """Correct a page's urgencies in the slots below that of its access."""
+    def at(self, pages: Indices, slot: int) -> Numbers:
+        """Urgencies of some pages in a slot."""
+        found: Numbers = self._code.urgencies(self._kind, self._numbers, self._past, pages, slot)
+        return found
 
-    def access(self, pages: Indices, slots: Indices) -> None:
-        """The pages were accessed in these slots, in this order."""
+    def block_at(self, first: int) -> int:
+        """Slots of the block that begins with a slot.
+
+        Deficits grow from nothing, in proportion to the time: early blocks are short, else
+        everyone would be a contender of every one.
+        """
+        longest = max(_SHORTEST, self.pages // 8)
+        return min(longest, max(1, first // 2)) if self._kind == self._code.DEFICIT else longest
+
+    def choose(self, pages: Indices, first: int, length: int) -> Indices:
+        """The most urgent of some pages in each slot, which are accessed."""
+        chosen = np.empty(length, dtype=np.intp)
+        self._code.choose(self._kind, self._numbers, self._past, pages, first, chosen)
+        return chosen
 
 
 def most_urgent(urgency: Urgency) -> Iterator[Indices]:
     """The most urgent page of each slot, from slot 0 on, in blocks without end."""
     everyone = np.arange(urgency.pages)
-    length = max(_SHORTEST, urgency.pages // 8)
     first = 0
     while True:
+        length = urgency.block_at(first)
         yield _chosen(urgency, everyone, first, length)
         first += length
 
@@ -56,7 +84,7 @@ def _chosen(urgency: Urgency, pages: Indices, first: int, length: int) -> Indice
     """The pages of `length` slots, among these."""
     contenders = _contenders(urgency, pages, first, length)
     if length <= _SHORTEST:
-        return _slot_by_slot(urgency, contenders, first, length)
+        return urgency.choose(contenders, first, length)
     quarter = max(_SHORTEST, -(-length // 4))
     starts = range(first, first + length, quarter)
     parts = [
@@ -77,19 +105,3 @@ def _contenders(urgency: Urgency, pages: Indices, first: int, length: int) -> In
     stays[tied[: max(0, length - int(np.count_nonzero(now > limit)))]] = True
     found: Indices = pages[stays]
     return found
-
-
-def _slot_by_slot(urgency: Urgency, pages: Indices, first: int, length: int) -> Indices:
-    """The greatest of each row of a table, kept up to date."""
-    slots = np.arange(first, first + length)
-    table = urgency.at(pages, slots[:, None])
-    afterwards = urgency.afterwards(pages, length)
-    winners = np.empty(length, dtype=np.intp)
-    for place, row in enumerate(table):
-        column = int(row.argmax())
-        winners[place] = column
-        below = table[place + 1 :, column]
-        urgency.start_again(below, afterwards[: len(below), column])
-    chosen = pages[winners]
-    urgency.access(chosen, slots)
-    return chosen

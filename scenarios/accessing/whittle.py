@@ -19,6 +19,7 @@ class Whittle(IndexPolicy):
     """
 
     policy: Literal["whittle"]
+    urgency = "whittle"
     uses_transform = True
 
     def columns(self, exponents: Numbers, values: Numbers) -> tuple[Numbers, ...]:

@@ -14,6 +14,7 @@ import click
 
 from scenarios import ScenarioError
 from sim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
+from sim.cli.fit import fit
 from sim.cli.optimize import optimize
 from sim.cli.sweep import sweep
 from sim.cli.sweeping import Interrupted
@@ -29,7 +30,7 @@ def commands() -> None:
     """Simulate the robots of a search engine, solve the same system exactly, compare the two."""
 
 
-for _command in (list_scenarios, run, solve, check, optimize, sweep, formulas, print_schema):
+for _command in (list_scenarios, run, solve, check, optimize, sweep, fit, formulas, print_schema):
     commands.add_command(_command)
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from scenarios import Scenario, ScenarioError
 from scenarios.files import value_text
@@ -21,13 +23,16 @@ from sim.sweep import Cell
 
 __all__ = ["CellFiles", "identity_of"]
 
-_FOLDER, _IDENTITY = "cells", "sweep.json"
+_FOLDER, _IDENTITY, _PARTIAL = "cells", "sweep.json", ".partial"
 
 Record = dict[str, Any]
 
 
 def identity_of(
-    scenario: Scenario, varied: Mapping[str, Sequence[Any]], options: RunOptions, version: str
+    scenario: Scenario,
+    varied: Mapping[str, Sequence[Any]],
+    options: RunOptions,
+    versions: Mapping[str, str],
 ) -> Record:
     """What makes two sweeps the same: all that their numbers depend on, and nothing else.
 
@@ -39,8 +44,8 @@ def identity_of(
         The system before anything is varied.
     varied : mapping key -> values
     options : RunOptions
-    version : str
-        Of this program: another version may count otherwise.
+    versions : mapping package -> version
+        Of this program and of those that its numbers depend on.
     """
     precision = {
         "precision": options.precision,
@@ -50,7 +55,7 @@ def identity_of(
     return _plain(
         {
             "program": PROGRAM,
-            "version": version,
+            "packages": dict(versions),
             "scenario": scenario.as_file(),
             "contents": _digests(scenario.as_file(), *varied.values()),
             "vary": [[key, list(values)] for key, values in varied.items()],
@@ -116,8 +121,9 @@ class CellFiles:
 
     def _is_empty(self) -> bool:
         """Whether a sweep was killed before its first cell, or nothing else lies there."""
-        own = _partial(self._place / _IDENTITY)
-        return self._place.is_dir() and all(each == own for each in self._place.iterdir())
+        return self._place.is_dir() and all(
+            each.suffix == _PARTIAL and each.is_file() for each in self._place.iterdir()
+        )
 
     def _difference(self, there: Record, keys: Sequence[str]) -> str:
         """Where the sweep that lies there differs, in words."""
@@ -136,12 +142,15 @@ class CellFiles:
 
     def finished(self) -> dict[int, Record]:
         """The records of the cells that are done; what is not such a record is not."""
-        found = {number: _read(self._file(number)) for number in range(len(self._grid))}
-        return {
-            number: record
-            for number, record in found.items()
-            if record is not None and record.get("varied") == _plain(self._grid[number].varied)
-        }
+        found = {}
+        for number, cell in enumerate(self._grid):
+            path = self._file(number)
+            if path.exists() and not path.is_file():
+                raise self._refusal(f"{_FOLDER}/{path.name} there is no file")
+            record = _unsealed(_read(path))
+            if record is not None and record["varied"] == _plain(cell.varied):
+                found[number] = record
+        return found
 
     def keep(self, number: int, record: Record) -> None:
         """Write the record of a cell, whole or not at all."""
@@ -149,7 +158,7 @@ class CellFiles:
             if not (self._place / _IDENTITY).exists():
                 self._place.mkdir(parents=True, exist_ok=True)
                 _write(self._place / _IDENTITY, self._identity)
-            _write(self._file(number), record)
+            _write(self._file(number), _sealed(record))
         except OSError as error:
             raise ScenarioError(
                 "--out", self.folder, f"cannot be written to: {error.strerror}"
@@ -168,14 +177,24 @@ def _read(path: Path) -> Record | None:
 
 
 def _write(path: Path, document: Record) -> None:
-    """Complete beside its place before it takes it; what a killed sweep left is overwritten."""
-    partial = _partial(path)
-    partial.write_text(json_text(document), encoding="utf-8")
+    """Complete beside its place before it takes it, under a name that nobody else has."""
+    partial = path.with_name(f".{path.stem}-{os.getpid()}-{uuid4().hex}{_PARTIAL}")
+    with partial.open("x", encoding="utf-8") as stream:
+        stream.write(json_text(document))
     partial.replace(path)
 
 
-def _partial(path: Path) -> Path:
-    return path.with_name(f".{path.name}.partial")
+def _sealed(record: Record) -> Record:
+    """A record with the digest of its text."""
+    return {"sha256": hashlib.sha256(json_text(record).encode()).hexdigest(), "record": record}
+
+
+def _unsealed(document: Record | None) -> Record | None:
+    """The record, if it is as it was written."""
+    record = document.get("record") if document else None
+    if not isinstance(record, dict) or document != _sealed(record):
+        return None
+    return record
 
 
 def _flat(value: Any, path: str = "") -> Record:

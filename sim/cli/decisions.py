@@ -7,12 +7,13 @@ import click
 from scenarios import Scenario
 from scenarios.activation import Optimal
 from scenarios.files import value_text
+from scenarios.sections import Period
 
-__all__ = ["decided", "decision_of"]
+__all__ = ["decided", "decision_of", "is_to_decide"]
 
 
 def decided(scenario: Scenario) -> Scenario:
-    """The scenario with every "optimal" resolved; a line on stderr says how robots are activated.
+    """The scenario with every "optimal" resolved; a line on stderr says what was decided.
 
     Raises
     ------
@@ -23,14 +24,29 @@ def decided(scenario: Scenario) -> Scenario:
 
     resolved = resolve(scenario)
     if decision := decision_of(scenario, resolved):
-        assert isinstance(scenario.activation, Optimal)
-        asked = f'activation.optimal = "{scenario.activation.family}"'
-        click.echo(f"{scenario.name}: {asked} is {decision}", err=True)
+        click.echo(f"{scenario.name}: {_asked(scenario)} is {decision}", err=True)
     return resolved
 
 
+def is_to_decide(scenario: Scenario) -> bool:
+    """Whether an activation or a routing is sought that `decision_of` puts into words."""
+    seeks_routing = scenario.servers is not None and scenario.servers.routing == "optimal"
+    return seeks_routing or isinstance(scenario.activation, Optimal)
+
+
+def _asked(scenario: Scenario) -> str:
+    """The entry of the file that asks for a decision."""
+    if isinstance(scenario.activation, Optimal):
+        return f'activation.optimal = "{scenario.activation.family}"'
+    return 'servers.routing = "optimal"'
+
+
 def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:
-    """The activation that was found, as a file would write it; None where none was sought."""
+    """The activation or routing that was found, as a file would write it; None: none was sought."""
+    if scenario.servers is not None and scenario.servers.routing == "optimal":
+        assert resolved.servers is not None
+        assert isinstance(resolved.servers.routing, Period)
+        return f"period = {value_text(list(resolved.servers.routing.root))}"
     if not isinstance(scenario.activation, Optimal) or resolved.activation is None:
         return None
     rule = resolved.activation.model_dump()

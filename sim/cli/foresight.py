@@ -15,11 +15,14 @@ __all__ = ["events_needed", "say_in_advance"]
 _QUANTILE = 1.96
 
 _COUNTED = {
-    "loss_rate": "loss_rate",
-    "loss_probability": "loss_rate",
+    "loss_rate": "loss_probability",
+    "loss_probability": "loss_probability",
     "obsolescence_probability": "obsolescence_probability",
 }
-"""Measures that count rare pages, and the measure that tells how many there will be."""
+"""Measures that count pages, and the share of all pages that tells how many there will be."""
+
+_RARE = 0.02
+"""Above this share pages are not rare, and their counts vary less than independent events do."""
 
 
 def events_needed(relative: float) -> float:
@@ -31,8 +34,9 @@ def say_in_advance(scenario: Scenario, precision: Any, options: RunOptions, labe
     """Warn where the pages to be counted are so rare that the precision is out of reach.
 
     By the formulas, where they cover the scenario: the expected number in a replication, how many
-    replications that makes, and how long they would take at the pace of the first one. Losses come
-    in bursts, so that it takes more rather than less.
+    replications that makes, and how long they would take at the pace of the first one. Rare pages
+    come in bursts, so that it takes more rather than less; of pages that are not rare nothing is
+    said.
 
     Parameters
     ----------
@@ -42,6 +46,7 @@ def say_in_advance(scenario: Scenario, precision: Any, options: RunOptions, labe
     label : str
         What messages call the scenario.
     """
+    pace: float | None = None
     for name in precision.measures or scenario.judged:
         expected = _expected(scenario, name)
         if expected == 0:
@@ -50,28 +55,27 @@ def say_in_advance(scenario: Scenario, precision: Any, options: RunOptions, labe
             continue
         needed = math.ceil(events_needed(precision.relative) / expected)
         if needed > precision.most:
-            seconds = needed * _seconds_of_one(scenario, options)
+            pace = pace or _seconds_of_one(scenario, options)
             warn(
                 f"{label}: {name} counts {number(expected)} pages in a replication, by "
                 f"formula; a precision of {100 * precision.relative:g} % takes at least "
-                f"{number(float(needed))} replications, some {_duration(seconds)} on one core; "
-                f"--max-replications {precision.most} stops first; a longer run.horizon counts more"
+                f"{number(float(needed))} replications, some {_duration(needed * pace)} on one "
+                f"core; --max-replications {precision.most} stops first; a longer run.horizon "
+                "counts more"
             )
 
 
 def _expected(scenario: Scenario, name: str) -> float | None:
-    """Pages counted in the window of a replication, where a formula says so."""
+    """Pages counted in the window of a replication, where a formula says so and they are rare."""
     from analytic import predict
 
     if name not in _COUNTED or scenario.buffer is None:
         return None
     values = {row.measure: row.value for row in predict(scenario)[0] if row.kind == "exact"}
-    rate = values.get(_COUNTED[name])
-    if name == "obsolescence_probability" and rate is not None:
-        arrivals = values.get("arrival_rate")
-        rate = None if arrivals is None else rate * arrivals
-    window = scenario.run.horizon - scenario.run.warmup
-    return None if rate is None else rate * window
+    share, arrivals = values.get(_COUNTED[name]), values.get("arrival_rate")
+    if share is None or arrivals is None or share > _RARE:
+        return None
+    return share * arrivals * (scenario.run.horizon - scenario.run.warmup)
 
 
 def _seconds_of_one(scenario: Scenario, options: RunOptions) -> float:

@@ -34,6 +34,7 @@ __all__ = ["optimize"]
 
 _MOST_ROWS = 40
 _LONGEST_LIST = 8
+_LONGEST_CELL = 16
 
 
 @click.command()
@@ -42,7 +43,7 @@ _LONGEST_LIST = 8
     "--target",
     required=True,
     metavar="T",
-    help="What to decide: static, threshold, switching or frequencies.",
+    help="What to decide: static, threshold, switching, frequencies, template, routing or probes.",
 )
 @click.option("--out", metavar="FILE", help="Write the scenario with the decision in place.")
 @click.option("--figure", metavar="FILE", help="Draw the costs: a .svg, .png or .pdf file.")
@@ -127,6 +128,7 @@ def _record(scenario: Scenario, optimum: Optimum) -> dict[str, Any]:
         "cost": optimum.cost,
         "lower_bound": optimum.lower_bound,
         "decision": dict(optimum.decision),
+        "horizon": optimum.horizon,
         "table": [dict(row) for row in optimum.table],
     }
 
@@ -135,7 +137,11 @@ def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Tabl
     """The decision in the title, the alternatives below it."""
     name = escape(", ".join([scenario.name, *changes]))
     decision = ", ".join(f"{key} = {_decided(v)}" for key, v in optimum.decision.items())
-    cost = f"cost {number(optimum.cost)} per {escape(scenario.time_unit)}"
+    unit = escape(scenario.time_unit)
+    over = f"per {unit}" if optimum.horizon is None else f"up to {number(optimum.horizon)} {unit}"
+    cost = f"cost {number(optimum.cost)} {over}"
+    if optimum.measure != "control_cost":
+        cost = f"{optimum.measure} {number(optimum.cost)}"
     if optimum.lower_bound is not None:
         cost += f", bound {number(optimum.lower_bound)}"
     title = f"{name}: {optimum.target}: [bold]{escape(decision)}[/bold], {cost}"
@@ -176,5 +182,6 @@ def _plain(value: Any) -> Any:
 
 def _cell(value: Any) -> str:
     if isinstance(value, tuple | list):
-        return ", ".join(map(str, value)) or "–"
+        shown = ", ".join(map(str, value[:_LONGEST_CELL])) or "–"
+        return shown if len(value) <= _LONGEST_CELL else f"{shown}, … {len(value)} in all"
     return number(value) if value is None or isinstance(value, float) else str(value)

@@ -24,6 +24,7 @@ __all__ = [
     "add_columns",
     "csv_chunks",
     "csv_text",
+    "half_width",
     "json_text",
     "number",
     "print_json",
@@ -92,6 +93,11 @@ def number(value: float | None) -> str:
     if value is None or math.isnan(value):
         return "–"
     return f"{value:.6g}"
+
+
+def half_width(estimate: float, half: float) -> str:
+    """The half-width of an interval; of what was never seen there is none."""
+    return "none seen" if estimate == 0 and half == 0 else number(half)
 
 
 def add_columns(table: Table, left: Sequence[str], right: Sequence[str] = ()) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 import click
@@ -12,11 +11,11 @@ import click
 from scenarios import Scenario, ScenarioError
 from scenarios.files import parse_value
 from sim.cli.cell_files import CellFiles, identity_of
-from sim.cli.folder import PROGRAM, own_folder, place_of, write_files
+from sim.cli.folder import own_folder, place_of, write_files
 from sim.cli.options import RunOptions, load_scenarios, run_options, single_scenario_options
 from sim.cli.output import print_json, show_table
-from sim.cli.results import file_names, provenance
-from sim.cli.sweep_answers import best_cell, goal_of
+from sim.cli.results import file_names, package_versions, provenance
+from sim.cli.sweep_answers import goal_of
 from sim.cli.sweep_output import FILES, Swept
 from sim.cli.sweeping import cell_records, decisions
 from sim.cli.tables import OPTIONAL_COLUMNS
@@ -59,10 +58,12 @@ def sweep(
     grid_of = parse_vary(varied, parse_value)
     (scenario,) = load_scenarios(sources, changes, seed, replications)
     grid = cells(scenario, grid_of)
+    if chosen.warmup is not None and {"run", "run.warmup"} & set(grid_of):
+        raise ScenarioError("--warmup", chosen.warmup, "does not go with --vary run.warmup")
     files = _cell_files(scenario, grid_of, grid, chosen)
     require = goal.require if goal else None
     records = cell_records(scenario.name, grid, chosen, files, as_json, require)
-    swept = Swept(scenario, grid, records, best_cell(goal, records) if goal else None)
+    swept = Swept(scenario, grid, records, goal)
     if chosen.out is not None:
         asked = chosen.record(changes)
         asked |= {"vary": list(varied), "minimise": minimise, "maximise": maximise}
@@ -86,16 +87,17 @@ def _cell_files(
     if options.out is None:
         return None
     own_folder(options.out, file_names([scenario], *FILES))
-    identity = identity_of(scenario, varied, options, version(PROGRAM))
+    identity = identity_of(scenario, varied, options, package_versions())
     return CellFiles(options.out, identity, grid)
 
 
 def _show(swept: Swept, as_json: bool) -> None:
-    best = swept.best
+    goal, best = swept.goal, swept.best
     if as_json:
         rows: Any = swept.named_rows
-        print_json(rows if best is None else {"rows": rows, "best": best.record(swept.grid)})
+        named = best.record(swept.grid) if best else None
+        print_json(rows if goal is None else {"rows": rows, "best": named})
         return
     show_table(swept.table(), OPTIONAL_COLUMNS)
-    if best is not None:
-        click.echo(best.sentence(swept.grid))
+    if goal is not None:
+        click.echo(best.sentence(swept.grid) if best else f"no cell has a value of {goal.text}")

@@ -13,7 +13,7 @@ from scenarios import Scenario, ScenarioError
 from scenarios.base import listed
 from scenarios.files import value_text
 from scenarios.measures import MEASURES, Subject
-from sim.cli.output import number
+from sim.cli.output import half_width, number
 from sim.cli.sweeping import Record
 from sim.estimates.paired import Best, Estimated, best_of, paired_difference
 from sim.sweep import COLUMNS, Cell, kept, label_of
@@ -125,9 +125,10 @@ class BestCell:
     def sentence(self, grid: Sequence[Cell]) -> str:
         """The best cell in words."""
         half = self.high - self.estimate
+        value = f"{number(self.estimate)} ± {half_width(self.estimate, half)}"
         words = (
             f"{'least' if self.goal.sign > 0 else 'greatest'} {_name(self.key)}: "
-            f"{label_of(grid[self.best.index])}, with {number(self.estimate)} ± {number(half)}; "
+            f"{label_of(grid[self.best.index])}, with {value}; "
         )
         words += (
             "how sure that is cannot be told from one replication"

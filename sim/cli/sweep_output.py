@@ -15,9 +15,9 @@ from scenarios import Scenario, dumps
 from scenarios.files import value_text
 from scenarios.measures import Subject
 from sim.cli.folder import Text
-from sim.cli.output import add_columns, csv_text, number
+from sim.cli.output import add_columns, csv_text, half_width, number
 from sim.cli.results import package_versions
-from sim.cli.sweep_answers import DIFFERENCES, BestCell, difference_rows
+from sim.cli.sweep_answers import DIFFERENCES, BestCell, Goal, best_cell, difference_rows
 from sim.cli.sweeping import Record, decisions, rows_from
 from sim.cli.tables import name_of
 from sim.sweep import COLUMNS, Cell, shown
@@ -40,14 +40,19 @@ class Swept:
     grid : sequence of Cell
     records : sequence of dict
         What came out of each cell (`cell_records`).
-    best : BestCell or None
-        Where one was asked for.
+    goal : Goal or None
+        What the best cell was asked for, if it was.
     """
 
     scenario: Scenario
     grid: Sequence[Cell]
     records: Sequence[Record]
-    best: BestCell | None
+    goal: Goal | None
+
+    @cached_property
+    def best(self) -> BestCell | None:
+        """The best cell, where one was asked for and has a value."""
+        return best_cell(self.goal, self.records) if self.goal else None
 
     @property
     def keys(self) -> list[str]:
@@ -140,10 +145,10 @@ class Swept:
             key = (row["measure"], row["subject"])
             if key in self._shown:
                 half = row["high"] - row["estimate"]
-                numbers = (row["estimate"], half, row["predicted"])
+                found = number(row["estimate"]), half_width(row["estimate"], half)
                 varied = [escape(row[key]) for key in self.keys]
                 words = [escape(row[each] or "–") for each in decisions(self.grid)]
-                table.add_row(*varied, name_of(*key), *map(number, numbers), *words)
+                table.add_row(*varied, name_of(*key), *found, number(row["predicted"]), *words)
         table.caption = self._left_out()
         return table
 

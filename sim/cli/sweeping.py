@@ -10,10 +10,9 @@ from typing import Any
 import click
 
 from scenarios import Results, Scenario
-from scenarios.activation import Optimal
 from scenarios.measures import Subject
 from sim.cli.cell_files import CellFiles
-from sim.cli.decisions import decision_of
+from sim.cli.decisions import decision_of, is_to_decide
 from sim.cli.options import RunOptions
 from sim.cli.output import progress_bar, warn
 from sim.cli.results import run_record
@@ -33,8 +32,8 @@ _NUMBERS = slice(COLUMNS.index("estimate"), COLUMNS.index("high") + 1)
 
 
 def decisions(grid: Sequence[Cell]) -> tuple[str, ...]:
-    """One more column where an activation is decided on the way."""
-    sought = any(isinstance(cell.scenario.activation, Optimal) for cell in grid)
+    """One more column where an activation or a routing is decided on the way."""
+    sought = any(is_to_decide(cell.scenario) for cell in grid)
     return (DECISION,) if sought else ()
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from scenarios import Estimate, Results, Scenario
 from scenarios.measures import Subject
-from sim.cli.output import add_columns, number
+from sim.cli.output import add_columns, half_width, number
 
 if TYPE_CHECKING:
     from analytic import Comparison, NotApplicable, Prediction
@@ -94,9 +94,10 @@ def estimate_table(results: Results, scenario: Scenario, changes: Sequence[str] 
     rows, note = _worth_showing(results.estimates, lambda row: row.estimate)
     for row in rows:
         half = row.high - row.estimate
-        values = [row.estimate, half, row.low, row.high]
+        values = [row.low, row.high]
         values += [ratios.get((row.measure, row.subject), math.nan)] * bool(ratios)
-        table.add_row(_name(row), *map(number, values))
+        interval = half_width(row.estimate, half)
+        table.add_row(_name(row), number(row.estimate), interval, *map(number, values))
     unit = f"times in the scenario's unit: {escape(scenario.time_unit)}"
     table.caption = f"{unit}; {note}" if note else unit
     return table

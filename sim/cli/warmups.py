@@ -31,15 +31,13 @@ def with_warmup(scenario: Scenario, asked: str | None, quiet: bool = False) -> S
     ScenarioError
         If it is neither, or not shorter than the horizon.
     """
-    if asked is None or scenario.probing is not None:
+    if asked is None:
         return scenario
-    if asked != _AUTO:
-        try:
-            return scenario.with_("run.warmup", float(asked))
-        except ValueError as error:
-            if isinstance(error, ScenarioError):
-                raise
-            raise ScenarioError("--warmup", asked, 'must be a time or "auto"') from None
+    time = None if asked == _AUTO else _time_of(asked)
+    if scenario.probing is not None:
+        raise ScenarioError("--warmup", asked, "does not go with [probing], which has none")
+    if time is not None:
+        return scenario.with_("run.warmup", time)
     from analytic import suggested_warmup
 
     warmup, rule = suggested_warmup(scenario)
@@ -47,6 +45,13 @@ def with_warmup(scenario: Scenario, asked: str | None, quiet: bool = False) -> S
         unit = scenario.time_unit
         click.echo(f"{scenario.name}: the warm-up is {warmup:.6g} {unit}: {rule}", err=True)
     return scenario.with_("run.warmup", warmup)
+
+
+def _time_of(asked: str) -> float:
+    try:
+        return float(asked)
+    except ValueError:
+        raise ScenarioError("--warmup", asked, 'must be a time or "auto"') from None
 
 
 def effect_of_doubling(

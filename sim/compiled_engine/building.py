@@ -9,15 +9,17 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.deliveries import as_modes
-from scenarios.page_data import change_rates, page_weights
+from scenarios.page_data import change_rates, host_spacings, page_hosts, page_weights
 from scenarios.sections import Buffer as BufferSection
 from sim.compiled_engine.alarms import new_alarms
 from sim.compiled_engine.deadlines import new_deadlines
 from sim.compiled_engine.supply import Supply
+from sim.compiled_engine.turns import Turns, new_turns
 from sim.compiled_engine.world import (
     FREE,
     JOINT,
     NONE,
+    POLITE,
     SWITCHED,
     Buffer,
     Clients,
@@ -91,6 +93,7 @@ def new_world(scenario: Scenario, access: Supply, indexing: Supply, delivery: An
         buffer=_buffer(scenario),
         pages=_pages(scenario),
         robots=_robots(scenario, delivery),
+        turns=_turns(scenario),
         clients=_clients(scenario),
     )
 
@@ -193,7 +196,7 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
         active_at = [used.index(robots) for robots in active_at]
     return Robots(
         state=record(
-            kind=JOINT if joint is not None else SWITCHED if switched else FREE,
+            kind=_kind(scenario),
             active=trips if switched else 0,
             active_since=0.0,
             robots_time=0.0,
@@ -209,6 +212,24 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
         means=means,
         following=following,
     )
+
+
+def _kind(scenario: Scenario) -> int:
+    """Which kind of fleet it is."""
+    robots = scenario.robots
+    assert robots is not None
+    if robots.host_spacing is not None:
+        return POLITE
+    if isinstance(scenario.activation, Switching):
+        return SWITCHED
+    return FREE if robots.deliveries is None else JOINT
+
+
+def _turns(scenario: Scenario) -> Turns:
+    robots, pages = scenario.robots, scenario.pages
+    if robots is None or pages is None or robots.host_spacing is None:
+        return new_turns(np.zeros(0), np.zeros(0))
+    return new_turns(page_hosts(pages), host_spacings(robots, pages))
 
 
 def _joint_tables(modes: Any) -> tuple[Any, Any]:

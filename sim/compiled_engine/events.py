@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sim import rules
-from sim.compiled_engine.alarms import soonest
+from sim.compiled_engine.alarms import set_alarm, soonest
 from sim.compiled_engine.buffer import change_level, complete_service, cut_buffer, expire, total_age
 from sim.compiled_engine.deadlines import first_deadline
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
@@ -21,7 +21,7 @@ from sim.compiled_engine.robots import (
     reconsider,
 )
 from sim.compiled_engine.service import is_over
-from sim.compiled_engine.world import JOINT, SWITCHED, World
+from sim.compiled_engine.world import JOINT, POLITE, SWITCHED, World
 
 __all__ = ["advance", "answer", "begin", "begin_deliveries", "cut", "finish"]
 
@@ -56,7 +56,10 @@ def begin_trips(world: World, delivery: Any) -> None:
     if world.robots.state.kind == JOINT:
         await_event(world, delivery, 0.0)
     for robot in range(len(world.robots.carried)):
-        begin_trip(world, 0.0, robot)
+        if world.robots.state.kind == POLITE:
+            set_alarm(world.robots.trips, robot, 0.0)
+        else:
+            begin_trip(world, 0.0, robot)
 
 
 @kernel
@@ -92,7 +95,8 @@ def has_numbers(world: World) -> bool:
     """Whether the blocks of numbers can serve any event."""
     left = len(world.pages.sequence) - world.pages.state.asked
     dry = world.access.dry[0] or world.indexing.dry[0]
-    return not dry and left >= len(world.buffer.load)
+    polite = world.robots.state.kind == POLITE
+    return not dry and left >= (rules.LOOKAHEAD if polite else len(world.buffer.load))
 
 
 @inner

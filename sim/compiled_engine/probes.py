@@ -32,6 +32,7 @@ def simulate_probing(scenario: Scenario, replication: int, seed: int) -> Tally:
         seen=int(path.updates),
         pending=0,
         cost=float(path.cost),
+        fresh_time=float(path.fresh_time),
         largest_wait=float(largest_wait(times, importance)),
     )
     tally = Tally(window=scenario.probing.horizon, probing=counted)
@@ -46,8 +47,8 @@ def _cycle(rate: Rate) -> Cycle:
 
 
 def _path(times: Any, updates: Cycle, importance: Cycle, own: Any) -> Any:
-    """Number of updates, and what they cost until the probe that sees them, as a record."""
-    path = record(updates=0, cost=0.0, expected=0.0, update=0.0, probe=0)
+    """Number of updates, what they cost until the probe that sees them, fresh time, as a record."""
+    path = record(updates=0, cost=0.0, fresh_time=0.0, expected=0.0, update=0.0, last=0.0, probe=0)
     begin_path(path, updates, own)
     while not probe(path, times, updates, importance, own):
         pass
@@ -71,16 +72,23 @@ def next_update(path: Any, updates: Cycle, own: Any) -> None:
 def probe(path: Any, times: Any, updates: Cycle, importance: Cycle, own: Any) -> bool:
     """Go on until the last probe (True), or until it is time to pause (False).
 
-    An update waits for the first probe that is not before it.
+    An update waits for the first probe that is not before it. The source is fresh from the probe
+    before, at `last`, until the first update after it, or until the next probe.
     """
     for _ in range(PAUSE):
         if path.probe == len(times):
             return True
         now = times[path.probe]
         if path.update <= now:
+            if path.last >= 0:
+                path.fresh_time += path.update - path.last
+                path.last = -1.0
             path.updates += 1
             path.cost += integral(importance, mark(importance, path.update), mark(importance, now))
             next_update(path, updates, own)
         else:
+            if path.last >= 0:
+                path.fresh_time += now - path.last
+            path.last = now
             path.probe += 1
     return False

@@ -63,8 +63,10 @@ class Replication:
 
     @property
     def _is_simple(self) -> bool:
-        """Whether one robot brings its pages straight into the index."""
-        return self._scenario.buffer is None and self._trips == 1
+        """Whether one robot brings its pages straight into the index, whatever their hosts."""
+        assert self._scenario.robots is not None
+        polite = self._scenario.robots.host_spacing is not None
+        return self._scenario.buffer is None and self._trips == 1 and not polite
 
     def _advance(self) -> None:
         begin_deliveries(self._world, self._delivery)

@@ -12,7 +12,8 @@ from sim.compiled_engine.buffer import deliver
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.pages import ask, bring, index_copy
 from sim.compiled_engine.service import current_phase, take
-from sim.compiled_engine.world import FREE, SWITCHED, Robots, World
+from sim.compiled_engine.turns import next_release, take_turn
+from sim.compiled_engine.world import FREE, POLITE, SWITCHED, Robots, World
 
 __all__ = ["arrive", "await_event", "begin_trip", "count_active", "follow_level", "reconsider"]
 
@@ -53,8 +54,24 @@ def arrive(world: World, change: Any, delivery: Any, service: Any, now: float) -
         bring(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
         hand_over(world, service, now, 1)
         reconsider(world, service, now)
+    elif robots.state.kind == POLITE:
+        arrive_politely(world, change, service, now)
     else:
         change_phase(world, change, delivery, service, now)
+
+
+@inner
+def arrive_politely(world: World, change: Any, service: Any, now: float) -> None:
+    """An access ends, or the host for which a robot waits is free: the next access, if it may."""
+    robots = world.robots
+    robot = soonest(robots.trips)
+    if robots.carried[robot] >= 0:
+        bring(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
+        hand_over(world, service, now, 1)
+    page = take_turn(world.turns, world.pages, now)
+    robots.carried[robot] = page
+    time = now + take(world.access, robot) if page >= 0 else next_release(world.turns)
+    set_alarm(robots.trips, robot, time)
 
 
 @inner

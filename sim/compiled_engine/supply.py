@@ -13,6 +13,7 @@ from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_shares
 from sim.compiled_engine.laws import Law, fill
 from sim.compiled_engine.world import Times
+from sim.plans import sequence_blocks
 
 __all__ = ["Sequence", "Supply", "sequence_of"]
 
@@ -115,7 +116,6 @@ def sequence_of(scenario: Scenario, stream: Any, ahead: int) -> Sequence | _Repe
     section, policy = scenario.pages, scenario.robots.accessing if scenario.robots else None
     if section is None or policy is None:
         return _Repeated(np.full(1, -1), ahead)
-    shares = access_shares(policy, section)
     if isinstance(policy, Periodic):
-        return _Repeated(policy.cycle_of(shares), ahead)
-    return Sequence(policy.sequence(shares, stream), ahead)
+        return _Repeated(policy.cycle_of(access_shares(policy, section)), ahead)
+    return Sequence(sequence_blocks(policy, section, stream), ahead)

@@ -8,11 +8,13 @@ import numpy as np
 
 from sim.compiled_engine.alarms import Alarms
 from sim.compiled_engine.deadlines import Deadlines
+from sim.compiled_engine.turns import Turns
 
 __all__ = [
     "FREE",
     "JOINT",
     "NONE",
+    "POLITE",
     "SWITCHED",
     "Buffer",
     "Clients",
@@ -27,8 +29,8 @@ __all__ = [
 NONE = -1
 """No slot, no page."""
 
-FREE, SWITCHED, JOINT = range(3)
-"""Kinds of fleets, as the classes of `sim.robots`."""
+FREE, SWITCHED, JOINT, POLITE = range(4)
+"""Kinds of fleets, as the classes of `sim.robots` and `sim.polite_robots`."""
 
 
 def record(**values: Any) -> Any:
@@ -146,14 +148,14 @@ class Robots(NamedTuple):
     Attributes
     ----------
     state : record
-        `kind`: FREE, SWITCHED or JOINT; `active` and the integral of it, kept under switching;
-        `mode`, `phase` and time of the `next_event` of joint deliveries.
+        `kind`: FREE, SWITCHED, JOINT or POLITE; `active` and the integral of it, kept under
+        switching; `mode`, `phase` and time of the `next_event` of joint deliveries.
     trips : Alarms
         When each robot delivers.
     idle : Alarms
         Set, at the robot's own number, for each robot that is switched off.
     carried : ndarray of int, shape (robots,)
-        The page of each robot's access.
+        The page of each robot's access; NONE where a robot waits for a host.
     active_at : ndarray of int, shape (top + 1,)
         Robots that are heard at each level (joint deliveries: row of the mode).
     targets : ndarray of int, shape (phases, top + 1)
@@ -207,4 +209,5 @@ class World(NamedTuple):
     buffer: Buffer
     pages: Pages
     robots: Robots
+    turns: Turns
     clients: Clients

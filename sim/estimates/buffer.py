@@ -14,7 +14,7 @@ from scenarios.processes import Map, Mmpp
 from sim import rules
 from sim.draws import drawing, gap_law
 from sim.estimates.totals import Array, Part, Totals, Values, numbered, single
-from sim.layout import robots_at_levels
+from sim.layout import robots_at_levels, robots_may_wait
 
 __all__ = ["buffer_measures", "control_cost", "pages_ended"]
 
@@ -58,13 +58,13 @@ def _rates(part: Part, window: Array, scenario: Scenario) -> Values:
 def _delivery_rate_when_full(scenario: Scenario) -> float | None:
     """Deliveries per unit time while no place is free, each of which loses a page.
 
-    Known where access times are exponential and the level alone says how many robots are heard:
-    the time with a full buffer then gives the loss rate with no bias and less variance than the
-    losses themselves (measured: docs/measures.md).
+    Known where access times are exponential, no robot waits for a host, and the level alone says
+    how many are heard: the time with a full buffer then gives the loss rate with no bias and less
+    variance than the losses themselves (measured: docs/measures.md).
     """
     robots, section = scenario.robots, scenario.buffer
     counted = section is None or section.replace_older_copy or robots is None
-    if counted or isinstance(scenario.activation, Switching):
+    if counted or robots_may_wait(scenario) or isinstance(scenario.activation, Switching):
         return None
     access = robots.access_time if robots else None
     law = access if access is None or isinstance(access, Mmpp | Map) else gap_law(access)

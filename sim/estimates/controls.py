@@ -2,13 +2,14 @@
 
 A replication in which the services happened to be long has more obsolete pages; what it should
 have had follows from how much longer they were than their mean. Three numbers of a replication
-have a known mean of 0, whatever the buffer does:
+have a known mean of 0, whatever buffer and robots do:
 
-- deliveries minus their rate times the time of active robots, with exponential access times
-  (a martingale: exact from any start);
+- deliveries minus their rate times the time of active robots, with exponential access times and
+  no waiting for hosts (a martingale: exact from any start);
 - indexed pages times the mean service minus the time that the engine was busy: on average it
   indexes 1 / (mean service) pages per unit of busy time (the identity of talim2001, throughput =
-  (1 - starvation) / mean service, for any law; exact in the stationary regime);
+  (1 - starvation) / mean service, for any law; exact in the stationary regime, so that it takes a
+  warm-up);
 - obsolete pages minus their rate times the time that pages waited, with exponential timers
   (a martingale again).
 """
@@ -26,6 +27,7 @@ from scenarios.processes import Map, Mmpp
 from sim import rules
 from sim.draws import gap_law
 from sim.estimates.totals import Array, Part, Totals
+from sim.layout import robots_may_wait
 from sim.means import draws_and_mean
 
 __all__ = ["controls_of"]
@@ -61,11 +63,13 @@ def _pairs(part: Part, totals: Totals, scenario: Scenario) -> Iterator[tuple[str
     assert robots is not None
     assert section is not None
     access = robots.access_time
-    if access is not None and (rate := _rate(access)) is not None:
+    known = access is not None and not robots_may_wait(scenario)
+    if known and (rate := _rate(access)) is not None:
         yield "deliveries", part["delivered"], rate * totals.own["robots_time"]
-    busy = totals.own["window"] - part["level_time"][:, 0]
-    mean = draws_and_mean(section.service)[1]
-    yield "services", part["ended"][:, rules.SERVED] * mean, busy
+    if scenario.run.warmup > 0:
+        busy = totals.own["window"] - part["level_time"][:, 0]
+        mean = draws_and_mean(section.service)[1]
+        yield "services", part["ended"][:, rules.SERVED] * mean, busy
     if isinstance(section.obsolescence, Exponential):
         levels = np.arange(part["level_time"].shape[1], dtype=float)
         waiting = part["level_time"] @ np.maximum(levels - 1, 0)

@@ -9,7 +9,10 @@ __all__ = ["probing_measures"]
 
 
 def probing_measures(totals: Totals, scenario: Scenario) -> Values:
-    """Cost of the updates of one path; the windows of all paths have the length of the horizon."""
+    """Per path: cost of the updates, fresh time; all windows have the length of the horizon."""
     assert scenario.probing is not None
-    paths = totals.own["window"] / scenario.probing.horizon
-    return {"obsolescence_cost": single(totals.parts["probing"]["cost"] / paths)}
+    window, sums = totals.own["window"], totals.parts["probing"]
+    return {
+        "obsolescence_cost": single(sums["cost"] / (window / scenario.probing.horizon)),
+        "source_freshness": single(sums["fresh_time"] / window),
+    }

@@ -25,6 +25,8 @@ class ProbingTally:
         Updates not yet seen at the end; none, since the last probe is at the horizon.
     cost : float
         Integral of the importance from each update to the probe that sees it, summed.
+    fresh_time : float
+        Time without an update that no probe has seen.
     largest_wait : float
         The largest such integral that one update can have: that of a whole interval.
     """
@@ -34,10 +36,14 @@ class ProbingTally:
     seen: int
     pending: int
     cost: float
+    fresh_time: float
     largest_wait: float
 
     def check(self, window: float, horizon: float) -> None:  # noqa: ARG002  # same call for all parts
-        """Raise `ConservationError` unless each update was seen once, at a possible cost."""
+        """Raise `ConservationError` unless each update was seen once, at a possible cost.
+
+        The fresh time must not exceed the window, and is all of it without updates.
+        """
         require(
             self.updates == self.seen + self.pending,
             f"{self.updates} updates, {self.seen} seen and {self.pending} pending",
@@ -47,4 +53,9 @@ class ProbingTally:
         require(
             0 <= self.cost <= most,
             f"{self.updates} updates cost {self.cost!r}, which must lie in [0, {most!r}]",
+        )
+        least = 0.0 if self.updates else window * (1 - RELATIVE)
+        require(
+            least <= self.fresh_time <= window * (1 + RELATIVE),
+            f"fresh for {self.fresh_time!r}, which must lie in [{least!r}, {window!r}]",
         )

@@ -1,0 +1,333 @@
+"""Mixtures of Erlang laws: from two or three moments, and by the EM algorithm.
+
+All fitted laws of sizes and service times are of this family: exponential (one branch of one
+phase), Erlang (one branch), hyperexponential (branches of one phase), and mixtures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+__all__ = [
+    "HyperErlang",
+    "Sample",
+    "expectation_maximisation",
+    "information",
+    "log_likelihood",
+    "sample_of",
+    "three_moments",
+    "two_moments",
+]
+
+Array = NDArray[np.float64]
+
+_FEW = 5000
+_LOG_GRID = 400.0
+_MOST_PASSES = 1500
+_MOST_PHASES = 1000
+
+
+@dataclass(frozen=True)
+class HyperErlang:
+    """A mixture of Erlang laws.
+
+    Attributes
+    ----------
+    probabilities : tuple of float
+        Of the branches.
+    shapes : tuple of int
+        Phases of each branch.
+    rates : tuple of float
+        Of each phase of a branch.
+    """
+
+    probabilities: tuple[float, ...]
+    shapes: tuple[int, ...]
+    rates: tuple[float, ...]
+
+    @property
+    def means(self) -> Array:
+        """Mean of each branch."""
+        means: Array = np.array(self.shapes, float) / np.array(self.rates)
+        return means
+
+    @property
+    def name(self) -> str:
+        """What such a law is called."""
+        if len(self.shapes) == 1:
+            return "exponential" if self.shapes[0] == 1 else f"Erlang({self.shapes[0]})"
+        if set(self.shapes) == {1}:
+            return f"hyperexponential({len(self.shapes)})"
+        return f"mixture of Erlang({', '.join(map(str, self.shapes))})"
+
+    def moment(self, order: int) -> float:
+        """E X^order."""
+        shapes, rates = np.array(self.shapes, float), np.array(self.rates)
+        powers = special.poch(shapes, order) / rates**order
+        return float(np.array(self.probabilities) @ powers)
+
+    def survival(self, x: ArrayLike) -> Array:
+        """P(X > x), of the shape of `x`."""
+        x = np.asarray(x, float)[..., None]
+        tails = special.gammaincc(np.array(self.shapes), np.array(self.rates) * x)
+        result: Array = tails @ np.array(self.probabilities)
+        return result
+
+    def scaled(self, factor: float) -> HyperErlang:
+        """The law of `factor` times X."""
+        return HyperErlang(
+            self.probabilities, self.shapes, tuple(rate / factor for rate in self.rates)
+        )
+
+    def entry(self) -> dict[str, Any]:
+        """The distribution as a scenario file has it."""
+        if len(self.shapes) == 1:
+            mean = float(self.means[0])
+            if self.shapes[0] == 1:
+                return {"exponential": {"mean": mean}}
+            return {"erlang": {"shape": self.shapes[0], "mean": mean}}
+        if set(self.shapes) == {1}:
+            entries = {"probabilities": list(self.probabilities), "rates": list(self.rates)}
+            return {"hyperexponential": entries}
+        alpha, steps = self.phases()
+        return {"phase-type": {"alpha": alpha.tolist(), "T": steps.tolist()}}
+
+    def phases(self) -> tuple[Array, Array]:
+        """Start vector and sub-generator: the branches one below the other."""
+        starts = np.cumsum((0, *self.shapes[:-1]))
+        alpha, steps = np.zeros(sum(self.shapes)), np.zeros((sum(self.shapes),) * 2)
+        alpha[starts] = self.probabilities
+        rows = np.repeat(self.rates, self.shapes)
+        steps[np.diag_indices(len(rows))] = -rows
+        inner = np.ones(len(rows) - 1, dtype=bool)
+        inner[starts[1:] - 1] = False
+        above = np.flatnonzero(inner)
+        steps[above, above + 1] = rows[above]
+        return alpha, steps
+
+
+def two_moments(mean: float, variation: float) -> HyperErlang:
+    """The usual law with a mean and a squared coefficient of variation c.
+
+    Parameters
+    ----------
+    mean : float
+        Positive.
+    variation : float
+        c > 0. At 1 exponential; above, hyperexponential with balanced means; below, a mixture of
+        Erlang laws of k - 1 and k phases of one rate, 1/k <= c <= 1/(k - 1).
+
+    Raises
+    ------
+    ValueError
+        If c is so small that more than a thousand phases were needed.
+
+    Notes
+    -----
+    Tijms, A First Course in Stochastic Models (2003), B.1 and B.2.
+    """
+    if abs(variation - 1.0) < 1e-9:
+        return HyperErlang((1.0,), (1,), (1.0 / mean,))
+    if variation > 1.0:
+        tilt = np.sqrt((variation - 1.0) / (variation + 1.0))
+        shares = (float(1.0 + tilt) / 2, float(1.0 - tilt) / 2)
+        return HyperErlang(shares, (1, 1), (2 * shares[0] / mean, 2 * shares[1] / mean))
+    if variation * _MOST_PHASES < 1.0:
+        raise ValueError(f"a variation of {variation:g} needs more than {_MOST_PHASES} phases")
+    phases = int(np.ceil(1.0 / variation - 1e-9))
+    root = np.sqrt(max(phases * (1 + variation) - phases**2 * variation, 0.0))
+    share = float((phases * variation - root) / (1 + variation))
+    rate = (phases - share) / mean
+    if share < 1e-9:
+        return HyperErlang((1.0,), (phases,), (phases / mean,))
+    return HyperErlang((share, 1.0 - share), (phases - 1, phases), (rate, rate))
+
+
+def three_moments(first: float, second: float, third: float, most: int = 100) -> HyperErlang:
+    """The mixture of two Erlang laws of one common order with three given moments.
+
+    Parameters
+    ----------
+    first, second, third : float
+        E X, E X^2, E X^3.
+    most : int
+        Largest number of phases of a branch.
+
+    Raises
+    ------
+    ValueError
+        If no law has these moments, or the order were above `most`.
+
+    Notes
+    -----
+    The catalogue of avrachenkov2011, section 6, for order n = 1, and the same for any n (Johnson
+    and Taaffe 1989): with f_k = E X^k / (n (n+1) … (n+k-1)) the means x_1, x_2 of a phase are the
+    roots of ``x^2 - a x + b``, ``a = (f3 - f1 f2) / (f2 - f1^2)``, ``b = (f1 f3 - f2^2) / (f2 -
+    f1^2)``. The smallest n with f2 > f1^2 and f1 f3 > f2^2 is taken; there is one for all moments
+    but those of a constant.
+    """
+    if not (first > 0 and second > first**2 and first * third > second**2):
+        raise ValueError(f"no positive law has the moments {first:g}, {second:g}, {third:g}")
+    for order in range(1, most + 1):
+        f1, f2 = first / order, second / (order * (order + 1))
+        f3 = third / (order * (order + 1) * (order + 2))
+        if f2 > f1**2 and f1 * f3 > f2**2:
+            return _two_points(f1, f2, f3, order)
+    raise ValueError(f"the moments need branches of more than {most} phases")
+
+
+def _two_points(f1: float, f2: float, f3: float, order: int) -> HyperErlang:
+    """The mixture whose mean phase times have moments f1, f2, f3."""
+    spread = f2 - f1**2
+    total, product = (f3 - f1 * f2) / spread, (f1 * f3 - f2**2) / spread
+    larger = (total + np.sqrt(max(total**2 - 4 * product, 0.0))) / 2
+    smaller = product / larger
+    share = float((f1 - smaller) / (larger - smaller))
+    rates = (float(1.0 / larger), float(1.0 / smaller))
+    return HyperErlang((share, 1.0 - share), (order, order), rates)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Positive observations, equal or nearly equal ones together.
+
+    Attributes
+    ----------
+    values, weights : ndarray
+        Weights are numbers of observations.
+    moments : tuple of float
+        Means of x, x^2 and x^3 of the observations themselves.
+    """
+
+    values: Array
+    weights: Array
+    moments: tuple[float, float, float]
+
+    @property
+    def count(self) -> float:
+        """Number of observations."""
+        return float(self.weights.sum())
+
+    @property
+    def variation(self) -> float:
+        """Squared coefficient of variation."""
+        return self.moments[1] / self.moments[0] ** 2 - 1.0
+
+
+def sample_of(values: Array) -> Sample:
+    """The observations; of more than 5000, means over cells 1/400 wide in ln x.
+
+    A cell's mean stands for its observations up to the curvature of the log-density, a millionth
+    per observation, while a pass costs the same for any number of them.
+    """
+    moments = tuple(float((values**order).mean()) for order in (1, 2, 3))
+    if len(values) <= _FEW:
+        return Sample(values, np.ones(len(values)), moments)  # type: ignore[arg-type]  # three
+    cells = np.floor(np.log(values) * _LOG_GRID).astype(np.int64)
+    cells -= cells.min()
+    counts = np.bincount(cells)
+    sums = np.bincount(cells, values)
+    held = counts > 0
+    return Sample(sums[held] / counts[held], counts[held].astype(float), moments)  # type: ignore[arg-type]  # three
+
+
+def expectation_maximisation(
+    sample: Sample, shapes: Sequence[int], precision: float = 1e-9
+) -> tuple[HyperErlang, float]:
+    """The mixture of Erlang laws of given shapes by maximum likelihood, and its log-likelihood.
+
+    Parameters
+    ----------
+    sample : Sample
+    shapes : sequence of int
+        Phases of each branch.
+    precision : float
+        The passes stop when the log-likelihood per observation gains less.
+
+    Returns
+    -------
+    law : HyperErlang
+        The branch of the largest mean last.
+    log_likelihood : float
+
+    Notes
+    -----
+    Thümmler, Buchholz and Telek (IEEE Transactions on Dependable and Secure Computing, 2006). The
+    likelihood never decreases; the start has the branches on equal stretches of ln x.
+    """
+    shape = np.array(shapes, float)
+    share, rate = _start(sample, shape)
+    last = -np.inf
+    logs = np.log(sample.values)
+    for _ in range(_MOST_PASSES):
+        belonging, value = _belonging(sample, logs, shape, share, rate)
+        weights = belonging * sample.weights[:, None]
+        counts = weights.sum(axis=0) + 1e-300
+        share = counts / counts.sum()
+        rate = shape * counts / (sample.values @ weights + 1e-300)
+        if value - last < precision * sample.count:
+            break
+        last = value
+    order = np.argsort(shape / rate)
+    law = HyperErlang(
+        tuple(share[order].tolist()),
+        tuple(shape[order].astype(int).tolist()),
+        tuple(rate[order].tolist()),
+    )
+    return law, log_likelihood(sample, law)
+
+
+def _start(sample: Sample, shape: Array) -> tuple[Array, Array]:
+    """Shares and rates of branches on equal stretches of the logarithm."""
+    logs = np.log(sample.values)
+    edges = np.linspace(logs.min(), logs.max() + 1e-9, len(shape) + 1)
+    piece = np.clip(np.searchsorted(edges, logs, "right") - 1, 0, len(shape) - 1)
+    counts = np.bincount(piece, sample.weights, len(shape)) + 1e-3 * sample.count
+    sums = np.bincount(piece, sample.weights * sample.values, len(shape))
+    middle = np.exp((edges[1:] + edges[:-1]) / 2)
+    means = (sums + 1e-3 * sample.count * middle) / counts
+    return counts / counts.sum(), shape / means
+
+
+def _belonging(
+    sample: Sample, logs: Array, shape: Array, share: Array, rate: Array
+) -> tuple[Array, float]:
+    """Probability of each branch given each value, shape (values, branches); log-likelihood."""
+    with np.errstate(divide="ignore"):
+        constant = np.log(share) + shape * np.log(rate) - special.gammaln(shape)
+    joint = constant + (shape - 1.0) * logs[:, None] - rate * sample.values[:, None]
+    top = joint.max(axis=1, keepdims=True)
+    joint = np.exp(joint - top)
+    total = joint.sum(axis=1, keepdims=True)
+    value = float(sample.weights @ (np.log(total) + top)[:, 0])
+    return joint / total, value
+
+
+def log_likelihood(sample: Sample, law: HyperErlang) -> float:
+    """Log-likelihood of the sample under a law."""
+    parts = (np.array(each, float) for each in (law.shapes, law.probabilities, law.rates))
+    return _belonging(sample, np.log(sample.values), *parts)[1]
+
+
+def information(sample: Sample, law: HyperErlang) -> Array:
+    """Fisher information of the sample, as the sum of squared scores.
+
+    Returns
+    -------
+    ndarray, shape (2 branches - 1, 2 branches - 1)
+        For the logarithms of the rates, then those of p_j / p_last, j before the last.
+    """
+    shape, share, rate = (
+        np.array(each, float) for each in (law.shapes, law.probabilities, law.rates)
+    )
+    belonging, _ = _belonging(sample, np.log(sample.values), shape, share, rate)
+    of_rates = belonging * (shape - rate * sample.values[:, None])
+    scores = np.hstack([of_rates, (belonging - share)[:, :-1]])
+    result: Array = scores.T @ (scores * sample.weights[:, None])
+    return result

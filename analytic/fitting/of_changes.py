@@ -1,0 +1,28 @@
+"""A fit of change times: rates of pages, or the periodic rate of all of them as one source."""
+
+from __future__ import annotations
+
+from analytic.fitting.fit import Fit, Options
+from analytic.fitting.of_pages import fit_pages
+from analytic.fitting.of_source import fit_source
+from analytic.fitting.reading import Trace
+from scenarios import ScenarioError
+
+__all__ = ["fit_changes"]
+
+
+def fit_changes(trace: Trace, options: Options) -> Fit:
+    """Change rates of the pages, or the periodic rate of all together as one source.
+
+    Raises
+    ------
+    ScenarioError
+        If the window holds nothing, or an option does not fit.
+    """
+    section = options.section or ("pages" if len(trace.pages) > 1 else "source")
+    try:
+        return (fit_pages if section == "pages" else fit_source)(trace, options)
+    except ScenarioError:
+        raise
+    except ValueError as error:
+        raise ScenarioError("trace", f"{trace.rows} changes", str(error)) from None

@@ -1,0 +1,128 @@
+"""A fit of delivery timestamps: the batches of all robots together and their process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from analytic.fitting.deliveries import (
+    MOST_GAPS,
+    DeliveryFit,
+    batch_process,
+    batches_of,
+    fit_deliveries,
+)
+from analytic.fitting.fit import Fit, Options
+from analytic.fitting.order_two import correlation_bound
+from analytic.fitting.reading import Trace
+from scenarios import ScenarioError
+
+__all__ = ["PROCESSES", "fit_of_deliveries"]
+
+PROCESSES = ("poisson", "renewal", "map", "mmpp")
+
+_PLACES, _LOAD, _HORIZON = 10, 0.5, 800_000.0
+
+
+def fit_of_deliveries(trace: Trace, options: Options) -> Fit:
+    """Batches, and a Markovian process for them; fewer robots deliver a share of the batches.
+
+    Raises
+    ------
+    ScenarioError
+        If there are too few batches, or no process of the wanted kind.
+    """
+    try:
+        batches = batches_of(trace.values, options.batch_gap, options.longest_gap)
+        found = fit_deliveries(batches, options.process)
+        process = batch_process(found.process, batches.sizes)
+    except ValueError as error:
+        raise ScenarioError("trace", f"{trace.rows} deliveries", str(error)) from None
+    keep = [robots / options.robots for robots in range(1, options.robots + 1)]
+    deliveries = {"thinned": {"process": process, "keep": keep}}
+    summary = _summary(found)
+    return Fit(
+        kind="deliveries",
+        section="deliveries",
+        trace=trace,
+        parameters=found.parameters,
+        summary=summary,
+        notes=tuple(_notes(found)),
+        changes={"robots.deliveries": deliveries},
+        system=_around(deliveries, summary["pages_per_time"], options.robots),
+        details=found,
+    )
+
+
+def _summary(found: DeliveryFit) -> dict[str, Any]:
+    batches, gaps = found.batches, found.batches.gaps
+    variation = float(gaps.var() / gaps.mean() ** 2)
+    return {
+        "batches": len(batches.sizes),
+        "batch_gap": batches.threshold,
+        "stops": batches.stops,
+        "pages_per_time": float(batches.sizes.mean() / gaps.mean()),
+        "lag_correlations": found.correlations.tolist(),
+        "largest_correlation_of_order_two": correlation_bound(variation),
+        "process": found.chosen,
+        "log_likelihoods": {name: each.log_likelihood for name, each in found.tried.items()},
+        "criteria": {name: each.criterion(len(gaps)) for name, each in found.tried.items()},
+    }
+
+
+def _around(deliveries: dict[str, Any], rate: float, robots: int) -> dict[str, Any]:
+    """A smallest scenario: an indexing engine that is busy half of the time."""
+    return {
+        "robots": {"available": robots, "deliveries": deliveries},
+        "buffer": {
+            "waiting_places": _PLACES,
+            "service": {"exponential": {"mean": _LOAD / rate}},
+        },
+        "run": {"horizon": _HORIZON / rate, "warmup": 0.005 * _HORIZON / rate},
+    }
+
+
+def _notes(found: DeliveryFit) -> list[str]:
+    batches = found.batches
+    notes = []
+    if batches.stops:
+        notes.append(f"{batches.stops} longer gaps are stops of the crawler and left out.")
+    if batches.sizes.max() > 1:
+        notes.append(
+            f"Pages not more than {batches.threshold:.4g} apart are one batch: "
+            f"{len(batches.sizes)} batches, {batches.sizes.mean():.4g} pages each."
+        )
+    else:
+        notes.append("No gap tells batches apart: every page is taken for itself.")
+    notes += [f"{_sentence(note)}." for note in found.notes]
+    if len(batches.gaps) > MOST_GAPS:
+        notes.append(f"The MMPP is fitted to {MOST_GAPS} of the gaps, in twenty stretches.")
+    return [*notes, *_correlation_note(found), _choice(found)]
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _correlation_note(found: DeliveryFit) -> Sequence[str]:
+    """Whether the correlations decay as those of order two can."""
+    gaps, seen = found.batches.gaps, found.correlations
+    if abs(seen[0]) < 3 / np.sqrt(len(gaps)) or found.chosen not in ("map", "mmpp"):
+        return []
+    wanted = ", ".join(f"{each:.2g}" for each in seen)
+    decay = seen[0] / (np.sign(seen[0]) * correlation_bound(gaps.var() / gaps.mean() ** 2))
+    return [
+        f"Correlations of gaps 1 to {len(seen)} apart are {wanted}; a process of order two with "
+        f"the first of them has the decay {decay:.2g}, seen is {seen[1] / seen[0]:.2g}."
+    ]
+
+
+def _choice(found: DeliveryFit) -> str:
+    number = len(found.batches.gaps)
+    values = ", ".join(
+        f"{name} {each.criterion(number):.6g}"
+        for name, each in sorted(found.tried.items(), key=lambda item: item[1].criterion(number))
+    )
+    return f"Process of the batches: {found.chosen}. BIC, less is better: {values}."

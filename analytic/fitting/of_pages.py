@@ -1,0 +1,170 @@
+"""A fit of the change rates of pages to the times of their changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.fitting.burstiness import (
+    gap_variation,
+    poisson_staleness_at_own_rate,
+    staleness_at_own_rate,
+)
+from analytic.fitting.change_rates import (
+    ChangeRates,
+    History,
+    change_rates,
+    expected_changes,
+    history_of,
+)
+from analytic.fitting.fit import Fit, Options, window_of
+from analytic.fitting.intervals import parameters_of
+from analytic.fitting.poisson_verdict import (
+    Burstiness,
+    against_expected,
+    page_verdict,
+    scales,
+    staleness_verdict,
+)
+from analytic.fitting.reading import UNITS, Trace
+
+__all__ = ["PageChanges", "fit_pages", "names_of", "pages_around"]
+
+Array = NDArray[np.float64]
+
+_SHORTEST_YEARS = 0.1
+_SHORTEST_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class PageChanges:
+    """What a fit of pages has found.
+
+    Attributes
+    ----------
+    rates : ChangeRates
+    variation : ndarray
+        Coefficients of variation of the gaps of pages with many.
+    staleness, poisson_staleness : float
+        Share of time out of date at visits once per mean time between changes: in the trace, and
+        of Poisson changes.
+    burstiness : Burstiness
+    """
+
+    rates: ChangeRates
+    variation: Array
+    staleness: float
+    poisson_staleness: float
+    burstiness: Burstiness
+
+    def summary(self) -> dict[str, Any]:
+        """The entries for JSON."""
+        rates, variation = self.rates, self.variation
+        return {
+            "pages": len(rates.index),
+            "left_out": rates.left_out,
+            "median_rate": float(np.median(rates.rates)),
+            "largest_rate": float(rates.rates.max()),
+            "never_changed": int((rates.counts == 0).sum()),
+            "gap_variation": float(np.median(variation)) if len(variation) else None,
+            "out_of_date_at_own_rate": self.staleness,
+            "out_of_date_if_poisson": self.poisson_staleness,
+            **self.burstiness.summary(),
+        }
+
+
+def fit_pages(trace: Trace, options: Options) -> Fit:
+    """Change rates of the pages, with tests of all of them together.
+
+    Raises
+    ------
+    ValueError
+        If the window holds no page, or none is watched long enough.
+    """
+    history = history_of(trace.page, trace.values, len(trace.pages), window_of(trace, options))
+    shortest = _shortest(trace, history) if options.shortest is None else options.shortest
+    rates = change_rates(history, shortest)
+    stale = staleness_at_own_rate(history, rates.index) if rates.counts.any() else np.nan
+    found = PageChanges(
+        rates,
+        gap_variation(history),
+        stale,
+        poisson_staleness_at_own_rate(rates.counts) if rates.counts.any() else np.nan,
+        _burstiness_of_pages(trace, history),
+    )
+    notes = [
+        *_rows(history.repeated),
+        *_left_out(rates.left_out, shortest, trace.time_unit),
+        *page_verdict(found.burstiness, found.variation, trace.time_unit),
+        *staleness_verdict(found.burstiness, stale, found.poisson_staleness),
+    ]
+    errors = np.sqrt(rates.counts) / rates.observed
+    values = rates.rates.tolist()
+    return Fit(
+        kind="changes",
+        section="pages",
+        trace=trace,
+        parameters=parameters_of(
+            "change_rate", names_of(trace, rates.index), rates.rates, rates.low, rates.high, errors
+        ),
+        summary=found.summary(),
+        notes=tuple(notes),
+        changes={"pages.change_rates": values},
+        system=pages_around(values),
+        details=found,
+    )
+
+
+def names_of(trace: Trace, index: NDArray[np.int64]) -> list[str]:
+    """Names of some of the pages."""
+    return [trace.pages[each] for each in index.tolist()]
+
+
+def _burstiness_of_pages(trace: Trace, history: History) -> Burstiness:
+    """Tests of all pages together; a commit that changes several of them is one event."""
+    times = np.unique(history.time)
+    if not len(times):
+        raise ValueError("no page has changed in the window")
+    window = (float(np.nanmin(history.first)), history.end)
+    widths = scales(trace.time_unit, (window[1] - window[0]) / len(times))
+    return against_expected(times, window, expected_changes(history), widths)
+
+
+def _shortest(trace: Trace, history: History) -> float:
+    """A tenth of a year, or a hundredth of the whole trace if that is less."""
+    share = _SHORTEST_SHARE * float(np.nanmax(history.observed))
+    if trace.time_unit not in UNITS:
+        return share
+    return min(share, _SHORTEST_YEARS * UNITS["year"] / UNITS[trace.time_unit])
+
+
+def _rows(repeated: int) -> list[str]:
+    rows = "1 row says" if repeated == 1 else f"{repeated} rows say"
+    return [f"{rows} the same page and time again; it counts once."] * bool(repeated)
+
+
+def _left_out(number: int, shortest: float, unit: str) -> list[str]:
+    pages = "1 page is" if number == 1 else f"{number} pages are"
+    return [f"{pages} left out, watched for less than {shortest:.4g} {unit}s."] * bool(number)
+
+
+def pages_around(rates: list[float]) -> dict[str, Any]:
+    """A smallest scenario around change rates: one robot that visits the pages in turn.
+
+    It makes one access per change, so the loads of simulation and formulas are moderate.
+    """
+    total = sum(rates)
+    access = 1.0 / total if total > 0 else 1.0
+    cycle = access * len(rates)
+    return {
+        "pages": {"change_rates": rates, "weights": "uniform"},
+        "robots": {
+            "available": 1,
+            "access_time": {"exponential": {"mean": access}},
+            "accessing": {"policy": "round-robin"},
+        },
+        "run": {"horizon": 1020.0 * cycle, "warmup": 20.0 * cycle, "replications": 20},
+    }

@@ -1,0 +1,185 @@
+"""Laws of sizes or service times: every simple one by maximum likelihood, and the best of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.fitting.hyper_erlang import (
+    HyperErlang,
+    Sample,
+    expectation_maximisation,
+    information,
+    log_likelihood,
+    sample_of,
+    three_moments,
+    two_moments,
+)
+from analytic.fitting.intervals import NORMAL_95, Parameter, mean_of_exponentials
+
+__all__ = ["Candidate", "SizeFit", "fit_sizes", "law_parameters", "mean_of"]
+
+Array = NDArray[np.float64]
+
+_MOST_PHASES = 30
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A law that was tried.
+
+    Attributes
+    ----------
+    name : str
+    how : str
+        "maximum likelihood", "two moments" or "three moments".
+    law : HyperErlang
+    log_likelihood : float
+    parameters : int
+        Numbers that were chosen, shapes included.
+    criterion : float
+        BIC, ``parameters ln n - 2 log-likelihood``; less is better.
+    """
+
+    name: str
+    how: str
+    law: HyperErlang
+    log_likelihood: float
+    parameters: int
+    criterion: float
+
+
+@dataclass(frozen=True)
+class SizeFit:
+    """All candidates, the best first, and the sample that they were fitted to."""
+
+    sample: Sample
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate with the least criterion."""
+        return self.candidates[0]
+
+
+def fit_sizes(values: Array) -> SizeFit:
+    """Laws for positive observations: exponential, Erlang, hyperexponential and mixtures.
+
+    Parameters
+    ----------
+    values : ndarray
+        At least three, not all equal.
+
+    Raises
+    ------
+    ValueError
+        If they are fewer, or all equal.
+    """
+    if len(values) < 3 or values.min() == values.max():
+        raise ValueError("needs at least three observations that are not all equal")
+    sample = sample_of(values)
+    found = [_by_likelihood(sample, shapes) for shapes in _shapes(sample.variation)]
+    found += _by_moments(sample)
+    return SizeFit(sample, tuple(sorted(found, key=lambda each: each.criterion)))
+
+
+def _shapes(variation: float) -> list[tuple[int, ...]]:
+    """The shapes that are tried: Erlang near the variation seen, and mixtures of two or three."""
+    near = min(max(1, round(1.0 / variation)), _MOST_PHASES)
+    single = {(order,) for order in (1, near - 1, near, near + 1) if order >= 1}
+    larger = {min(2 * near, _MOST_PHASES), near + 1, max(near, 2)}
+    pairs = {(1, 1), *((near, order) for order in larger), *((1, order) for order in larger)}
+    pairs |= {(order, order) for order in larger}
+    return sorted(single) + sorted(pairs) + [(1, 1, 1)]
+
+
+def _by_likelihood(sample: Sample, shapes: tuple[int, ...]) -> Candidate:
+    law, value = expectation_maximisation(sample, shapes)
+    return _candidate(sample, law, "maximum likelihood", value)
+
+
+def _by_moments(sample: Sample) -> list[Candidate]:
+    """The laws with the moments of the sample, as far as there are any."""
+    found = []
+    first, second, third = sample.moments
+    for how, make in (
+        ("two moments", partial(two_moments, first, sample.variation)),
+        ("three moments", partial(three_moments, first, second, third)),
+    ):
+        try:
+            law = make()
+        except ValueError:
+            continue
+        found.append(_candidate(sample, law, how, log_likelihood(sample, law)))
+    return found
+
+
+def _candidate(sample: Sample, law: HyperErlang, how: str, value: float) -> Candidate:
+    branches = len(law.shapes)
+    number = 2 * branches - 1 + sum(shape > 1 for shape in law.shapes)
+    criterion = number * np.log(sample.count) - 2 * value
+    return Candidate(law.name, how, law, value, number, float(criterion))
+
+
+def mean_of(values: Array) -> Parameter:
+    """Mean of independent observations with the normal 95 % interval."""
+    mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+    return Parameter("mean", None, mean, mean - NORMAL_95 * error, mean + NORMAL_95 * error, error)
+
+
+def law_parameters(sample: Sample, law: HyperErlang) -> list[Parameter]:
+    """Mean and probability of each branch of a law fitted by maximum likelihood.
+
+    Parameters
+    ----------
+    sample : Sample
+    law : HyperErlang
+
+    Notes
+    -----
+    Normal intervals of ln mean and of the log-odds of a branch, from the Fisher information; exact
+    for a single branch. An empty list where the information is singular.
+    """
+    if len(law.shapes) == 1:
+        mean, low, high = mean_of_exponentials_in(sample, law.shapes[0])
+        error = mean / np.sqrt(sample.count * law.shapes[0])
+        return [Parameter("branch_mean", 0, mean, low, high, float(error))]
+    try:
+        covariance: Array = np.linalg.inv(information(sample, law)).astype(np.float64)
+    except np.linalg.LinAlgError:
+        return []
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    branches = len(law.shapes)
+    means = [
+        Parameter("branch_mean", branch, mean, *_around(mean, error), float(mean * error))
+        for branch, (mean, error) in enumerate(zip(law.means.tolist(), errors, strict=False))
+    ]
+    return means + _shares(law, covariance[branches:, branches:])
+
+
+def mean_of_exponentials_in(sample: Sample, shape: int) -> tuple[float, float, float]:
+    """Mean of Erlang observations with its exact interval."""
+    unit, low, high = mean_of_exponentials(np.ones(1), shape * round(sample.count))
+    mean = sample.moments[0]
+    return mean, mean * low / unit, mean * high / unit
+
+
+def _around(value: float, error: float) -> tuple[float, float]:
+    reach = float(np.exp(NORMAL_95 * error))
+    return value / reach, value * reach
+
+
+def _shares(law: HyperErlang, covariance: Array) -> list[Parameter]:
+    """Probabilities of the branches, from the covariance of their log-ratios to the last one."""
+    share = np.array(law.probabilities)
+    jacobian = (np.diag(share) - np.outer(share, share))[:, :-1]
+    errors = np.sqrt(np.maximum(np.diag(jacobian @ covariance @ jacobian.T), 0.0))
+    found = []
+    for branch, (p, error) in enumerate(zip(share.tolist(), errors.tolist(), strict=True)):
+        odds, reach = np.log(p / (1 - p)), NORMAL_95 * error / (p * (1 - p))
+        low, high = (float(1 / (1 + np.exp(-odds - side * reach))) for side in (-1, 1))
+        found.append(Parameter("branch_probability", branch, p, low, high, error))
+    return found

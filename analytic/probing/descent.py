@@ -1,0 +1,212 @@
+"""Compiled: moves of probes in continuous time that lower the expected cost.
+
+With its neighbours s and u fixed, the cost of a probe at t has the derivative
+``a(t) Lambda(s, t) - lambda(t) A(t, u)``, which grows by ``2 a lambda`` inside of a cell and jumps
+at its edges. Integrals are summed from cell to cell between the neighbours, so that nothing
+cancels. `times` are p_0, …, p_n.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analytic.indexing_queue.compiling import compiled
+
+__all__ = ["Cells", "cell_after", "derivatives", "interval", "move", "mu_moves", "sweep", "total"]
+
+Array = Any
+
+
+class Cells(NamedTuple):
+    """Update rate (lambda) and weight (a, the importance) in the cells between edges."""
+
+    edges: Array
+    rates: Array
+    weights: Array
+
+
+@compiled
+def cell_after(edges: Array, time: float) -> int:
+    """The cell that begins at a time or holds it; the last one at the horizon."""
+    found: Any = np.searchsorted(edges, time, "right") - 1
+    return min(found, len(edges) - 2)
+
+
+@compiled
+def interval(cells: Cells, start: float, end: float) -> tuple[float, float, float]:
+    """``Lambda(s, f)``, ``A(s, f)`` and ``C(s, f)`` (eckstein2005 (5) and Lemma 3)."""
+    seen = waited = cost = 0.0
+    cell = cell_after(cells.edges, start)
+    while start < end:
+        until = min(cells.edges[cell + 1], end)
+        width = until - start
+        more, wait = cells.rates[cell] * width, cells.weights[cell] * width
+        cost += seen * wait + more * wait / 2
+        seen += more
+        waited += wait
+        start, cell = until, cell + 1
+    return seen, waited, cost
+
+
+@compiled
+def total(cells: Cells, times: Array) -> float:
+    """Expected cost of a schedule."""
+    cost = 0.0
+    for i in range(1, len(times)):
+        cost += interval(cells, times[i - 1], times[i])[2]
+    return cost
+
+
+@compiled
+def _best_between(cells: Cells, times: Array, i: int, spacing: float) -> tuple[float, float]:
+    """The best time of probe i between its neighbours, and what it saves."""
+    s, now, u = times[i - 1], times[i], times[i + 1]
+    low, high = min(s + spacing, now), max(u - spacing, now)
+    seen = interval(cells, s, low)[0]
+    left = interval(cells, low, u)[1]
+    time, cell = low, cell_after(cells.edges, low)
+    value = least = present = 0.0
+    best = low
+    while time < high:
+        end = min(cells.edges[cell + 1], high)
+        slope = cells.weights[cell] * seen - cells.rates[cell] * left
+        curve = cells.rates[cell] * cells.weights[cell]
+        width = end - time
+        if time <= now < end:
+            present = value + (slope + curve * (now - time)) * (now - time)
+        if slope < 0 and -slope < 2 * curve * width:
+            turn = -slope / (2 * curve)
+            if value + slope * turn / 2 < least:
+                least, best = value + slope * turn / 2, time + turn
+        value += (slope + curve * width) * width
+        seen += cells.rates[cell] * width
+        left -= cells.weights[cell] * width
+        time, cell = end, cell + 1
+        if value < least:
+            least, best = value, time
+    if now == high:
+        present = value
+    return best, present - least
+
+
+@compiled
+def sweep(cells: Cells, times: Array, spacing: float, tiny: float) -> float:
+    """Put each probe where it is best between its neighbours, to the end and back; what it saves.
+
+    A probe stays unless more than `tiny` is saved.
+    """
+    saved, last = 0.0, len(times) - 2
+    for step in range(2 * last):
+        i = step + 1 if step < last else 2 * last - step
+        best, gain = _best_between(cells, times, i, spacing)
+        if gain > tiny:
+            times[i] = best
+            saved += gain
+    return saved
+
+
+@compiled
+def derivatives(cells: Cells, times: Array) -> tuple[Array, Array, Array, Array]:
+    """Of the cost by each free probe: from the left, from the right, twice, and with the next one.
+
+    ``a Lambda(p-, p) - lambda A(p, p+)`` with the values before and after p; ``2 a lambda`` and
+    ``-lambda(p_i) a(p_{i+1})`` with those after it.
+    """
+    free = len(times) - 2
+    before, after = np.zeros(free), np.zeros(free)
+    own, cross = np.zeros(free), np.zeros(free)
+    for k in range(free):
+        p = times[k + 1]
+        seen = interval(cells, times[k], p)[0]
+        wait = interval(cells, p, times[k + 2])[1]
+        right = cell_after(cells.edges, p)
+        left = right - 1 if cells.edges[right] == p and right > 0 else right
+        before[k] = cells.weights[left] * seen - cells.rates[left] * wait
+        after[k] = cells.weights[right] * seen - cells.rates[right] * wait
+        own[k] = 2 * cells.weights[right] * cells.rates[right]
+        cross[k] = -cells.rates[right] * cells.weights[cell_after(cells.edges, times[k + 2])]
+    return before, after, own, cross
+
+
+@compiled
+def move(cells: Cells, times: Array, block: tuple[int, int], room: float) -> float:
+    """Shift the probes of a block together by at most `room` (< 0: to the left); what it saves.
+
+    It goes down to the first minimum of the cost.
+    """
+    first, last = block
+    saved, side = 0.0, 1.0 if room > 0 else -1.0
+    room = abs(room)
+    while room > 0:
+        slope = curve = 0.0
+        step = room
+        for i in range(first, last + 1):
+            cell = cell_after(cells.edges, times[i])
+            if side < 0 and cells.edges[cell] == times[i] and cell > 0:
+                cell -= 1
+            edge = cells.edges[cell + 1] if side > 0 else cells.edges[cell]
+            step = min(step, abs(edge - times[i]))
+            seen = interval(cells, times[i - 1], times[i])[0]
+            wait = interval(cells, times[i], times[i + 1])[1]
+            slope += side * (cells.weights[cell] * seen - cells.rates[cell] * wait)
+            curve += cells.weights[cell] * cells.rates[cell]
+            if i < last:
+                following = cell_after(cells.edges, times[i + 1])
+                if side < 0 and cells.edges[following] == times[i + 1]:
+                    following -= 1
+                curve -= cells.rates[cell] * cells.weights[following]
+        if slope >= 0:
+            return saved
+        if -slope < 2 * curve * step:
+            step, room = -slope / (2 * curve), 0.0
+        if step <= 0:
+            return saved
+        times[first : last + 1] += side * step
+        saved -= (slope + curve * step) * step
+        room -= step
+    return saved
+
+
+@compiled
+def _gain(cells: Cells, times: Array, k: int, mu: float, spacing: float) -> float:
+    """What a mu-move saves; move 2 i is that of probe i to the left, 2 i + 1 to the right."""
+    i, now = k // 2, times[k // 2]
+    moved = moved_to(times, k, mu, spacing)
+    saved = 0.0
+    for time, sign in ((now, 1.0), (moved, -1.0)):
+        saved += sign * interval(cells, times[i - 1], time)[2]
+        saved += sign * interval(cells, time, times[i + 1])[2]
+    return saved
+
+
+@compiled
+def moved_to(times: Array, k: int, mu: float, spacing: float) -> float:
+    """Where a mu-move takes a probe: that share of the way to its neighbour."""
+    i = k // 2
+    goal = times[i - 1] + spacing if k % 2 == 0 else times[i + 1] - spacing
+    return mu * goal + (1 - mu) * times[i]
+
+
+@compiled
+def mu_moves(
+    cells: Cells,
+    times: Array,
+    mu: float,
+    spacing: float,
+    least: float,
+) -> int:
+    """Make the mu-move that saves most while it saves `least`; the number of moves."""
+    count, end = 0, 2 * len(times) - 2
+    gains = np.full(end, -np.inf)
+    for k in range(2, end):
+        gains[k] = _gain(cells, times, k, mu, spacing)
+    while True:
+        k = int(np.argmax(gains))
+        if not gains[k] >= least:
+            return count
+        times[k // 2] = moved_to(times, k, mu, spacing)
+        count += 1
+        for near in range(max(2 * (k // 2) - 2, 2), min(2 * (k // 2) + 4, end)):
+            gains[near] = _gain(cells, times, near, mu, spacing)

@@ -1,0 +1,209 @@
+"""Compiled: the slots of an even grid, and the programmes that choose among them.
+
+A grid has the times ``t_j = j T / N``. L, A and U are integrals from 0 to each of them: of lambda,
+of a, and of ``a L``, so that ``C(t_i, t_j) = U_j - U_i - L_i (A_j - A_i)``. What couples i and j is
+the product ``L_i A_j`` alone: the best j for i is found on the lower envelope of lines in ``L_i``
+with slopes ``-A_j``. For falling i the slopes and the places where the envelope is asked for are
+monotone, and a deque holds it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analytic.indexing_queue.compiling import compiled
+
+__all__ = ["Grid", "chain", "layers", "links_cost", "paper_programme", "running_sums", "slot_sums"]
+
+Array = Any
+
+
+class Grid(NamedTuple):
+    """The slots between the times of a grid: integrals over each, and from 0 to each time.
+
+    Attributes
+    ----------
+    updates, importance, cost : ndarray, shape (slots,)
+        Lambda, A and C of each slot.
+    L, A, U : ndarray, shape (slots + 1,)
+        Integrals of lambda, a and ``a L`` from 0.
+    """
+
+    updates: Array
+    importance: Array
+    cost: Array
+    L: Array
+    A: Array
+    U: Array
+
+
+@compiled
+def running_sums(parts: Array) -> Array:
+    """Sums of the first 0, 1, 2, … numbers, each rounded once or twice (Neumaier's summation)."""
+    sums, total, lost = np.zeros(len(parts) + 1), 0.0, 0.0
+    for j in range(len(parts)):
+        before, total = total, total + parts[j]
+        larger, smaller = max(before, parts[j]), min(before, parts[j])
+        lost += (larger - total) + smaller
+        sums[j + 1] = total + lost
+    return sums
+
+
+@compiled
+def slot_sums(edges: Array, rates: Array, weights: Array, slots: int) -> Grid:
+    """The grid of so many slots on the cells between `edges`, up to the last edge."""
+    horizon, cell = edges[-1], 0
+    updates, importance, cost = np.zeros(slots), np.zeros(slots), np.zeros(slots)
+    for j in range(slots):
+        now, end = j * horizon / slots, (j + 1) * horizon / slots
+        while now < end and cell < len(rates):
+            until = min(edges[cell + 1], end)
+            width = until - now
+            more, wait = rates[cell] * width, weights[cell] * width
+            cost[j] += updates[j] * wait + more * wait / 2
+            updates[j] += more
+            importance[j] += wait
+            now = until
+            if edges[cell + 1] <= end:
+                cell += 1
+    L, A = running_sums(updates), running_sums(importance)
+    return Grid(updates, importance, cost, L, A, running_sums(cost + L[:-1] * importance))
+
+
+@compiled
+def links_cost(grid: Grid, path: Array) -> float:
+    """Expected cost of the links of a path 0 = path[0] < … < path[n], without a subtraction."""
+    total = 0.0
+    for k in range(1, len(path)):
+        seen = 0.0
+        for j in range(path[k - 1], path[k]):
+            total += grid.cost[j] + seen * grid.importance[j]
+            seen += grid.updates[j]
+    return total
+
+
+@compiled
+def paper_programme(grid: Grid, probes: int, apart: int) -> tuple[float, Array]:
+    """Least cost of exactly so many probes `apart` slots apart, and their places: O(n N**2).
+
+    eckstein2005 Algorithms 1, 2 and 4, corrected: (14) adds up a row of K from its diagonal,
+    without a subtraction; exactly n probes, so that D(0, N) = 0 and D(0, i) is infinite before.
+    """
+    slots = len(grid.cost)
+    best = np.full((probes + 1, slots + 1), np.inf)
+    following = np.zeros((probes + 1, slots + 1), np.int32)
+    best[0, slots] = 0.0
+    row = np.zeros(slots + 1)
+    for i in range(slots - apart, -1, -1):
+        total = seen = 0.0
+        for j in range(i, slots):
+            total += grid.cost[j] + seen * grid.importance[j]
+            seen += grid.updates[j]
+            row[j + 1] = total
+        for m in range(1, probes + 1):
+            for j in range(i + apart, slots + 1):
+                value = row[j] + best[m - 1, j]
+                if value < best[m, i]:
+                    best[m, i], following[m, i] = value, j
+    return best[probes, 0], _followed(following, probes)
+
+
+@compiled
+def _followed(following: Array, probes: int) -> Array:
+    """The path from 0 along the successors with fewer and fewer probes left (Algorithm 2)."""
+    path = np.zeros(probes + 1, np.int64)
+    for k in range(probes):
+        path[k + 1] = following[probes - k, path[k]]
+    return path
+
+
+@compiled
+def _add(lines: Array, first: int, end: int, height: float, slope: float) -> int:
+    """Where the least steep line so far goes into the deque; those that it hides leave.
+
+    `lines` has height, slope, and where the line meets the one before it, left of which it is
+    lower.
+    """
+    while end > first:
+        before = lines[end - 1]
+        if before[1] == slope:
+            meet = np.inf if height <= before[0] else -np.inf
+        else:
+            meet = (before[0] - height) / (before[1] - slope)
+        if end - first == 1 or meet < before[2]:
+            break
+        end -= 1
+    if end == first:
+        meet = np.inf
+    lines[end, 0], lines[end, 1], lines[end, 2] = height, slope, meet
+    return end
+
+
+@compiled
+def layers(grid: Grid, probes: int, apart: int) -> tuple[float, Array]:
+    """The same as `paper_programme` in O(n N): one lower envelope for each number of probes."""
+    slots = len(grid.cost)
+    following = np.zeros((probes + 1, slots + 1), np.int32)
+    last = np.full(slots + 1, np.inf)
+    last[slots] = 0.0
+    for m in range(1, probes + 1):
+        last = _layer(grid, apart, (probes - m) * apart, last, following[m])
+    return last[0], _followed(following, probes)
+
+
+@compiled
+def _layer(grid: Grid, apart: int, lowest: int, later: Array, following: Array) -> Array:
+    """The costs with one probe more than `later`, and the next probe of each."""
+    slots = len(grid.cost)
+    lines, places = np.empty((slots + 1, 3)), np.empty(slots + 1, np.int64)
+    best = np.full(slots + 1, np.inf)
+    first, end = 0, 0
+    for i in range(slots - apart, lowest - 1, -1):
+        j = i + apart
+        if later[j] < np.inf:
+            end = _add(lines, first, end, later[j] + grid.U[j], grid.A[j])
+            places[end] = j
+            end += 1
+        if end > first:
+            while first + 1 < end and grid.L[i] <= lines[first + 1, 2]:
+                first += 1
+            j = places[first]
+            best[i] = lines[first, 0] - grid.U[i] - grid.L[i] * (lines[first, 1] - grid.A[i])
+            following[i] = j
+    return best
+
+
+@compiled
+def chain(grid: Grid, apart: int, price: float) -> tuple[float, Array]:
+    """Least cost of any number of links where each has a price, and the path: O(N)."""
+    slots = len(grid.cost)
+    following = np.empty(slots + 1, np.int64)
+    lines, places = np.empty((slots + 1, 3)), np.empty(slots + 1, np.int64)
+    least = np.full(slots + 1, np.inf)
+    least[slots] = 0.0
+    first, end = 0, 0
+    for i in range(slots - apart, -1, -1):
+        j = i + apart
+        if least[j] < np.inf:
+            end = _add(lines, first, end, least[j] + grid.U[j], grid.A[j])
+            places[end] = j
+            end += 1
+        while first + 1 < end and grid.L[i] <= lines[first + 1, 2]:
+            first += 1
+        cost = lines[first, 0] - grid.U[i] - grid.L[i] * (lines[first, 1] - grid.A[i])
+        least[i], following[i] = cost + price, places[first]
+    return least[0], _path(following)
+
+
+@compiled
+def _path(following: Array) -> Array:
+    """The path from 0 to the end along the successors."""
+    end, count, place = len(following) - 1, 0, 0
+    while place < end:
+        place, count = following[place], count + 1
+    path = np.zeros(count + 1, np.int64)
+    for k in range(count):
+        path[k + 1] = following[path[k]]
+    return path

@@ -1,0 +1,246 @@
+"""Probe times with the least expected cost among the times of an even grid.
+
+Three programmes solve the same problem: exactly n probes on N slots, the last one at the end, each
+at least so many slots after the one before. `paper_schedule` is the dynamic programme of
+eckstein2005, as an oracle; `layered_schedule` makes it O(n N) by lower envelopes; `best_schedule`
+puts a price on each probe instead of counting them, which is O(N) for each price that is tried.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.probing.intervals import Profile
+
+if TYPE_CHECKING:
+    from analytic.probing.kernels import Grid
+
+__all__ = [
+    "Schedule",
+    "best_schedule",
+    "grid_of",
+    "layered_schedule",
+    "paper_schedule",
+    "times_of",
+]
+
+Path = NDArray[np.int64]
+
+_ROUNDING = 4 * float(np.finfo(float).eps)
+_NEAR = 0.1
+"""Share of the links by which two paths differ when only the chord between them is tried."""
+
+
+class Schedule(NamedTuple):
+    """A schedule on a grid.
+
+    Attributes
+    ----------
+    slots : ndarray, shape (n,)
+        Indices of the times t_j = j T / N of the probes 1, …, n.
+    cost : float
+        Its expected cost.
+    lower_bound : float
+        That of every schedule on this grid, to rounding errors: the Lagrangian bound, if a price
+        was used, and the cost itself otherwise.
+    prices : int
+        Number of prices that were tried.
+    """
+
+    slots: Path
+    cost: float
+    lower_bound: float
+    prices: int = 0
+
+
+def grid_of(profile: Profile, slots: int) -> Grid:
+    """The even grid on [0, T]: its integrals, O(slots + cells)."""
+    from analytic.probing.kernels import slot_sums
+
+    return slot_sums(profile.edges, profile.updates, profile.importance, slots)
+
+
+def times_of(horizon: float, slots: int, path: Path) -> tuple[float, ...]:
+    """The times of the grid at these indices, the last one exactly the horizon."""
+    return (*(path[:-1] * horizon / slots).tolist(), horizon)
+
+
+def _checked(slots: int, probes: int, apart: int) -> None:
+    if probes < 1 or apart < 1:
+        raise ValueError(f"{probes} probes {apart} slots apart: both must be >= 1")
+    if probes * apart > slots:
+        raise ValueError(f"{slots} slots have no room for {probes} probes {apart} slots apart")
+
+
+def paper_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
+    """The optimum by eckstein2005 Algorithms 1, 2 and 4 (corrected), O(n N²) time, O(n N) memory.
+
+    Parameters
+    ----------
+    grid : Grid
+        `grid_of` a profile.
+    probes : int
+        n, exactly, the one at the end included.
+    apart : int
+        Slots from each probe to the next, at least; from time 0 to the first one, too.
+
+    Raises
+    ------
+    ValueError
+        If so many probes have no room.
+    """
+    from analytic.probing.kernels import paper_programme
+
+    _checked(len(grid.cost), probes, apart)
+    cost, path = paper_programme(grid, probes, apart)
+    return Schedule(path[1:], cost, cost)
+
+
+def layered_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
+    """The same in O(n N) time and memory.
+
+    Notes
+    -----
+    Proof. For ``a <= b <= c <= d`` the cost is Monge:
+    ``C(a,d) + C(b,c) - C(a,c) - C(b,d) = Lambda(a,b) A(c,d) >= 0``. More is true: i and j meet in
+    ``-L_i A_j`` only, so that (11) is the lower envelope of lines (`kernels`).
+    """
+    from analytic.probing.kernels import layers, links_cost
+
+    _checked(len(grid.cost), probes, apart)
+    _, path = layers(grid, probes, apart)
+    cost = links_cost(grid, path)
+    return Schedule(path[1:], cost, cost)
+
+
+class _Tried(NamedTuple):
+    """The best path at a price, and its own cost."""
+
+    path: Path
+    cost: float
+    price: float
+    value: float
+
+    @property
+    def links(self) -> int:
+        """Number of probes."""
+        return len(self.path) - 1
+
+
+def best_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
+    """The same in O(N) time for each price that is tried, 2 to 20 of them, and O(N) memory.
+
+    Notes
+    -----
+    The least cost f(n) is convex in n, since C is Monge, also with a spacing (too near is
+    infinitely dear: the right side is then infinite whenever the left is). So a price on each probe
+    has the optimum for any n as its own, alone or among paths of the same priced cost, of which two
+    are joined (`_joined`). For any price, ``least priced cost - price n`` is a bound below f(n).
+    """
+    _checked(len(grid.cost), probes, apart)
+    search = _Search(grid, probes, apart)
+    path = search.run()
+    from analytic.probing.kernels import links_cost
+
+    cost = links_cost(grid, path)
+    return Schedule(path[1:], cost, min(search.bound, cost), search.tried)
+
+
+class _Search:
+    """The price at which a given number of probes is best."""
+
+    def __init__(self, grid: Grid, probes: int, apart: int) -> None:
+        self._grid, self._probes, self._apart = grid, probes, apart
+        self._fewer: _Tried | None = None
+        self._more: _Tried | None = None
+        self.bound, self.tried = -math.inf, 0
+        self._scale = float(grid.L[-1] * grid.A[-1]) or 1.0
+        self._stride = 1.02
+
+    def run(self) -> Path:
+        """The best path with exactly so many links."""
+        price, on_chord = self._first_price(), False
+        while True:
+            found = self._at(price)
+            if found.links == self._probes:
+                return found.path
+            fewer, more = self._fewer, self._more
+            if fewer and more and on_chord and self._is_flat(found, fewer, more):
+                return _joined(fewer.path, more.path, self._probes)
+            if found.links < self._probes:
+                self._fewer = found
+            else:
+                self._more = found
+            price, on_chord = self._next_price(found)
+
+    def _at(self, price: float) -> _Tried:
+        from analytic.probing.kernels import chain, links_cost
+
+        value, path = chain(self._grid, self._apart, price)
+        self.tried += 1
+        self.bound = max(self.bound, value - price * self._probes)
+        return _Tried(path, links_cost(self._grid, path), price, value)
+
+    def _first_price(self) -> float:
+        """``S² / (2 n²)``, for f(n) is about ``S² / (2 n)`` with ``S = int sqrt(lambda a)``."""
+        slots = self._grid.updates * self._grid.importance
+        root = float(np.sqrt(slots).sum())
+        return (root / self._probes) ** 2 / 2 or self._scale / self._probes**2
+
+    def _is_flat(self, found: _Tried, fewer: _Tried, more: _Tried) -> bool:
+        """Whether the paths on both sides are as good as the one found on the chord between them.
+
+        Another one must have a number of links strictly between theirs, so that the search ends.
+        """
+        tolerance = _ROUNDING * (self._scale + abs(found.price) * more.links)
+        better = fewer.cost + found.price * fewer.links - found.value
+        return better <= tolerance or not fewer.links < found.links < more.links
+
+    def _next_price(self, found: _Tried) -> tuple[float, bool]:
+        """The price to try, and whether it is that of the chord: at it both sides are as good.
+
+        Until both sides are known it goes outwards; while they are far apart, by the power law and
+        on the chord in turn.
+        """
+        fewer, more = self._fewer, self._more
+        if fewer is None or more is None:
+            return self._outwards(found), False
+        chord = (fewer.cost - more.cost) / (more.links - fewer.links)
+        if self.tried % 2 or more.price <= 0 or more.links - fewer.links < _NEAR * self._probes:
+            return chord, True
+        (x, k), (y, m) = ((each.price**-0.5, each.links) for each in (fewer, more))
+        between = float((x + (y - x) * (self._probes - k) / (m - k)) ** -2)
+        return (between, False) if more.price < between < fewer.price else (chord, True)
+
+    def _outwards(self, found: _Tried) -> float:
+        """A price beyond the one that gave too few probes, or too many; the strides grow.
+
+        Below a hair's breadth of the whole cost prices are negative: probes that cost more than
+        they save, which only a spacing makes necessary; never more than all of it.
+        """
+        hair = _ROUNDING * self._scale
+        self._stride **= 1.5
+        if found.links < self._probes:
+            power = (found.links / self._probes) ** 2 * 0.97
+            down = min(power, 1 / self._stride) * found.price
+            if down > hair:
+                return down
+            return max(min(-hair, found.price * self._stride**2), -1.01 * self._scale)
+        power = (found.links / self._probes) ** 2 * 1.03
+        return max(power, self._stride) * found.price if found.price > 0 else hair
+
+
+def _joined(fewer: Path, more: Path, links: int) -> Path:
+    """A path with so many links from two that are best at one price, with fewer and with more.
+
+    Where one link of `fewer` holds a link of `more`, ``P_i <= Q_{i+y} < Q_{i+y+1} <= P_{i+1}``, the
+    paths change places: that costs nothing, since C is Monge, and no link becomes shorter than the
+    one held.
+    """
+    surplus = len(more) - 1 - links
+    first: Any = np.argmax(fewer[1:] >= more[surplus + 1 : surplus + len(fewer)])
+    return np.concatenate([fewer[: first + 1], more[surplus + first + 1 :]])

@@ -1,0 +1,83 @@
+"""The report of a fit: one page that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from analytic.fitting.fit import Fit
+from analytic.report.drawing import svg_text
+from analytic.report.fit_figures import figures_of
+from analytic.report.words import number
+from scenarios import Scenario, dumps
+
+__all__ = ["fit_page"]
+
+_MOST_ROWS = 300
+_MOST_LINES = 300
+
+
+def fit_page(found: Fit, scenario: Scenario, trace: str) -> str:
+    """The report of a fit as one HTML page: no script, nothing fetched, the same text every time.
+
+    Parameters
+    ----------
+    found : Fit
+    scenario : Scenario
+        With the fitted part in place.
+    trace : str
+        Name of the file.
+    """
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["number"] = _number
+    template = environment.from_string(_text("fit.html"))
+    return template.render(
+        fit=found,
+        scenario=scenario,
+        trace=trace,
+        style=Markup(_text("style.css")),
+        pictures=[
+            (Markup(svg_text(plot(found, None), f"figure-{place}")), _caption(plot.__doc__))
+            for place, plot in enumerate(figures_of(found))
+        ],
+        summary=_flat(found.summary),
+        candidates=found.summary.get("candidates", ()),
+        file=_shortened(dumps(scenario)),
+        most_rows=_MOST_ROWS,
+    )
+
+
+def _text(name: str) -> str:
+    return (resources.files("analytic.report") / name).read_text(encoding="utf-8")
+
+
+def _caption(docstring: str | None) -> str:
+    return (docstring or "").partition("\n")[0]
+
+
+def _number(value: float | None) -> str:
+    """A number for people; a dash where there is none, an infinite one as such."""
+    if value is not None and value == float("inf"):
+        return "∞"
+    return number(value)
+
+
+def _flat(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The plain entries of a summary in words."""
+    return [
+        (name.replace("_", " "), number(value) if isinstance(value, float) else str(value))
+        for name, value in summary.items()
+        if isinstance(value, str | int | float)
+    ]
+
+
+def _shortened(text: str) -> str:
+    lines = text.splitlines()
+    more = len(lines) - _MOST_LINES
+    return text if more <= 0 else "\n".join([*lines[:_MOST_LINES], f"… {more} more lines"])

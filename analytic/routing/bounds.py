@@ -1,0 +1,109 @@
+"""Costs that no visiting order comes below."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analytic.routing.spacing import SpacingCosts
+
+__all__ = ["LinearBound", "convex_minorant", "linear_bound", "slopes", "smooth_bound"]
+
+Array = NDArray[np.floating[Any]]
+
+
+class LinearBound(NamedTuple):
+    """A bound on the cost per slot of every order, random and adaptive ones included.
+
+    Attributes
+    ----------
+    value : float
+    shares : ndarray, shape (servers,)
+        The shares of the slots that attain it; 0: never visited.
+    multiplier : float
+        What one more slot would be worth.
+    """
+
+    value: float
+    shares: Array
+    multiplier: float
+
+
+def slopes(table: ArrayLike) -> Array:
+    """``D(k) = (k + 1) e(k) - k e(k + 1)``, shape (servers, longest - 1); never increasing in k.
+
+    The derivative of the cost ``x e(1/x)`` of a share x between 1/(k + 1) and 1/k.
+    """
+    e = np.atleast_2d(np.asarray(table, dtype=float))
+    result: Array = e[:, :-1] - np.arange(1, e.shape[1]) * np.diff(e, axis=1)
+    return result
+
+
+def linear_bound(costs: SpacingCosts) -> LinearBound:
+    """The bound ``min sum_m phi_m(x_m)`` over the shares x of the slots.
+
+    ``phi_m(x)``, convex and piecewise linear, is the least cost of a share x for server m alone:
+    its slope is D_m(k) between 1/(k + 1) and 1/k. Pieces are taken from the steepest descent on
+    until the shares sum to 1.
+
+    Notes
+    -----
+    Catalogue of altman2000, section 3. Costs that are not convex in the distance are replaced by
+    their convex minorants, and those beyond the table by their limit: still a bound. Attained for
+    two servers.
+    """
+    table = costs.table if costs.is_convex else convex_minorant(costs)
+    k = np.arange(1, costs.longest)
+    # The first piece of each server, up to 1/longest, has the limit as its slope.
+    steep = np.hstack([slopes(table), costs.limits[:, None]])
+    widths = np.append(1.0 / (k * (k + 1.0)), 1.0 / costs.longest)
+    order = np.argsort(steep, axis=None, kind="stable")
+    pieces = np.broadcast_to(widths, steep.shape).ravel()[order]
+    before = np.cumsum(pieces) - pieces
+    taken = np.clip(1.0 - before, 0.0, pieces)
+    shares = np.bincount(order // steep.shape[1], weights=taken, minlength=costs.count).astype(
+        float
+    )
+    last = int(np.flatnonzero(taken > 0)[-1])
+    ordered = steep.ravel()[order]
+    return LinearBound(costs.base + float(ordered @ taken), shares, float(ordered[last]))
+
+
+def convex_minorant(costs: SpacingCosts) -> Array:
+    """The largest convex never increasing functions of the distance below the table's rows."""
+    return np.array([_hull(*each) for each in zip(costs.table, costs.limits, strict=True)])
+
+
+def _hull(row: Array, limit: float) -> Array:
+    """Lower hull of the points (n, e(n)), and of the limit far out."""
+    corners: list[int] = []
+    for n, value in enumerate(row.tolist()):
+        while len(corners) > 1 and _is_above(row, corners[-2], corners[-1], n, value):
+            corners.pop()
+        corners.append(n)
+    hull = np.interp(np.arange(len(row)), corners, row[corners])
+    result: Array = np.maximum(hull, limit)
+    return result
+
+
+def _is_above(row: Array, first: int, middle: int, last: int, value: float) -> bool:
+    """Whether the middle point lies on or above the line from the first to the last."""
+    rise = (row[middle] - row[first]) * (last - first)
+    return bool(rise >= (value - row[first]) * (middle - first))
+
+
+def smooth_bound(missed: ArrayLike) -> float:
+    """The bound ``prod_m h_m`` on the packets lost, for independent gaps.
+
+    Parameters
+    ----------
+    missed : array_like, shape (servers,)
+        h_m, the transform of a gap at each service rate.
+
+    Notes
+    -----
+    Catalogue of altman2000, section 3; Coffman, Liu and Weber (1998). Never above `linear_bound`.
+    """
+    return float(np.prod(np.asarray(missed, dtype=float)))

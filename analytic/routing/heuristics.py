@@ -1,0 +1,84 @@
+"""Good words for any number of servers or pages, without a proof that they are the best."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.routing.bounds import slopes
+from analytic.routing.spacing import SpacingCosts
+from analytic.routing.words import Word, least_rotation
+
+__all__ = ["best_random_shares", "descended_word", "index_word"]
+
+Array = NDArray[np.floating[Any]]
+
+_LONGEST = 2**14
+_LONGEST_DESCENT = 160
+"""Slots of a word up to which single changes are tried: each costs a pass over the word."""
+
+_MOST_DESCENDED = 12
+"""Servers up to which they are tried."""
+
+_STARTS = 40
+
+
+def index_word(costs: SpacingCosts) -> Word:
+    """The cheapest period that the index policy runs through.
+
+    The policy visits the server with the least ``D_m(x) = (x + 1) e_m(x) - x e_m(x + 1)`` at its
+    age x: minus the Whittle index of altman2000's catalogue, section 3; optimal for two servers.
+    """
+    sequence, closed = _closings(costs)
+    return least_rotation(sequence[: int(np.argmin(closed)) + 1].tolist())
+
+
+def descended_word(costs: SpacingCosts) -> Word:
+    """A word that no single change makes cheaper, the best of several starts.
+
+    Periods of the index policy, short ones and the cheapest, are improved by one letter changed,
+    added or left out, or two neighbours exchanged, until nothing helps. With more than 12 servers
+    only the period of the index policy is taken.
+    """
+    from analytic.routing.kernels import improved_word
+
+    found = [index_word(costs)]
+    if costs.count <= _MOST_DESCENDED:
+        sequence, closed = _closings(costs)
+        cheapest = np.argsort(closed[:_LONGEST_DESCENT], kind="stable")[:_STARTS] + 1
+        for length in sorted({*cheapest.tolist(), *range(1, _STARTS)}):
+            longest = max(2 * costs.count, 3 * length // 2)
+            improved = improved_word(costs.table, sequence[:length], longest)
+            found.append(least_rotation(improved.tolist()))
+    return min(found, key=costs.of)
+
+
+def _closings(costs: SpacingCosts) -> tuple[NDArray[np.int64], Array]:
+    """What the index policy does in the long run, and the cost of each beginning as a period."""
+    from analytic.routing.kernels import closing_costs, index_sequence
+
+    window = min(max(64, 24 * costs.count), _LONGEST)
+    index = np.hstack([slopes(costs.table), costs.limits[:, None]])
+    sequence = index_sequence(index, 4 * window)[-window:]
+    return sequence, closing_costs(costs.table, sequence)
+
+
+def best_random_shares(costs: SpacingCosts) -> Array:
+    """Shares of independent random visits, the least cost that a descent finds.
+
+    For independent gaps and losses ``p_m`` proportional to ``1 / h_m - 1``.
+    """
+    from scipy.optimize import minimize
+
+    start = np.full(costs.count, 1.0 / costs.count)
+    found = minimize(
+        lambda p: costs.at_random(p / p.sum()),
+        start,
+        bounds=[(1e-9, 1.0)] * costs.count,
+        method="L-BFGS-B",
+        options={"ftol": 1e-15, "gtol": 1e-10},
+    )
+    shares: Array = found.x / found.x.sum()
+    return shares if costs.at_random(shares) < costs.at_random(start) else start

@@ -1,0 +1,209 @@
+"""What a visit costs, by how long ago the last one was: all that the best order depends on.
+
+Two problems are one (altman2000, section 6). A *server* that gets a packet n packets after its last
+one loses one with probability f(n). A *page* accessed n accesses after the last time was fresh for
+a mean time ``E min(X_n, S)`` since, where X_n is the time of n accesses and S the exponential time
+until it changes. In both, a visit costs ``e(n)`` above what never visiting would cost per slot, and
+a word costs ``base + (1/n) sum_m sum_j e_m(delta_j^m)``: (6) without the linear terms ``a_m x``,
+which every word pays alike, also one that leaves server m out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analytic.arrival_process import gap_map, interval_phases
+from analytic.phase_type import PhaseLaw
+from analytic.routing.losses import gap_law, over_gap, phases_at_arrivals
+from analytic.routing.words import average_loss
+from analytic.transforms import log_transform, mean_time
+from scenarios.distributions import Distribution
+from scenarios.processes import ArrivalProcess
+
+__all__ = ["SpacingCosts", "loss_costs", "visit_costs"]
+
+Array = NDArray[np.floating[Any]]
+Row = Callable[[int], Array]
+"""The costs of the distances 1 … n as a function of n."""
+
+FIRST_LENGTH = 64
+LONGEST = 2**14
+"""Distances up to which costs are tabulated; beyond, the last entry counts."""
+
+_SETTLED = 2.0**-55
+"""A row is long enough when it is so near its limit, relatively to how far it began from it."""
+
+
+@dataclass(frozen=True)
+class SpacingCosts:
+    """Costs of visits by their distances.
+
+    Attributes
+    ----------
+    table : ndarray, shape (servers, longest)
+        ``e_m(n)`` in column n - 1; never increasing in n.
+    limits : ndarray, shape (servers,)
+        ``C_m``, the limit of e_m: a visit never costs less.
+    base : float
+        What is paid per slot where nobody is ever visited.
+    """
+
+    table: Array
+    limits: Array
+    base: float = 0.0
+
+    @property
+    def count(self) -> int:
+        """Number of servers or pages."""
+        return len(self.table)
+
+    @property
+    def longest(self) -> int:
+        """The longest distance in the table."""
+        return int(self.table.shape[1])
+
+    @cached_property
+    def is_convex(self) -> bool:
+        """Whether every e_m is convex, but for rounding; the limit counts as the next entry."""
+        steps = np.diff(self.table, axis=1, append=self.limits[:, None])
+        bends = np.diff(steps[:, :-1], axis=1)
+        return bool(np.all(bends >= -1e-14 * np.abs(self.table).max(axis=1, keepdims=True)))
+
+    def of(self, word: Sequence[int]) -> float:
+        """Cost per slot of a periodic word: altman2000 (6)."""
+        return self.base + average_loss(word, lambda m, n: self.entry(m, n))
+
+    def entry(self, server: int, distance: int) -> float:
+        """``e_m(n)``."""
+        return float(self.table[server, min(distance, self.longest) - 1])
+
+    def of_some(self, servers: Sequence[int]) -> SpacingCosts:
+        """The same for some of the servers only; the others are never visited."""
+        chosen = list(servers)
+        return SpacingCosts(self.table[chosen], self.limits[chosen], self.base)
+
+    def at_random(self, shares: ArrayLike) -> float:
+        """Cost per slot where each visit is drawn: ``base + sum_m sum_n p² (1 - p)^(n-1) e(n)``."""
+        p = np.asarray(shares, dtype=float)[:, None]
+        before = (1 - p) ** np.arange(self.longest)
+        last = p[:, 0] * (1 - p[:, 0]) ** self.longest * self.limits
+        return float(self.base + (p**2 * before * self.table).sum() + last.sum())
+
+
+def loss_costs(arrivals: ArrivalProcess, services: Sequence[PhaseLaw]) -> SpacingCosts:
+    """Costs of packets: the probabilities ``f_m(n)`` that a packet is lost.
+
+    Parameters
+    ----------
+    arrivals : ArrivalProcess
+    services : sequence of PhaseLaw
+        Of each server; under the non-preemptive discipline exponential ones only.
+    """
+    rows = [_survival_row(arrivals, service) for service in services]
+    return _tabulated(rows, np.zeros(len(rows)), 0.0)
+
+
+def visit_costs(arrivals: ArrivalProcess, rates: ArrayLike, weights: ArrayLike) -> SpacingCosts:
+    """Costs of pages: minus the weighted time for which a copy is fresh, per access time.
+
+    ``e_m(n) = -c_m E min(X_n, S_m) / E tau``, so that a word costs the weighted obsolescence.
+
+    Parameters
+    ----------
+    arrivals : ArrivalProcess
+        Of the ends of accesses; dependent times between them are allowed.
+    rates, weights : array_like, shape (pages,)
+        mu and c. A page with one of them 0 costs nothing.
+
+    Notes
+    -----
+    altman2000, section 6 and Remark 6.1: its cost ``c x E tau + (c/mu) (E e^(-mu X_x) - 1)`` is
+    ``c E (X_x - S)^+ = c x E tau - c E min(X_x, S)``.
+    """
+    mu, c = np.asarray(rates, dtype=float), np.asarray(weights, dtype=float)
+    matters, mean = (mu > 0) & (c > 0), _mean_gap(arrivals)
+    fresh = [_fresh_row(arrivals, float(rate)) for rate in np.where(matters, mu, 1.0)]
+    scales = np.where(matters, c, 0.0) / mean
+    rows = [_scaled(row, -scale) for row, scale in zip(fresh, scales, strict=True)]
+    limits = -scales / np.where(matters, mu, 1.0)
+    return _tabulated(rows, limits, float(c[matters].sum()))
+
+
+def _scaled(row: Row, factor: float) -> Row:
+    return lambda n: factor * row(n)
+
+
+def _tabulated(rows: Sequence[Row], limits: Array, base: float) -> SpacingCosts:
+    """A table as long as it takes until all rows have come to their limits."""
+    length = FIRST_LENGTH
+    table = np.array([row(length) for row in rows])
+    while length < LONGEST and not _settled(table, limits):
+        length *= 2
+        table = np.array([row(length) for row in rows])
+    return SpacingCosts(np.maximum(table, limits[:, None]), limits, base)
+
+
+def _settled(table: Array, limits: Array) -> bool:
+    return bool(np.all(table[:, -1] - limits <= _SETTLED * (table[:, 0] - limits)))
+
+
+def _survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
+    """``f(n) = P(S > X_n)``."""
+    law, rate = gap_law(arrivals), _rate_of(service)
+    if law is not None and rate is not None:
+        return _renewal_row(law, rate)
+    step = over_gap(arrivals, service.generator)
+    start = np.kron(phases_at_arrivals(arrivals), service.start)
+    return lambda n: start @ _powers(step, step.sum(axis=1), n)
+
+
+def _renewal_row(law: Distribution, rate: float) -> Row:
+    exponent = float(log_transform(law, rate))
+    return lambda n: np.exp(-exponent * np.arange(1, n + 1))
+
+
+def _rate_of(service: PhaseLaw) -> float | None:
+    return float(-service.generator[0, 0]) if len(service.start) == 1 else None
+
+
+def _fresh_row(arrivals: ArrivalProcess, rate: float) -> Row:
+    """``E min(X_n, S)`` of an exponential S: for dependent gaps a sum of positive terms."""
+    law = gap_law(arrivals)
+    if law is not None:
+        exponent = float(log_transform(law, rate))
+        return lambda n: -np.expm1(-exponent * np.arange(1, n + 1)) / rate
+    hidden, marked = _matrices(arrivals)
+    leave = rate * np.eye(len(hidden)) - hidden
+    step, during = np.linalg.solve(leave, marked), np.linalg.solve(leave, np.ones(len(hidden)))
+    start = interval_phases(hidden, marked)
+    return lambda n: np.cumsum(start @ _powers(step, during, n))
+
+
+def _powers(step: Array, last: Array, length: int) -> Array:
+    """Columns ``A^k v`` for k = 0 … length - 1, by doubling."""
+    columns, power = last[:, None], step
+    while columns.shape[1] < length:
+        columns = np.hstack([columns, power @ columns])
+        power = power @ power
+    return columns[:, :length]
+
+
+def _matrices(arrivals: ArrivalProcess) -> tuple[Array, Array]:
+    matrices = gap_map(arrivals)
+    assert matrices is not None
+    return matrices
+
+
+def _mean_gap(arrivals: ArrivalProcess) -> float:
+    """Mean time between arrivals."""
+    law = gap_law(arrivals)
+    if law is not None:
+        return mean_time(law)
+    hidden, marked = _matrices(arrivals)
+    return float(interval_phases(hidden, marked) @ np.linalg.solve(-hidden, np.ones(len(hidden))))

@@ -1,0 +1,99 @@
+"""Periodic words of servers or pages, and the distances between the places of each.
+
+A word is the period of a routing or of a visiting sequence: which server gets each of n packets, or
+which page is visited at each of n accesses, again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+__all__ = [
+    "Loss",
+    "Word",
+    "average_loss",
+    "cyclic_distances",
+    "least_rotation",
+    "primitive_length",
+    "server_losses",
+    "words_of_length",
+]
+
+Word = tuple[int, ...]
+
+Loss = Callable[[int, int], float]
+"""f_m(n) as a function of the server m and the distance n."""
+
+
+def cyclic_distances(word: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """The distances ``delta_1, …, delta_d`` of each server that a periodic word uses.
+
+    delta_j is the number of packets from the server's j-th place in the period to its next one,
+    across the end of the period where need be; they sum to the length of the word (altman2000 (6)).
+    """
+    places: dict[int, list[int]] = {}
+    for place, server in enumerate(word):
+        places.setdefault(server, []).append(place)
+    return {
+        server: tuple(np.diff([*own, own[0] + len(word)]).tolist())
+        for server, own in sorted(places.items())
+    }
+
+
+def primitive_length(word: Sequence[int]) -> int:
+    """Smallest n after which a periodic word repeats: 2 for 0, 1, 0, 1."""
+    length, whole = len(word), tuple(word)
+    divisors = (n for n in range(1, length + 1) if length % n == 0)
+    return next(n for n in divisors if whole[:n] * (length // n) == whole)
+
+
+def server_losses(word: Sequence[int], loss: Loss) -> dict[int, float]:
+    """Fraction of each server's own packets that are lost: the mean of ``f_m(delta_j^m)``."""
+    return {
+        server: sum(loss(server, distance) for distance in distances) / len(distances)
+        for server, distances in cyclic_distances(word).items()
+    }
+
+
+def average_loss(word: Sequence[int], loss: Loss) -> float:
+    """Fraction of all packets that are lost: ``g = (1/n) sum_m sum_j f_m(delta_j^m)``.
+
+    Parameters
+    ----------
+    word : sequence of int
+        The period: server of each of n packets.
+    loss : callable
+        f_m(n) of a server m and a distance n.
+
+    Notes
+    -----
+    altman2000 (6). A server that the word does not use loses nothing.
+    """
+    distances = cyclic_distances(word)
+    total = sum(loss(server, each) for server, own in distances.items() for each in own)
+    return total / len(word)
+
+
+def least_rotation(word: Sequence[int]) -> Word:
+    """The word once, not repeated, from where it is the first in alphabetical order."""
+    once = tuple(word)[: primitive_length(word)]
+    return min(once[start:] + once[:start] for start in range(len(once)))
+
+
+def words_of_length(length: int, servers: int) -> Iterator[Word]:
+    """Every periodic word of that length, one of all its rotations, words that repeat left out.
+
+    Notes
+    -----
+    The Lyndon words of that length, by Duval's algorithm: for exhaustive searches of short words.
+    """
+    word = [-1]
+    while word:
+        word[-1] += 1
+        if len(word) == length:
+            yield tuple(word)
+        word = [word[place % len(word)] for place in range(length)]
+        while word and word[-1] == servers - 1:
+            word.pop()

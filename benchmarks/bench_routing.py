@@ -1,0 +1,84 @@
+"""How long the certified best order takes, by the number of servers or pages.
+
+Exponential gaps of mean 1. Six servers have the rates 0.2, 0.4, 0.8, 1.2, 2, 4; fewer of them the
+first ones. Pages change a tenth as often, with those rates as weights, the fastest page first.
+CPU seconds of the whole search, cost tables and comparisons with other orders left out; what is
+compiled is compiled before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from racing import write
+
+from analytic.phase_type import PhaseLaw
+from analytic.routing import SpacingCosts, certified_word, loss_costs, visit_costs
+from scenarios.distributions import Deterministic, Exponential
+from scenarios.processes import Renewal
+
+RATES = (0.2, 0.4, 0.8, 1.2, 2.0, 4.0)
+GAPS = {"exponential": Exponential(mean=1.0), "constant": Deterministic(value=1.0)}
+
+
+def costs_of(kind: str, gaps: str, count: int) -> SpacingCosts:
+    """The costs of the first servers, or of as many pages."""
+    arrivals, rates = Renewal(GAPS[gaps]), np.array(RATES[:count])
+    if kind == "pages":
+        return visit_costs(arrivals, rates / 10, rates[::-1])
+    laws = [PhaseLaw(np.ones(1), np.array([[-rate]])) for rate in rates]
+    return loss_costs(arrivals, laws)
+
+
+def timed(kind: str, gaps: str, count: int, rounds: int) -> dict[str, Any]:
+    """The median of some rounds, and what was proved."""
+    costs, times = costs_of(kind, gaps, count), []
+    for _ in range(rounds):
+        start = time.process_time()
+        found = certified_word(costs)
+        times.append(time.process_time() - start)
+    return {
+        "kind": kind,
+        "gaps": gaps,
+        "count": count,
+        "seconds": statistics.median(times),
+        "states": found.states,
+        "rounds": found.rounds,
+        "proved": found.is_proved(costs),
+        "period": len(found.word or ()),
+        "cost": found.cost,
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Time the certified best order.")
+    parser.add_argument("--rounds", type=int, default=3, help="of each size (%(default)s)")
+    parser.add_argument("--out", type=Path, default=Path("out/bench_routing.json"))
+    parsed = parser.parse_args(arguments)
+    certified_word(costs_of("servers", "exponential", 3))
+    rows = [
+        timed(kind, gaps, count, parsed.rounds)
+        for kind in ("servers", "pages")
+        for gaps in GAPS
+        for count in (3, 4, 5, 6)
+    ]
+    print("| | gaps | number | seconds | states | rounds | period | proved |")
+    print("|---|---|--:|--:|--:|--:|--:|---|")
+    for row in rows:
+        print(
+            f"| {row['kind']} | {row['gaps']} | {row['count']} | {row['seconds']:.2g} | "
+            f"{row['states']:,} | {row['rounds']} | {row['period']} | "
+            f"{'yes' if row['proved'] else 'no'} |"
+        )
+    parsed.out.parent.mkdir(parents=True, exist_ok=True)
+    write(parsed.out, {"orders": rows})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,260 @@
+"""The command `fit`: a log becomes a scenario, with error bars."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import rich
+from rich.markup import escape
+from rich.table import Table
+
+from scenarios import Scenario, ScenarioError, dumps, load
+from scenarios.base import listed
+from sim.cli.output import add_columns, number, print_json, show_table, warn
+from sim.cli.single_files import are_same, claim, is_own_figure, is_own_text, signed, write
+
+if TYPE_CHECKING:
+    from analytic.fitting import Fit, Options, Trace
+
+__all__ = ["fit"]
+
+Command = Callable[..., Any]
+
+_MOST_ROWS = 20
+_KINDS = ("changes", "crawls", "deliveries", "sizes")
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+_QUESTIONS = (
+    click.option("--kind", metavar="K", help=f"{listed(_KINDS)}; default by the header."),
+    click.option("--time-unit", metavar="UNIT", help="Unit of the rates, or of the numbers."),
+    click.option(
+        "--section",
+        metavar="S",
+        help="Fit pages or source; of sizes, service, obsolescence or access_time.",
+    ),
+    click.option("--since", metavar="TIME", help="Changes: count from then on."),
+    click.option("--until", metavar="TIME", help="Changes: count until then."),
+    click.option("--shortest", type=_POSITIVE, metavar="T", help="Pages: least time watched."),
+    click.option(
+        "--pieces",
+        type=click.IntRange(1, 10_000),
+        metavar="N",
+        help="Source: equal pieces of a week; default 168, the hours.",
+    ),
+    click.option("--breaks", metavar="B1,B2,…", help="Source: where pieces begin instead."),
+    click.option("--period", type=_POSITIVE, metavar="T", help="Source: instead of a week."),
+    click.option(
+        "--batch-gap",
+        type=click.FloatRange(min=0),
+        metavar="T",
+        help="Deliveries: largest gap within a batch.",
+    ),
+    click.option(
+        "--longest-gap",
+        type=_POSITIVE,
+        metavar="T",
+        help="Deliveries: longer gaps are stops and left out.",
+    ),
+    click.option(
+        "--process",
+        metavar="P",
+        help="Deliveries: poisson, renewal, map or mmpp.",
+    ),
+    click.option("--rate", type=_POSITIVE, metavar="X", help="Sizes: size done per unit time."),
+    click.option("--mean", type=_POSITIVE, metavar="T", help="Sizes: mean time instead."),
+)
+"""What each kind of trace may be asked, beside the files."""
+
+
+def _fit_options(command: Command) -> Command:
+    for decorate in _QUESTIONS:
+        command = decorate(command)
+    return command
+
+
+@click.command()
+@click.argument("trace")
+@click.option("--out", metavar="FILE", help="Write the scenario.")
+@click.option("--into", metavar="SCENARIO", help="Scenario whose fitted part is replaced.")
+@click.option("--report", metavar="FILE", help="Write a page with figures: a .html file.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@_fit_options
+def fit(
+    trace: str,
+    out: str | None,
+    into: str | None,
+    report: str | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Make a scenario of a log, with error bars.
+
+    TRACE is CSV, plain or gz, with a header: page,time (changes), page,time,changed (crawls), time
+    (deliveries), or size (sizes).
+    """
+    from analytic.fitting import fit as fitted_to
+    from analytic.fitting import fitted_scenario
+
+    files = _claimed(out, report)
+    target = None if into is None else load(into)
+    read = _read(trace, asked.pop("kind"), asked.pop("time_unit"), target)
+    found = fitted_to(read, _options(asked, read, target))
+    scenario = fitted_scenario(found, _name_of(trace), target)
+    _write(files, found, scenario, Path(trace).name)
+    if read.broken.count:
+        _warn_of_broken(read)
+    if as_json:
+        print_json(_record(trace, found, scenario))
+        return
+    show_table(_table(Path(trace).name, found))
+    for note in found.notes:
+        click.echo(note)
+
+
+def _claimed(out: str | None, report: str | None) -> dict[str, Path]:
+    """The files that are asked for by their options, each refused before any work."""
+    files = {}
+    if out is not None:
+        files["--out"] = claim("--out", out, is_own_text)
+    if report is not None:
+        if Path(report).suffix != ".html":
+            raise ScenarioError("--report", report, "must end in .html")
+        files["--report"] = claim("--report", report, is_own_figure)
+    if len(files) == 2 and are_same(*files.values()):
+        raise ScenarioError("--report", report, "is the file of --out; give another name")
+    return files
+
+
+def _read(path: str, kind: str | None, time_unit: str | None, into: Scenario | None) -> Trace:
+    """The trace, in the time unit of the scenario that it goes into."""
+    from analytic.fitting import read_trace
+    from analytic.fitting.reading import UNITS
+
+    if kind is not None and kind not in _KINDS:
+        raise ScenarioError("--kind", kind, f"must be {listed(_KINDS)}")
+    own = None if into is None or "time_unit" not in into.model_fields_set else into.time_unit
+    if own is not None and time_unit not in (None, own):
+        allowed = f"the scenario counts in {own}; leave it out"
+        raise ScenarioError("--time-unit", time_unit, allowed)
+    unit = time_unit or (own if own in UNITS else None)
+    return read_trace(path, kind, unit)  # type: ignore[arg-type]  # checked above
+
+
+def _options(asked: Mapping[str, Any], trace: Trace, into: Scenario | None) -> Options:
+    """The options in the terms of the fit."""
+    from analytic.fitting import Options
+    from analytic.fitting.of_deliveries import PROCESSES
+
+    if asked["process"] not in (None, *PROCESSES):
+        raise ScenarioError("--process", asked["process"], f"must be {listed(PROCESSES)}")
+    for one, other in (("pieces", "breaks"), ("rate", "mean")):
+        if asked[one] is not None and asked[other] is not None:
+            raise ScenarioError(f"--{other}", asked[other], f"does not go with --{one}")
+    section = asked["section"]
+    if section is None and trace.kind == "changes" and into is not None and into.source:
+        section = "source"
+    robots = into.robots.available if into is not None and into.robots is not None else 1
+    breaks = None if asked["breaks"] is None else _numbers("--breaks", asked["breaks"])
+    return Options(**{**asked, "section": section, "breaks": breaks, "robots": robots})
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ScenarioError(option, text, "must be numbers with commas between them") from None
+
+
+def _name_of(trace: str) -> str:
+    """The name of the scenario: that of the file, as far as its letters may stand there."""
+    stem = Path(trace).name.split(".")[0]
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-") or "fitted"
+
+
+def _write(files: Mapping[str, Path], found: Fit, scenario: Scenario, trace: str) -> None:
+    """The scenario and the report; both are made before one is written."""
+    contents = {}
+    if "--out" in files:
+        contents["--out"] = signed(dumps(scenario, files["--out"].absolute().parent))
+    if "--report" in files:
+        from analytic.report.fits import fit_page
+
+        contents["--report"] = fit_page(found, scenario, trace).encode()
+    for option, content in contents.items():
+        write(option, files[option], content)
+        click.echo(f"written: {files[option]}", err=True)
+
+
+def _warn_of_broken(trace: Trace) -> None:
+    """Rows that say nothing, on stderr."""
+    broken = trace.broken
+    warn(f"{broken.count} of {trace.rows + broken.count} rows are broken and left out")
+    for line, reason in broken.lines:
+        warn(f"line {line}: {reason}")
+    if broken.count > len(broken.lines):
+        warn(f"… and {broken.count - len(broken.lines)} more")
+
+
+def _record(trace: str, found: Fit, scenario: Scenario) -> dict[str, Any]:
+    """The fit for JSON."""
+    broken = found.trace.broken
+    return {
+        "trace": trace,
+        "kind": found.kind,
+        "section": found.section,
+        "time_unit": found.trace.time_unit,
+        "rows": found.trace.rows,
+        "broken": {
+            "count": broken.count,
+            "lines": [{"line": line, "reason": reason} for line, reason in broken.lines],
+        },
+        "parameters": [each.record() for each in found.parameters],
+        "summary": found.summary,
+        "notes": found.notes,
+        "changes": found.changes,
+        "scenario": scenario.name,
+    }
+
+
+def _table(trace: str, found: Fit) -> Table:
+    """The parameters, of many pages those with the largest rates."""
+    title = f"{escape(trace)}: {found.section} from {found.trace.rows} rows of {found.kind}"
+    table = Table(title=title, box=rich.box.SIMPLE, title_justify="left", caption_justify="left")
+    add_columns(table, ["parameter", "of"], ["estimate", "± SE", "95 % low", "high"])
+    shown, left_out = _shown(found)
+    for each in shown:
+        subject = "" if each.subject is None else escape(str(each.subject))
+        values = (each.estimate, each.standard_error, each.low, each.high)
+        table.add_row(each.name, subject, *map(number, values))
+    notes = [f"{key} {_plain(value)}" for key, value in found.summary.items() if _is_plain(value)]
+    table.caption = escape("; ".join([*left_out, *notes]))
+    return table
+
+
+def _shown(found: Fit) -> tuple[list[Any], list[str]]:
+    """The first parameters; where there is one per page, those of the largest estimates."""
+    parameters = list(found.parameters)
+    if len(parameters) <= _MOST_ROWS:
+        return parameters, []
+    if found.section == "pages":
+        parameters = sorted(
+            (each for each in parameters if each.name == "change_rate"),
+            key=lambda each: -each.estimate,
+        )
+    some = parameters[:_MOST_ROWS]
+    return some, [f"{len(some)} of {len(found.parameters)} rows (--json has all)"]
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float) or value is None
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value) if isinstance(value, float) or value is None else str(value)
