@@ -27,6 +27,10 @@ REFERENCES: dict[str, str] = {
         "A. Kolobov, Y. Peres, E. Lubetzky, E. Horvitz, Optimal freshness crawl under politeness "
         "constraints. Proc. ACM SIGIR (2019)."
     ),
+    "pipeline": (
+        "End-to-end freshness, pages, robots and buffer joined: results of this project, with "
+        "their proofs in docs/pipeline.md."
+    ),
     "talim2001": (
         "J. Talim, Z. Liu, P. Nain, E. G. Coffman, Controlling the robots of Web search engines. "
         "Proc. ACM SIGMETRICS / Performance (2001)."

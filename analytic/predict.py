@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analytic import indexing_queue, page_refresh, probing, robot_control, routing
+from analytic import indexing_queue, page_refresh, pipeline, probing, robot_control, routing
 from analytic.active_robots import require_decided
 from analytic.formula import Formula, Prediction
 from scenarios import Scenario
@@ -17,6 +17,7 @@ FORMULAS: tuple[Formula, ...] = (
     *robot_control.FORMULAS,
     *indexing_queue.FORMULAS,
     *routing.FORMULAS,
+    *pipeline.FORMULAS,
     *probing.FORMULAS,
 )
 """The whole index, subject by subject."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from analytic.indexing_queue.fixed_robots import optimal_fixed_number
-from analytic.indexing_queue.thresholds import optimal_thresholds
 from analytic.optimum import NoOptimumError, Optimum
-from analytic.page_refresh import optimal_frequencies
+from analytic.pipeline.best_frequencies import end_to_end_frequencies
+from analytic.pipeline.best_robots import (
+    end_to_end_robots,
+    end_to_end_switching,
+    end_to_end_thresholds,
+)
 from analytic.probing.choosing import optimal_probes
-from analytic.robot_control.switching import optimal_switching
 from analytic.routing import optimal_routing, optimal_template
 from scenarios import Scenario, ScenarioError
 from scenarios.base import listed
@@ -18,10 +20,10 @@ from scenarios.scenario import require_scenario
 __all__ = ["TARGETS", "optimize"]
 
 TARGETS: dict[str, Callable[[Scenario], Optimum]] = {
-    "static": optimal_fixed_number,
-    "threshold": optimal_thresholds,
-    "switching": optimal_switching,
-    "frequencies": optimal_frequencies,
+    "static": end_to_end_robots,
+    "threshold": end_to_end_thresholds,
+    "switching": end_to_end_switching,
+    "frequencies": end_to_end_frequencies,
     "template": optimal_template,
     "routing": optimal_routing,
     "probes": optimal_probes,

@@ -28,6 +28,7 @@ SUBJECTS = (
     "analytic.fitting",
     "analytic.probing",
     "analytic.indexing_queue",
+    "analytic.pipeline",
     "analytic.robot_control",
     "analytic.routing",
 )

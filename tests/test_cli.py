@@ -85,10 +85,10 @@ def test_check_prints_the_promised_json_and_its_exit_code_is_the_verdict(
 def test_measures_that_no_formula_predicts_are_named(crawlsim: Any, scenario_file: str) -> None:
     code, out, _ = crawlsim("check", scenario_file)
     assert (code, "not predicted" in out) == (0, False)
-    code, out, _ = crawlsim("check", "pipeline-light", "--replications", "2")
+    code, out, _ = crawlsim("check", "pipeline-page-change", "--replications", "2")
     (line,) = [line.strip() for line in out.splitlines() if "not predicted" in line]
     names = line.removeprefix("not predicted: ").removesuffix(" (see `run`)").split(", ")
-    assert {"obsolescence_rate", "weighted_obsolescence"} <= set(names) <= set(MEASURES)
+    assert {"throughput", "sojourn_time"} <= set(names) <= set(MEASURES)
     assert not any(line.strip().startswith(tuple(names)) for line in out.splitlines())
 
 

@@ -48,6 +48,8 @@ def _measures(scenario: Scenario) -> RuleMeasures:
     """Measures of the rule of a scenario that meets `_SWITCHING`."""
     assert isinstance(scenario.activation, Switching)
     priced = scenario if scenario.costs.model_fields_set else scenario.with_("costs.loss", 1.0)
+    if priced.costs.staleness:  # the pages have no part in the queue
+        priced = priced.with_("costs.staleness", 0.0)
     return measures_of_targets(queue_of(priced), np.array(scenario.activation.targets[0]))
 
 

@@ -1,0 +1,107 @@
+"""Chains that are found by walking through them: from some states on, by their moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_matrix, csr_matrix, diags_array
+from scipy.sparse.linalg import splu
+
+__all__ = ["MOST_STATES", "Explored", "Move", "TooManyStatesError", "explore", "totals"]
+
+Array = NDArray[np.floating[Any]]
+State = Hashable
+
+MOST_STATES = 60_000
+
+
+class Move(NamedTuple):
+    """A rate, the state afterwards, and the kind of the move: those of a kind can be scaled."""
+
+    rate: float
+    after: State
+    kind: int = 0
+
+
+class TooManyStatesError(ValueError):
+    """More states than are solved; the text says how many those are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explored:
+    """A chain by the kinds of its moves.
+
+    Attributes
+    ----------
+    states : dict
+        The index of each state.
+    rates : tuple of csr_matrix
+        For each kind, the rates from state to state; a kind without moves has a matrix of zeros.
+    """
+
+    states: dict[Any, int]
+    rates: tuple[csr_matrix, ...]
+
+
+def explore(
+    starts: Iterable[Any],
+    moves: Callable[[Any], Iterable[Move]],
+    kinds: int = 1,
+    most: int = MOST_STATES,
+) -> Explored:
+    """The chain of all states that can be reached from some.
+
+    Parameters
+    ----------
+    starts : iterable
+        States to begin with.
+    moves : callable
+        From a state to its moves.
+    kinds : int
+    most : int
+
+    Raises
+    ------
+    TooManyStatesError
+        If there are more than `most` states.
+    """
+    states = {state: index for index, state in enumerate(dict.fromkeys(starts))}
+    found: list[list[tuple[float, int, int]]] = [[] for _ in range(kinds)]
+    waiting = list(states)
+    for state in waiting:
+        origin = states[state]
+        for rate, after, kind in moves(state):
+            if rate <= 0.0:
+                continue
+            target = states.get(after)
+            if target is None:
+                if len(states) >= most:
+                    raise TooManyStatesError(f"its chain has more than {most} states")
+                target = states[after] = len(states)
+                waiting.append(after)
+            found[kind].append((rate, origin, target))
+    return Explored(states, tuple(_matrix(each, len(states)) for each in found))
+
+
+def _matrix(found: list[tuple[float, int, int]], size: int) -> csr_matrix:
+    rates, rows, columns = zip(*found, strict=True) if found else ((), (), ())
+    return csr_matrix((rates, (rows, columns)), shape=(size, size))
+
+
+def totals(rates: csr_matrix, exits: Array, rewards: Array) -> Array:
+    """Expected total rewards until an exit, from each state.
+
+    Parameters
+    ----------
+    rates : csr_matrix, shape (states, states)
+        The diagonal does not matter.
+    exits : ndarray, shape (states,)
+    rewards : ndarray, shape (states,)
+        Per unit time.
+    """
+    out = np.asarray(rates.sum(axis=1)).ravel() + exits
+    return np.asarray(splu(csc_matrix(diags_array(out) - rates)).solve(rewards))

@@ -1,0 +1,237 @@
+"""Compiled elimination, page by page: how stale the index is, seen from every state of a queue.
+
+Imported where it is used only: numba takes its time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.indexing_queue.compiling import compiled
+
+__all__ = ["costs_of_all", "totals_until_fresh"]
+
+Floats = NDArray[Any]
+
+
+@compiled
+def _eliminate(band: Floats, exits: Floats, pivots: Floats, lower: int) -> None:
+    """Eliminate from the last state to the first; shares and onward rates stay in the band.
+
+    Nothing is subtracted (Grassmann, Taksar and Heyman, 1985): no digit is lost however small the
+    exits are beside the rates.
+    """
+    states, width = band.shape
+    upper = width - 1 - lower
+    for last in range(states - 1, 0, -1):
+        left = max(0, last - lower)
+        pivot = exits[last]
+        for j in range(left, last):
+            pivot += band[last, j - last + lower]
+        pivots[last] = pivot
+        for i in range(max(0, last - upper), last):
+            rate = band[i, last - i + lower]
+            if rate == 0.0:
+                continue
+            share = rate / pivot
+            band[i, last - i + lower] = share
+            exits[i] += share * exits[last]
+            for j in range(left, last):
+                band[i, j - i + lower] += share * band[last, j - last + lower]
+    pivots[0] = exits[0]
+
+
+@compiled
+def _substitute(band: Floats, pivots: Floats, lower: int, found: Floats) -> None:
+    """Total rewards from rewards per unit time, in place."""
+    states, width = band.shape
+    upper = width - 1 - lower
+    for last in range(states - 1, 0, -1):
+        if found[last] == 0.0:
+            continue
+        for i in range(max(0, last - upper), last):
+            found[i] += band[i, last - i + lower] * found[last]
+    for state in range(states):
+        total = found[state]
+        for j in range(max(0, state - lower), state):
+            total += band[state, j - state + lower] * found[j]
+        found[state] = total / pivots[state]
+
+
+@compiled
+def _moved(accepted: Floats, coefficients: Floats, lower: int, values: Floats) -> Floats:
+    """``sum_k c_k A_k values`` for the rates A_k of deliveries of which k pages enter."""
+    states, width = accepted.shape[1:]
+    result = np.zeros(states)
+    for k in range(len(accepted)):
+        if coefficients[k] == 0.0:
+            continue
+        for state in range(states):
+            first, last = max(0, state - lower), min(states, state - lower + width)
+            for j in range(first, last):
+                rate = accepted[k, state, j - state + lower]
+                if rate != 0.0:
+                    result[state] += coefficients[k] * rate * values[j]
+    return result
+
+
+@compiled
+def totals_until_fresh(
+    base: Floats,
+    accepted: Floats,
+    lower: int,
+    exits: Floats,
+    misses: Floats,
+    rewards: Floats,
+    law: Floats,
+) -> Floats:
+    """Expected total rewards until a copy is in the buffer, and their derivatives by its share.
+
+    Parameters
+    ----------
+    base : ndarray, shape (states, width)
+        Rates of the moves that bring no page, in a band with `lower` places below the diagonal;
+        the diagonal is not used.
+    accepted : ndarray, shape (largest batch, states, width)
+        Rates of the deliveries of which 1, 2, … pages enter.
+    lower : int
+    exits : ndarray, shape (pages, states)
+        Rates at which the search ends: the page changes, or a copy of it enters.
+    misses : ndarray, shape (pages, 3, largest batch)
+        ``(1 - f)^k``, and minus its derivative by f, and its second derivative.
+    rewards : ndarray, shape (pages, orders, states)
+        Per unit time, and their derivatives by f.
+    law : ndarray, shape (states,)
+        Weights of the states in the results.
+
+    Returns
+    -------
+    ndarray, shape (pages, orders)
+    """
+    pages, orders, states = rewards.shape
+    result = np.empty((pages, orders))
+    pivots = np.empty(states)
+    for page in range(pages):
+        band = base.copy()
+        for k in range(len(accepted)):
+            band += misses[page, 0, k] * accepted[k]
+        left = exits[page].copy()
+        _eliminate(band, left, pivots, lower)
+        totals = rewards[page].copy()
+        for order in range(orders):
+            if order == 1:
+                totals[1] -= _moved(accepted, misses[page, 1], lower, totals[0])
+            elif order == 2:
+                totals[2] -= 2.0 * _moved(accepted, misses[page, 1], lower, totals[1])
+                totals[2] += _moved(accepted, misses[page, 2], lower, totals[0])
+            _substitute(band, pivots, lower, totals[order])
+            result[page, order] = law @ totals[order]
+    return result
+
+
+@compiled
+def _birth_death_law(up: Floats, service: float, law: Floats) -> None:
+    """Stationary law of the levels, by products, scaled as they grow."""
+    law[0], total = 1.0, 1.0
+    for level in range(1, len(law)):
+        law[level] = law[level - 1] * up[level - 1] / service
+        total += law[level]
+        if total > 1e200:
+            law[: level + 1] /= total
+            total = 1.0
+    law /= total
+
+
+@compiled
+def _stale(up: Floats, service: float, law: Floats, mu: float, f: float, work: Floats) -> float:
+    """Obsolescence rate of one page: the linear system of a birth-death queue."""
+    top = len(law) - 1
+    missed = mu / (mu + service)
+    totals, pivots = work[0], work[1]
+    for level in range(top + 1):
+        enters = up[level] * f if level < top else 0.0
+        wait = -np.expm1((level + 1) * np.log1p(-missed))
+        pivots[level], totals[level] = mu + enters, mu + enters * wait
+    for level in range(top, 0, -1):
+        exits = pivots[level]
+        pivots[level] = exits + service
+        share = up[level - 1] * (1.0 - f) / pivots[level]
+        pivots[level - 1] += share * exits
+        totals[level - 1] += share * totals[level]
+    totals[0] /= pivots[0]
+    result = law[0] * totals[0]
+    for level in range(1, top + 1):
+        totals[level] = (totals[level] + service * totals[level - 1]) / pivots[level]
+        result += law[level] * totals[level]
+    return result
+
+
+@compiled
+def _policy_cost(up: Floats, service: float, prices: Floats, pages: Floats, work: Floats) -> float:
+    """Price of loss, starvation, response, deliveries and staleness of one queue."""
+    law = work[2]
+    _birth_death_law(up, service, law)
+    top = len(law) - 1
+    cost = prices[0] * up[top] * law[top] + prices[1] * law[0]
+    if prices[2] > 0.0:
+        inside = 0.0
+        for level in range(top + 1):
+            inside += level * law[level]
+        cost += prices[2] * inside / (service * (1.0 - law[0]))
+    for level in range(top + 1):
+        cost += prices[3] * up[level] * law[level]
+    for page in range(pages.shape[1]):
+        if pages[2, page] > 0.0:
+            cost += pages[2, page] * _stale(up, service, law, pages[0, page], pages[1, page], work)
+    return cost
+
+
+@compiled
+def costs_of_all(
+    numbers: Floats,
+    top: int,
+    access: float,
+    service: float,
+    prices: Floats,
+    pages: Floats,
+    count: int,
+) -> Floats:
+    """Cost of every policy whose robots do not increase with the level.
+
+    Parameters
+    ----------
+    numbers : ndarray, shape (numbers,)
+        Numbers of robots, increasing.
+    top : int
+        The highest level.
+    access, service : float
+        Rates of one robot's accesses and of the service.
+    prices : ndarray, shape (4,)
+        Of a lost page, of starvation, of the mean response, and of an access.
+    pages : ndarray, shape (3, pages)
+        Change rates, shares, and weights times the price of staleness.
+    count : int
+        Policies.
+
+    Returns
+    -------
+    ndarray, shape (count,)
+        In the order of the numbers at the top level, then at the level below it, and so on.
+    """
+    costs = np.empty(count)
+    chosen = np.zeros(top + 1, dtype=np.int64)
+    up, work = np.empty(top + 1), np.empty((3, top + 1))
+    for row in range(count):
+        for level in range(top + 1):
+            up[level] = access * numbers[chosen[level]]
+        costs[row] = _policy_cost(up, service, prices, pages, work)
+        level = 0
+        while level < top and chosen[level] == len(numbers) - 1:
+            level += 1
+        chosen[level] += 1
+        for below in range(level):
+            chosen[below] = chosen[level]
+    return costs

@@ -1,0 +1,114 @@
+"""Periodic lists and single robots, read off a scenario."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic import page_conditions
+from analytic.active_robots import most_active
+from analytic.arrival_process import access_rate
+from analytic.indexing_queue.solved import size_of
+from analytic.phase_type import as_phase_type
+from analytic.pipeline import conditions as own
+from analytic.pipeline.exploring import MOST_STATES
+from analytic.pipeline.one_robot import delivered_queue, listed_rate, random_rate
+from analytic.pipeline.reading import (
+    MOST_SOLUTIONS,
+    MOST_WORK,
+    page_changes,
+    page_shares,
+    queue_of_pages,
+)
+from analytic.pipeline.shared_list import fetching, shared_age, shared_rate
+from scenarios import Scenario
+from scenarios.accessing import Randomized
+from scenarios.accessing.policy import Periodic
+
+__all__ = [
+    "ages_on_shared_list",
+    "one_fits",
+    "rates_of_one_robot",
+    "rates_on_shared_list",
+    "shared_fits",
+]
+
+Array = NDArray[np.floating[Any]]
+
+
+def _cycle(scenario: Scenario) -> NDArray[np.intp]:
+    assert scenario.robots is not None
+    policy = scenario.robots.accessing
+    assert isinstance(policy, Periodic)
+    return policy.cycle_of(page_shares(scenario))
+
+
+def shared_fits(scenario: Scenario) -> str | None:
+    """The chain of slots, fetching robots and queue is small enough."""
+    _, phases, _, top = size_of(scenario)
+    states = len(_cycle(scenario)) * (most_active(scenario) + 1) * (1 + phases * top)
+    pages = len(page_changes(scenario))
+    if states > MOST_STATES:
+        return f"its chain of slots and robots has {states} states; it may have {MOST_STATES}"
+    if states * pages > MOST_SOLUTIONS:
+        return f"{states} states for each of {pages} pages take too long"
+    return None
+
+
+def _shared_rate_of_all(scenario: Scenario) -> tuple[float, int]:
+    assert scenario.robots is not None
+    assert scenario.robots.access_time is not None
+    robots, rate = most_active(scenario), access_rate(scenario.robots.access_time)
+    assert rate is not None
+    return robots * rate, robots
+
+
+def rates_on_shared_list(scenario: Scenario) -> Array:
+    """Obsolescence rate of each page on a list that robots share."""
+    queue, cycle = queue_of_pages(scenario), _cycle(scenario)
+    rate, robots = _shared_rate_of_all(scenario)
+    return np.array(
+        [
+            shared_rate(queue, fetching(cycle == page, robots), rate, change)
+            for page, change in enumerate(page_changes(scenario).tolist())
+        ]
+    )
+
+
+def ages_on_shared_list(scenario: Scenario) -> Array:
+    """Mean age of each page's copy in the index, of such a list."""
+    queue, cycle = queue_of_pages(scenario), _cycle(scenario)
+    rate, robots = _shared_rate_of_all(scenario)
+    pages = range(len(page_changes(scenario)))
+    return np.array([shared_age(queue, fetching(cycle == page, robots), rate) for page in pages])
+
+
+def one_fits(scenario: Scenario) -> str | None:
+    """The chain at deliveries is small enough."""
+    assert scenario.buffer is not None
+    size = 1 + own.service_phases(scenario) * (scenario.buffer.waiting_places + 1)
+    slots = 1 if _is_random(scenario) else len(_cycle(scenario))
+    work = len(page_changes(scenario)) * (30 * size**3 + slots * 4 * size**2)
+    return None if work <= MOST_WORK else f"its pages take {work:.0e} products; they may take 2e10"
+
+
+def _is_random(scenario: Scenario) -> bool:
+    return scenario.robots is not None and isinstance(scenario.robots.accessing, Randomized)
+
+
+def rates_of_one_robot(scenario: Scenario) -> Array:
+    """Obsolescence rate of each page with one robot."""
+    assert scenario.buffer is not None
+    service = as_phase_type(scenario.buffer.service)
+    access = page_conditions.access_law(scenario)
+    assert service is not None
+    assert access is not None
+    queue = delivered_queue(service, scenario.buffer.waiting_places + 1, access)
+    pages = enumerate(page_changes(scenario).tolist())
+    if _is_random(scenario):
+        shares = page_shares(scenario).tolist()
+        return np.array([random_rate(queue, shares[page], change) for page, change in pages])
+    cycle = _cycle(scenario)
+    return np.array([listed_rate(queue, cycle == page, change) for page, change in pages])

@@ -1,0 +1,222 @@
+"""One robot with independent access times of any law, by the chain at its deliveries.
+
+Notation of the docstrings: X an access time, G the generator of the queue without deliveries, A the
+map of a delivery (0 or 1), ``E = E exp(G X)``, ``H = E exp((G - mu) X)``, ``h = E exp(-mu X)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.markov import stationary
+from analytic.phase_type import PhaseLaw
+from analytic.pipeline.queues import Delays
+from analytic.transforms import (
+    complement,
+    exc,
+    excess,
+    log_transform,
+    matrix_transform,
+    mean_time,
+)
+from scenarios.distributions import Distribution
+
+__all__ = ["DeliveredQueue", "delivered_queue", "listed_rate", "random_rate"]
+
+Array = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class DeliveredQueue:
+    """The queue between deliveries.
+
+    Attributes
+    ----------
+    service : PhaseLaw
+    access : Distribution
+    places : int
+        K, the one in service included.
+    generator : ndarray, shape (states, states)
+        G.
+    reached : ndarray, shape (states, states)
+        E: the queue just before a delivery, given that just after the one before.
+    after : ndarray, shape (states,)
+        Law of the queue just after a delivery.
+    """
+
+    service: PhaseLaw
+    access: Distribution
+    places: int
+    generator: Array
+    reached: Array
+    after: Array
+
+    @property
+    def phases(self) -> int:
+        """Phases of the service."""
+        return len(self.service.start)
+
+    def delivered(self, values: Array) -> Array:
+        """``A values``: from the values just after a delivery those just before it."""
+        rest = self.phases
+        first = self.service.start @ values[1 : 1 + rest]
+        result: Array = np.concatenate([first[None], values[1 + rest :], values[-rest:]])
+        return result
+
+
+def delivered_queue(service: PhaseLaw, places: int, access: Distribution) -> DeliveredQueue:
+    """The queue of one robot.
+
+    Parameters
+    ----------
+    service : PhaseLaw
+    places : int
+        K, the one in service included.
+    access : Distribution
+        Law of the access times.
+    """
+    phases = len(service.start)
+    size = 1 + places * phases
+    generator = np.zeros((size, size))
+    for level in range(1, places + 1):
+        rows = slice(1 + (level - 1) * phases, 1 + level * phases)
+        generator[rows, rows] = service.generator
+        done = service.exit_rates
+        if level == 1:
+            generator[rows, 0] = done
+        else:
+            generator[rows, rows.start - phases : rows.start] = np.outer(done, service.start)
+    reached = matrix_transform(access, generator)
+    bare = DeliveredQueue(service, access, places, generator, reached, np.zeros(size))
+    return replace(bare, after=stationary(reached @ bare.delivered(np.eye(size))))
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """A queue as a page of change rate mu sees it.
+
+    Attributes
+    ----------
+    missed : float
+        1 - h.
+    apart : ndarray, shape (states, states)
+        H.
+    until : ndarray, shape (states,)
+        Law of the queue just before the next delivery, from a stationary instant, without a change.
+    first : float
+        Probability of a change before that delivery.
+    stale : ndarray, shape (states,)
+        Probability of a change before a copy that enters is indexed.
+    """
+
+    missed: float
+    apart: Array
+    until: Array
+    first: float
+    stale: Array
+
+
+def _seen(queue: DeliveredQueue, mu: float) -> _Seen:
+    apart = matrix_transform(queue.access, queue.generator - mu * np.eye(len(queue.after)))
+    q, exponent = mu * mean_time(queue.access), float(log_transform(queue.access, mu))
+    level = np.concatenate([[0], np.repeat(np.arange(queue.places) + 1, queue.phases)])
+    phase = np.concatenate([[0], np.tile(np.arange(queue.phases), queue.places)])
+    return _Seen(
+        missed=float(complement(queue.access, mu)),
+        apart=apart,
+        until=queue.after @ (queue.reached - apart) / q,
+        first=(float(excess(queue.access, mu)) + float(exc(exponent))) / q,
+        stale=Delays(queue.service, np.array([mu])).stale(level, phase)[0],
+    )
+
+
+def listed_rate(queue: DeliveredQueue, slots: NDArray[np.bool_], change: float) -> float:
+    """Obsolescence rate, end to end, of a page that has some slots of a periodic list.
+
+    Parameters
+    ----------
+    queue : DeliveredQueue
+    slots : ndarray of bool, shape (slots,)
+        Where the list has the page.
+    change : float
+        Change rate mu.
+
+    Notes
+    -----
+    With s_j the probability, just before the delivery of slot j, that no copy delivered from then
+    on is indexed before the page changes:
+
+        s_j = 1 - y where the copy enters,  (1 - h) + H s_(j+1) where it is lost,
+        s_j = (1 - h) + A H s_(j+1)         at the slots of other pages,
+        r = 1 - (1 - h) / (mu E X) + p (E - H) s / (mu E X)  with the mean s over the slots.
+
+    p is the law just after a delivery: level and slot are independent, the access times being so.
+    Only the values at the full queue depend on what follows: as many unknowns per visit as the
+    service has phases.
+    """
+    if change == 0.0 or not slots.any():
+        return float(change > 0.0)
+    seen = _seen(queue, change)
+    order = np.roll(np.arange(len(slots)), -int(np.flatnonzero(slots)[0]))[::-1]
+    size, full = len(queue.after), slice(len(queue.after) - queue.phases, None)
+    unknown = np.zeros((size, queue.phases + 1))
+    unknown[full, :-1] = np.eye(queue.phases)
+    around, _ = _around(queue, seen, slots[order], unknown)
+    ends = around[full]
+    unknown[full, -1] = np.linalg.solve(np.eye(queue.phases) - ends[:, :-1], ends[:, -1])
+    _, total = _around(queue, seen, slots[order], unknown[:, -1:])
+    return seen.first + float(seen.until @ total[:, -1]) / len(slots)
+
+
+def _around(
+    queue: DeliveredQueue, seen: _Seen, slots: NDArray[np.bool_], values: Array
+) -> tuple[Array, Array]:
+    """From the values at the full queue at a visit, slot by slot back to it, and their sum.
+
+    The last column is affine, the others are linear.
+    """
+    constant = np.zeros(values.shape[1])
+    constant[-1] = 1.0
+    full = slice(len(values) - queue.phases, None)
+    entered = np.outer(seen.stale, constant)
+    entered[full] = 0.0
+    found: Array = entered + values
+    total = np.zeros_like(values)
+    for is_visit in slots:
+        waited = seen.missed * constant + seen.apart @ found
+        found = queue.delivered(waited)
+        if is_visit:
+            found = entered.copy()
+            found[full] = waited[full]
+        total += found
+    return found, total
+
+
+def random_rate(queue: DeliveredQueue, share: float, change: float) -> float:
+    """Obsolescence rate, end to end, of a page that each delivery brings with a probability.
+
+    Parameters
+    ----------
+    queue : DeliveredQueue
+    share : float
+        f.
+    change : float
+        Change rate mu.
+
+    Notes
+    -----
+    As `listed_rate`, with one value for all slots: ``s = f (1 - y) + (1 - f) ((1 - h) + A H s)``
+    where a copy would enter, ``s = (1 - h) + H s`` where all is lost.
+    """
+    if change == 0.0 or share == 0.0:
+        return float(change > 0.0)
+    seen, size = _seen(queue, change), len(queue.after)
+    enters = np.arange(size) < size - queue.phases
+    moved = np.where(enters[:, None], (1.0 - share) * queue.delivered(seen.apart), seen.apart)
+    constant = np.where(enters, share * seen.stale + (1.0 - share) * seen.missed, seen.missed)
+    values = np.linalg.solve(np.eye(size) - moved, constant)
+    return seen.first + float(seen.until @ values)

@@ -1,0 +1,56 @@
+"""What the exact methods read off a scenario: its pages, and how much work they may be."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.indexing_queue import chain_of
+from analytic.pipeline.queues import PageQueue, page_queue
+from scenarios import Scenario
+from scenarios.page_data import access_shares, change_rates
+
+__all__ = [
+    "MOST_SOLUTIONS",
+    "MOST_WORK",
+    "kinds_of_pages",
+    "page_changes",
+    "page_shares",
+    "queue_of_pages",
+]
+
+Array = NDArray[np.floating[Any]]
+
+MOST_WORK = 2 * 10**10
+"""Products: those of about ten seconds."""
+MOST_SOLUTIONS = 3 * 10**6
+"""States times kinds of pages, where each takes a sparse elimination: those of about a minute."""
+
+
+def page_shares(scenario: Scenario) -> Array:
+    """Share of the accesses of each page, shape (pages,)."""
+    assert scenario.pages is not None
+    assert scenario.robots is not None
+    assert scenario.robots.accessing is not None
+    return access_shares(scenario.robots.accessing, scenario.pages)
+
+
+def page_changes(scenario: Scenario) -> Array:
+    """Change rate of each page, shape (pages,)."""
+    assert scenario.pages is not None
+    return change_rates(scenario.pages)
+
+
+def kinds_of_pages(scenario: Scenario) -> int:
+    """Pages that differ in change rate or share."""
+    pages = np.stack([page_changes(scenario), page_shares(scenario)], axis=1)
+    return len(np.unique(pages, axis=0))
+
+
+@lru_cache(maxsize=4)
+def queue_of_pages(scenario: Scenario) -> PageQueue:
+    """The queue of a scenario without timers, as its pages see it."""
+    return page_queue(chain_of(scenario))

@@ -1,0 +1,158 @@
+"""The chains that are walked through, read off a scenario: old and new pages, labels."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.active_robots import most_active, robots_at
+from analytic.arrival_process import delivery_modes
+from analytic.indexing_queue import QueueChain, chain_of, solve_chain
+from analytic.indexing_queue.chain import NO_TIMER, controlled_chain
+from analytic.indexing_queue.solved import size_of
+from analytic.phase_type import as_phase_type
+from analytic.pipeline.exploring import MOST_STATES, TooManyStatesError
+from analytic.pipeline.labels import (
+    MOST_LABELLED,
+    LabelledRules,
+    PageClass,
+    labelled_levels_and_rate,
+)
+from analytic.pipeline.old_and_new import Handling, counted_ages, counted_rates, old_and_new
+from analytic.pipeline.reading import (
+    MOST_SOLUTIONS,
+    kinds_of_pages,
+    page_changes,
+    page_shares,
+)
+from analytic.pipeline.timer_phases import timed_pages
+from scenarios import Scenario
+
+__all__ = [
+    "ages_by_counts",
+    "ages_by_timers",
+    "counts_fit",
+    "handling_of",
+    "labelled",
+    "labels_fit",
+    "rates_by_counts",
+    "rates_by_labels",
+    "rates_by_timers",
+]
+
+Array = NDArray[np.floating[Any]]
+
+
+def handling_of(scenario: Scenario) -> Handling:
+    """What the buffer of a scenario does with waiting pages."""
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    lost = None
+    if scenario.buffer.when_full == "push-out" and scenario.buffer.waiting_places:
+        robots = robots_at(scenario)(scenario.buffer.waiting_places + 1)
+        lost = delivery_modes(scenario.robots, max(most_active(scenario), 1))[robots, 1]
+    return Handling(scenario.buffer.discipline == "lifo", lost)
+
+
+def counts_fit(scenario: Scenario) -> str | None:
+    """The chain of old and new pages is small enough."""
+    order, phases, timers, top = size_of(scenario)
+    levels = range(1, top + 1)
+    states = order * (1 + phases * sum(2 * n * min(timers ** (n - 1), 10**9) for n in levels))
+    if states > MOST_STATES:
+        return f"its old and new pages have up to {states} states; they may have {MOST_STATES}"
+    if states * kinds_of_pages(scenario) > MOST_SOLUTIONS:
+        return (
+            f"{states} states for each of {kinds_of_pages(scenario)} kinds of pages take too long"
+        )
+    return None
+
+
+def rates_by_counts(scenario: Scenario) -> Array:
+    """Obsolescence rate of each page, by old and new pages."""
+    chain, law = _chain_and_law(scenario)
+    walked = old_and_new(chain, handling_of(scenario))
+    return counted_rates(walked, law, page_changes(scenario), page_shares(scenario))
+
+
+def ages_by_counts(scenario: Scenario) -> Array:
+    """Mean age of each page's copy in the index, by old and new pages."""
+    chain, law = _chain_and_law(scenario)
+    return counted_ages(old_and_new(chain, handling_of(scenario)), law, page_shares(scenario))
+
+
+def rates_by_timers(scenario: Scenario) -> Array:
+    """Obsolescence rate of each page, by old and new pages and all timers."""
+    chain, law = _chain_and_law(scenario)
+    return counted_rates(timed_pages(chain), law, page_changes(scenario), page_shares(scenario))
+
+
+def ages_by_timers(scenario: Scenario) -> Array:
+    """Mean age of each page's copy in the index, by the same."""
+    chain, law = _chain_and_law(scenario)
+    return counted_ages(timed_pages(chain), law, page_shares(scenario))
+
+
+@lru_cache(maxsize=4)
+def _chain_and_law(scenario: Scenario) -> tuple[QueueChain, Array]:
+    chain = chain_of(scenario)
+    return chain, solve_chain(chain).law
+
+
+# --- (4) labels -------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4)
+def labelled(scenario: Scenario) -> tuple[Array, Array] | str:
+    """Probabilities of the levels and obsolescence rates by page, or why they are not found."""
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    service = as_phase_type(scenario.buffer.service)
+    assert service is not None
+    top, at = scenario.buffer.waiting_places + 1, robots_at(scenario)
+    modes = delivery_modes(scenario.robots, max(most_active(scenario), 1))
+    chain = controlled_chain(modes, at, service, NO_TIMER, top, "partial")
+    deliveries = tuple(modes[at(level), 1] for level in range(top + 1))
+    pages = np.stack([page_changes(scenario), page_shares(scenario)], axis=1)
+    kinds, which, counts = np.unique(pages, axis=0, return_inverse=True, return_counts=True)
+    if float(len(kinds)) ** max(top - 2, 0) > MOST_LABELLED:
+        return f"its {len(kinds)} kinds of pages have too many orders in the buffer"
+    classes = tuple(
+        PageClass(count, *kind) for count, kind in zip(counts.tolist(), kinds.tolist(), strict=True)
+    )
+    rules = _rules(scenario)
+    try:
+        found = [
+            labelled_levels_and_rate(chain, deliveries, classes, kind, rules)
+            for kind in range(len(classes))
+        ]
+    except TooManyStatesError as failure:
+        return str(failure)
+    return found[0][0], np.array([rate for _, rate in found])[which.ravel()]
+
+
+def _rules(scenario: Scenario) -> LabelledRules:
+    assert scenario.buffer is not None
+    buffer = scenario.buffer
+    return LabelledRules(
+        drops_changed=buffer.obsolescence == "page-change",
+        replaces=buffer.replace_older_copy,
+        last_first=buffer.discipline == "lifo",
+        pushes_out=buffer.when_full == "push-out",
+    )
+
+
+def labels_fit(scenario: Scenario) -> str | None:
+    """The chain of the labels of waiting pages has at most 20 000 states."""
+    found = labelled(scenario)
+    return found if isinstance(found, str) else None
+
+
+def rates_by_labels(scenario: Scenario) -> Array:
+    """Obsolescence rate of each page, by labels."""
+    found = labelled(scenario)
+    assert not isinstance(found, str)
+    return found[1]

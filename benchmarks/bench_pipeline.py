@@ -1,0 +1,70 @@
+"""End-to-end obsolescence rates of many pages, beside the sparse elimination of the same systems.
+
+Run as ``OPENBLAS_NUM_THREADS=1 python benchmarks/bench_pipeline.py``; CPU seconds, best of three.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_matrix, diags_array
+from scipy.sparse.linalg import splu
+
+from analytic.pipeline import obsolescence_rates, queue_of_pages
+from analytic.pipeline.best_frequencies import best_end_to_end_shares
+from analytic.pipeline.queues import Delays, PageQueue
+from scenarios import load
+
+PAGES, PLACES = 1000, (21, 101)
+SERVICE = {"hyperexponential": {"probabilities": [0.7, 0.3], "rates": [2.0, 6 / 13]}}
+
+
+def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
+    """CPU time of the quickest of three calls, and what it gave."""
+    times, result = [], None
+    for _ in range(3):
+        start = time.process_time()
+        result = work()
+        times.append(time.process_time() - start)
+    return min(times), result
+
+
+def by_sparse_elimination(queue: PageQueue, mu: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """The same linear systems, one sparse elimination each."""
+    base, accepted = (_square(band, queue.lower) for band in (queue.base, queue.accepted[0]))
+    stale = Delays(queue.service, mu).stale(queue.level, queue.phase)
+    out, entering = np.asarray(base.sum(axis=1)).ravel(), queue.entering[0]
+    rates = []
+    for page, (change, share) in enumerate(zip(mu, shares, strict=True)):
+        system = diags_array(change + out + entering) - base - (1 - share) * accepted
+        right = change + share * entering * stale[page]
+        rates.append(queue.law @ splu(csc_matrix(system)).solve(right))
+    return np.array(rates)
+
+
+def _square(band: np.ndarray, lower: int) -> Any:
+    rows, columns = band.nonzero()
+    places = (rows, rows + columns - lower)
+    return csc_matrix((band[rows, columns], places), shape=(len(band), len(band)))
+
+
+if __name__ == "__main__":
+    mu, shares = np.logspace(-6, 2, PAGES), np.full(PAGES, 1.0 / PAGES)
+    for places in PLACES:
+        scenario = load("pipeline-more-robots").with_(
+            {"buffer.waiting_places": places - 1, "buffer.service": SERVICE}
+        )
+        queue = queue_of_pages(scenario)
+        obsolescence_rates(queue, mu[:2], shares[:2])
+        own, rates = seconds(lambda queue=queue: obsolescence_rates(queue, mu, shares))
+        sparse, others = seconds(lambda queue=queue: by_sparse_elimination(queue, mu, shares))
+        best, _ = seconds(lambda queue=queue: best_end_to_end_shares(queue, mu, np.ones(PAGES)))
+        apart = float(np.max(np.abs(rates / others - 1)))
+        print(
+            f"K = {places}: {PAGES} pages {own:.3f} s, sparse elimination {sparse:.3f} s "
+            f"({sparse / own:.0f} times), largest relative difference {apart:.1e}, "
+            f"best frequencies {best:.2f} s"
+        )

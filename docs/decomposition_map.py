@@ -1,0 +1,160 @@
+"""Where the decomposition into losses and delays may be used: its largest errors, and a picture.
+
+Run as ``python docs/decomposition_map.py``; it takes a minute. The exact results are those of
+`analytic.pipeline`.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.indexing_queue import (
+    controlled_chain,
+    fate_rates,
+    marginals_of,
+    sojourn_transform,
+    solve_chain,
+)
+from analytic.indexing_queue.chain import NO_TIMER, QueueChain
+from analytic.phase_type import as_phase_type
+from analytic.pipeline import (
+    decomposed,
+    fetching,
+    obsolescence_rates,
+    page_queue,
+    shared_rate,
+    thinned_cyclic,
+    thinned_randomized,
+)
+from scenarios.distributions import Erlang, Exponential, Hyperexponential
+
+Array = NDArray[np.floating[Any]]
+
+PAGES = (1, 2, 5, 20, 100)
+LOADS = (0.3, 0.6, 0.9, 1.2, 2.0, 3.0)
+PLACES = (1, 3, 11)
+CHANGES = (0.1, 0.5, 1.5, 5.0)
+"""Changes of a page per cycle."""
+SERVICES = {
+    "Erlang-4": Erlang(shape=4, mean=1.0),
+    "exponential": Exponential(mean=1.0),
+    "hyperexponential": Hyperexponential(probabilities=(0.8873, 0.1127), rates=(1.7746, 0.2254)),
+}
+BURSTS = (2, 10, 50, 500)
+
+
+def fed(hidden: Array, arrivals: Array, service: Any, places: int) -> QueueChain:
+    """The chain of one source and a queue."""
+    phases = as_phase_type(service)
+    assert phases is not None
+    order = len(hidden)
+    none = np.zeros((2, order, order))
+    modes = np.stack([none, np.stack([hidden, arrivals])])
+    return controlled_chain(modes, lambda _: 1, phases, NO_TIMER, places, "partial")
+
+
+def losses_and_delays(chain: QueueChain, law: Array, mu: float) -> tuple[float, float]:
+    """Probability of a loss, and the transform of the sojourn of an indexed page."""
+    rates = fate_rates(chain, marginals_of(chain, law))
+    discount = sojourn_transform(chain, law, [mu])["served"][0]
+    return 1.0 - rates["served"] / rates["delivered"], float(discount)
+
+
+def errors(chain: QueueChain, law: Array, rate: float, pages: int, mu: float) -> Array:
+    """Approximate minus exact obsolescence rate: a cycle, random pages, and without any buffer."""
+    queue, every = page_queue(chain, law), Exponential(rate=rate)
+    lost, discount = losses_and_delays(chain, law, mu)
+    changes, cycle = np.full(pages, mu), np.arange(pages)
+    shares = np.full(pages, 1.0 / pages)
+    cyclic = shared_rate(queue, fetching(cycle == 0, 1), rate, mu)
+    random = obsolescence_rates(queue, [mu], [1.0 / pages])[0]
+    bare = thinned_randomized(changes, shares, every, 0.0)[0]
+    return np.array(
+        [
+            decomposed(thinned_cyclic(changes, cycle, every, lost), discount)[0] - cyclic,
+            decomposed(thinned_randomized(changes, shares, every, lost), discount)[0] - random,
+            bare - random,
+        ]
+    )
+
+
+def map_of_errors() -> Array:
+    """Largest absolute errors, shape (3, pages, loads)."""
+    worst = np.zeros((3, len(PAGES), len(LOADS)))
+    for service, places, (column, load) in product(SERVICES.values(), PLACES, enumerate(LOADS)):
+        chain = fed(np.array([[-load]]), np.array([[load]]), service, places)
+        law = solve_chain(chain).law
+        for (row, pages), changes in product(enumerate(PAGES), CHANGES):
+            found = np.abs(errors(chain, law, load, pages, changes * load / pages))
+            worst[:, row, column] = np.maximum(worst[:, row, column], found)
+    return worst
+
+
+def bursty_errors() -> Array:
+    """Error with random pages for an on/off source: 20 pages, load 0.5, 11 places."""
+    found = []
+    for burst in BURSTS:
+        fast, stop = 2.0, 2.0 / burst
+        hidden = np.array([[-fast - stop, stop], [stop / 3, -stop / 3]])
+        chain = fed(hidden, np.diag([fast, 0.0]), SERVICES["exponential"], 11)
+        law = solve_chain(chain).law
+        found.append(errors_of_random(chain, law, 0.5, 20, 0.5 / 20))
+    return np.array(found)
+
+
+def errors_of_random(chain: QueueChain, law: Array, rate: float, pages: int, mu: float) -> float:
+    """Approximate minus exact obsolescence rate with random pages."""
+    lost, discount = losses_and_delays(chain, law, mu)
+    share = np.full(1, 1.0 / pages)
+    thinned = thinned_randomized([mu], share, Exponential(rate=rate), lost)
+    exact = obsolescence_rates(page_queue(chain, law), [mu], share)
+    return float(decomposed(thinned, discount)[0] - exact[0])
+
+
+def drawn(worst: Array) -> Any:
+    """The map: pages against load, one panel for each way of choosing pages."""
+    from matplotlib.colors import LogNorm
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.4, 3.4), layout="constrained")
+    norm = LogNorm(1e-4, 0.1)
+    image = None
+    for ax, errors_, title in zip(
+        figure.subplots(1, 2, sharey=True), worst, ("cyclic", "random"), strict=False
+    ):
+        image = ax.imshow(errors_, norm=norm, cmap="YlOrRd", aspect="auto", origin="lower")
+        for (row, column), value in np.ndenumerate(errors_):
+            dark = value > 0.009
+            ax.text(
+                column,
+                row,
+                f"{value:.1g}",
+                ha="center",
+                va="center",
+                fontsize=8,
+                color="white" if dark else "#222222",
+            )
+        ax.set_xticks(range(len(LOADS)), [f"{load:g}" for load in LOADS])
+        ax.set_yticks(range(len(PAGES)), [str(pages) for pages in PAGES])
+        ax.set_xlabel("load")
+        ax.set_title(f"{title} pages", fontsize=10, loc="left")
+    figure.axes[0].set_ylabel("pages")
+    figure.colorbar(image, ax=figure.axes, label="largest error of an obsolescence rate")
+    return figure
+
+
+if __name__ == "__main__":
+    mpl.use("Agg")
+    worst = map_of_errors()
+    print("pages", *PAGES)
+    for name, row in zip(("cyclic", "random", "no buffer"), worst.max(axis=2), strict=True):
+        print(name, *(f"{value:.4f}" for value in row))
+    print("bursts", *BURSTS, *(f"{value:.3f}" for value in bursty_errors()))
+    picture = Path(__file__).parent / "pictures" / "decomposition.png"
+    drawn(worst).savefig(picture, dpi=130, metadata={"Software": None})

@@ -1,0 +1,162 @@
+"""Pipelines of every kind that has an exact result: pages, robots and the buffer joined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scenarios import Scenario, scenario_from
+
+__all__ = ["BASE", "PIPELINES", "pipeline"]
+
+BASE: dict[str, Any] = {
+    "name": "pipeline",
+    "pages": {"change_rates": [0.05, 0.1, 0.2, 0.4, 0.0]},
+    "robots": {
+        "available": 3,
+        "access_time": {"exponential": {"mean": 2.5}},
+        "accessing": {"policy": "randomized", "frequencies": [0.1, 0.2, 0.25, 0.25, 0.2]},
+    },
+    "buffer": {"waiting_places": 5, "service": {"exponential": {"mean": 1.0}}},
+    "clients": {"query_rate": 0.5},
+    "run": {"horizon": 150_000.0, "warmup": 500.0, "replications": 16, "seed": 12},
+}
+
+BURSTS = {"D0": [[-4.0, 0.2], [0.1, -0.4]], "D1": [[3.8, 0.0], [0.0, 0.3]]}
+SLOW_PAIRS = {"bmap": {"D": [[[-0.9]], [[0.5]], [[0.4]]]}}
+HYPER = {"hyperexponential": {"probabilities": [0.8, 0.2], "rates": [2.0, 1 / 3]}}
+TWO_KINDS = {
+    "pages.change_rates": [0.2, 0.2, 0.05, 0.05, 0.05],
+    "robots.accessing.frequencies": [0.26, 0.26, 0.16, 0.16, 0.16],
+}
+ROUND = {"robots.accessing": {"policy": "round-robin"}}
+LISTED = {"robots.accessing": {"policy": "cyclic", "template": [3, 2, 3, 1, 3, 2, 0]}}
+ONE = {"robots.available": 1, "robots.access_time": {"exponential": {"mean": 0.9}}}
+PUSH_OUT = {"buffer.when_full": "push-out"}
+LIFO = {"buffer.discipline": "lifo"}
+TIMED = {"buffer.obsolescence": {"exponential": {"mean": 2.0}}}
+
+PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
+    "static": ("(1)", {}),
+    "no waiting place": ("(1)", {"buffer.waiting_places": 0}),
+    "threshold": ("(1)", {"activation": {"threshold": {"robots": [3, 1], "at": [2]}}}),
+    "switching": (
+        "(1)",
+        {"robots.available": 5, "activation": {"switching": {"targets": [5, 5, 4, 3, 2, 1, 1]}}},
+    ),
+    "switching by phase": (
+        "(1)",
+        {
+            "robots.available": 4,
+            "buffer.waiting_places": 2,
+            "buffer.service": {
+                "phase-type": {"alpha": [0.7, 0.3], "T": [[-2.0, 0.5], [0.0, -0.5]]}
+            },
+            "activation": {"switching": {"targets": [[4, 3, 2, 1], [4, 2, 1, 1]]}},
+        },
+    ),
+    "MAP deliveries": (
+        "(1)",
+        {"robots.available": 1, "robots.access_time": {"map": BURSTS}},
+    ),
+    "Erlang accesses": ("(1)", {"robots.access_time": {"erlang": {"shape": 2, "mean": 2.5}}}),
+    "batches": (
+        "(1)",
+        {
+            "robots.available": 1,
+            "robots.access_time": None,
+            "robots.deliveries.modes": [SLOW_PAIRS],
+        },
+    ),
+    "batches, complete": (
+        "(1)",
+        {
+            "robots.available": 1,
+            "robots.access_time": None,
+            "robots.deliveries.modes": [SLOW_PAIRS],
+            "buffer.admission": "complete",
+            "buffer.waiting_places": 2,
+        },
+    ),
+    "hyperexponential service": ("(1)", {"buffer.service": HYPER}),
+    "exponential timers": ("(2)", TIMED),
+    "timers, batches, Erlang service": (
+        "(2)",
+        TIMED
+        | {
+            "robots.available": 1,
+            "robots.access_time": None,
+            "robots.deliveries.modes": [SLOW_PAIRS],
+            "buffer.service": {"erlang": {"shape": 2, "mean": 1.0}},
+        },
+    ),
+    "LIFO": ("(2)", LIFO | {"buffer.service": HYPER}),
+    "LIFO, exponential": ("(2)", LIFO),
+    "push-out": ("(2)", PUSH_OUT),
+    "LIFO, push-out, timers, MAP": (
+        "(2)",
+        LIFO | PUSH_OUT | TIMED | {"robots.available": 1, "robots.access_time": {"map": BURSTS}},
+    ),
+    "LIFO, switching": (
+        "(2)",
+        LIFO
+        | {"robots.available": 5, "activation": {"switching": {"targets": [5, 5, 4, 3, 2, 1, 1]}}},
+    ),
+    "Erlang timers": (
+        "(3)",
+        {"buffer.waiting_places": 4, "buffer.obsolescence": {"erlang": {"shape": 2, "mean": 1.5}}},
+    ),
+    "hyperexponential timers, threshold": (
+        "(3)",
+        {
+            "buffer.waiting_places": 3,
+            "buffer.obsolescence": HYPER,
+            "activation": {"threshold": {"robots": [3, 1], "at": [2]}},
+        },
+    ),
+    "page-change": (
+        "(4)",
+        TWO_KINDS | {"buffer.waiting_places": 4, "buffer.obsolescence": "page-change"},
+    ),
+    "replacement": ("(4)", TWO_KINDS | {"buffer.replace_older_copy": True}),
+    "replacement, page-change, LIFO, push-out": (
+        "(4)",
+        TWO_KINDS
+        | LIFO
+        | PUSH_OUT
+        | {
+            "buffer.waiting_places": 3,
+            "buffer.replace_older_copy": True,
+            "buffer.obsolescence": "page-change",
+            "run.horizon": 400_000.0,
+        },
+    ),
+    "several robots on one list": ("(5)", LISTED),
+    "round robin, four robots": ("(5)", ROUND | {"robots.available": 4}),
+    "cyclic, constant": (
+        "(6)",
+        LISTED | ONE | {"robots.access_time": {"deterministic": {"value": 0.9}}},
+    ),
+    "cyclic, gamma": (
+        "(6)",
+        LISTED | ONE | {"robots.access_time": {"gamma": {"shape": 0.5, "mean": 0.9}}},
+    ),
+    "golden ratio, uniform accesses, Erlang service": (
+        "(6)",
+        ONE
+        | {
+            "robots.accessing": {
+                "policy": "golden-ratio",
+                "frequencies": [0.1, 0.2, 0.25, 0.25, 0.2],
+                "cycle": 21,
+            },
+            "robots.access_time": {"uniform": {"low": 0.2, "high": 1.4}},
+            "buffer.service": {"erlang": {"shape": 2, "mean": 1.0}},
+        },
+    ),
+    "random, constant": ("(6)", ONE | {"robots.access_time": {"deterministic": {"value": 0.9}}}),
+}
+"""By name: the number of the exact result, and what differs from `BASE`."""
+
+
+def pipeline(name: str) -> Scenario:
+    return scenario_from(BASE).with_(PIPELINES[name][1])
