@@ -140,6 +140,8 @@ def test_turns_by_hand() -> None:
     assert turns.take(3.0) == 1
     assert turns.take(6.0) == 0  # before all new turns
     assert turns.take(6.0) == 2
+    assert turns.take(9.0) == 0  # had the dropped turn of 1 been kept, it would come first
+    assert [turns.take(now) for now in (9.0, 12.0, 12.0, 15.0)] == [2, 1, 2, 0]
 
 
 def test_a_robot_looks_at_so_many_turns_only() -> None:
@@ -465,3 +467,16 @@ def test_an_index_that_pays_for_tight_hosts_is_better_than_one_that_does_not() -
     ]
     assert 0.99 < costs[0] < 1.02
     assert costs[1] > costs[0] + 0.02
+
+
+@pytest.mark.parametrize("above", [1.001, 1.003, 1.5])
+def test_a_limit_that_binds_by_little_is_kept(above: float) -> None:
+    """The best frequencies without limits want a little more than one host allows."""
+    rates, weights = [0.5, 0.4, 0.3, 0.2], [1.0, 0.7, 1.3, 0.4]
+    law, host = Deterministic(value=1.0), [0, 0, 1, 1]
+    free = best_shares(rates, weights, law)
+    cap = [float(free[:2].sum()) / above, 1.0]
+    found = capped_shares(rates, weights, law, np.array(host), np.array(cap))
+    assert found.shares[:2].sum() <= cap[0] * (1 + 1e-12)
+    assert found.shares.sum() == pytest.approx(1.0)
+    assert list(found.tight) == [True, False]
