@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from analytic.indexing_queue.fixed_robots import optimal_fixed_number
 from analytic.indexing_queue.thresholds import optimal_thresholds
@@ -15,7 +16,9 @@ from scenarios import Scenario, ScenarioError
 from scenarios.base import listed
 from scenarios.scenario import require_scenario
 
-__all__ = ["TARGETS", "optimize"]
+__all__ = ["TARGETS", "answered", "optimize"]
+
+T = TypeVar("T")
 
 TARGETS: dict[str, Callable[[Scenario], Optimum]] = {
     "static": optimal_fixed_number,
@@ -49,7 +52,12 @@ def optimize(scenario: Scenario, target: str, key: str = "target") -> Optimum:
     if target not in TARGETS:
         allowed = f"must be {listed(TARGETS)}; nothing else has a solver in this version"
         raise ScenarioError(key, target, allowed)
+    return answered(TARGETS[target], scenario, target, key)
+
+
+def answered(find: Callable[[Scenario], T], scenario: Scenario, target: str, key: str) -> T:
+    """What a solver finds; where it finds no optimum, the error names the key that asked for it."""
     try:
-        return TARGETS[target](scenario)
+        return find(scenario)
     except NoOptimumError as reason:
         raise ScenarioError(key, target, f"has no exact answer: {reason}", scenario.name) from None

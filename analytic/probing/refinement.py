@@ -118,7 +118,7 @@ def refined(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> R
     from analytic.probing.descent import sweep, total
 
     cells, now = _cells(profile), _with_start(profile, times, spacing)
-    tiny = _TINY * total(cells, now) / len(times)
+    tiny = _TINY * total(cells, now) / len(times) + _noise(profile) / len(times) ** 2
     rounds, saved = 0, math.inf
     while saved > tiny * len(now) and rounds < _ROUNDS:
         rounds += 1
@@ -129,6 +129,12 @@ def refined(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> R
     found = tuple(now[1:].tolist())
     cost = float(total(cells, now))
     return Refined(found, cost, rounds, slack(profile, found, spacing))
+
+
+def _noise(profile: Profile) -> float:
+    """What rounding can make of a cost of 0."""
+    whole = profile.between(0.0, profile.horizon)
+    return float(np.finfo(float).eps * whole.updates * whole.importance)
 
 
 def _tight(times: Array, spacing: float) -> NDArray[np.bool_]:
@@ -171,7 +177,10 @@ def _snap(edges: Array, times: Array) -> None:
     places = np.clip(np.searchsorted(edges, times), 1, len(edges) - 1)
     for near in (edges[places - 1], edges[places]):
         close = np.abs(times - near) <= 16 * np.finfo(float).eps * edges[-1]
-        times[close] = near[close]
+        snapped = np.where(close, near, times)
+        apart = np.diff(snapped) > 0
+        alone = np.append(True, apart) & np.append(apart, True)
+        times[close & alone] = near[close & alone]
 
 
 def _newton(cells: Cells, times: Array, spacing: float, tiny: float) -> float:
