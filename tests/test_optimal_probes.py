@@ -694,3 +694,55 @@ def test_one_of_a_thing_is_called_so() -> None:
         best_schedule(grid_of(source("dbworld"), 20), 28)
     with pytest.raises(ValueError, match="no room for 1 probe 30 slots apart"):
         best_schedule(grid_of(source("dbworld"), 20), 1, 30)
+
+
+# ------------------------------------------------------------------------------------------------
+# Tight chains.
+
+
+@pytest.mark.parametrize(("probes", "slots", "share"), [(200, 5000, 0.999), (800, 20_000, 0.999)])
+def test_a_tight_chain_of_many_probes_comes_to_a_local_optimum(
+    probes: int, slots: int, share: float
+) -> None:
+    """Only parts of it can move, and which is not known: probe by probe it took 2000 rounds."""
+    profile, spacing = source("dbworld"), share * 28 / probes
+    best = best_schedule(grid_of(profile, slots), probes, 25)
+    found = refined(profile, times_of(28.0, slots, best.slots), spacing)
+    assert found.converged
+    assert found.slack < 1e-10
+    assert found.rounds < 60
+    assert found.cost < best.cost
+    assert np.diff([0.0, *found.times]).min() >= spacing * (1 - 1e-9)
+
+
+def test_a_local_optimum_that_is_not_reached_is_not_claimed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from analytic.probing import refinement
+
+    monkeypatch.setattr(refinement, "_ROUNDS", 1)
+    scenario = load("dbworld-uniform").with_(
+        {"probing.probes": 100, "probing.slots": 5000, "probing.minimum_spacing": 0.95 * 0.28}
+    )
+    found = optimize(scenario, "probes")
+    assert not found.search.refined.converged
+    assert any(note.startswith("refined: not converged after 1 rounds") for note in found.notes)
+    monkeypatch.undo()
+    assert not any("not converged" in note for note in optimize(scenario, "probes").notes)
+
+
+def test_moves_at_once_save_what_they_say_and_keep_the_spacing() -> None:
+    from analytic.probing.descent import Cells, total
+    from analytic.probing.lattice import lattice_moves
+
+    profile = source("micronet")
+    cells = Cells(profile.edges, profile.updates, profile.importance)
+    for spacing in (0.0, 0.5, 0.9):
+        times = np.array([0.0, *uniform_times(28.0, 28)])
+        before = total(cells, times)
+        saved = lattice_moves(cells, times, spacing, 0.05, 0.0)
+        assert saved > 0
+        assert before - total(cells, times) == pytest.approx(saved, rel=1e-9)
+        assert np.diff(times).min() >= spacing * (1 - 1e-12)
+        assert (times[0], times[-1]) == (0.0, 28.0)
+        assert lattice_moves(cells, times, spacing, 0.05, before) == 0

@@ -230,10 +230,17 @@ def optimal_probes(scenario: Scenario) -> Optimum:
         decision={"times": list(search.times)},
         changes={_KEY: {"times": list(search.times)}},
         table=rows,
-        notes=[*notes, _certificate(search)],
+        notes=[*notes, *_unfinished(search.refined), _certificate(search)],
         search=search,
         horizon=search.profile.horizon,
     )
+
+
+def _unfinished(near: Refined) -> list[str]:
+    """That the refined schedule is no local optimum, where the work came to its bound."""
+    if near.converged:
+        return []
+    return [f"refined: not converged after {near.rounds} rounds, slack {near.slack:.2g}"]
 
 
 def _certificate(search: ProbeSearch) -> str:

@@ -3,7 +3,7 @@
 `improved_by_moves` is Algorithm 10 as it is meant; it stops near a local optimum, after very many
 moves. `refined` goes on to the optimum: each probe in turn to its best place between its
 neighbours, then Newton's step for all probes that are inside of a cell, until neither saves
-anything. At the optimum most probes stand on breakpoints of the rates, where the cost has no
+anything; where that takes many rounds, all probes at once by small steps (`lattice`). At the optimum most probes stand on breakpoints of the rates, where the cost has no
 derivative; they stay.
 """
 
@@ -33,8 +33,17 @@ _ROUNDING = 1e-10
 """Relative errors of a spacing, and of a pivot."""
 _TINY = 1e-15
 """Saving relative to the cost of an interval that is not worth a move."""
-_ROUNDS = 2000
+_ROUNDS, _FEW_ROUNDS, _WORK = 2000, 40, 400_000
+"""Most rounds; of many probes fewer, so that rounds times probes are no more, but not too few."""
+_LONG = 200
+"""Probes that keep together from which on not every part of them is tried."""
 _HALVINGS = 12
+_CONVERGED = 1e-6
+_EVERY = 8
+"""Rounds after which all probes are moved at once: a tight chain crawls otherwise."""
+_SMALLEST, _REPEATS, _WORTH = 1e-12, 30, 1e-3
+"""Of the steps of those moves, relative to the horizon; how often each is made, while what it saves
+is so much of all."""
 
 
 class Refined(NamedTuple):
@@ -56,6 +65,11 @@ class Refined(NamedTuple):
     cost: float
     rounds: int
     slack: float
+
+    @property
+    def converged(self) -> bool:
+        """Whether this is a local optimum, as far as can be seen."""
+        return self.slack <= _CONVERGED
 
 
 def _cells(profile: Profile) -> Cells:
@@ -107,6 +121,8 @@ def improved_by_moves(
 def refined(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> Refined:
     """A local optimum near a schedule; it never costs more.
 
+    The work is bounded: where the rounds do not suffice, `Refined.converged` is false.
+
     Parameters
     ----------
     profile : Profile
@@ -120,15 +136,34 @@ def refined(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> R
     cells, now = _cells(profile), _with_start(profile, times, spacing)
     tiny = _TINY * total(cells, now) / len(times) + _noise(profile) / len(times) ** 2
     rounds, saved = 0, math.inf
-    while saved > tiny * len(now) and rounds < _ROUNDS:
+    most = min(_ROUNDS, max(_FEW_ROUNDS, _WORK // len(now)))
+    while saved > tiny * len(now) and rounds < most:
         rounds += 1
         saved = float(sweep(cells, now, spacing, tiny)) if len(now) > 2 else 0.0
         saved += _moved_blocks(cells, now, spacing) if spacing else 0.0
         _snap(cells.edges, now)
         saved += _newton(cells, now, spacing, tiny)
+        if rounds % _EVERY == 0 and spacing and len(now) > 2:
+            saved += _moved_at_once(cells, now, spacing, tiny * len(now))
     found = tuple(now[1:].tolist())
     cost = float(total(cells, now))
     return Refined(found, cost, rounds, slack(profile, found, spacing))
+
+
+def _moved_at_once(cells: Cells, times: Array, spacing: float, tiny: float) -> float:
+    """Move all probes at once by ever smaller steps, each as often as it helps; what it saves."""
+    from analytic.probing.lattice import lattice_moves
+
+    saved, room = 0.0, times[-1] - (len(times) - 1) * spacing
+    width = room / 8
+    while width > _SMALLEST * times[-1]:
+        for _ in range(_REPEATS):
+            more = float(lattice_moves(cells, times, spacing, width, tiny))
+            saved += more
+            if more <= _WORTH * saved:
+                break
+        width /= 4
+    return saved
 
 
 def _noise(profile: Profile) -> float:
@@ -156,19 +191,26 @@ def _groups(times: Array, spacing: float) -> Iterator[tuple[int, int]]:
 def _moved_blocks(cells: Cells, times: Array, spacing: float) -> float:
     """Shift the first or the last probes of each group that keeps together; what it saves.
 
-    One by one they cannot move: the jamming of which the paper speaks.
+    One by one they cannot move: the jamming of which the paper speaks. Of a long group only those
+    are tried with the steepest descent, since all of them would be work of the square.
     """
-    from analytic.probing.descent import move
+    from analytic.probing.descent import derivatives, move
 
     saved, last = 0.0, len(times) - 1
+    before, after, _, _ = derivatives(cells, times)
     for first, end in list(_groups(times, spacing)):
-        for i in range(first, end + 1) if end > first else ():
-            if first > 0 and i < last:
-                room = times[first] - times[first - 1] - spacing
-                saved += move(cells, times, (first, i), -room) if room > 0 else 0.0
-            if i > 0 and end < last:
-                room = times[end + 1] - times[end] - spacing
-                saved += move(cells, times, (i, end), room) if room > 0 else 0.0
+        firsts = lasts = range(first, end + 1) if end > first else range(0)
+        if end - first > _LONG:
+            members = slice(max(first, 1) - 1, end)
+            ahead = max(first, 1) + int(np.argmax(np.cumsum(before[members])))
+            behind = min(end, last - 1) - int(np.argmin(np.cumsum(after[members][::-1])))
+            firsts, lasts = range(ahead, ahead + 1), range(behind, behind + 1)
+        for i in firsts if first > 0 else ():
+            room = times[first] - times[first - 1] - spacing
+            saved += move(cells, times, (first, i), -room) if room > 0 and i < last else 0.0
+        for i in lasts if end < last else ():
+            room = times[end + 1] - times[end] - spacing
+            saved += move(cells, times, (i, end), room) if room > 0 and i > 0 else 0.0
     return saved
 
 
