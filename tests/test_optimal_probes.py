@@ -746,3 +746,14 @@ def test_moves_at_once_save_what_they_say_and_keep_the_spacing() -> None:
         assert np.diff(times).min() >= spacing * (1 - 1e-12)
         assert (times[0], times[-1]) == (0.0, 28.0)
         assert lattice_moves(cells, times, spacing, 0.05, before) == 0
+
+
+def test_a_figure_of_a_part_says_so() -> None:
+    from analytic.report import plot_probes
+
+    whole = load("dbworld-uniform")
+    assert plot_probes(whole).get_xlabel() == "time (day)"
+    year = whole.with_({"probing.horizon": 36_400.0, "probing.probes": 400})
+    label = plot_probes(year).get_xlabel()
+    assert label.startswith("time (day), the first ")
+    assert label.endswith(" of 36400")

@@ -76,7 +76,7 @@ def lattice_moves(cells: Cells, times: Array, spacing: float, width: float, leas
                 if cost < best[i, k]:
                     best[i, k], before[i, k] = cost, j
     k = int(np.argmin(best[last]))
-    saved = present - best[last, k]
+    saved: float = present - best[last, k]
     if not saved > least:
         return 0.0
     for i in range(last, 0, -1):
