@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analytic.page_refresh import index_numbers
-from analytic.probing import probe_times
-from analytic.targets import optimize
+from analytic.probing import best_probes, probe_times
+from analytic.targets import answered, optimize
 from scenarios import Scenario, ScenarioError
 from scenarios.accessing.index import IndexPolicy
 from scenarios.activation import Optimal
@@ -71,5 +71,5 @@ def _with_probe_times(scenario: Scenario) -> Scenario:
     if scenario.probing is None or isinstance(scenario.probing.policy, Times):
         return scenario
     if scenario.probing.policy == "optimal":
-        return scenario.with_(optimize(scenario, "probes", "probing.policy").changes)
+        return answered(best_probes, scenario, "probes", "probing.policy").scenario
     return scenario.with_("probing.policy", {"times": list(probe_times(scenario))})

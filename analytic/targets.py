@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.best_frequencies import end_to_end_frequencies
@@ -17,7 +18,9 @@ from scenarios import Scenario, ScenarioError
 from scenarios.base import listed
 from scenarios.scenario import require_scenario
 
-__all__ = ["TARGETS", "optimize"]
+__all__ = ["TARGETS", "answered", "optimize"]
+
+T = TypeVar("T")
 
 TARGETS: dict[str, Callable[[Scenario], Optimum]] = {
     "static": end_to_end_robots,
@@ -51,7 +54,12 @@ def optimize(scenario: Scenario, target: str, key: str = "target") -> Optimum:
     if target not in TARGETS:
         allowed = f"must be {listed(TARGETS)}; nothing else has a solver in this version"
         raise ScenarioError(key, target, allowed)
+    return answered(TARGETS[target], scenario, target, key)
+
+
+def answered(find: Callable[[Scenario], T], scenario: Scenario, target: str, key: str) -> T:
+    """What a solver finds; where it finds no optimum, the error names the key that asked for it."""
     try:
-        return TARGETS[target](scenario)
+        return find(scenario)
     except NoOptimumError as reason:
         raise ScenarioError(key, target, f"has no exact answer: {reason}", scenario.name) from None

@@ -1,7 +1,7 @@
 """The experiments of eckstein2005, section 5, on expected costs, and what its text says of them.
 
 Run as ``python docs/probing_experiments.py --out out/probing``: prints tables as Markdown and
-writes them with the figures there, in some seconds. The sources are those of Tables 2 and 3; the
+writes them with the figures there, in about a minute. The sources are those of Tables 2 and 3; the
 traces are lost, so that Figures 6, 7 and 9, actual costs, cannot be repeated. The numbers of probes
 are ours, and so is the iota of Algorithm 10, which the paper does not give. Day 0 is a Monday.
 """

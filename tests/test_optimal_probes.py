@@ -570,3 +570,203 @@ def test_every_command_says_which_times_it_took(crawlsim: Any) -> None:
     assert code == 0
     assert 'probing.policy = "optimal" is times = [' in err
     assert "28 in all]" in err
+
+
+# ------------------------------------------------------------------------------------------------
+# What is asked for, and what rounding can do.
+
+
+def with_rates(updates: Rate, importance: Rate, horizon: float, **probing: Any) -> Scenario:
+    """dbworld-uniform with another source and [probing]."""
+    rates = {"updates": updates.model_dump(), "importance": importance.model_dump()}
+    base = load("dbworld-uniform")
+    return base.with_(
+        {f"source.{key}": rate for key, rate in rates.items()}
+        | {"probing.horizon": horizon}
+        | {f"probing.{key}": value for key, value in probing.items()}
+    )
+
+
+def test_a_file_that_asks_for_times_on_the_grid_pays_for_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from analytic.probing import choosing
+
+    searches = []
+
+    def counted(*args: Any) -> Any:
+        searches.append(args)
+        return best_schedule(*args)
+
+    def never(*_: Any) -> Any:
+        raise AssertionError("nobody asked for it")
+
+    monkeypatch.setattr(choosing, "best_schedule", counted)
+    monkeypatch.setattr(choosing, "refined", never)
+    resolve(load("dbworld-optimal"))
+    assert len(searches) == 1
+    with pytest.raises(AssertionError, match="nobody asked"):
+        resolve(load("dbworld-optimal").with_("probing.refine", True))
+
+
+def test_a_default_grid_that_is_too_fine_gives_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    from analytic.probing import choosing
+
+    monkeypatch.setattr(choosing, "_LARGEST_GRID", 5000)
+    search = best_probes(load("dbworld-uniform").with_("probing.slots", 672))
+    assert search.lower_bound == pytest.approx(search.grid_cost - search.error, rel=1e-9)
+
+
+@pytest.mark.parametrize("spacing", [0.31, 0.35, 0.399, 1 / math.e])
+def test_a_bound_holds_where_the_spacing_is_no_whole_number_of_slots(spacing: float) -> None:
+    """Two probes, the first at the spacing: updates up to 0.3 wait for it, 0.3 s - 0.045.
+
+    Rounded up on ten slots the first probe comes at 0.4: 0.075, and the grid costs 0.0025 at most.
+    """
+    early = Rate(breaks=(0.0, 0.3), values=(1.0, 0.0), period=1.0)
+    changes = {"probes": 2, "slots": 10, "minimum_spacing": spacing}
+    search = best_probes(with_rates(early, constant(1.0), 1.0, **changes))
+    exact = 0.3 * spacing - 0.045
+    assert expected_cost(search.profile, (spacing, 1.0)) == pytest.approx(exact)
+    assert 0 < search.lower_bound <= exact
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_bound_holds_for_rates_of_every_size(seed: int) -> None:
+    """Rates from 1 to 1e12: differences of running sums are wrong by more than a cost."""
+    rng = np.random.default_rng([5, seed])
+    rates = [
+        Rate(breaks=tuple(np.arange(8) / 8), values=tuple(10.0 ** rng.integers(0, 13, 8)), period=1)
+        for _ in range(2)
+    ]
+    search = best_probes(with_rates(*rates, 1.0, probes=6, slots=64))
+    least = paper_schedule(grid_of(search.profile, 64), 6).cost
+    assert search.lower_bound <= least
+    assert search.lower_bound <= search.grid_cost
+
+
+def test_a_bound_is_not_lifted_by_rounding() -> None:
+    """Without its rounding error taken off the bound is 6e-6 above the optimum."""
+    rates = [
+        Rate(breaks=tuple(np.arange(8) / 8), values=values, period=1)
+        for values in (
+            (100000000000.0, 1.0, 1000000.0, 100000000000.0, 100000000000.0, 10000.0, 1.0, 10.0),
+            (0.0, 1000000000000.0, 0.0, 0.0, 0.0, 0.0, 1000000000.0, 1000000000.0),
+        )
+    ]
+    search = best_probes(with_rates(*rates, 1.0, probes=6, slots=512))
+    assert search.lower_bound <= paper_schedule(grid_of(search.profile, 512), 6).cost
+
+
+def test_running_sums_keep_what_rounding_loses() -> None:
+    """The last digit; a plain sum loses 1e-13 of this one."""
+    from analytic.probing.kernels import running_sums
+
+    rng = np.random.default_rng(4)
+    parts = rng.random(20_000) * 10.0 ** rng.integers(-8, 9, 20_000)
+    sums = running_sums(parts)
+    exact = np.array([math.fsum(parts[:j]) for j in range(0, 20_001, 100)])
+    assert (np.abs(sums[::100] - exact) <= np.spacing(exact)).all()
+    assert (np.abs(np.append(0.0, np.cumsum(parts))[::100] - exact) > np.spacing(exact)).any()
+
+
+@pytest.mark.parametrize("probes", [2, 3, 16])
+def test_where_nothing_is_at_stake_no_probe_moves(probes: int) -> None:
+    """Updates in the morning, which matter in the evening only, and a probe between."""
+    morning = Rate(breaks=(0.0, 0.3), values=(1.0, 0.0), period=1.0)
+    evening = Rate(breaks=(0.0, 0.7), values=(0.0, 0.1), period=1.0)
+    changes = {"probes": probes, "slots": 40, "refine": True}
+    never = Rate(breaks=(0.0, 5.0), values=(0.0, 1.0), period=10.0)
+    for rates in ((morning, evening), (morning, never), (never, evening)):
+        search = best_probes(with_rates(*rates, 1.0, **changes))
+        assert search.grid_cost == search.cost == 0
+        assert search.times == search.grid_times
+        resolve(search.scenario)
+
+
+@pytest.mark.parametrize("seed", [0, 20, 67, 85, 181, 247, 257])
+def test_refined_times_are_different_times(seed: int) -> None:
+    """Updates at some times, importance at others: many schedules cost nothing, or hardly any."""
+    rng = np.random.default_rng(seed)
+    pieces = int(rng.integers(2, 8))
+    breaks = (0.0, *np.sort(rng.random(pieces - 1)).tolist())
+    updates = rng.random(pieces) * (rng.random(pieces) < 0.5)
+    importance = rng.random(pieces) * (updates == 0)
+    rates = (
+        Rate(breaks=breaks, values=tuple(values), period=1.0) for values in (updates, importance)
+    )
+    profile = Profile(*rates, 1.0)
+    best = best_schedule(grid_of(profile, 1000), 16)
+    found = refined(profile, times_of(1.0, 1000, best.slots))
+    assert np.diff([0.0, *found.times]).min() > 0
+    assert found.cost <= best.cost
+
+
+def test_one_of_a_thing_is_called_so() -> None:
+    with pytest.raises(ValueError, match="no room for 28 probes 1 slot apart"):
+        best_schedule(grid_of(source("dbworld"), 20), 28)
+    with pytest.raises(ValueError, match="no room for 1 probe 30 slots apart"):
+        best_schedule(grid_of(source("dbworld"), 20), 1, 30)
+
+
+# ------------------------------------------------------------------------------------------------
+# Tight chains.
+
+
+@pytest.mark.parametrize(("probes", "slots", "share"), [(200, 5000, 0.999), (800, 20_000, 0.999)])
+def test_a_tight_chain_of_many_probes_comes_to_a_local_optimum(
+    probes: int, slots: int, share: float
+) -> None:
+    """Only parts of it can move, and which is not known: probe by probe it took 2000 rounds."""
+    profile, spacing = source("dbworld"), share * 28 / probes
+    best = best_schedule(grid_of(profile, slots), probes, 25)
+    found = refined(profile, times_of(28.0, slots, best.slots), spacing)
+    assert found.converged
+    assert found.slack < 1e-10
+    assert found.rounds < 60
+    assert found.cost < best.cost
+    assert np.diff([0.0, *found.times]).min() >= spacing * (1 - 1e-9)
+
+
+def test_a_local_optimum_that_is_not_reached_is_not_claimed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from analytic.probing import refinement
+
+    monkeypatch.setattr(refinement, "_ROUNDS", 1)
+    scenario = load("dbworld-uniform").with_(
+        {"probing.probes": 100, "probing.slots": 5000, "probing.minimum_spacing": 0.95 * 0.28}
+    )
+    found = optimize(scenario, "probes")
+    assert not found.search.refined.converged
+    assert any(note.startswith("refined: not converged after 1 rounds") for note in found.notes)
+    monkeypatch.undo()
+    assert not any("not converged" in note for note in optimize(scenario, "probes").notes)
+
+
+def test_moves_at_once_save_what_they_say_and_keep_the_spacing() -> None:
+    from analytic.probing.descent import Cells, total
+    from analytic.probing.lattice import lattice_moves
+
+    profile = source("micronet")
+    cells = Cells(profile.edges, profile.updates, profile.importance)
+    for spacing in (0.0, 0.5, 0.9):
+        times = np.array([0.0, *uniform_times(28.0, 28)])
+        before = total(cells, times)
+        saved = lattice_moves(cells, times, spacing, 0.05, 0.0)
+        assert saved > 0
+        assert before - total(cells, times) == pytest.approx(saved, rel=1e-9)
+        assert np.diff(times).min() >= spacing * (1 - 1e-12)
+        assert (times[0], times[-1]) == (0.0, 28.0)
+        assert lattice_moves(cells, times, spacing, 0.05, before) == 0
+
+
+def test_a_figure_of_a_part_says_so() -> None:
+    from analytic.report import plot_probes
+
+    whole = load("dbworld-uniform")
+    assert plot_probes(whole).get_xlabel() == "time (day)"
+    year = whole.with_({"probing.horizon": 36_400.0, "probing.probes": 400})
+    label = plot_probes(year).get_xlabel()
+    assert label.startswith("time (day), the first ")
+    assert label.endswith(" of 36400")

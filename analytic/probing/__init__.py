@@ -2,7 +2,8 @@
 
 `intervals` has what lies between two probes, `costs` what a schedule costs, `policies` those with
 one parameter, `schedules` the best times on a grid, `certificate` how good a grid is, `refinement`
-the local optimum in continuous time, `choosing` all of it for a scenario.
+the local optimum in continuous time (by `descent`, `newton` and `lattice`), `choosing` all of it
+for a scenario.
 """
 
 from analytic.probing.certificate import breaks_on_grid, default_slots, grid_error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from analytic.probing.costs import cost_variance, expected_cost, expected_freshn
 from analytic.probing.formulas import few_cells, probe_times, profile_of
 from analytic.probing.intervals import Profile
 from analytic.probing.refinement import Refined, refined
-from analytic.probing.schedules import best_schedule, grid_of, times_of
+from analytic.probing.schedules import Schedule, best_schedule, grid_of, times_of
 from scenarios import Scenario, ScenarioError
 from scenarios.sections import Probing, Times, slots_apart
 
@@ -24,6 +25,7 @@ __all__ = ["ProbeSearch", "best_probes", "optimal_probes"]
 _KEY = "probing.policy"
 _POLICIES = ("uniform", "first-arrival", "threshold")
 _ROUNDING = 1e-9
+_LINK_ROUNDING = 4 * float(np.finfo(float).eps)
 _LARGEST_GRID = 10_000_000
 _MOST_COMPARED = 2000
 
@@ -32,45 +34,94 @@ _MOST_COMPARED = 2000
 class ProbeSearch:
     """The best schedule on a grid, the local optimum near it, and the bound below both.
 
+    Only the search on the grid has been done; `refined` and `lower_bound` are found when asked for.
+
     Attributes
     ----------
+    asked : Scenario
+        Whose source is to be probed.
+    probing : Probing
+        Its section.
     profile : Profile
         Update rate and importance up to the horizon.
     slots : int
         Of the grid.
-    grid_times : tuple of float
-        The best ones on the grid.
-    grid_cost : float
-        Their expected cost.
-    refined : Refined
-        The local optimum in continuous time that is reached from them.
-    error : float
-        Most by which the best schedule on the grid can be dearer than the best one of all.
-    sharp : bool
-        Whether that is the bound for breakpoints on the grid, not that of Proposition 8, nor, where
-        the minimum spacing is no whole number of slots, the distance to `lower_bound`.
-    kept_spacing : float
-        The least time between two probes on the grid: the minimum spacing, rounded up to slots.
-    lower_bound : float
-        Below the expected cost of every schedule with so many probes and that spacing; the better
-        one of this grid's and of that of `default_slots`.
-    times : tuple of float
-        Those that the file asks for: `grid_times`, or with `refine` those of `refined`.
-    scenario : Scenario
-        With these times in place of its policy.
+    apart : int
+        Slots from each probe to the next, at least.
+    found : Schedule
+        The best one on the grid.
     """
 
+    asked: Scenario = field(repr=False)
+    probing: Probing = field(repr=False)
     profile: Profile = field(repr=False)
     slots: int
-    grid_times: tuple[float, ...] = field(repr=False)
-    grid_cost: float
-    refined: Refined = field(repr=False)
-    error: float
-    sharp: bool
-    kept_spacing: float
-    lower_bound: float
-    times: tuple[float, ...] = field(repr=False)
-    scenario: Scenario = field(repr=False)
+    apart: int
+    found: Schedule = field(repr=False)
+
+    @cached_property
+    def grid_times(self) -> tuple[float, ...]:
+        """The best times on the grid."""
+        return times_of(self.profile.horizon, self.slots, self.found.slots)
+
+    @property
+    def grid_cost(self) -> float:
+        """Their expected cost."""
+        return self.found.cost
+
+    @property
+    def kept_spacing(self) -> float:
+        """The least time between two probes on the grid: the minimum spacing, rounded up."""
+        return self.apart * self.profile.horizon / self.slots
+
+    @property
+    def rounds_up(self) -> bool:
+        """Whether the minimum spacing is no whole number of slots."""
+        spacing = self.probing.minimum_spacing
+        return self.kept_spacing > spacing * (1 + _ROUNDING) and spacing > 0
+
+    @cached_property
+    def refined(self) -> Refined:
+        """What continuous refinement makes of the times on the grid."""
+        return refined(self.profile, self.grid_times, self.probing.minimum_spacing)
+
+    @cached_property
+    def lower_bound(self) -> float:
+        """Below the expected cost of every schedule with so many probes and that spacing.
+
+        The better one of this grid's and of that of `default_slots`, if that is not too fine.
+        """
+        other = default_slots(self.profile, len(self.found.slots), self.probing.minimum_spacing)
+        finer = {other} - {self.slots} if other <= _LARGEST_GRID else set()
+        return max(_bound(self), *(_bound_on(self, slots) for slots in finer), 0.0)
+
+    @property
+    def error(self) -> float:
+        """Most by which the best schedule on the grid can be dearer than the best one of all."""
+        return self.grid_cost - self.lower_bound if self.rounds_up else self._grid_error[0]
+
+    @property
+    def sharp(self) -> bool:
+        """Whether that is the bound for breakpoints on the grid.
+
+        Else it is that of Proposition 8, or, where the minimum spacing is no whole number of slots,
+        the distance to `lower_bound`.
+        """
+        return self._grid_error[1] and not self.rounds_up
+
+    @property
+    def _grid_error(self) -> tuple[float, bool]:
+        return grid_error(self.profile, self.slots, len(self.found.slots))
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Those that the file asks for: `grid_times`, or with `refine` those of `refined`."""
+        return self.refined.times if self.probing.refine else self.grid_times
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario with these times in place of its policy."""
+        return self.asked.with_(_KEY, {"times": list(self.times)})
 
     @property
     def cost(self) -> float:
@@ -102,32 +153,7 @@ def best_probes(scenario: Scenario) -> ProbeSearch:
             f"{probes}; set probing.slots to more"
         )
     found = best_schedule(grid_of(profile, slots), probes, apart)
-    grid_times = times_of(profile.horizon, slots, found.slots)
-    near = refined(profile, grid_times, spacing)
-    bounds = [_bound(profile, probes, spacing, each) for each in _grids(profile, probing, slots)]
-    error, sharp = grid_error(profile, slots, probes)
-    kept = apart * profile.horizon / slots
-    if kept > spacing * (1 + _ROUNDING) and spacing > 0:
-        error, sharp = found.cost - max(bounds), False
-    times = near.times if probing.refine else grid_times
-    return ProbeSearch(
-        profile=profile,
-        slots=slots,
-        grid_times=grid_times,
-        grid_cost=found.cost,
-        refined=near,
-        error=error,
-        sharp=sharp,
-        kept_spacing=kept,
-        lower_bound=max(bounds),
-        times=times,
-        scenario=scenario.with_(_KEY, {"times": list(times)}),
-    )
-
-
-def _grids(profile: Profile, probing: Probing, slots: int) -> tuple[int, int]:
-    """The grids that a bound is taken from: the search's own, and the default one."""
-    return slots, default_slots(profile, _count(probing), probing.minimum_spacing)
+    return ProbeSearch(scenario, probing, profile, slots, apart, found)
 
 
 def _roomy_slots(profile: Profile, probes: int, spacing: float) -> int:
@@ -143,14 +169,33 @@ def _roomy_slots(profile: Profile, probes: int, spacing: float) -> int:
     return probes if room <= _ROUNDING else math.ceil(probes / room)
 
 
-def _bound(profile: Profile, probes: int, spacing: float, slots: int) -> float:
-    """Below every schedule in continuous time: what the grid says of it.
+def _bound(search: ProbeSearch) -> float:
+    """Below every schedule in continuous time: what the search's own grid says of it."""
+    if search.rounds_up:
+        return _bound_on(search, search.slots)
+    return _below(search.profile, search.slots, search.found)
 
-    The spacing is rounded down to whole slots, where `grid_error` holds and more is allowed.
+
+def _bound_on(search: ProbeSearch, slots: int) -> float:
+    """The same by another grid, on which the spacing is rounded down to whole slots.
+
+    There `grid_error` holds, and more is allowed.
     """
+    profile, spacing = search.profile, search.probing.minimum_spacing
     apart = max(1, math.floor(spacing / profile.horizon * slots * (1 + 1e-12) + 1e-9))
-    best = best_schedule(grid_of(profile, slots), probes, apart)
-    return max(best.lower_bound - grid_error(profile, slots, probes)[0], 0.0)
+    found = best_schedule(grid_of(profile, slots), len(search.found.slots), apart)
+    return _below(profile, slots, found)
+
+
+def _below(profile: Profile, slots: int, found: Schedule) -> float:
+    """The least cost on a grid, less what the grid can cost and what rounding can.
+
+    Each link is a difference of sums up to ``Lambda(0, T) A(0, T)``.
+    """
+    probes = len(found.slots)
+    whole = profile.between(0.0, profile.horizon)
+    rounding = _LINK_ROUNDING * probes * float(whole.updates * whole.importance)
+    return found.lower_bound - grid_error(profile, slots, probes)[0] - rounding
 
 
 def _probing_of(scenario: Scenario) -> Probing:
@@ -185,17 +230,23 @@ def optimal_probes(scenario: Scenario) -> Optimum:
         decision={"times": list(search.times)},
         changes={_KEY: {"times": list(search.times)}},
         table=rows,
-        notes=[*notes, _certificate(search)],
+        notes=[*notes, *_unfinished(search.refined), _certificate(search)],
         search=search,
         horizon=search.profile.horizon,
     )
 
 
+def _unfinished(near: Refined) -> list[str]:
+    """That the refined schedule is no local optimum, where the work came to its bound."""
+    if near.converged:
+        return []
+    return [f"refined: not converged after {near.rounds} rounds, slack {near.slack:.2g}"]
+
+
 def _certificate(search: ProbeSearch) -> str:
     """What the grid can cost, in words."""
-    assert search.scenario.probing is not None
-    spacing = search.scenario.probing.minimum_spacing
-    if search.kept_spacing > spacing * (1 + _ROUNDING) and spacing > 0:
+    if search.rounds_up:
+        spacing = search.probing.minimum_spacing
         return (
             f"minimum_spacing {spacing:.6g} is no whole number of slots: the grid keeps "
             f"{search.kept_spacing:.6g}, which costs at most {search.error:.3g} more than "

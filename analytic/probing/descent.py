@@ -61,7 +61,10 @@ def total(cells: Cells, times: Array) -> float:
 
 @compiled
 def _best_between(cells: Cells, times: Array, i: int, spacing: float) -> tuple[float, float]:
-    """The best time of probe i between its neighbours, and what it saves."""
+    """The best time of probe i between its neighbours, and what it saves.
+
+    On a neighbour it would be of no use: what seems to be saved there is a rounding error.
+    """
     s, now, u = times[i - 1], times[i], times[i + 1]
     low, high = min(s + spacing, now), max(u - spacing, now)
     seen = interval(cells, s, low)[0]
@@ -88,6 +91,8 @@ def _best_between(cells: Cells, times: Array, i: int, spacing: float) -> tuple[f
             least, best = value, time
     if now == high:
         present = value
+    if best <= s or best >= u:
+        return now, 0.0
     return best, present - least
 
 

@@ -3,14 +3,14 @@
 `improved_by_moves` is Algorithm 10 as it is meant; it stops near a local optimum, after very many
 moves. `refined` goes on to the optimum: each probe in turn to its best place between its
 neighbours, then Newton's step for all probes that are inside of a cell, until neither saves
-anything. At the optimum most probes stand on breakpoints of the rates, where the cost has no
-derivative; they stay.
+anything; where that takes many rounds, all probes at once by small steps (`lattice`). At the
+optimum most probes stand on breakpoints of the rates, where the cost has no derivative; they stay.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from analytic.probing.costs import checked_times
 from analytic.probing.intervals import Profile
+from analytic.probing.newton import groups, newton, snap
 
 if TYPE_CHECKING:
     from analytic.probing.descent import Cells
@@ -26,15 +27,19 @@ __all__ = ["Refined", "improved_by_moves", "refined", "slack"]
 
 Array = NDArray[np.float64]
 
-_TIGHT = 1e-7
-"""Relative excess over the spacing below which two probes keep together; a smaller one would let
-them jam."""
-_ROUNDING = 1e-10
-"""Relative errors of a spacing, and of a pivot."""
 _TINY = 1e-15
 """Saving relative to the cost of an interval that is not worth a move."""
-_ROUNDS = 2000
-_HALVINGS = 12
+_ROUNDS, _FEW_ROUNDS, _WORK = 2000, 40, 400_000
+"""Most rounds; of many probes fewer, so that rounds times probes are no more, but not too few."""
+_LONG = 200
+"""Probes that keep together from which on not every part of them is tried."""
+_CONVERGED = 1e-6
+"""Slack up to which a schedule counts as a local optimum."""
+_EVERY = 8
+"""Rounds after which all probes are moved at once: a tight chain crawls otherwise."""
+_SMALLEST, _REPEATS, _WORTH = 1e-12, 30, 1e-3
+"""Of the steps of those moves, relative to the horizon; how often each is made, while what it saves
+is so much of all."""
 
 
 class Refined(NamedTuple):
@@ -56,6 +61,11 @@ class Refined(NamedTuple):
     cost: float
     rounds: int
     slack: float
+
+    @property
+    def converged(self) -> bool:
+        """Whether this is a local optimum, as far as can be seen."""
+        return self.slack <= _CONVERGED
 
 
 def _cells(profile: Profile) -> Cells:
@@ -107,6 +117,8 @@ def improved_by_moves(
 def refined(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> Refined:
     """A local optimum near a schedule; it never costs more.
 
+    The work is bounded: where the rounds do not suffice, `Refined.converged` is false.
+
     Parameters
     ----------
     profile : Profile
@@ -118,128 +130,68 @@ def refined(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> R
     from analytic.probing.descent import sweep, total
 
     cells, now = _cells(profile), _with_start(profile, times, spacing)
-    tiny = _TINY * total(cells, now) / len(times)
+    tiny = _TINY * total(cells, now) / len(times) + _noise(profile) / len(times) ** 2
     rounds, saved = 0, math.inf
-    while saved > tiny * len(now) and rounds < _ROUNDS:
+    most = min(_ROUNDS, max(_FEW_ROUNDS, _WORK // len(now)))
+    while saved > tiny * len(now) and rounds < most:
         rounds += 1
         saved = float(sweep(cells, now, spacing, tiny)) if len(now) > 2 else 0.0
         saved += _moved_blocks(cells, now, spacing) if spacing else 0.0
-        _snap(cells.edges, now)
-        saved += _newton(cells, now, spacing, tiny)
+        snap(cells.edges, now)
+        saved += newton(cells, now, spacing, tiny)
+        if rounds % _EVERY == 0 and spacing and len(now) > 2:
+            saved += _moved_at_once(cells, now, spacing, tiny * len(now))
     found = tuple(now[1:].tolist())
     cost = float(total(cells, now))
     return Refined(found, cost, rounds, slack(profile, found, spacing))
 
 
-def _tight(times: Array, spacing: float) -> NDArray[np.bool_]:
-    """Which probes come just the spacing after the one before; entry 0 is the first."""
-    limit = spacing * (1 + _TIGHT) + 4 * np.finfo(float).eps * times[-1]
-    tight: NDArray[np.bool_] = np.diff(times) <= limit
-    return tight
+def _moved_at_once(cells: Cells, times: Array, spacing: float, tiny: float) -> float:
+    """Move all probes at once by ever smaller steps, each as often as it helps; what it saves."""
+    from analytic.probing.lattice import lattice_moves
+
+    saved, room = 0.0, times[-1] - (len(times) - 1) * spacing
+    width = room / 8
+    while width > _SMALLEST * times[-1]:
+        for _ in range(_REPEATS):
+            more = float(lattice_moves(cells, times, spacing, width, tiny))
+            saved += more
+            if more <= _WORTH * saved:
+                break
+        width /= 4
+    return saved
 
 
-def _groups(times: Array, spacing: float) -> Iterator[tuple[int, int]]:
-    """First and last probe of every group that keeps together; 0 is the start, n the horizon."""
-    tight, first = _tight(times, spacing), 0
-    for i in range(1, len(times) + 1):
-        if i == len(times) or not tight[i - 1]:
-            yield first, i - 1
-            first = i
+def _noise(profile: Profile) -> float:
+    """What rounding can make of a cost of 0."""
+    whole = profile.between(0.0, profile.horizon)
+    return float(np.finfo(float).eps * whole.updates * whole.importance)
 
 
 def _moved_blocks(cells: Cells, times: Array, spacing: float) -> float:
     """Shift the first or the last probes of each group that keeps together; what it saves.
 
-    One by one they cannot move: the jamming of which the paper speaks.
+    One by one they cannot move: the jamming of which the paper speaks. Of a long group only those
+    are tried with the steepest descent, since all of them would be work of the square.
     """
-    from analytic.probing.descent import move
+    from analytic.probing.descent import derivatives, move
 
     saved, last = 0.0, len(times) - 1
-    for first, end in list(_groups(times, spacing)):
-        for i in range(first, end + 1) if end > first else ():
-            if first > 0 and i < last:
-                room = times[first] - times[first - 1] - spacing
-                saved += move(cells, times, (first, i), -room) if room > 0 else 0.0
-            if i > 0 and end < last:
-                room = times[end + 1] - times[end] - spacing
-                saved += move(cells, times, (i, end), room) if room > 0 else 0.0
+    before, after, _, _ = derivatives(cells, times)
+    for first, end in list(groups(times, spacing)):
+        firsts = lasts = range(first, end + 1) if end > first else range(0)
+        if end - first > _LONG:
+            members = slice(max(first, 1) - 1, end)
+            ahead = max(first, 1) + int(np.argmax(np.cumsum(before[members])))
+            behind = min(end, last - 1) - int(np.argmin(np.cumsum(after[members][::-1])))
+            firsts, lasts = range(ahead, ahead + 1), range(behind, behind + 1)
+        for i in firsts if first > 0 else ():
+            room = times[first] - times[first - 1] - spacing
+            saved += move(cells, times, (first, i), -room) if room > 0 and i < last else 0.0
+        for i in lasts if end < last else ():
+            room = times[end + 1] - times[end] - spacing
+            saved += move(cells, times, (i, end), room) if room > 0 and i > 0 else 0.0
     return saved
-
-
-def _snap(edges: Array, times: Array) -> None:
-    """Put probes that are a rounding error from an edge on it."""
-    places = np.clip(np.searchsorted(edges, times), 1, len(edges) - 1)
-    for near in (edges[places - 1], edges[places]):
-        close = np.abs(times - near) <= 16 * np.finfo(float).eps * edges[-1]
-        times[close] = near[close]
-
-
-def _newton(cells: Cells, times: Array, spacing: float, tiny: float) -> float:
-    """Newton's step, cut where a probe leaves its cell and halved until it helps; what it saves."""
-    from analytic.probing.descent import total
-
-    step = _newton_step(cells, times, spacing)
-    present = total(cells, times)
-    gaps = np.minimum(np.diff(times), spacing * (1 - _ROUNDING))
-    for _ in range(_HALVINGS if step.any() else 0):
-        trial = times + step
-        _snap(cells.edges, trial)
-        close = ((np.diff(trial) <= 0) | (np.diff(trial) < gaps)).any()
-        if not close and (saved := present - total(cells, trial)) > -tiny:
-            times[:] = trial
-            return max(float(saved), 0.0)
-        step /= 2
-    return 0.0
-
-
-def _newton_step(cells: Cells, times: Array, spacing: float) -> Array:
-    """Shifts of all probes p_0, …, p_n: those of one group alike, 0 for fixed ones."""
-    from analytic.probing.descent import derivatives
-
-    edges, last = cells.edges, len(times) - 1
-    _, slopes, own, cross = derivatives(cells, times)
-    on_edge = edges[np.searchsorted(edges, times)] == times
-    step = np.zeros(len(times))
-    system = []
-    for first, end in _groups(times, spacing):
-        fixed = first == 0 or end == last or on_edge[first : end + 1].any()
-        members = slice(first - 1, end)
-        inner = 2 * float(cross[first - 1 : end - 1].sum()) if not fixed else 0.0
-        curve = 0.0 if fixed else float(own[members].sum()) + inner
-        slope = 0.0 if fixed else float(slopes[members].sum())
-        system.append((first, end, curve, slope))
-    shifts = _tridiagonal(system, cross)
-    for (first, end, _, _), shift in zip(system, shifts, strict=True):
-        step[first : end + 1] = _inside(edges, times[first : end + 1], shift)
-    return step
-
-
-def _tridiagonal(system: list[tuple[int, int, float, float]], cross: Array) -> list[float]:
-    """``-H^-1 g`` over the groups that are free and where H is positive definite so far, else 0."""
-    pivots: list[float] = []
-    sides: list[float] = []
-    for first, _, curve, slope in system:
-        pivot, side = curve, -slope
-        if pivots and pivots[-1] > 0 and curve > 0:
-            factor = cross[first - 2] / pivots[-1]
-            pivot -= factor * cross[first - 2]
-            side -= factor * sides[-1]
-        pivots.append(pivot if pivot > _ROUNDING * curve else 0.0)
-        sides.append(side)
-    shifts = [0.0] * len(system)
-    for k in range(len(system) - 1, -1, -1):
-        if pivots[k] > 0:
-            end = system[k][1]
-            following = cross[end - 1] * shifts[k + 1] if k + 1 < len(system) else 0.0
-            shifts[k] = float((sides[k] - following) / pivots[k])
-    return shifts
-
-
-def _inside(edges: Array, members: Array, shift: float) -> float:
-    """The shift, cut where a probe comes to the edge of its cell."""
-    right = np.minimum(np.searchsorted(edges, members, "right"), len(edges) - 1)
-    least = float((edges[right - 1] - members).max())
-    return min(max(shift, least), float((edges[right] - members).min()))
 
 
 def slack(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> float:
@@ -268,14 +220,14 @@ def slack(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> flo
     from analytic.probing.descent import derivatives
 
     cells, now = _cells(profile), _with_start(profile, times, 0.0)
-    _snap(cells.edges, now)
+    snap(cells.edges, now)
     if len(now) < 3:
         return 0.0
     before, after, _, _ = derivatives(cells, now)
     inside = profile.between(now[:-1], now[1:])
     sizes = cells.weights.max() * inside.updates[:-1] + cells.rates.max() * inside.importance[1:]
     worst = 0.0
-    for first, end in _groups(now, spacing):
+    for first, end in groups(now, spacing):
         members = slice(max(first, 1) - 1, end)
         if first > 0:
             worst = max(worst, float(np.cumsum(before[members]).max(initial=0.0)))

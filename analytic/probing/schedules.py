@@ -73,9 +73,15 @@ def _checked(slots: int, probes: int, apart: int) -> None:
     if not all(isinstance(number, int | np.integer) for number in (probes, apart)):
         raise ValueError(f"{probes!r} probes {apart!r} slots apart: both must be whole numbers")
     if probes < 1 or apart < 1:
-        raise ValueError(f"{probes} probes {apart} slots apart: both must be >= 1")
+        raise ValueError(f"{_spaced(probes, apart)}: both must be >= 1")
     if probes * apart > slots:
-        raise ValueError(f"{slots} slots have no room for {probes} probes {apart} slots apart")
+        raise ValueError(f"{slots} slots have no room for {_spaced(probes, apart)}")
+
+
+def _spaced(probes: int, apart: int) -> str:
+    """So many probes so far apart, in words."""
+    plurals = ["" if number == 1 else "s" for number in (probes, apart)]
+    return f"{probes} probe{plurals[0]} {apart} slot{plurals[1]} apart"
 
 
 def paper_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
@@ -134,7 +140,7 @@ class _Tried(NamedTuple):
 
 
 def best_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
-    """The same in O(N) time for each price that is tried, 2 to 20 of them, and O(N) memory.
+    """The same in O(N) time for each price that is tried, 2 to some 30 of them, and O(N) memory.
 
     Notes
     -----

@@ -115,7 +115,7 @@ def plot_obsolescence_rates(
 def plot_probes(scenario: Scenario, ax: Axes | None = None) -> Axes:
     """Intensity of the updates, their importance, and the probe times.
 
-    A horizon of very many steps is shown from its start on.
+    Of a horizon of very many steps the first part is shown, and the axis says so.
 
     Parameters
     ----------
@@ -135,7 +135,8 @@ def plot_probes(scenario: Scenario, ax: Axes | None = None) -> Axes:
     ax = axes_for(ax)
     shown = _shown_time(probing.horizon, (source.updates, source.importance))
     unit = plain(scenario.time_unit)
-    dress(ax, f"time ({unit})", f"updates per {unit}")
+    part = f", the first {shown:g} of {probing.horizon:g}" if shown < probing.horizon else ""
+    dress(ax, f"time ({unit}){part}", f"updates per {unit}")
     _draw_rate(ax, source.updates, shown, SIMULATED)
     _draw_probes(ax, [time for time in _probe_times(scenario) if time <= shown])
     strip = _strip_above(ax)
