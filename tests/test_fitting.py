@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from analytic.fitting import Fit, Options, fit, fitted_scenario, read_trace
+from analytic.fitting.batches import batch_threshold, batches_of
 from analytic.fitting.burstiness import (
     dispersion,
     poisson_staleness_at_own_rate,
@@ -19,7 +20,7 @@ from analytic.fitting.burstiness import (
 )
 from analytic.fitting.change_rates import change_rates, expected_changes, history_of
 from analytic.fitting.crawl_logs import crawls_of, likely_rates
-from analytic.fitting.deliveries import batch_threshold, batches_of, fit_deliveries
+from analytic.fitting.deliveries import fit_deliveries
 from analytic.fitting.equal_gaps import (
     bias_of_cho_garcia_molina,
     bias_of_naive,
