@@ -58,10 +58,10 @@ def batch_threshold(gaps: Array) -> float:
     -----
     The cut of ln gap that leaves the least variance within both sides (Otsu 1979). It counts where
     it explains 85 % of the variance, of exponential gaps it explains about two thirds, and where
-    the two sides are a factor of ten apart. Pages at the same time are a batch in any case. The gap
-    is then not that cut, which lies half way in the logarithm and joins batches that come soon after
-    one another, but where as many batches are joined as are torn, with exponential gaps on both
-    sides: the mean size of a batch keeps its place.
+    the two sides are a factor of ten apart. Pages at the same time are a batch in any case. That
+    cut lies half way in the logarithm and joins batches that come soon after one another; the gap
+    is where as many batches are joined as are torn, with exponential gaps on both sides, so that
+    the mean size of a batch is right.
     """
     logs = np.sort(np.log(gaps[gaps > 0]))
     number = len(logs)

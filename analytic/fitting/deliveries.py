@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from analytic.fitting.batches import Batches
 from analytic.fitting.intervals import Parameter, jackknife, shares_of_trials
 from analytic.fitting.modulated import fit_modulated, likelihood_of
-from analytic.fitting.order_two import Process, map_of_order_two
+from analytic.fitting.order_two import Process, correlation_bound, map_of_order_two
 from analytic.fitting.service_times import fit_sizes
 
 __all__ = [
