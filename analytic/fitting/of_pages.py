@@ -157,7 +157,7 @@ def _left_out(number: int, shortest: float, unit: str) -> list[str]:
 
 
 def pages_around(rates: list[float]) -> dict[str, Any]:
-    """A smallest scenario around change rates: one robot that visits the pages in turn.
+    """A smallest scenario around change rates: one robot with the best frequencies of visits.
 
     It makes one access per change, so the loads of simulation and formulas are moderate.
     """
@@ -169,7 +169,7 @@ def pages_around(rates: list[float]) -> dict[str, Any]:
         "robots": {
             "available": 1,
             "access_time": {"exponential": {"mean": access}},
-            "accessing": {"policy": "round-robin"},
+            "accessing": {"policy": "deadline", "frequencies": "optimal"},
         },
         "run": {"horizon": 1020.0 * cycle, "warmup": 20.0 * cycle, "replications": 20},
     }
