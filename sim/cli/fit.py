@@ -243,6 +243,8 @@ def _record(trace: str, found: Fit, scenario: Scenario, replaced: bool) -> dict[
 def _table(trace: str, found: Fit) -> Table:
     """The parameters, of many pages those with the largest rates."""
     title = f"{escape(trace)}: {found.section} from {found.trace.rows} rows of {found.kind}"
+    if found.kind != "sizes":
+        title += f"; time in {escape(found.trace.time_unit)}s"
     table = Table(title=title, box=rich.box.SIMPLE, title_justify="left", caption_justify="left")
     add_columns(table, ["parameter", "of"], ["estimate", "± SE", "95 % low", "high"])
     shown, left_out = _shown(found)
