@@ -80,7 +80,8 @@ def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:
     if never:
         notes.append(
             f"{_pages(never)} never changed: the likelihood is largest at 0. Their rate has "
-            "one more gap, of their mean length, that ended with a change; their interval begins with 0."
+            "one more gap, of their mean length, that ended with a change; the interval "
+            "begins with 0."
         )
     if always:
         notes.append(
