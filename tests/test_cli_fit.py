@@ -58,6 +58,7 @@ def test_the_written_scenario_works_everywhere(kind: str, crawlsim: Any) -> None
     trace = kind.split()[0]
     code, out, err = crawlsim("fit", trace, *KINDS[kind], "--out", "made.toml")
     assert code == 0, err
+    assert ("time in" in out) == (not trace.startswith("sizes"))
     assert trace in out
     assert "written: made.toml" in err
     short = ("--replications", "3")
@@ -110,6 +111,39 @@ def test_a_part_of_a_scenario_is_replaced(crawlsim: Any) -> None:
 
 
 @pytest.mark.usefixtures("traces")
+@pytest.mark.parametrize("trace", ["changes.csv", "crawls.csv.gz"])
+def test_fitted_pages_can_be_optimised_as_written(trace: str, crawlsim: Any) -> None:
+    assert crawlsim("fit", trace, "--out", "made.toml")[0] == 0
+    code, out, err = crawlsim("optimize", "made.toml", "--target", "frequencies", "--json")
+    assert code == 0, err
+    assert json.loads(out)
+
+
+@pytest.mark.usefixtures("traces")
+def test_pages_keep_their_names(crawlsim: Any) -> None:
+    assert crawlsim("fit", "changes.csv", "--out", "made.toml")[0] == 0
+    text = Path("made.toml").read_text()
+    assert [line for line in text.splitlines() if line.startswith("# ")][-4:] == [
+        f"# {page + 1}: page-{page}" for page in range(4)
+    ]
+    assert crawlsim("fit", "changes.csv", "--out", "made.toml")[0] == 0  # its own file
+
+
+@pytest.mark.usefixtures("traces")
+def test_shares_that_robots_keep_are_kept(crawlsim: Any) -> None:
+    base = load("batches").with_({"time_unit": "hour"})
+    Path("base.toml").write_text(dumps(base))
+    code, out, err = crawlsim("fit", "deliveries.csv", "--into", "base.toml", "--out", "made.toml")
+    assert code == 0, err
+    assert f"Replaced in {base.name}: robots.deliveries." in out
+    before, after = (
+        each.as_file()["robots"]["deliveries"]["thinned"] for each in (base, load("made.toml"))
+    )
+    assert after["keep"] == before["keep"]
+    assert after["process"] != before["process"]
+
+
+@pytest.mark.usefixtures("traces")
 def test_a_report_holds_figures_and_notes(crawlsim: Any) -> None:
     for kind, options in KINDS.items():
         arguments = (kind.split()[0], *options, "--report", "fit.html")
@@ -129,7 +163,8 @@ def test_a_report_holds_figures_and_notes(crawlsim: Any) -> None:
     [
         (("nothing.csv",), "cannot be read"),
         (("changes.csv", "--kind", "pages"), "changes, crawls, deliveries or sizes"),
-        (("changes.csv", "--time-unit", "month"), "since the times are dates"),
+        (("changes.csv", "--time-unit", "month"), "must be second, minute"),
+        (("crawls.csv.gz", "--time-unit", "fortnight"), "must be second, minute"),
         (("changes.csv", "--section", "service"), "must be pages or source"),
         (("changes.csv", "--mean", "2"), "does not go with"),
         (("changes.csv", "--section", "source", "--breaks", "0,x"), "must be numbers"),

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from analytic.fitting import Fit, Options, fit, fitted_scenario, read_trace
+from analytic.fitting.batches import batch_threshold, batches_of
 from analytic.fitting.burstiness import (
     dispersion,
     poisson_staleness_at_own_rate,
     staleness_at_own_rate,
 )
 from analytic.fitting.change_rates import change_rates, expected_changes, history_of
-from analytic.fitting.crawl_logs import (
+from analytic.fitting.crawl_logs import crawls_of, likely_rates
+from analytic.fitting.deliveries import fit_deliveries
+from analytic.fitting.equal_gaps import (
     bias_of_cho_garcia_molina,
     bias_of_naive,
     cho_garcia_molina,
-    crawls_of,
-    likely_rates,
 )
-from analytic.fitting.deliveries import batch_threshold, batches_of, fit_deliveries
 from analytic.fitting.hyper_erlang import (
     HyperErlang,
     expectation_maximisation,
@@ -299,8 +299,14 @@ def test_pages_that_never_or_always_changed() -> None:
     assert found.always.tolist() == [False, True, False]
     assert found.rates[:2] == pytest.approx([-np.log(1 - 1 / 6), -np.log(1 - 5 / 6)])
     assert (found.low[0], found.high[1]) == (0.0, np.inf)
-    assert found.high[0] == pytest.approx(3.8414588 / 2 / 5)
-    assert 5 * np.log(-np.expm1(-found.low[1])) == pytest.approx(-3.8414588 / 2)
+    assert np.exp(-5 * found.high[0]) == pytest.approx(0.05)
+    assert (-np.expm1(-found.low[1])) ** 5 == pytest.approx(0.05)
+    uneven = time + 0.3 * (time == 2.0)
+    found = likely_rates(crawls_of(page, uneven, changed, 3))
+    assert not found.equal_gaps.any()
+    assert np.exp(-5 * found.high[0]) == pytest.approx(0.05)
+    gaps = np.array([1.0, 1.3, 0.7, 1.0, 1.0])
+    assert np.prod(-np.expm1(-found.low[1] * gaps)) == pytest.approx(0.05)
 
 
 def test_two_rows_at_one_time_are_one_crawl() -> None:

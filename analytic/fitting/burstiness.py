@@ -37,7 +37,7 @@ class Dispersion:
     windows : int
     index : float
     p_value : float
-        Of a Poisson process being as uneven as that, or more.
+        Of a Poisson process being as far from 1 as that, or further, on either side.
     """
 
     width: float
@@ -74,8 +74,9 @@ def dispersion(times: Array, window: tuple[float, float], width: float) -> Dispe
     number = int(last - first)
     counts = np.bincount((places[inside] - first).astype(np.int64), minlength=number)
     index = float(counts.var(ddof=1) / counts.mean())
-    p_value = float(special.chdtrc(number - 1, (number - 1) * index))
-    return Dispersion(width, number, index, p_value)
+    found = (number - 1, (number - 1) * index)
+    p_value = min(1.0, 2.0 * min(special.chdtr(*found), special.chdtrc(*found)))
+    return Dispersion(width, number, index, float(p_value))
 
 
 class Rescaling(NamedTuple):

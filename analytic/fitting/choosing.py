@@ -97,9 +97,19 @@ def fitted_scenario(fitted: Fit, name: str, into: Scenario | None = None) -> Sce
     """
     unit = fitted.trace.time_unit
     if into is not None:
-        changes: dict[str, Any] = dict(fitted.changes)
+        changes = _keeping_shares(fitted.changes, into)
         if fitted.trace.kind != "sizes" and "time_unit" not in into.model_fields_set:
             changes["time_unit"] = unit
         return into.with_(changes)
     about = f"Fitted to {fitted.trace.rows} rows of {fitted.kind}"
     return scenario_from({"name": name, "title": about, "time_unit": unit, **fitted.system})
+
+
+def _keeping_shares(changes: Mapping[str, Any], into: Scenario) -> dict[str, Any]:
+    """The changes, with the shares that fewer robots deliver as the scenario has them."""
+    deliveries = into.as_file().get("robots", {}).get("deliveries", {})
+    own = deliveries.get("thinned", {}).get("keep") if isinstance(deliveries, dict) else None
+    if own is None or "robots.deliveries" not in changes:
+        return dict(changes)
+    thinned = {**changes["robots.deliveries"]["thinned"], "keep": own}
+    return {**changes, "robots.deliveries": {"thinned": thinned}}

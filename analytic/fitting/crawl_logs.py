@@ -11,18 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
-from analytic.fitting.intervals import CHI_SQUARE_95, shares_of_trials
+from analytic.fitting.equal_gaps import cho_garcia_molina, equal_gap_interval
+from analytic.fitting.intervals import CHI_SQUARE_95
 
 __all__ = [
     "CrawlRates",
     "Crawls",
-    "bias_of_cho_garcia_molina",
-    "bias_of_naive",
-    "cho_garcia_molina",
     "crawls_of",
-    "equal_gap_interval",
     "likely_rates",
 ]
 
@@ -30,6 +26,8 @@ Array = NDArray[np.float64]
 
 _MOST_STEPS = 200
 _PRECISION = 1e-12
+_EQUAL = 1e-3
+_ALIKE = 0.05
 
 
 @dataclass(frozen=True)
@@ -98,8 +96,9 @@ class CrawlRates:
     standard_errors : ndarray
         From the expected Fisher information ``sum t^2 / (e^(mu t) - 1)`` at the rate.
     low, high : ndarray
-        95 % intervals by the likelihood ratio; `low` is 0 for a page that never changed and `high`
-        infinite for one that always did.
+        95 % intervals: `equal_gap_interval` where gaps are equal, else the likelihood ratio. `low`
+        is 0 for a page that never changed, `high` infinite for one that always did; at the other
+        end what was seen has the probability 0.05, as by the mid-P.
     bias_reduced, bias_reduced_low, bias_reduced_high : ndarray
         Cho and Garcia-Molina's, as if all gaps had their mean length; 95 % intervals.
     naive : ndarray
@@ -155,9 +154,13 @@ def likely_rates(crawls: Crawls) -> CrawlRates:
     changes = log.sums(log.changed).astype(np.int64)
     total = log.sums(log.gap)
     rates = _root(*_with_pseudo_gaps(log, number, changes, total))
-    low, high = _likelihood_interval(log, number, changes, rates)
+    mean_gap = total / number
+    spread = log.sums((log.gap - mean_gap[log.page]) ** 2) / number
+    equal = np.sqrt(spread) <= _EQUAL * mean_gap
+    exact = equal_gap_interval(changes, number, mean_gap)
+    likely = _likelihood_interval(log, number, changes, rates)
+    low, high = (np.where(equal, *ends) for ends in zip(exact, likely, strict=True))
     information = log.sums(_over_expm1(rates[log.page] * log.gap) * log.gap**2)
-    spread = log.sums((log.gap - (total / number)[log.page]) ** 2) / number
     return CrawlRates(
         index,
         number,
@@ -166,10 +169,10 @@ def likely_rates(crawls: Crawls) -> CrawlRates:
         1.0 / np.sqrt(information),
         low,
         high,
-        cho_garcia_molina(changes, number, total / number),
-        *equal_gap_interval(changes, number, total / number),
+        cho_garcia_molina(changes, number, mean_gap),
+        *exact,
         changes / total,
-        np.sqrt(spread) <= 1e-3 * total / number,
+        equal,
     )
 
 
@@ -233,13 +236,15 @@ def _likelihood(log: Crawls, rates: Array) -> tuple[Array, Array]:
 def _likelihood_interval(
     log: Crawls, number: NDArray[np.int64], changes: NDArray[np.int64], rates: Array
 ) -> tuple[Array, Array]:
-    """Where twice the log-likelihood is 3.84 below its supremum.
+    """Where twice the log-likelihood is 3.84 below its maximum.
 
+    Pages that never or always changed have none, and there the other end is where that has the
+    probability 0.05: 3.00 over the time watched, for a page that never changed.
     It is concave in the logarithm of the rate, so Newton's method converges from one side.
     """
     never, always = changes == 0, changes == number
-    top = np.where(never | always, 0.0, _likelihood(log, rates)[0])
-    goal = top - CHI_SQUARE_95 / 2
+    top = _likelihood(log, rates)[0]
+    goal = np.where(never | always, np.log(_ALIKE), top - CHI_SQUARE_95 / 2)
     width = np.minimum(1.96 / np.sqrt(np.maximum(changes, 1)), 2.0)
     low = _crossing(log, rates * np.exp(-width), goal)
     high = _crossing(log, rates * np.exp(width), goal)
@@ -258,48 +263,3 @@ def _crossing(log: Crawls, rates: Array, goal: Array) -> Array:
             break
     result: Array = np.exp(logs)
     return result
-
-
-def cho_garcia_molina(changes: ArrayLike, crawls: ArrayLike, gap: ArrayLike) -> Array:
-    """The bias-reduced rate ``-ln((n - X + 1/2) / (n + 1/2)) / gap`` for equal gaps.
-
-    Parameters
-    ----------
-    changes, crawls : array_like
-        X of n gaps ended with a change.
-    gap : array_like
-    """
-    changes, crawls = np.asarray(changes, float), np.asarray(crawls, float)
-    result: Array = -np.log((crawls - changes + 0.5) / (crawls + 0.5)) / np.asarray(gap, float)
-    return result
-
-
-def equal_gap_interval(
-    changes: ArrayLike, crawls: ArrayLike, gap: ArrayLike
-) -> tuple[Array, Array]:
-    """The 95 % interval of the rate for equal gaps, from that of the share that changed."""
-    _, low, high = shares_of_trials(changes, crawls)
-    with np.errstate(divide="ignore"):
-        lowest: Array = -np.log1p(-low) / np.asarray(gap, float)
-        highest: Array = -np.log1p(-high) / np.asarray(gap, float)
-    return lowest, highest
-
-
-def _bias(estimates: Array, x: float) -> float:
-    """Relative bias of an estimator of rate × gap, by the exact sum over the number of changes."""
-    number = len(estimates) - 1
-    seen = np.arange(number + 1)
-    ways = special.gammaln(seen + 1) + special.gammaln(number - seen + 1)
-    logs = special.gammaln(number + 1) - ways
-    weights = np.exp(logs + seen * np.log(-np.expm1(-x)) - (number - seen) * x)
-    return float(weights @ estimates / x - 1.0)
-
-
-def bias_of_cho_garcia_molina(x: float, crawls: int) -> float:
-    """Relative bias of `cho_garcia_molina` at rate × gap = x, by an exact binomial sum."""
-    return _bias(cho_garcia_molina(np.arange(crawls + 1), crawls, 1.0), x)
-
-
-def bias_of_naive(x: float, crawls: int) -> float:
-    """Relative bias of the naive rate X / (n gap) at rate × gap = x, by an exact binomial sum."""
-    return _bias(np.arange(crawls + 1) / crawls, x)

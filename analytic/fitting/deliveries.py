@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.fitting.batches import Batches
 from analytic.fitting.intervals import Parameter, jackknife, shares_of_trials
 from analytic.fitting.modulated import fit_modulated, likelihood_of
 from analytic.fitting.order_two import Process, correlation_bound, map_of_order_two
@@ -21,13 +22,10 @@ from analytic.fitting.service_times import fit_sizes
 
 __all__ = [
     "MOST_GAPS",
-    "Batches",
     "DeliveryFit",
     "Tried",
     "batch_parameters",
     "batch_process",
-    "batch_threshold",
-    "batches_of",
     "fit_deliveries",
     "gap_parameters",
     "lag_correlations",
@@ -37,96 +35,9 @@ Array = NDArray[np.float64]
 
 _LAGS = 6
 _BLOCKS = 40
-_FEWEST = 20
-_CLEAR = 0.85
-_APART = float(np.log(10.0))
+_NEARER = tuple(0.5**halving for halving in range(1, 11))
 _LARGEST_BATCH = 200
 MOST_GAPS = 200_000
-
-
-@dataclass(frozen=True)
-class Batches:
-    """Pages put together to batches.
-
-    Attributes
-    ----------
-    starts : ndarray, shape (batches,)
-        Time of the first page of each.
-    sizes : ndarray of int, shape (batches,)
-    gaps : ndarray
-        From one batch to the next, stops left out.
-    threshold : float
-        Pages not further apart than this belong together.
-    stops : int
-        Gaps that were left out because they are too long.
-    """
-
-    starts: Array
-    sizes: NDArray[np.int64]
-    gaps: Array
-    threshold: float
-    stops: int
-
-
-def batch_threshold(gaps: Array) -> float:
-    """The gap that tells pages of one batch from the next batch; 0 where there is no such.
-
-    Parameters
-    ----------
-    gaps : ndarray
-        Not negative.
-
-    Notes
-    -----
-    The cut of ln gap that leaves the least variance within both sides (Otsu 1979). It counts where
-    it explains 85 % of the variance, of exponential gaps it explains about two thirds, and where
-    the two sides are a factor of ten apart. Pages at the same time are a batch in any case.
-    """
-    logs = np.sort(np.log(gaps[gaps > 0]))
-    number = len(logs)
-    if number < _FEWEST:
-        return 0.0
-    sums = np.cumsum(logs)
-    below = np.arange(1, number)
-    means = (sums[:-1] / below, (sums[-1] - sums[:-1]) / (number - below))
-    between = below * (number - below) / number**2 * (means[1] - means[0]) ** 2
-    cut = int(np.argmax(between))
-    apart = means[1][cut] - means[0][cut]
-    if apart < _APART or between[cut] < _CLEAR * logs.var():
-        return 0.0
-    return float(np.exp((logs[cut] + logs[cut + 1]) / 2))
-
-
-def batches_of(
-    times: Array, threshold: float | None = None, longest_gap: float | None = None
-) -> Batches:
-    """The batches in a series of timestamps.
-
-    Parameters
-    ----------
-    times : ndarray
-        In any order.
-    threshold : float, optional
-        Largest gap within a batch; default by `batch_threshold`.
-    longest_gap : float, optional
-        Longer gaps are stops of the crawler and left out.
-
-    Raises
-    ------
-    ValueError
-        If fewer than twenty batches are left.
-    """
-    times = np.sort(times)
-    gaps = np.diff(times)
-    longest = np.inf if longest_gap is None else longest_gap
-    cut = batch_threshold(gaps[gaps <= longest]) if threshold is None else threshold
-    opening = np.flatnonzero(np.concatenate([[True], gaps > cut]))
-    sizes = np.diff(np.append(opening, len(times)))
-    between = np.diff(times[opening])
-    kept = between <= longest
-    if kept.sum() < _FEWEST:
-        raise ValueError(f"{len(opening)} batches are too few; at least {_FEWEST + 1} are needed")
-    return Batches(times[opening], sizes, between[kept], cut, int((~kept).sum()))
 
 
 def lag_correlations(gaps: Array, lags: int = _LAGS) -> Array:
@@ -242,20 +153,35 @@ def _renewal(gaps: Array) -> Tried:
 
 def _by_moments(gaps: Array, correlation: float) -> tuple[Process | None, list[str]]:
     """The MAP with the moments; with the nearest feasible correlation, and a note, else."""
-    notes: list[str] = []
     mean, variation = float(gaps.mean()), float(gaps.var() / gaps.mean() ** 2)
     third = float((gaps**3).mean())
+    try:
+        return map_of_order_two(mean, variation, correlation, third), []
+    except ValueError as error:
+        notes = [str(error)]
     bound = correlation_bound(variation)
-    for wanted in (correlation, float(np.clip(correlation, -bound, bound)) * 0.999, 0.0):
+    correlation = float(np.clip(correlation, -bound, bound))
+    found, share = None, 0.0
+    for step in _NEARER:
         try:
-            made = map_of_order_two(mean, variation, wanted, third)
-        except ValueError as error:
-            notes = notes or [str(error)]
+            found = map_of_order_two(mean, variation, (share + step) * correlation, third)
+        except ValueError:
             continue
-        if notes:
-            notes.append(f"the MAP has the lag correlation {wanted:.6g} instead")
-        return made, notes
-    return None, notes
+        share += step
+    if found is None:
+        return _uncorrelated(mean, variation, third, notes)
+    return found, [*notes, f"the MAP has the lag correlation {share * correlation:.4g} instead"]
+
+
+def _uncorrelated(
+    mean: float, variation: float, third: float, notes: list[str]
+) -> tuple[Process | None, list[str]]:
+    """The MAP without correlation, where there is one."""
+    try:
+        made = map_of_order_two(mean, variation, 0.0, third)
+    except ValueError:
+        return None, notes
+    return made, [*notes, "the MAP has no lag correlation instead"]
 
 
 def gap_parameters(gaps: Array) -> list[Parameter]:

@@ -18,6 +18,7 @@ __all__ = [
     "mean_of_exponentials",
     "parameters_of",
     "rates_of_counts",
+    "shares_by_mid_p",
     "shares_of_trials",
 ]
 
@@ -28,6 +29,9 @@ NORMAL_95 = 1.959963984540054
 
 CHI_SQUARE_95 = NORMAL_95**2
 """Twice the drop of a log-likelihood at the ends of a 95 % interval of one parameter."""
+
+
+_HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,40 @@ def shares_of_trials(successes: ArrayLike, trials: ArrayLike) -> tuple[Array, Ar
     low = np.where(won > 0, special.betaincinv(won + 0.5, lost + 0.5, 0.025), 0.0)
     high = np.where(lost > 0, special.betaincinv(won + 0.5, lost + 0.5, 0.975), 1.0)
     return won / trials, low, high
+
+
+def shares_by_mid_p(successes: ArrayLike, trials: ArrayLike) -> tuple[Array, Array]:
+    """The ends of 95 % intervals of probabilities of independent trials, by the mid-P.
+
+    Parameters
+    ----------
+    successes, trials : array_like
+        X of n.
+
+    Notes
+    -----
+    Where ``P(more than X) + P(X) / 2`` is 0.025 and 0.975: Clopper and Pearson's interval with half
+    of the probability of what was seen (Lancaster 1961). 0 or 1 where all trials ended alike, and
+    the other end then has ``share^n = 0.05``.
+    """
+    won, trials = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
+    pairs, back = np.unique(np.stack([won, trials]).reshape(2, -1), axis=1, return_inverse=True)
+    low, high = (_share_at(level, *pairs)[back].reshape(won.shape) for level in (0.025, 0.975))
+    return np.where(won > 0, low, 0.0), np.where(won < trials, high, 1.0)
+
+
+def _share_at(level: float, won: Array, trials: Array) -> Array:
+    """Where the mid-P reaches a level, by bisection."""
+    lost = trials - won
+    left, right = np.zeros_like(won), np.ones_like(won)
+    for _ in range(_HALVINGS):
+        share = 0.5 * (left + right)
+        at_least = np.where(won > 0, special.betainc(np.maximum(won, 1.0), lost + 1, share), 1.0)
+        more = np.where(lost > 0, special.betainc(won + 1, np.maximum(lost, 1.0), share), 0.0)
+        below = 0.5 * (at_least + more) < level
+        left, right = np.where(below, share, left), np.where(below, right, share)
+    result: Array = 0.5 * (left + right)
+    return result
 
 
 def mean_of_exponentials(values: Array, shape: int = 1) -> tuple[float, float, float]:

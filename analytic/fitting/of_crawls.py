@@ -79,13 +79,14 @@ def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:
     never, always = int(rates.never.sum()), int(rates.always.sum())
     if never:
         notes.append(
-            f"{never} pages never changed: the likelihood is largest at 0. Their rate has one more "
-            "gap, of their mean length, that ended with a change; their interval begins with 0."
+            f"{_pages(never)} never changed: the likelihood is largest at 0. Their rate has "
+            "one more gap, of their mean length, that ended with a change; the interval "
+            "begins with 0."
         )
     if always:
         notes.append(
-            f"{always} pages had changed at every crawl: the likelihood has no maximum. Their rate "
-            "has one more gap, of their mean length, without a change; their interval has no "
+            f"{_pages(always)} had changed at every crawl: the likelihood has no maximum. Their "
+            "rate has one more gap, of their mean length, without a change; their interval has no "
             "upper end. Crawl them more often to learn more."
         )
     share = float(np.median(rates.naive / rates.rates))
@@ -99,3 +100,7 @@ def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:
             f"{int((~rates.equal_gaps).sum())} pages are not."
         )
     return notes
+
+
+def _pages(number: int) -> str:
+    return "1 page" if number == 1 else f"{number} pages"

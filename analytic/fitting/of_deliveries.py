@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from analytic.fitting.batches import batches_of
 from analytic.fitting.deliveries import (
     MOST_GAPS,
     DeliveryFit,
     batch_process,
-    batches_of,
     fit_deliveries,
 )
 from analytic.fitting.fit import Fit, Options
-from analytic.fitting.order_two import correlation_bound
+from analytic.fitting.order_two import correlation_bound, gap_moments
 from analytic.fitting.reading import Trace
 from scenarios import ScenarioError
 
@@ -62,6 +62,7 @@ def _summary(found: DeliveryFit) -> dict[str, Any]:
     return {
         "batches": len(batches.sizes),
         "batch_gap": batches.threshold,
+        "joined_batches": batches.joined,
         "stops": batches.stops,
         "pages_per_time": float(batches.sizes.mean() / gaps.mean()),
         "lag_correlations": found.correlations.tolist(),
@@ -92,7 +93,9 @@ def _notes(found: DeliveryFit) -> list[str]:
     if batches.sizes.max() > 1:
         notes.append(
             f"Pages not more than {batches.threshold:.4g} apart are one batch: "
-            f"{len(batches.sizes)} batches, {batches.sizes.mean():.4g} pages each."
+            f"{len(batches.sizes)} batches, {batches.sizes.mean():.4g} pages each. About "
+            f"{batches.joined:.2g} of the batches begin so soon after the one before, if they come "
+            "independently, and are joined to it."
         )
     else:
         notes.append("No gap tells batches apart: every page is taken for itself.")
@@ -107,15 +110,24 @@ def _sentence(text: str) -> str:
 
 
 def _correlation_note(found: DeliveryFit) -> Sequence[str]:
-    """Whether the correlations decay as those of order two can."""
+    """What the process makes of correlations that are more than chance."""
     gaps, seen = found.batches.gaps, found.correlations
-    if abs(seen[0]) < 3 / np.sqrt(len(gaps)) or found.chosen not in ("map", "mmpp"):
+    if abs(seen[0]) < 3 / np.sqrt(len(gaps)):
         return []
     wanted = ", ".join(f"{each:.2g}" for each in seen)
-    decay = seen[0] / (np.sign(seen[0]) * correlation_bound(gaps.var() / gaps.mean() ** 2))
+    text = f"Correlations of gaps 1 to {len(seen)} apart are {wanted}"
+    if found.chosen not in ("map", "mmpp"):
+        others = " or ".join(f"--process {name}" for name in ("map", "mmpp") if name in found.tried)
+        wrong = "too small" if seen[0] > 0 else "too large"
+        return [
+            f"{text}, more than chance; the process {found.chosen} has none, so that computed "
+            f"losses and waits will be {wrong}. To keep what order two can, give {others}."
+        ]
+    _, variation, _, first = gap_moments(found.process)
+    decay = 2 * variation * first / (variation - 1) if abs(variation - 1) > 1e-9 else 0.0
     return [
-        f"Correlations of gaps 1 to {len(seen)} apart are {wanted}; a process of order two with "
-        f"the first of them has the decay {decay:.2g}, seen is {seen[1] / seen[0]:.2g}."
+        f"{text}; the process {found.chosen} has {first:.2g} for the first, and from each to the "
+        f"next the factor {decay:.2g}; seen is {seen[1] / seen[0]:.2g}."
     ]
 
 

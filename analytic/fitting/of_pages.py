@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,11 @@ from analytic.fitting.change_rates import (
     expected_changes,
     history_of,
 )
+from analytic.fitting.clocks import clock_step, spread_within_steps
 from analytic.fitting.fit import Fit, Options, window_of
 from analytic.fitting.intervals import parameters_of
-from analytic.fitting.poisson_verdict import (
-    Burstiness,
-    against_expected,
-    page_verdict,
-    scales,
-    staleness_verdict,
-)
+from analytic.fitting.poisson_verdict import Burstiness, against_expected, scales
+from analytic.fitting.poisson_words import page_verdict, staleness_verdict
 from analytic.fitting.reading import UNITS, Trace
 
 __all__ = ["PageChanges", "fit_pages", "names_of", "pages_around"]
@@ -124,13 +120,22 @@ def names_of(trace: Trace, index: NDArray[np.int64]) -> list[str]:
 
 
 def _burstiness_of_pages(trace: Trace, history: History) -> Burstiness:
-    """Tests of all pages together; a commit that changes several of them is one event."""
-    times = np.unique(history.time)
-    if not len(times):
+    """Tests of all pages together; changes of several pages at one time are several.
+
+    Within a step of the clock a page is seen to change once, so that watching begins one step
+    after its first row.
+    """
+    if not len(history.time):
         raise ValueError("no page has changed in the window")
-    window = (float(np.nanmin(history.first)), history.end)
+    step = clock_step(trace.values, trace.time_unit)
+    times = np.sort(spread_within_steps(history.time, step))
+    later = replace(history, first=history.first + step, end=history.end + step)
+    window = (float(np.nanmin(later.first)), later.end)
+    counts = np.bincount(history.page, minlength=len(history.first))
+    seen = counts > 0
+    hidden = step * float((counts[seen] ** 2 / history.observed[seen]).sum()) / len(times)
     widths = scales(trace.time_unit, (window[1] - window[0]) / len(times))
-    return against_expected(times, window, expected_changes(history), widths)
+    return against_expected(times, window, expected_changes(later), widths, step, hidden)
 
 
 def _shortest(trace: Trace, history: History) -> float:
@@ -152,7 +157,7 @@ def _left_out(number: int, shortest: float, unit: str) -> list[str]:
 
 
 def pages_around(rates: list[float]) -> dict[str, Any]:
-    """A smallest scenario around change rates: one robot that visits the pages in turn.
+    """A smallest scenario around change rates: one robot with the best frequencies of visits.
 
     It makes one access per change, so the loads of simulation and formulas are moderate.
     """
@@ -164,7 +169,7 @@ def pages_around(rates: list[float]) -> dict[str, Any]:
         "robots": {
             "available": 1,
             "access_time": {"exponential": {"mean": access}},
-            "accessing": {"policy": "round-robin"},
+            "accessing": {"policy": "deadline", "frequencies": "optimal"},
         },
         "run": {"horizon": 1020.0 * cycle, "warmup": 20.0 * cycle, "replications": 20},
     }

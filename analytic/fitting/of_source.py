@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.fitting.clocks import clock_step
 from analytic.fitting.fit import Fit, Options, period_of, window_of
 from analytic.fitting.intensity import Intensity, equal_breaks, periodic_intensity
 from analytic.fitting.intervals import Parameter, jackknife, parameters_of
-from analytic.fitting.poisson_verdict import Burstiness, against_calendar, source_verdict
+from analytic.fitting.poisson_verdict import Burstiness, against_calendar
+from analytic.fitting.poisson_words import source_verdict
 from analytic.fitting.reading import Trace
 
 __all__ = ["SourceChanges", "fit_source"]
@@ -45,7 +47,8 @@ def fit_source(trace: Trace, options: Options) -> Fit:
     breaks = options.breaks or equal_breaks(options.pieces or _PIECES, period)
     intensity = periodic_intensity(times, breaks, period, window)
     widths = [period * each for each in _PERIODS]
-    burstiness = against_calendar(times, window, intensity.cumulative, widths)
+    step = clock_step(trace.values, trace.time_unit)
+    burstiness = against_calendar(times, window, intensity.cumulative, widths, step)
     updates = {
         "breaks": intensity.breaks.tolist(),
         "values": intensity.values.tolist(),

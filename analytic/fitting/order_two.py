@@ -35,7 +35,12 @@ class Process(NamedTuple):
 
 
 def correlation_bound(variation: float) -> float:
-    """Bound |c - 1| / (2 c) of the correlation of successive gaps, for every MAP of order two."""
+    """Bound |c - 1| / (2 c) of the correlation of successive gaps, for every MAP of order two.
+
+    0 for c < 1/2, which none has.
+    """
+    if variation < 0.5:
+        return 0.0
     return abs(variation - 1.0) / (2.0 * variation)
 
 

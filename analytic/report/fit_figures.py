@@ -16,7 +16,8 @@ from analytic.fitting.fit import Fit
 from analytic.fitting.of_pages import PageChanges
 from analytic.fitting.of_source import SourceChanges
 from analytic.fitting.order_two import correlation_bound
-from analytic.fitting.poisson_verdict import Burstiness, duration
+from analytic.fitting.poisson_verdict import Burstiness
+from analytic.fitting.poisson_words import duration
 from analytic.fitting.service_times import SizeFit
 from analytic.report.drawing import SIMULATED, THEORY, axes_for, dress, legend_above, plain
 

@@ -109,11 +109,13 @@ def fit(
     if read.broken.count:
         _warn_of_broken(read)
     if as_json:
-        print_json(_record(trace, found, scenario))
+        print_json(_record(trace, found, scenario, target is not None))
         return
     show_table(_table(Path(trace).name, found))
     for note in found.notes:
         click.echo(note)
+    if target is not None:
+        click.echo(f"Replaced in {target.name}: {', '.join(found.changes)}.")
 
 
 def _claimed(out: str | None, report: str | None) -> dict[str, Path]:
@@ -141,6 +143,8 @@ def _read(path: str, kind: str | None, time_unit: str | None, into: Scenario | N
     if own is not None and time_unit not in (None, own):
         allowed = f"the scenario counts in {own}; leave it out"
         raise ScenarioError("--time-unit", time_unit, allowed)
+    if time_unit not in (None, own, *UNITS):
+        raise ScenarioError("--time-unit", time_unit, f"must be {listed(UNITS)}")
     unit = time_unit or (own if own in UNITS else None)
     return read_trace(path, kind, unit)  # type: ignore[arg-type]  # checked above
 
@@ -167,7 +171,7 @@ def _numbers(option: str, text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise ScenarioError(option, text, "must be numbers with commas between them") from None
+        raise ScenarioError(option, text, "must be numbers, such as 0,8,16") from None
 
 
 def _name_of(trace: str) -> str:
@@ -180,7 +184,8 @@ def _write(files: Mapping[str, Path], found: Fit, scenario: Scenario, trace: str
     """The scenario and the report; both are made before one is written."""
     contents = {}
     if "--out" in files:
-        contents["--out"] = signed(dumps(scenario, files["--out"].absolute().parent))
+        text = dumps(scenario, files["--out"].absolute().parent)
+        contents["--out"] = signed(text + _names_of_pages(found))
     if "--report" in files:
         from analytic.report.fits import fit_page
 
@@ -188,6 +193,19 @@ def _write(files: Mapping[str, Path], found: Fit, scenario: Scenario, trace: str
     for option, content in contents.items():
         write(option, files[option], content)
         click.echo(f"written: {files[option]}", err=True)
+
+
+def _names_of_pages(found: Fit) -> str:
+    """Comments that say which page each change rate is of."""
+    if found.section != "pages":
+        return ""
+    names = [str(each.subject) for each in found.parameters if each.name == "change_rate"]
+    lines = [f"# {place}: {_printable(name)}" for place, name in enumerate(names, 1)]
+    return "\n".join(["", "# The pages, in the order of change_rates:", *lines, ""])
+
+
+def _printable(name: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
 def _warn_of_broken(trace: Trace) -> None:
@@ -200,7 +218,7 @@ def _warn_of_broken(trace: Trace) -> None:
         warn(f"… and {broken.count - len(broken.lines)} more")
 
 
-def _record(trace: str, found: Fit, scenario: Scenario) -> dict[str, Any]:
+def _record(trace: str, found: Fit, scenario: Scenario, replaced: bool) -> dict[str, Any]:
     """The fit for JSON."""
     broken = found.trace.broken
     return {
@@ -217,6 +235,7 @@ def _record(trace: str, found: Fit, scenario: Scenario) -> dict[str, Any]:
         "summary": found.summary,
         "notes": found.notes,
         "changes": found.changes,
+        "replaced": list(found.changes) if replaced else [],
         "scenario": scenario.name,
     }
 
@@ -224,6 +243,8 @@ def _record(trace: str, found: Fit, scenario: Scenario) -> dict[str, Any]:
 def _table(trace: str, found: Fit) -> Table:
     """The parameters, of many pages those with the largest rates."""
     title = f"{escape(trace)}: {found.section} from {found.trace.rows} rows of {found.kind}"
+    if found.kind != "sizes":
+        title += f"; time in {escape(found.trace.time_unit)}s"
     table = Table(title=title, box=rich.box.SIMPLE, title_justify="left", caption_justify="left")
     add_columns(table, ["parameter", "of"], ["estimate", "± SE", "95 % low", "high"])
     shown, left_out = _shown(found)

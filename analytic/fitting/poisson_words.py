@@ -1,0 +1,138 @@
+"""What the tests of a Poisson process say, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.fitting.poisson_verdict import FEWEST, Burstiness
+from analytic.fitting.reading import UNITS
+
+__all__ = ["duration", "page_verdict", "source_verdict", "staleness_verdict"]
+
+Array = NDArray[np.float64]
+
+_NEARLY = 0.05
+
+
+def duration(time: float, unit: str) -> str:
+    """A time in words: "a day", "4 weeks", "12.5 time units"."""
+    if unit in UNITS:
+        for name in ("week", "day", "hour", "minute", "second"):
+            number = time * UNITS[unit] / UNITS[name]
+            if number >= 1 - 1e-9 and abs(number - round(number)) < 1e-6:
+                article = "an" if name == "hour" else "a"
+                return f"{article} {name}" if round(number) == 1 else f"{round(number)} {name}s"
+    return f"{time:.4g} {unit}s"
+
+
+def _p(value: float) -> str:
+    return "p < 1e-6" if value < 1e-6 else f"p = {value:.2g}"
+
+
+def _seen(burstiness: Burstiness, unit: str) -> str:
+    """What the tests have seen."""
+    parts = []
+    if burstiness.scales:
+        found = [f"{each.index:.3g} ({duration(each.width, unit)})" for each in burstiness.scales]
+        parts.append(f"dispersion of counts {', '.join(found)}, 1 if Poisson")
+    if burstiness.rescaling is not None:
+        rescaling = burstiness.rescaling
+        parts.append(
+            f"coefficient of variation of rescaled gaps {rescaling.variation:.3g}, 1 if Poisson; "
+            f"Kolmogorov-Smirnov distance {rescaling.distance:.3g}"
+        )
+    return "; ".join([*parts, f"least {_p(burstiness.smallest_p)}"])
+
+
+def _open_verdict(burstiness: Burstiness, unit: str) -> list[str]:
+    """What is said where nothing speaks against Poisson, or nothing can; empty else."""
+    if burstiness.verdict == "too few":
+        return [
+            f"{len(burstiness.times)} changes are too few to tell whether they are Poisson; "
+            f"at least {FEWEST} are needed."
+        ]
+    if burstiness.verdict == "too coarse":
+        return [
+            f"The clock, with steps of {duration(burstiness.step, unit)}, is too coarse to tell "
+            f"whether changes are Poisson: a step has {burstiness.hidden:.2g} changes, and of "
+            "several at once one is seen. Rates are too low by about half of that share; the "
+            "estimators of crawl logs are for such data."
+        ]
+    if burstiness.verdict == "poisson":
+        return [f"Nothing speaks against Poisson changes: {_seen(burstiness, unit)}."]
+    return []
+
+
+def _errors(burstiness: Burstiness, of: str) -> str:
+    """What counts that are no Poisson counts do to the errors of rates."""
+    factor = burstiness.factor
+    if factor > 1 + _NEARLY:
+        return (
+            "errors of rates are larger than their intervals say, which are those of Poisson "
+            f"counts, {of}by a factor of about {factor:.2g}"
+        )
+    if factor < 1 - _NEARLY:
+        return (
+            "errors of rates are smaller than their intervals say, which are those of Poisson "
+            f"counts and too wide, {of}by a factor of about {1 / factor:.2g}"
+        )
+    return "errors of rates are about those that their intervals say, but gaps are others"
+
+
+def page_verdict(burstiness: Burstiness, variation: Array, unit: str) -> list[str]:
+    """Whether Poisson is wrong, and what that does to the errors of rates.
+
+    Parameters
+    ----------
+    burstiness : Burstiness
+    variation : ndarray
+        Coefficients of variation of the gaps of pages with many.
+    unit : str
+        Of time.
+    """
+    if burstiness.verdict != "not poisson":
+        return _open_verdict(burstiness, unit)
+    notes = [
+        f"Not Poisson: {_seen(burstiness, unit)}.",
+        f"What it does: {_errors(burstiness, 'for all pages together ')}.",
+    ]
+    if len(variation):
+        notes[0] += (
+            " The gaps of single pages have the coefficient of variation "
+            f"{np.median(variation):.2g}, by the median, 1 if Poisson."
+        )
+    return notes
+
+
+def staleness_verdict(burstiness: Burstiness, seen: float, poisson: float) -> list[str]:
+    """What it does to freshness if changes are no Poisson processes.
+
+    Parameters
+    ----------
+    burstiness : Burstiness
+    seen, poisson : float
+        Share of time out of date at visits once per mean time between changes.
+    """
+    if burstiness.verdict != "not poisson" or not np.isfinite(seen):
+        return []
+    text = (
+        "What it does: visited once per mean time between its changes, a page of this trace is out "
+        f"of date for {seen:.1%} of the time; Poisson changes, as many, would give {poisson:.1%}"
+    )
+    if abs(seen - poisson) < _NEARLY * poisson:
+        return [f"{text}: the formulas are nearly right."]
+    return [f"{text}: the formulas are too {'pessimistic' if seen < poisson else 'optimistic'}."]
+
+
+def source_verdict(burstiness: Burstiness, unit: str) -> list[str]:
+    """Whether Poisson is wrong, and what that does to the cost of probing."""
+    if burstiness.verdict != "not poisson":
+        return _open_verdict(burstiness, unit)
+    errors = _errors(burstiness, "")
+    return [
+        f"Not Poisson: {_seen(burstiness, unit)}.",
+        "What it does: the expected cost of given probes needs the rate alone (eckstein2005 (5)) "
+        f"and stays right; the spread of the actual cost is about {burstiness.factor:.2g} times "
+        f"the computed one; {errors}.",
+    ]
