@@ -39,6 +39,10 @@ class Optimum:
         What the cost is: a key of `scenarios.MEASURES`.
     horizon : float or None
         Time over which the cost is a total; None where it is a cost per unit time.
+    proved : bool or None
+        Whether no decision of this kind is better; None where the target does not say.
+    gap : float or None
+        How far the cost may be above the least one, in per cent of the bound; 0 where proved.
     """
 
     target: str
@@ -51,3 +55,5 @@ class Optimum:
     search: Any = field(default=None, repr=False)
     measure: str = "control_cost"
     horizon: float | None = None
+    proved: bool | None = None
+    gap: float | None = None

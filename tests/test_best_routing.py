@@ -35,12 +35,13 @@ from analytic.routing import (
     phase_type_loss,
     random_loss,
     smooth_bound,
+    template_costs,
     two_servers,
     visit_costs,
     words_of_length,
 )
 from analytic.routing.bounds import convex_minorant
-from analytic.routing.certified import _solved
+from analytic.routing.certified import _solved, charges
 from analytic.transforms import transform
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.distributions import Deterministic, Erlang, Exponential, Hyperexponential
@@ -338,6 +339,49 @@ def test_low_caps_give_a_bound_and_no_proof() -> None:
     assert bounds[-1] == pytest.approx(optimum.cost, rel=1e-12)
 
 
+def test_the_certificate_can_be_checked_by_others() -> None:
+    """Every edge of the graph by hand; a dual value that is changed proves less."""
+    costs = losses_at(ARRIVALS[0], [0.3, 0.5, 0.8, 1.2])
+    found = certified_word(costs)
+    assert found.ages is not None
+    assert found.values is not None
+    rise, first = charges(costs, found.caps)
+    number = {tuple(ages): place for place, ages in enumerate(found.ages.tolist())}
+
+    def bound(values: np.ndarray) -> float:
+        return min(
+            sum(rise[m, age] for m, age in enumerate(ages) if m != visit)
+            + first[visit]
+            + values[number[_after(ages, visit, found.caps)]]
+            - values[place]
+            for ages, place in number.items()
+            for visit in range(4)
+        )
+
+    assert costs.base + bound(found.values) == pytest.approx(found.bound, abs=1e-14)
+    assert found.bound == pytest.approx(found.cost, abs=1e-13)
+    wrong = found.values.copy()
+    wrong[len(wrong) // 2] += 0.5
+    assert bound(wrong) < bound(found.values) - 1e-3
+
+
+def _after(ages: tuple[int, ...], visit: int, caps: tuple[int, ...]) -> tuple[int, ...]:
+    older = (min(age + 1, cap) for age, cap in zip(ages, caps, strict=True))
+    return tuple(1 if m == visit else age for m, age in enumerate(older))
+
+
+def test_a_large_graph_is_announced(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    costs = losses_at(ARRIVALS[0], [0.3, 0.5, 0.8])
+    caplog.set_level("INFO")
+    certified_word(costs)
+    assert "capped ages" not in caplog.text
+    monkeypatch.setattr("analytic.routing.certified._PATIENCE", 0.0)
+    found = certified_word(costs)
+    assert f"{found.states:,} states of capped ages, about 0 s" in caplog.text
+
+
 @settings(max_examples=15, deadline=None)
 @given(
     st.lists(st.floats(0.2, 4.0), min_size=3, max_size=4), st.lists(st.floats(0.1, 3), min_size=4)
@@ -423,6 +467,71 @@ def test_five_and_six_servers(rates: Any, optimum: float, states: int) -> None:
     assert found.proved
     assert found.cost == pytest.approx(optimum, abs=1e-13)
     assert found.states <= 2 * states
+
+
+# --- what needs no graph -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [8, 61])
+def test_equal_servers_are_proved_without_a_graph_and_all_visited(count: int) -> None:
+    """In turn attains the bound; the graph would have millions of states."""
+    for costs in (
+        losses_at(ARRIVALS[0], [1.0] * count),
+        visit_costs(ARRIVALS[0], [1.0] * count, [1.0] * count),
+    ):
+        found = best_word(costs)
+        assert found.proved
+        assert found.states == 0
+        assert found.word == tuple(range(count))
+
+
+@pytest.mark.parametrize(
+    ("rates", "length"), [((1e-4, 1.0), 9613), ((1e-3, 1e3), 8468), ((1e-6, 1e3), 8463560)]
+)
+def test_two_of_very_different_rates(rates: tuple[float, float], length: int) -> None:
+    """Beyond any table: ``(1 + n (1 - h)) h^n <= 2 g - g²`` for Poisson arrivals, least n."""
+    costs = losses_at(ARRIVALS[0], rates)
+    found, missed, often = two_servers(costs), 1 / (1 + rates[0]), 1 / (1 + rates[1])
+
+    def descent(n: int) -> float:
+        return (1 + n * rates[0] * missed) * math.exp(-n * math.log1p(rates[0]))
+
+    assert found.length is not None
+    assert abs(found.length - length) <= 1e-6 * length  # far out D is known to some digits
+    assert descent(found.length + 20) <= 2 * often - often**2 < descent(found.length - 20)
+    exact = (math.exp(-length * math.log1p(rates[0])) + often**2 + (length - 2) * often) / length
+    assert found.bound == pytest.approx(exact, rel=1e-13)
+    assert linear_bound(costs).value <= found.bound * (1 + 1e-13)
+    search = best_word(costs)
+    assert search.bound == found.bound
+    assert search.proved == (length <= 100_000) == (len(search.word) == length)
+    assert search.gap < 1e-4
+
+
+def test_a_page_that_hardly_changes_is_left_out_or_not_by_remark_6_1() -> None:
+    """The threshold c_1/mu_1 = (c_2/mu_2)(1 - h_2)², where no table is long enough."""
+    edge = (1 / 1.0) * (1 - 1 / (1 + 1.0)) ** 2
+    lengths = []
+    for factor in (0.999, 1.02):
+        costs = visit_costs(ARRIVALS[0], [1e-5, 1.0], [1e-5 * edge * factor, 1.0])
+        lengths.append(two_servers(costs).length)
+        assert best_word(costs).proved == (lengths[-1] is None or lengths[-1] <= 100_000)
+    assert lengths[0] is None
+    assert lengths[1] is not None
+    assert lengths[1] > 2**14
+
+
+def test_the_bound_of_solve_proves_the_golden_ratio_pages() -> None:
+    """246 equal pages that change so slowly that no table ends near its limit."""
+    scenario = load("golden-ratio-246")
+    found = optimize(scenario, "template")
+    rows = [r for r in predict(scenario)[0] if r.measure == "weighted_obsolescence"]
+    shown = [
+        r.value for r in rows if r.kind == "lower bound" and r.source.startswith("coffman1998")
+    ]
+    assert any(found.lower_bound == pytest.approx(each, rel=1e-12) for each in shown)
+    assert found.proved
+    assert linear_bound(template_costs(scenario)).value == pytest.approx(found.cost, rel=1e-12)
 
 
 # --- scenarios -----------------------------------------------------------------------------------
@@ -525,6 +634,8 @@ def test_words_that_lock_in_step_are_averaged_and_said_so() -> None:
     found = optimize(servers(rates=[1.0, 2.5], arrivals=entry), "routing")
     assert len(found.decision["period"]) == 3
     assert any("lock in step with a word of 3" in note for note in found.notes)
+    paged = optimize(pages(entry, [1.0, 1.0, 1.0]), "template")
+    assert any(note.startswith("access times of period 3 lock") for note in paged.notes)
     other = optimize(servers(rates=[1.0, 1.0], arrivals=entry), "routing")
     assert len(other.decision["period"]) == 2
     assert not any("lock in step" in note for note in other.notes)
@@ -558,7 +669,26 @@ def test_optimize_routing_as_a_user_meets_it(
     (found,) = json.loads(out)
     assert found["decision"] == {"period": [0, 2, 1, 2]}
     assert found["lower_bound"] == pytest.approx(found["cost"], rel=1e-12)
-    assert [row["order"] for row in found["table"]][:2] == ["optimum", "index policy"]
+    assert (found["proved"], found["gap"]) == (True, 0.0)
+    *orders, drawn = (row["order"] for row in found["table"])
+    assert orders == ["optimum", "index policy", "in turn"]
+    shares = [float(share) for share in drawn.removeprefix("at random: ").split(", ")]
+    assert sum(shares) == pytest.approx(1.0, abs=2e-3)
+    assert all(row["above the best, %"] >= 0 for row in found["table"])
+
+
+def test_percentages_that_say_nothing_are_left_out() -> None:
+    found = optimize(servers(rates=[1.0] * 8), "routing")
+    *_, drawn = found.table
+    assert drawn["cost"] > 11 * found.cost
+    assert drawn["above the best, %"] is None
+    assert found.table[0]["above the best, %"] == 0.0
+
+
+def test_a_search_in_one_line() -> None:
+    assert repr(best_word(losses_at(ARRIVALS[0], [1, 2, 3]))) == (
+        "WordSearch(4 slots of 3 servers or pages, cost=0.04996141975, proved)"
+    )
 
 
 def test_optimize_template_as_a_user_meets_it(

@@ -164,3 +164,50 @@ def test_increasing_costs_need_the_terminal_cost() -> None:
         return whole(word) - loss(0, ages[0]) - loss(1, ages[1])
 
     assert violations(without, 2)
+
+
+# --- examples and remarks of section 3 that are not as printed -----------------------------------
+
+
+def test_remark_3_3_counts_one_decision_too_many() -> None:
+    """A linear cost sums to ``a (T - 1 + x)`` over the T - 1 decisions of section 2."""
+    slopes, ages, horizon = (1.0, 2.5), (3, 2), 7
+    cost = horizon_cost(lambda m, n: slopes[m] * n, ages)
+    words = itertools.product((0, 1), repeat=horizon - 1)
+    paid = {round(cost(word), 9) for word in words}
+    assert paid == {sum(a * (horizon - 1 + x) for a, x in zip(slopes, ages, strict=True))}
+    assert paid != {sum(a * (horizon + x) for a, x in zip(slopes, ages, strict=True))}
+
+
+def test_example_3_4_has_other_optima() -> None:
+    """``f_2 = e^(x/2)``: server 2 every second slot is cheaper than always, not dearer."""
+    cost = periodic_cost(lambda m, n: 1.0 * n if m == 0 else math.exp(0.5 * n))
+    # The linear server pays 1 per slot whatever is done, also where it is not in the word.
+    assert cost((0, 1)) == pytest.approx(1 + math.exp(1.0) / 2)
+    assert cost((0, 1)) < 1 + cost((1,))
+
+
+def test_example_3_5_needs_the_first_server_just_visited() -> None:
+    """``f_1 = x², f_2 = 2 x²`` without terminal costs, T = 11: from (5, 1) always 2, at 20."""
+
+    def best(ages: tuple[int, int]) -> tuple[tuple[int, ...], float]:
+        words = itertools.product((0, 1), repeat=10)
+        return min(((word, paid(word, ages)) for word in words), key=lambda each: each[1])
+
+    def paid(word: tuple[int, ...], ages: tuple[int, int]) -> float:
+        x, total = list(ages), 0.0
+        for server in word:
+            total += (server + 1) * x[server] ** 2
+            x = [1 if m == server else age + 1 for m, age in enumerate(x)]
+        return total
+
+    assert best((1, 3)) == ((0,) * 10, 10.0)
+    assert best((5, 1)) == ((1,) * 10, 20.0)
+
+
+def test_gaps_that_are_not_all_zero_need_not_make_costs_strictly_convex() -> None:
+    """Gaps 0, 1, 0, 1, …, each first half of the time: ``f(1) - f(2)`` is ``f(0) - f(1)``."""
+    f = [(math.exp(-(n // 2)) + math.exp(-((n + 1) // 2))) / 2 for n in range(12)]
+    bends = [f[n - 1] - 2 * f[n] + f[n + 1] for n in range(1, 11)]
+    assert bends[::2] == pytest.approx([0.0] * 5, abs=1e-15)
+    assert min(bends[1::2]) > 1e-3

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import pytest
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
@@ -59,10 +60,21 @@ def test_the_thresholds_say_what_the_text_says() -> None:
     assert (mistakes.paid / mistakes.believed).max() == pytest.approx(3, abs=0.5)
 
 
-def test_the_routing_says_what_the_text_says() -> None:
+def test_the_routing_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Valleys that move out, one block length, bounds below optima, the theorem that fails."""
     (path,) = (path for path in NOTEBOOKS if path.stem == "routing")
+    drawn: list[list[int]] = []
+
+    def show() -> None:
+        axes = [ax for number in plt.get_fignums() for ax in plt.figure(number).axes]
+        drawn.append([len(ax.lines) for ax in axes])
+        plt.close("all")
+
+    plt.close("all")
+    monkeypatch.setattr(plt, "show", show)
     frames = [each for each in run(path) if hasattr(each, "columns")]
+    assert [len(axes) for axes in drawn] == [2, 1]  # a figure that belongs to no window is not seen
+    assert all(min(axes) > 0 for axes in drawn)
     figure_1, bursts, bounds, table, judged, failures = frames
     assert figure_1.Poisson.iloc[0] == pytest.approx(1 + 2**0.5)
     assert (figure_1.constant < figure_1.Poisson).all()

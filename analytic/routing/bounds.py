@@ -56,11 +56,14 @@ def linear_bound(costs: SpacingCosts) -> LinearBound:
     """
     table = costs.table if costs.is_convex else convex_minorant(costs)
     k = np.arange(1, costs.longest)
-    # The first piece of each server, up to 1/longest, has the limit as its slope.
-    steep = np.hstack([slopes(table), costs.limits[:, None]])
-    widths = np.append(1.0 / (k * (k + 1.0)), 1.0 / costs.longest)
+    # The first pieces of each server, up to 1/longest: the limit as slope, then the tangent.
+    steep, limits = slopes(table), costs.limits[:, None]
+    never = _never_below(costs, table, steep[:, -1:])
+    widths = np.tile(1.0 / (k * (k + 1.0)), (costs.count, 1))
+    widths = np.hstack([widths, 1.0 / costs.longest - never, never])
+    steep = np.hstack([steep, steep[:, -1:], limits])
     order = np.argsort(steep, axis=None, kind="stable")
-    pieces = np.broadcast_to(widths, steep.shape).ravel()[order]
+    pieces = widths.ravel()[order]
     before = np.cumsum(pieces) - pieces
     taken = np.clip(1.0 - before, 0.0, pieces)
     shares = np.bincount(order // steep.shape[1], weights=taken, minlength=costs.count).astype(
@@ -69,6 +72,20 @@ def linear_bound(costs: SpacingCosts) -> LinearBound:
     last = int(np.flatnonzero(taken > 0)[-1])
     ordered = steep.ravel()[order]
     return LinearBound(costs.base + float(ordered @ taken), shares, float(ordered[last]))
+
+
+def _never_below(costs: SpacingCosts, table: Array, last: Array) -> Array:
+    """The share up to which the limit is a better bound on ``phi(x) / x`` than the tangent.
+
+    phi lies above its tangent at 1/longest, of slope D(longest - 1), where e is convex beyond the
+    table too, and above ``C x`` always.
+    """
+    whole = np.full((costs.count, 1), 1.0 / costs.longest)
+    if not (costs.beyond and costs.is_convex):
+        return whole
+    fall, steeper = table[:, -2:-1] - table[:, -1:], last - costs.limits[:, None]
+    meets: Array = np.divide(fall, steeper, out=whole.copy(), where=steeper > 0)
+    return np.clip(meets, 0.0, whole)
 
 
 def convex_minorant(costs: SpacingCosts) -> Array:

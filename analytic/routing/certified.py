@@ -16,6 +16,7 @@ case; catalogue of altman2000, section 3.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -27,13 +28,20 @@ from analytic.routing.bounds import LinearBound, convex_minorant, linear_bound, 
 from analytic.routing.spacing import SpacingCosts
 from analytic.routing.words import Word, cyclic_distances, least_rotation
 
-__all__ = ["MOST_STATES", "Certified", "certified_word"]
+__all__ = ["MOST_STATES", "Certified", "certified_word", "charges"]
 
 Array = NDArray[np.floating[Any]]
 
 MOST_STATES = 3_000_000
 """States of all graphs together up to which they are built: some 200 MB, and 20 seconds."""
 
+_SECONDS = 2.5e-6
+"""Per state and server, of Howard's 60 rounds or so."""
+
+_PATIENCE = 3.0
+"""Seconds after which a person wants to know what goes on."""
+
+_LOG = logging.getLogger(__name__)
 _MOST_CODES = 2**26
 _VISITED = 1e-9
 """Share in the linear bound above which a server is expected to be visited."""
@@ -54,6 +62,12 @@ class Certified(NamedTuple):
         Of the last graph.
     states, rounds : int
         Of the last graph, and Howard's rounds in it.
+    ages : ndarray, shape (states, servers)
+        Before a slot, of every state of the last graph; None where there was none.
+    values : ndarray, shape (states,)
+        Its dual values v: with a visit to a from ages x to y, in which every other server's age
+        goes up by one up to its cap and that of a becomes 1, ``rises + first - v(x) + v(y)`` is
+        at least the bound of that graph, whatever v is (`charges` has rises and firsts).
     """
 
     word: Word | None
@@ -62,6 +76,8 @@ class Certified(NamedTuple):
     caps: tuple[int, ...] = ()
     states: int = 0
     rounds: int = 0
+    ages: NDArray[Any] | None = None
+    values: Array | None = None
 
     def is_proved(self, costs: SpacingCosts) -> bool:
         """Whether cost and bound differ by no more than rounding."""
@@ -135,18 +151,24 @@ def _solved(costs: SpacingCosts, caps: Sequence[int], most_states: int) -> Certi
     ages, after = explored(tracked, most_states)
     if not len(ages):
         return None
-    rise, first = _increments(costs, caps)
+    _announce(len(ages), costs.count)
+    rise, first = charges(costs, caps)
     policy = _by_index(costs, ages, caps)
     values = np.zeros(len(ages))
     visits, _, low, rounds = least_mean_cycle(ages, after, rise, first, policy, values)
     word = least_rotation(visits.tolist())
-    return Certified(
-        word, costs.of(word), costs.base + float(low), tuple(caps), len(ages), int(rounds)
-    )
+    bound = costs.base + float(low)
+    return Certified(word, costs.of(word), bound, tuple(caps), len(ages), int(rounds), ages, values)
 
 
-def _increments(costs: SpacingCosts, caps: Sequence[int]) -> tuple[Array, Array]:
-    """What each server pays while it ages, by its age; and for a visit.
+def _announce(states: int, servers: int) -> None:
+    """Say that a large graph takes its time, before it does."""
+    if (seconds := states * servers * _SECONDS) > _PATIENCE:
+        _LOG.info("%s states of capped ages, about %.0f s", f"{states:,}", seconds)
+
+
+def charges(costs: SpacingCosts, caps: Sequence[int]) -> tuple[Array, Array]:
+    """What each server pays while it ages, by its age; and for a visit, by its number.
 
     At the cap the smallest mean rise to any greater age, which for convex costs is the next one.
     """
@@ -158,7 +180,9 @@ def _increments(costs: SpacingCosts, caps: Sequence[int]) -> tuple[Array, Array]
             first[server] = costs.limits[server]
             continue
         rise[server, 1:cap] = np.diff(row[:cap])
-        later = np.append(table[server, cap:], costs.limits[server]) - row[cap - 1]
+        later = table[server, cap:] - row[cap - 1]
+        if not (costs.beyond and costs.is_convex):
+            later = np.append(later, costs.limits[server] - row[cap - 1])
         rise[server, cap] = (later / np.arange(1, len(later) + 1)).min()
     return rise, first
 

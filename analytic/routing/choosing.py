@@ -6,8 +6,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from analytic.arrival_process import embedded_period, gap_map
 from analytic.optimum import NoOptimumError, Optimum
+from analytic.page_refresh import schedule_bound
 from analytic.phase_type import as_phase_type
 from analytic.routing import conditions, visits
 from analytic.routing.losses import gap_law
@@ -18,6 +21,9 @@ from scenarios.page_data import change_rates, page_weights
 from scenarios.processes import ArrivalProcess
 
 __all__ = ["optimal_routing", "optimal_template", "routing_costs", "template_costs"]
+
+
+ABOVE = "above the best, %"
 
 
 def optimal_routing(scenario: Scenario) -> Optimum:
@@ -48,8 +54,8 @@ def optimal_template(scenario: Scenario) -> Optimum:
         If there are no pages, or too many; if several robots share the sequence, their number is
         not fixed, or pages go through a buffer; or if the times between accesses have no known law.
     """
-    search = best_word(template_costs(scenario))
-    arrivals = visits.accesses(scenario)
+    costs, arrivals = template_costs(scenario), visits.accesses(scenario)
+    search = best_word(costs, floor=_smooth_bound_of_pages(scenario, arrivals))
     return _optimum("template", "template", search, arrivals, "weighted_obsolescence", _template)
 
 
@@ -84,6 +90,15 @@ def template_costs(scenario: Scenario) -> SpacingCosts:
     return visit_costs(visits.accesses(scenario), rates, weights)
 
 
+def _smooth_bound_of_pages(scenario: Scenario, arrivals: ArrivalProcess) -> float:
+    """coffman1998 (7) at its optimum; none for access times that depend on each other."""
+    law = gap_law(arrivals)
+    if law is None or scenario.pages is None:
+        return -math.inf
+    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    return schedule_bound(rates, weights, law) if np.any(rates * weights > 0) else -math.inf
+
+
 def _require(scenario: Scenario, needed: Sequence[Any]) -> None:
     for condition in needed:
         if (reason := condition(scenario)) is not None:
@@ -114,7 +129,9 @@ def _optimum(
         decision={key: word},
         changes=changes(word),
         table=list(_rows(search, key)),
-        notes=list(_notes(search, arrivals)),
+        notes=list(_notes(search, arrivals, "access times" if key == "template" else "arrivals")),
+        proved=search.proved,
+        gap=search.gap,
         search=search,
         measure=measure,
     )
@@ -122,12 +139,19 @@ def _optimum(
 
 def _rows(search: WordSearch, key: str) -> Iterator[dict[str, Any]]:
     for each in search.alternatives:
-        above = 100 * (each.cost / search.cost - 1) if search.cost else math.nan
         word = None if each.word is None else list(each.word)
-        yield {"order": each.order, key: word, "cost": each.cost, "above_best": above}
+        above = _per_cent_above(each.cost, search.cost)
+        yield {"order": each.order, key: word, "cost": each.cost, ABOVE: above}
 
 
-def _notes(search: WordSearch, arrivals: ArrivalProcess) -> Iterator[str]:
+def _per_cent_above(cost: float, best: float) -> float | None:
+    """None where a percentage says nothing: above 1000 %, or of nothing."""
+    if not best or cost > 11 * best:
+        return None
+    return 100 * (cost / best - 1)
+
+
+def _notes(search: WordSearch, arrivals: ArrivalProcess, gaps: str) -> Iterator[str]:
     """What was proved, how, and what a single run would not show."""
     states = f" ({search.states:,} states of capped ages)" if search.states else ""
     if search.proved:
@@ -141,7 +165,7 @@ def _notes(search: WordSearch, arrivals: ArrivalProcess) -> Iterator[str]:
     own = 1 if matrices is None else embedded_period(*matrices)
     if math.gcd(own, len(search.word)) > 1:
         yield (
-            f"arrivals of period {own} lock in step with a word of {len(search.word)}: costs are "
+            f"{gaps} of period {own} lock in step with a word of {len(search.word)}: costs are "
             "means over all starts, one run has another"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,13 @@ from analytic.routing.bounds import slopes
 from analytic.routing.spacing import SpacingCosts
 from analytic.routing.words import Word, least_rotation
 
-__all__ = ["best_random_shares", "descended_word", "index_word"]
+__all__ = [
+    "ROUNDING",
+    "best_random_shares",
+    "descended_word",
+    "index_word",
+    "shortest_of_the_cheapest",
+]
 
 Array = NDArray[np.floating[Any]]
 
@@ -23,6 +30,9 @@ _MOST_DESCENDED = 12
 """Servers up to which they are tried."""
 
 _STARTS = 40
+
+ROUNDING = 1e-14
+"""Difference of two costs, relatively to the dearest visit, that is put down to rounding."""
 
 
 def index_word(costs: SpacingCosts) -> Word:
@@ -52,7 +62,14 @@ def descended_word(costs: SpacingCosts) -> Word:
             longest = max(2 * costs.count, 3 * length // 2)
             improved = improved_word(costs.table, sequence[:length], longest)
             found.append(least_rotation(improved.tolist()))
-    return min(found, key=costs.of)
+    return shortest_of_the_cheapest(costs, found)
+
+
+def shortest_of_the_cheapest(costs: SpacingCosts, words: Sequence[Word]) -> Word:
+    """The shortest of the words whose costs only rounding tells apart from the least one."""
+    paid = {word: costs.of(word) for word in words}
+    enough = min(paid.values()) + ROUNDING * float(np.abs(costs.table[:, 0]).max())
+    return min((word for word, cost in paid.items() if cost <= enough), key=len)
 
 
 def _closings(costs: SpacingCosts) -> tuple[NDArray[np.int64], Array]:

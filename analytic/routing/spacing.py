@@ -10,8 +10,9 @@ which every word pays alike, also one that leaves server m out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,10 +32,12 @@ __all__ = ["SpacingCosts", "loss_costs", "visit_costs"]
 Array = NDArray[np.floating[Any]]
 Row = Callable[[int], Array]
 """The costs of the distances 1 … n as a function of n."""
+Entry = Callable[[int], float]
+"""The cost of one distance, however long."""
 
 FIRST_LENGTH = 64
 LONGEST = 2**14
-"""Distances up to which costs are tabulated; beyond, the last entry counts."""
+"""Distances up to which costs are tabulated."""
 
 _SETTLED = 2.0**-55
 """A row is long enough when it is so near its limit, relatively to how far it began from it."""
@@ -52,11 +55,15 @@ class SpacingCosts:
         ``C_m``, the limit of e_m: a visit never costs less.
     base : float
         What is paid per slot where nobody is ever visited.
+    beyond : tuple of callable
+        ``e_m(n)`` at any n, where every e_m is known to be convex (exponential services, pages);
+        empty otherwise, and then the last entry counts beyond the table.
     """
 
     table: Array
     limits: Array
     base: float = 0.0
+    beyond: tuple[Entry, ...] = ()
 
     @property
     def count(self) -> int:
@@ -70,8 +77,14 @@ class SpacingCosts:
 
     @cached_property
     def is_convex(self) -> bool:
-        """Whether every e_m is convex, but for rounding; the limit counts as the next entry."""
-        steps = np.diff(self.table, axis=1, append=self.limits[:, None])
+        """Whether every e_m is convex, but for rounding.
+
+        The limit counts as the next entry where the table is all that is known.
+        """
+        if self.beyond:
+            steps = np.diff(self.table, axis=1)
+        else:
+            steps = np.diff(self.table, axis=1, append=self.limits[:, None])
         bends = np.diff(steps[:, :-1], axis=1)
         return bool(np.all(bends >= -1e-14 * np.abs(self.table).max(axis=1, keepdims=True)))
 
@@ -81,12 +94,15 @@ class SpacingCosts:
 
     def entry(self, server: int, distance: int) -> float:
         """``e_m(n)``."""
+        if distance > self.longest and self.beyond:
+            return max(self.beyond[server](distance), float(self.limits[server]))
         return float(self.table[server, min(distance, self.longest) - 1])
 
     def of_some(self, servers: Sequence[int]) -> SpacingCosts:
         """The same for some of the servers only; the others are never visited."""
         chosen = list(servers)
-        return SpacingCosts(self.table[chosen], self.limits[chosen], self.base)
+        beyond = tuple(self.beyond[each] for each in chosen) if self.beyond else ()
+        return SpacingCosts(self.table[chosen], self.limits[chosen], self.base, beyond)
 
     def at_random(self, shares: ArrayLike) -> float:
         """Cost per slot where each visit is drawn: ``base + sum_m sum_n p² (1 - p)^(n-1) e(n)``."""
@@ -106,7 +122,11 @@ def loss_costs(arrivals: ArrivalProcess, services: Sequence[PhaseLaw]) -> Spacin
         Of each server; under the non-preemptive discipline exponential ones only.
     """
     rows = [_survival_row(arrivals, service) for service in services]
-    return _tabulated(rows, np.zeros(len(rows)), 0.0)
+    costs = _tabulated(rows, np.zeros(len(rows)), 0.0)
+    rates = [_rate_of(service) for service in services]
+    if any(rate is None for rate in rates):
+        return costs
+    return replace(costs, beyond=tuple(_survival_at(arrivals, rate) for rate in rates if rate))
 
 
 def visit_costs(arrivals: ArrivalProcess, rates: ArrayLike, weights: ArrayLike) -> SpacingCosts:
@@ -132,7 +152,10 @@ def visit_costs(arrivals: ArrivalProcess, rates: ArrayLike, weights: ArrayLike) 
     scales = np.where(matters, c, 0.0) / mean
     rows = [_scaled(row, -scale) for row, scale in zip(fresh, scales, strict=True)]
     limits = -scales / np.where(matters, mu, 1.0)
-    return _tabulated(rows, limits, float(c[matters].sum()))
+    costs = _tabulated(rows, limits, float(c[matters].sum()))
+    far = [_survival_at(arrivals, float(rate)) for rate in np.where(matters, mu, 1.0)]
+    beyond = tuple(_fresh_at(at, limit) for at, limit in zip(far, limits.tolist(), strict=True))
+    return replace(costs, beyond=beyond)
 
 
 def _scaled(row: Row, factor: float) -> Row:
@@ -161,6 +184,22 @@ def _survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
     step = over_gap(arrivals, service.generator)
     start = np.kron(phases_at_arrivals(arrivals), service.start)
     return lambda n: start @ _powers(step, step.sum(axis=1), n)
+
+
+def _survival_at(arrivals: ArrivalProcess, rate: float) -> Entry:
+    """``f(n) = E e^(-mu X_n)`` at one distance."""
+    law = gap_law(arrivals)
+    if law is not None:
+        exponent = float(log_transform(law, rate))
+        return lambda n: math.exp(-exponent * n)
+    step = over_gap(arrivals, np.array([[-rate]]))
+    start = phases_at_arrivals(arrivals)
+    return lambda n: float(start @ np.linalg.matrix_power(step, n).sum(axis=1))
+
+
+def _fresh_at(survives: Entry, limit: float) -> Entry:
+    """``e(n) = C (1 - f(n))``."""
+    return lambda n: limit * (1.0 - survives(n))
 
 
 def _renewal_row(law: Distribution, rate: float) -> Row:

@@ -9,19 +9,36 @@ from numpy.typing import ArrayLike, NDArray
 
 from analytic.routing.bounds import slopes
 from analytic.routing.spacing import SpacingCosts
-from analytic.routing.words import Word, least_rotation
+from analytic.routing.words import Word
 
 __all__ = ["TwoServers", "block_length", "two_servers"]
 
 Array = NDArray[np.floating[Any]]
 
 
+MOST_LETTERS = 100_000
+"""Slots of a block that is written out."""
+
+
 class TwoServers(NamedTuple):
-    """The best word, its cost per slot, and how long its block is (None: one server only)."""
+    """What the block rule says.
+
+    Attributes
+    ----------
+    word : tuple of int
+        The best word; with a longer block than 100,000 slots the best of those that are not.
+    cost : float
+        Of the word, per slot.
+    length : int or None
+        Of the best block, however long; None: one server only.
+    bound : float
+        Cost of the best block, which no order is below.
+    """
 
     word: Word
     cost: float
     length: int | None
+    bound: float
 
 
 def block_length(rare: ArrayLike, limit: float, often: ArrayLike) -> int | None:
@@ -73,10 +90,59 @@ def two_servers(costs: SpacingCosts) -> TwoServers:
         raise ValueError(f"costs of {costs.count} servers; must be of 2")
     if not costs.is_convex:
         raise ValueError("costs are not convex in the distance")
-    found = []
-    for rare in (0, 1):
-        often = 1 - rare
-        length = block_length(costs.table[rare], float(costs.limits[rare]), costs.table[often])
-        word = (often,) if length is None else (rare, *(length - 1) * (often,))
-        found.append(TwoServers(least_rotation(word), costs.of(word), length))
-    return min(found, key=lambda each: each.cost)
+    return min((_with_rare(costs, rare) for rare in (0, 1)), key=lambda each: each.bound)
+
+
+def _with_rare(costs: SpacingCosts, rare: int) -> TwoServers:
+    """The best block with one of the two as the server that is visited once."""
+    often = 1 - rare
+    length = block_length(costs.table[rare], float(costs.limits[rare]), costs.table[often])
+    if length is None and costs.beyond:
+        length = _length_beyond(costs, rare)
+    best = _block_cost(costs, rare, length)
+    if length is None or length <= MOST_LETTERS:
+        return TwoServers(_block(rare, length), best, length, best)
+    shown = min((None, MOST_LETTERS), key=lambda each: _block_cost(costs, rare, each))
+    return TwoServers(_block(rare, shown), _block_cost(costs, rare, shown), length, best)
+
+
+def _block(rare: int, length: int | None) -> Word:
+    """The block from where it is the first in alphabetical order."""
+    often = 1 - rare
+    return (often,) if length is None else tuple(sorted((rare, *(length - 1) * (often,))))
+
+
+def _block_cost(costs: SpacingCosts, rare: int, length: int | None) -> float:
+    """Cost per slot: ``(e_1(n) + e_2(2) + (n - 2) e_2(1)) / n``."""
+    once, twice = costs.entry(1 - rare, 1), costs.entry(1 - rare, 2)
+    if length is None:
+        return costs.base + once
+    return costs.base + (costs.entry(rare, length) + twice + (length - 2) * once) / length
+
+
+def _length_beyond(costs: SpacingCosts, rare: int) -> int | None:
+    """The length of the best block that is longer than the table; None if there is none.
+
+    D_1 never increases, so that it is bracketed by doubling and found by halving.
+    """
+    threshold = 2 * costs.entry(1 - rare, 1) - costs.entry(1 - rare, 2)
+    if costs.limits[rare] >= threshold:
+        return None
+
+    def is_reached(n: int) -> bool:
+        here, after = costs.entry(rare, n), costs.entry(rare, n + 1)
+        return here + n * (here - after) <= threshold
+
+    low, high = costs.longest - 1, costs.longest
+    while not is_reached(high):
+        low, high = high, 2 * high
+        if high > _FARTHEST:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_reached(middle) else (middle, high)
+    return high
+
+
+_FARTHEST = 2**50
+"""Distances up to which a block is looked for; 1 / n is far below rounding there."""

@@ -127,6 +127,8 @@ def _record(scenario: Scenario, optimum: Optimum) -> dict[str, Any]:
         "target": optimum.target,
         "cost": optimum.cost,
         "lower_bound": optimum.lower_bound,
+        "proved": optimum.proved,
+        "gap": optimum.gap,
         "decision": dict(optimum.decision),
         "horizon": optimum.horizon,
         "table": [dict(row) for row in optimum.table],
