@@ -747,3 +747,25 @@ def test_dependent_access_times_agree_and_independent_ones_would_not() -> None:
     ):
         wrong = predict(scenario.with_(error))[0]
         assert overall(compare(wrong, found)) == "disagrees"
+
+
+@pytest.mark.parametrize(
+    ("rates", "gap", "best"),
+    [
+        ([0.1, 800.0, 900.0], {"deterministic": {"value": 1.0}}, 1),
+        ([0.5, 800.0, 0.7], {"deterministic": {"value": 1.0}}, 1),
+        ([0.5, 0.7, 800.0], {"uniform": {"low": 1.0, "high": 2.0}}, 2),
+    ],
+)
+def test_a_server_that_loses_nothing_to_the_last_bit_takes_all_packets(
+    rates: list[float], gap: dict[str, Any], best: int
+) -> None:
+    scenario = scenario_from(
+        {
+            "name": "fast",
+            "servers": {"rates": rates, "arrivals": {"renewal": gap}, "routing": "optimal"},
+        }
+    )
+    found = optimize(scenario, "routing")
+    assert found.decision == {"period": [best]}
+    assert (found.cost, found.lower_bound) == (0.0, 0.0)

@@ -95,7 +95,7 @@ def best_word(
     floor : float
         Another bound below every order, such as `analytic.page_refresh.schedule_bound`.
     """
-    chosen = np.flatnonzero(costs.table[:, 0] != 0).tolist() or [0]
+    chosen = _worth_a_visit(costs)
     some = costs.of_some(chosen)
     word, bound, states = _found(some, most_states, floor)
     scale = max(float(np.abs(some.table[:, 0]).max()), 1e-300)
@@ -109,6 +109,17 @@ def best_word(
     ]
     bound = min(bound, cost)
     return WordSearch(costs, named, cost, bound, is_proved, states, (first, *others))
+
+
+def _worth_a_visit(costs: SpacingCosts) -> list[int]:
+    """All that can matter: pages without weight or changes cost nothing, visited or not.
+
+    A server that never loses a packet costs nothing either, but takes them all: it is enough.
+    """
+    free = costs.table[:, 0] == 0
+    if free.any() and not costs.limits.any():
+        return [int(np.argmax(free))]
+    return np.flatnonzero(~free).tolist() or [0]
 
 
 def _named(word: Word, chosen: list[int]) -> Word:
