@@ -58,7 +58,7 @@ def _bound(scenario: Scenario) -> Values:
     assert scenario.pages is not None
     rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
     bound = linear_bound(visit_costs(accesses(scenario), rates, weights))
-    yield "weighted_obsolescence", None, bound.value
+    yield "weighted_obsolescence", None, max(bound.value, 0.0)
 
 
 def not_locked(scenario: Scenario) -> str | None:
