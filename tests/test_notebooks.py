@@ -75,7 +75,7 @@ def test_the_routing_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) ->
     frames = [each for each in run(path) if hasattr(each, "columns")]
     assert [len(axes) for axes in drawn] == [2, 1]  # a figure that belongs to no window is not seen
     assert all(min(axes) > 0 for axes in drawn)
-    figure_1, bursts, bounds, table, judged, failures = frames
+    figure_1, bursts, bounds, table, judged, failures, walks = frames
     assert figure_1.Poisson.iloc[0] == pytest.approx(1 + 2**0.5)
     assert (figure_1.constant < figure_1.Poisson).all()
     assert set(bursts["best word"]) == {"0 1 1", "0 1 1 1"}
@@ -88,6 +88,8 @@ def test_the_routing_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) ->
     assert set(judged.verdict) == {"agrees"}
     assert failures["word repeated"].tolist() == [0, 0, 4, 10, 32]
     assert not failures["finite horizon"].any()
+    assert walks.atoms.tolist() == [2, 6, 24, 120, 720]
+    assert walks.cost.tolist() == pytest.approx(walks["least cost"].tolist())
 
 
 def test_the_probing_says_what_the_text_says() -> None:

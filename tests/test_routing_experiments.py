@@ -24,14 +24,29 @@ def test_the_breakpoints_are_those_of_the_page(experiments: dict[str, Any]) -> N
     """The page's digits, and the catalogue's closed form ``1 - sqrt(1 - (n + 2) 2^-(n + 1))``."""
     page = (ROOT / "docs/routing.md").read_text()
     rows = experiments["breakpoints"]()
-    printed = re.search(r"\| Poisson \| (.*) \|\n\| constant gaps \| (.*) \|", page)
-    assert printed is not None
-    poisson, constant = ([float(x) for x in line.split(" | ")] for line in printed.groups())
-    for row, first, second in zip(rows, poisson, constant, strict=True):
+    assert experiments["markdown"](rows).splitlines()[0] in page
+    printed = re.findall(r"^\| (\d) \| ([\d.]+) \| ([\d.]+) \|$", page, re.M)
+    assert [int(n) for n, *_ in printed] == [row["n"] for row in rows]
+    for row, (_, *numbers) in zip(rows, printed, strict=True):
+        first, second = map(float, numbers)
         y = 1 - (1 - (row["n"] + 2) * 2.0 ** -(row["n"] + 1)) ** 0.5
         assert row["Poisson"] == pytest.approx(1 / y - 1, rel=1e-9)
-        assert row["Poisson"] == pytest.approx(first, abs=6e-11, rel=1e-11)
-        assert row["constant"] == pytest.approx(second, abs=6e-7)
+        assert row["Poisson"] == pytest.approx(first, rel=1e-9)
+        assert row["constant"] == pytest.approx(second, rel=1e-9)
+
+
+@pytest.mark.parametrize("table", ["bursts", "bounds"])
+def test_the_page_has_the_tables_that_the_script_prints(
+    experiments: dict[str, Any], table: str
+) -> None:
+    """Words and texts as they are; numbers but for their last digits."""
+    page = (ROOT / "docs/routing.md").read_text().splitlines()
+    made = experiments["markdown"](experiments[table]()).splitlines()
+    start = page.index(made[0])
+    for printed, row in zip(page[start:], made, strict=False):
+        for old, new in zip(printed.split("|"), row.split("|"), strict=True):
+            old, new = old.strip(), new.strip()
+            assert old == new or float(old) == pytest.approx(float(new), rel=1e-8)
 
 
 def test_the_heuristics_are_never_better_than_the_optimum(experiments: dict[str, Any]) -> None:
