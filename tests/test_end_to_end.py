@@ -608,3 +608,13 @@ def test_a_reason_is_given_where_a_result_does_not_hold(
     others = predict(scenario_from(BASE).with_(changes))[1]
     (found,) = (row.reason for row in others if row.source == f"pipeline {number}")
     assert reason in found
+
+
+def test_hosts_that_want_to_be_left_alone_are_not_modelled() -> None:
+    """Robots that wait deliver less: no row of the pipeline answers, and each says why."""
+    changes = {"pages.hosts": [0] * 20, "robots.host_spacing": 3.0, "activation": None}
+    polite = load("pipeline-more-robots").with_(changes | {"robots.available": 3})
+    predictions, refusals = predict(polite)
+    assert not [row for row in predictions if row.source.startswith("pipeline")]
+    reasons = [each.reason for each in refusals if each.source.startswith("pipeline")]
+    assert reasons.count("robots may wait for hosts") >= 8

@@ -90,7 +90,10 @@ def _price(scenario: Scenario, optimise: Callable[[Scenario], Optimum]) -> _Pric
     except NoOptimumError:
         return None
     decision = ", ".join(f"{key} = {value}" for key, value in found.decision.items())
-    return _Price(criterion, decision, _cost(scenario.with_(found.changes)))
+    try:
+        return _Price(criterion, decision, _cost(scenario.with_(found.changes)))
+    except NoOptimumError:  # no robot at all, say, which has no such cost
+        return None
 
 
 def end_to_end_robots(scenario: Scenario) -> Optimum:

@@ -124,6 +124,7 @@ PATH: tuple[Condition, ...] = (
     conditions.has_buffer,
     conditions.resolved_activation,
     page_conditions.resolved_frequencies,
+    conditions.no_host_spacing,
     some_robot_delivers,
 )
 """Conditions of every formula for pages that go through the buffer."""
