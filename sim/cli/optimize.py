@@ -127,12 +127,12 @@ def _record(scenario: Scenario, optimum: Optimum) -> dict[str, Any]:
         "target": optimum.target,
         "cost": optimum.cost,
         "lower_bound": optimum.lower_bound,
-        "proved": optimum.proved,
-        "gap": optimum.gap,
         "decision": dict(optimum.decision),
         "horizon": optimum.horizon,
         "table": [dict(row) for row in optimum.table],
         "notes": list(optimum.notes),
+        "proved": optimum.proved,
+        "gap": optimum.gap,
     }
 
 
