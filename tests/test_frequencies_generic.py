@@ -19,9 +19,11 @@ from analytic.page_refresh import (
     equal_spacing_bound,
     erlang_two,
     optimum,
+    proportional_bound,
     randomized_obsolescence,
     schedule_bound,
 )
+from analytic.page_refresh.obsolescence import spaced_obsolescence
 from analytic.transforms import log_transform, mean_time, transform
 from scenarios import scenario_from
 from scenarios.distributions import (
@@ -344,3 +346,47 @@ def test_shares_that_miss_one_are_never_scaled_away(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(optimum, "_low_enough", lambda low, *_: low)
     with pytest.raises(ArithmeticError, match="beside the optimum"):
         best_shares([45.0, 1e-4], [1.0, 1.0], Deterministic(value=1.0))
+
+
+@pytest.mark.parametrize("policy", ["whittle", "deficit", "deadline", "billiard", "crawl-value"])
+@pytest.mark.parametrize("accesses", [30, 100, 1000])
+def test_no_bound_is_above_the_cost_of_a_short_run(policy: str, accesses: int) -> None:
+    """Copies are as good as new at the start of a window; in a short one that counts."""
+    accessing = {"policy": policy}
+    if policy not in ("whittle", "crawl-value"):
+        accessing["frequencies"] = "optimal"
+    for weights in ("uniform", "change-rate"):
+        scenario = scenario_from(
+            {
+                "name": "short",
+                "pages": {
+                    "change_rates": {"zipf": {"pages": 40, "exponent": 1.0, "total": 3.0}},
+                    "weights": weights,
+                },
+                "robots": {
+                    "available": 1,
+                    "access_time": {"exponential": {"mean": 1.0}},
+                    "accessing": accessing,
+                },
+                "run": {"horizon": accesses + 60.0, "warmup": 60.0},
+            }
+        )
+        rows = [r for r in predict(resolve(scenario))[0] if r.measure == "weighted_obsolescence"]
+        (exact,) = [row.value for row in rows if row.kind == "exact"]
+        bounds = [row.value for row in rows if row.kind == "lower bound"]
+        assert len(bounds) >= 2
+        assert max(bounds) <= exact * (1 + 1e-12)
+
+
+def test_more_visits_than_accesses_bound_less_and_as_many_the_same() -> None:
+    rates, weights = [0.5, 0.2, 0.05], [1.0, 3.0, 0.5]
+    law = Deterministic(value=1.0)
+    for bound in (
+        lambda visits: schedule_bound(rates, weights, law, visits),
+        lambda visits: proportional_bound(rates, law, visits),
+    ):
+        assert bound(1.0 + 1e-9) == pytest.approx(bound(1.0), rel=1e-8)
+        assert bound(2.0) < 0.8 * bound(1.0)
+    thin = schedule_bound(rates, weights, law, 2.0)
+    shares = 2.0 * best_shares([0.25, 0.1, 0.025], [0.5, 1.5, 0.25], law)
+    assert thin <= float(np.array(weights) @ spaced_obsolescence(rates, shares, law)) * (1 + 1e-12)

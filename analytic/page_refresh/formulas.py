@@ -115,7 +115,8 @@ def _bound(scenario: Scenario) -> Values:
 def _proportional(scenario: Scenario) -> Values:
     assert scenario.pages is not None
     rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
-    bound = proportional_bound(rates, conditions.law_between_accesses(scenario))
+    law = conditions.law_between_accesses(scenario)
+    bound = proportional_bound(rates, law, _visits_per_access(scenario))
     yield "weighted_obsolescence", None, float(weights.sum() / rates.sum()) * bound
 
 
@@ -123,7 +124,22 @@ def _any_schedule(scenario: Scenario) -> Values:
     assert scenario.pages is not None
     rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
     law = conditions.law_between_accesses(scenario)
-    yield "weighted_obsolescence", None, schedule_bound(rates, weights, law)
+    bound = schedule_bound(rates, weights, law, _visits_per_access(scenario))
+    yield "weighted_obsolescence", None, bound
+
+
+def _visits_per_access(scenario: Scenario) -> float:
+    """Visits of all pages per access that a bound may count on: 1 in the long run.
+
+    A policy without a period is costed along a finite sequence, at whose start every copy may be
+    as good as new: one visit of each page for nothing.
+    """
+    assert scenario.pages is not None
+    policy = scenario.robots.accessing if scenario.robots else None
+    if not isinstance(policy, Planned) or isinstance(policy, Periodic):
+        return 1.0
+    before, slots = conditions.slots_of_run(scenario)
+    return 1.0 + scenario.pages.count / max(slots - before, 1)
 
 
 def _any_random_choice(scenario: Scenario) -> Values:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analytic.page_refresh.obsolescence import equal_spacing_bound
+from analytic.page_refresh.obsolescence import spaced_obsolescence
 from analytic.transforms import exc, excess, log_transform, mean_time
-from scenarios.distributions import Distribution
+from scenarios.distributions import Deterministic, Distribution
 
 __all__ = [
     "best_random_shares",
@@ -303,24 +303,37 @@ def _sum_and_slope(
     return float(np.log(total)), slope * log_bound / total
 
 
-def schedule_bound(rates: ArrayLike, weights: ArrayLike, law: Distribution) -> float:
+def schedule_bound(
+    rates: ArrayLike, weights: ArrayLike, law: Distribution, visits: float = 1.0
+) -> float:
     """The weighted obsolescence that no schedule of one robot beats.
 
-    coffman1998 (7) at its optimum (`best_shares`), for any weights.
+    coffman1998 (7) at its optimum (`best_shares`), for any weights; with so many `visits` of all
+    pages per access, which is 1 in the long run. ``s`` visits are those of one per access and
+    pages with ``l / s``.
     """
-    shares = best_shares(rates, weights, law)
-    return float(np.asarray(weights, dtype=float) @ equal_spacing_bound(rates, shares, law))
+    mu, c = _checked_pages(rates, weights)
+    if visits == 1.0:
+        shares = best_shares(mu, c, law)
+    else:
+        asked = (mu > 0) & (c > 0)
+        exponent = log_transform(law, np.where(asked, mu, 1.0))
+        weighted = np.divide(c, mu, out=np.zeros(len(mu)), where=asked) * exponent
+        one = Deterministic(value=1.0 / visits)
+        shares = visits * best_shares(np.where(asked, exponent, 0.0), weighted, one)
+    return float(c @ spaced_obsolescence(mu, shares, law))
 
 
-def proportional_bound(rates: ArrayLike, law: Distribution) -> float:
+def proportional_bound(rates: ArrayLike, law: Distribution, visits: float = 1.0) -> float:
     """Least weighted obsolescence of any schedule where the weights are the change rates.
 
     coffman1998, Theorem 3.4 and (10): ``C >= nu (sum delta + exc(sum l))``, with frequencies
-    ``l / sum l``; nu = 1/m.
+    ``l / sum l``; nu = 1/m. `visits` as for `schedule_bound`.
     """
     mu = _checked(rates)
     exponent = float(log_transform(law, mu).sum())
-    return float((excess(law, mu).sum() + exc(exponent)) / mean_time(law))
+    spread = visits * float(exc(exponent / visits))
+    return float((excess(law, mu).sum() + spread) / mean_time(law))
 
 
 def best_random_shares(rates: ArrayLike, weights: ArrayLike, law: Distribution) -> Array:

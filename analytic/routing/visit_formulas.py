@@ -21,7 +21,7 @@ from analytic.routing.visits import (
 )
 from analytic.routing.words import primitive_length
 from scenarios import Scenario
-from scenarios.accessing.policy import Periodic
+from scenarios.accessing.policy import Periodic, Planned
 from scenarios.page_data import access_shares, change_rates, page_weights
 
 __all__ = ["VISIT_FORMULAS"]
@@ -59,6 +59,14 @@ def _bound(scenario: Scenario) -> Values:
     rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
     bound = linear_bound(visit_costs(accesses(scenario), rates, weights))
     yield "weighted_obsolescence", None, max(bound.value, 0.0)
+
+
+def long_run(scenario: Scenario) -> str | None:
+    """The accessing policy has a period, or draws its pages: its cost is that of the long run."""
+    policy = scenario.robots.accessing if scenario.robots else None
+    if isinstance(policy, Planned) and not isinstance(policy, Periodic):
+        return "the accessing policy is costed along a finite run, at whose start copies are new"
+    return None
 
 
 def not_locked(scenario: Scenario) -> str | None:
@@ -106,7 +114,7 @@ VISIT_FORMULAS: tuple[Formula, ...] = (
         quantity="weighted obsolescence of the best schedule, any weights and access times",
         function=linear_bound,
         kind="lower bound",
-        conditions=(*OPEN_LOOP, few_pages),
+        conditions=(*OPEN_LOOP, few_pages, long_run),
         evaluate=_bound,
     ),
 )
