@@ -23,12 +23,14 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from analytic import predict, resolve
+from analytic.page_conditions import law_between_accesses
 from analytic.page_refresh import schedule_bound, sequence_obsolescence
 from analytic.report.drawing import dress, legend_above
 from analytic.transforms import log_transform
 from scenarios import Scenario, scenario_from
 from scenarios.accessing import Whittle
 from scenarios.distributions import Deterministic, Distribution, Exponential, Hyperexponential
+from scenarios.page_data import change_rates, page_weights
 
 POLICIES: dict[str, dict[str, Any]] = {
     "whittle": {"policy": "whittle"},
@@ -88,16 +90,15 @@ def system(rates: NDArray[Any], weights: NDArray[Any], accessing: dict[str, Any]
 
 
 def cost_and_bound(scenario: Scenario) -> tuple[float, float]:
-    """The exact weighted obsolescence, and the bound over all schedules."""
-    found = {
-        each.source: each
+    """The exact weighted obsolescence, and the bound over all schedules in the long run."""
+    (cost,) = [
+        each.value
         for each in predict(scenario)[0]
-        if each.measure == "weighted_obsolescence"
-    }
-    (cost,) = [each.value for each in found.values() if each.kind == "exact"]
-    bounds = ("coffman1998 Theorem 3.4", "coffman1998 (7)")
-    (bound,) = [found[source].value for source in bounds if source in found]
-    return cost, bound
+        if (each.measure, each.kind) == ("weighted_obsolescence", "exact")
+    ]
+    assert scenario.pages is not None
+    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    return cost, schedule_bound(rates, weights, law_between_accesses(scenario))
 
 
 def table(kind: str) -> list[Row]:

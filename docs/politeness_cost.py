@@ -19,8 +19,11 @@ from matplotlib.figure import Figure
 
 import sim
 from analytic import predict, resolve
+from analytic.page_conditions import law_between_accesses
+from analytic.page_refresh import schedule_bound
 from analytic.report.drawing import dress
 from scenarios import Scenario, scenario_from
+from scenarios.page_data import change_rates, page_weights
 
 LAWS: dict[str, dict[str, Any]] = {
     "constant": {"deterministic": {"value": 1.0}},
@@ -78,10 +81,17 @@ def cost(scenario: Scenario) -> Cost:
     """Simulated, with the bound over all schedules in time; the same at no spacing."""
     found = sim.run(scenario).find("weighted_obsolescence")
     assert found is not None
+    return Cost(found.estimate, found.high - found.estimate, bound_of(scenario))
+
+
+def bound_of(scenario: Scenario) -> float:
+    """Of all schedules in the long run, with the spacing or without."""
     known = predict(scenario)[0]
     in_time = [p.value for p in known if p.source == "coffman1998 (7) in time"]
-    own = [p.value for p in known if p.source == "coffman1998 (7)"]
-    return Cost(found.estimate, found.high - found.estimate, (in_time or own)[0])
+    assert scenario.pages is not None
+    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    own = schedule_bound(rates, weights, law_between_accesses(scenario))
+    return in_time[0] if in_time else own
 
 
 def table(law: str, horizon: float) -> dict[str, list[Cost]]:

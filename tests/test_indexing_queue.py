@@ -663,6 +663,19 @@ REFUSED: dict[str, Scenario] = {
             },
         }
     ),
+    "robots may wait for hosts": scenario_from(
+        {
+            "name": "polite",
+            "pages": {"change_rates": [0.1, 0.2], "hosts": [0, 0]},
+            "robots": {
+                "available": 1,
+                "access_time": {"exponential": {"mean": 1.0}},
+                "host_spacing": 2.0,
+                "accessing": {"policy": "round-robin"},
+            },
+            "buffer": {"waiting_places": 2, "service": {"exponential": {"mean": 1.0}}},
+        }
+    ),
     "the number of active robots depends on the level": queue(threshold([2, 1], [1])),
     "robots are switched on one at a time": SYSTEMS["switching"],
     "last come first served": SYSTEMS["lifo"],

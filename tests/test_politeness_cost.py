@@ -43,9 +43,4 @@ def test_the_bounds_of_the_page_are_those_of_the_formula(experiment: dict[str, A
     (row, _) = re.findall(r"^\| bound \|(.*)\|$", page, re.MULTILINE)
     for spacing, cell in zip(experiment["SPACINGS"], row.split("|"), strict=True):
         scenario = experiment["system"]("constant", "deadline", spacing, 1000.0)
-        (bound,) = {
-            f"{each.value:.4g}"
-            for each in experiment["predict"](scenario)[0]
-            if each.source in ("coffman1998 (7)", "coffman1998 (7) in time")
-        }
-        assert bound == cell.strip()
+        assert f"{experiment['bound_of'](scenario):.4g}" == cell.strip()

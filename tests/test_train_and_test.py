@@ -46,7 +46,7 @@ def test_only_the_past_is_used() -> None:
 def test_a_promise_is_kept_although_updates_are_no_poisson_process(script: dict[str, Any]) -> None:
     """The expected cost needs the rate alone; t of the mean difference below 3.5, seed fixed.
 
-    False alarm 0.001 for each policy. A cost 10 % off would be seen: its errors are near 2 %.
+    False alarm 0.001 for each policy. A cost 15 % off would be seen: its errors are near 3 %.
     """
     page, time = script["example"]()
     assert len(np.unique(page)) == 30
@@ -56,7 +56,7 @@ def test_a_promise_is_kept_although_updates_are_no_poisson_process(script: dict[
         error = difference.std(ddof=1) / np.sqrt(len(paid))
         assert abs(difference.mean()) < 3.5 * error
         assert error < 0.03 * paid.mean()
-        assert abs((paid - 1.1 * found.promised[policy]).mean()) > 3.5 * error
+        assert abs((paid - 1.15 * found.promised[policy]).mean()) > 3.5 * error
     rows = {row.policy: row for row in found.table()}
     assert rows["uniform"].less == 0
     assert rows["first-arrival"].high < 0

@@ -60,7 +60,7 @@ def identity_of(
             "contents": _digests(scenario.as_file(), *varied.values()),
             "vary": [[key, list(values)] for key, values in varied.items()],
             "warmup": options.warmup,
-            "precision": precision if options.precision is not None else None,
+            "precision": _given(precision) if options.precision is not None else None,
         }
     )
 
@@ -211,6 +211,10 @@ def _varied(varied: Any) -> str:
     """The options of a sweep as they are given."""
     pairs = varied if isinstance(varied, list) else []
     return " ".join(f"{key}={','.join(map(value_text, values))}" for key, values in pairs)
+
+
+def _given(entries: Record) -> Record:
+    return {key: value for key, value in entries.items() if value is not None}
 
 
 def _said(value: Any) -> str:

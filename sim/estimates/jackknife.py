@@ -107,18 +107,27 @@ def estimates_of(totals: Totals, scenario: Scenario, without: Values | None = No
     return Rows(blocks)
 
 
+def _estimates_and_few(totals: Totals, scenario: Scenario) -> tuple[Rows, Values]:
+    """The estimates, and those without each replication of measures with few subjects.
+
+    Of many subjects they are gone when this returns: a million pages have no room for them.
+    """
+    without = measures_of(totals.without_each(), scenario)
+    few = {name: found for name, found in without.items() if len(found[0]) <= _FEW_SUBJECTS}
+    return estimates_of(totals, scenario, without), few
+
+
 def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed: int) -> Results:
     """The results of a run: estimates, and the value of each replication."""
     totals = Totals.of(tallies)
+    estimates, few = _estimates_and_few(totals, scenario)
     each = measures_of(totals, scenario)
-    without = measures_of(totals.without_each(), scenario)
-    few = {name: found for name, found in without.items() if len(found[0]) <= _FEW_SUBJECTS}
     return Results(
         scenario=scenario.name,
         engine=engine,
         seed=seed,
         count=len(tallies),
-        estimates=estimates_of(totals, scenario, without),
+        estimates=estimates,
         replications=Replications([Columns(name, *values) for name, values in each.items()]),
         controls=controls_of(totals, scenario),
         without_each=Replications([Columns(name, *values) for name, values in few.items()]),
