@@ -7,8 +7,6 @@ over the grid included; the paper's programme, O(n N²), is left out where it wo
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import platform
 import resource
 import statistics
 import time
@@ -16,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from racing import write
+from racing import about, write
 
 from analytic.probing import (
     best_schedule,
@@ -98,9 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(table(entries))
     print(f"\nmost memory of all: {peak:,.0f} MB")
     parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    versions = {name: importlib.metadata.version(name) for name in ("crawlsim", "numpy", "numba")}
-    about = {"python": platform.python_version(), "packages": versions, "rounds": parsed.rounds}
-    write(parsed.out, about | {"sizes": entries, "megabytes": peak})
+    write(
+        parsed.out, about(parsed.rounds, "numpy", "numba") | {"sizes": entries, "megabytes": peak}
+    )
 
 
 if __name__ == "__main__":

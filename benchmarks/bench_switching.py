@@ -7,8 +7,6 @@ general one is left out where it would take minutes.
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import platform
 import resource
 import runpy
 import statistics
@@ -18,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from racing import write
+from racing import about, write
 
 from analytic.decision_process import policy_iteration
 from analytic.phase_type import PhaseLaw
@@ -109,9 +107,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(table(entries))
     print(f"\nall 54 rows of the tables: {seconds:.3g} s; most memory of all: {peak:,.0f} MB")
     parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    versions = {name: importlib.metadata.version(name) for name in ("crawlsim", "numpy", "numba")}
-    about = {"python": platform.python_version(), "packages": versions, "rounds": parsed.rounds}
-    write(parsed.out, about | {"systems": entries, "tables": seconds, "megabytes": peak})
+    write(
+        parsed.out,
+        about(parsed.rounds, "numpy", "numba")
+        | {"systems": entries, "tables": seconds, "megabytes": peak},
+    )
 
 
 if __name__ == "__main__":

@@ -7,15 +7,13 @@ of that, a few policies are timed and the rest is reckoned.
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import platform
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from racing import write
+from racing import about, write
 
 from analytic import predict
 from analytic.indexing_queue.thresholds import best_thresholds
@@ -92,9 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     results = {name: measured(system, parsed.rounds) for name, system in systems().items()}
     print(table(results))
     parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    versions = {name: importlib.metadata.version(name) for name in ("crawlsim", "numpy")}
-    about = {"python": platform.python_version(), "packages": versions, "rounds": parsed.rounds}
-    write(parsed.out, about | {"systems": results})
+    write(parsed.out, about(parsed.rounds, "numpy") | {"systems": results})
 
 
 if __name__ == "__main__":

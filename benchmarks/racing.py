@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 __all__ = [
     "Contestant",
+    "about",
     "horizon_for",
     "options",
     "provenance",
@@ -87,6 +88,12 @@ def provenance(arguments: argparse.Namespace) -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": {name: importlib.metadata.version(name) for name in PACKAGES},
     }
+
+
+def about(rounds: int, *packages: str) -> dict[str, Any]:
+    """What a benchmark without contestants ran on."""
+    versions = {name: importlib.metadata.version(name) for name in ("crawlsim", *packages)}
+    return {"python": platform.python_version(), "packages": versions, "rounds": rounds}
 
 
 def write(path: Path, content: dict[str, Any]) -> None:

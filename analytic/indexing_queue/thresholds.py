@@ -24,7 +24,13 @@ from scenarios import Scenario
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ThresholdPolicy", "ThresholdSearch", "best_thresholds", "optimal_thresholds"]
+__all__ = [
+    "ThresholdPolicy",
+    "ThresholdSearch",
+    "best_thresholds",
+    "optimal_thresholds",
+    "threshold_optimum",
+]
 
 Array = NDArray[np.floating[Any]]
 
@@ -259,6 +265,11 @@ def optimal_thresholds(scenario: Scenario) -> Optimum:
         As `best_thresholds`.
     """
     search = best_thresholds(scenario)
+    return threshold_optimum(search, search.notes())
+
+
+def threshold_optimum(search: ThresholdSearch, notes: Sequence[str]) -> Optimum:
+    """What a search of thresholds found, as every optimiser hands it back."""
     best = search.optimum
     rule = {"robots": list(best.robots), "at": list(best.at)}
     return Optimum(
@@ -268,6 +279,6 @@ def optimal_thresholds(scenario: Scenario) -> Optimum:
         decision=rule,
         changes={"activation": {"threshold": rule}},
         table=[row._asdict() for row in search.table],
-        notes=search.notes(),
+        notes=notes,
         search=search,
     )

@@ -75,7 +75,7 @@ def robots_in_step_obsolescence(
 def random_rounds_obsolescence(
     rates: ArrayLike, shares: ArrayLike, time: float, robots: int
 ) -> Array:
-    """The same where each access draws its page independently, shape (pages,).
+    """Obsolescence rate of every page, robots in step that each draw pages at random, (pages,).
 
     coffman1998, Lemma 4.1 in rounds: a page is in one with probability ``1 - (1 - f)^robots``.
     """

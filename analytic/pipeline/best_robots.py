@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 from analytic import conditions, page_conditions
 from analytic.indexing_queue.fixed_robots import StaticSearch, optimal_fixed_number
 from analytic.indexing_queue.searching import numbers_of
-from analytic.indexing_queue.thresholds import ThresholdSearch, optimal_thresholds
+from analytic.indexing_queue.thresholds import (
+    ThresholdSearch,
+    optimal_thresholds,
+    threshold_optimum,
+)
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.conditions import PATH
 from analytic.pipeline.formulas import COST, end_to_end_cost
@@ -198,19 +202,9 @@ def end_to_end_thresholds(scenario: Scenario) -> Optimum:
         if simple is None
         else _quick_search(plain, numbers, simple)
     )
-    best = search.optimum
-    rule = {"robots": list(best.robots), "at": list(best.at)}
     price = _price(scenario, optimal_thresholds)
-    return Optimum(
-        target="threshold",
-        cost=best.cost,
-        lower_bound=None,
-        decision=rule,
-        changes={"activation": {"threshold": rule}},
-        table=[row._asdict() for row in search.table],
-        notes=[*search.notes(), *notes, *([price.note(best.cost)] if price else [])],
-        search=search,
-    )
+    said = [price.note(search.optimum.cost)] if price else []
+    return threshold_optimum(search, [*search.notes(), *notes, *said])
 
 
 def _quick_search(

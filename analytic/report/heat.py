@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from analytic.report.curves import text_of
 from analytic.report.drawing import axes_for, plain
-from analytic.report.rows import name_of
-from scenarios.measures import MEASURES, Subject
+from analytic.report.rows import name_of, with_unit
+from scenarios.measures import Subject
 
 __all__ = ["heat_figure", "plot_heat_map"]
 
@@ -71,9 +71,7 @@ def plot_heat_map(
     if max(values.shape) <= _MOST_ACROSS:
         _write_numbers(ax, values)
     bar = ax.figure.colorbar(image, ax=ax)
-    known = MEASURES[measure].unit
-    units = "" if known == "1" else f" ({known.replace('time', unit)})"
-    bar.set_label(plain(name_of(measure, subject) + units), fontsize=9, color="#333333")
+    bar.set_label(plain(with_unit(measure, subject, unit)), fontsize=9, color="#333333")
     bar.ax.tick_params(labelsize=8.5, colors="#444444")
     bar.outline.set_visible(False)
     return ax

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from analytic.crosscheck import Comparison
-from scenarios.measures import Subject
+from scenarios.measures import MEASURES, Subject
 
-__all__ = ["Row", "name_of", "rows_of"]
+__all__ = ["Row", "name_of", "rows_of", "with_unit"]
 
 _SEVERITY = ("disagrees", "inconclusive", "agrees", "not judged")
 _SAME = 1e-6
@@ -31,6 +31,13 @@ def name_of(measure: str, subject: Subject) -> str:
     return (
         f"{words} {subject}" if isinstance(subject, str) else f"{words}\N{NO-BREAK SPACE}{subject}"
     )
+
+
+def with_unit(measure: str, subject: Subject, time_unit: str) -> str:
+    """The label of an axis: a measure and its subject, with the unit where it has one."""
+    known = MEASURES[measure].unit
+    units = "" if known == "1" else f" ({known.replace('time', time_unit)})"
+    return name_of(measure, subject) + units
 
 
 def rows_of(comparisons: Iterable[Comparison]) -> list[Row]:

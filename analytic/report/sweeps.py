@@ -15,8 +15,8 @@ from matplotlib.ticker import MaxNLocator
 
 from analytic.report.curves import Curve, curves_of, is_number, is_whole, text_of
 from analytic.report.drawing import THEORY, axes_for, dress, legend_above, plain, svg_text
-from analytic.report.rows import name_of
-from scenarios.measures import MEASURES, Subject
+from analytic.report.rows import name_of, with_unit
+from scenarios.measures import Subject
 
 __all__ = ["plot_sweep", "sweep_picture"]
 
@@ -167,9 +167,7 @@ def _shortened(text: str, most: int) -> str:
 
 
 def _label(ax: Axes, key: Key, entry: str, unit: str) -> None:
-    known = MEASURES[key[0]].unit
-    units = "" if known == "1" else f" ({known.replace('time', unit)})"
-    dress(ax, plain(entry), _wrapped(name_of(*key) + units, 36))
+    dress(ax, plain(entry), _wrapped(with_unit(*key, unit), 36))
 
 
 def sweep_picture(rows: Sequence[Row], shown: Sequence[Key], keys: Sequence[str], unit: str) -> str:
