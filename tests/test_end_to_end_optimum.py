@@ -18,7 +18,7 @@ from analytic.indexing_queue import chain_of
 from analytic.page_refresh import best_random_shares
 from analytic.pipeline import obsolescence_rates, page_queue, queue_of_pages
 from analytic.pipeline.best_frequencies import best_end_to_end_shares
-from analytic.pipeline.best_robots import own_criterion
+from analytic.pipeline.criteria import own_criterion
 from scenarios import Scenario, ScenarioError, load
 from scenarios.distributions import Exponential
 from scenarios.page_data import change_rates, page_weights

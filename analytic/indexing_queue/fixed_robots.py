@@ -35,11 +35,14 @@ class StaticSearch:
     time_unit : str
     costs : ndarray, shape (available + 1,)
         Per unit time with 0, 1, … robots; NaN where there is none.
+    other : tuple of str and float, optional
+        What another criterion decides, and the cost of that.
     """
 
     scenario: str
     time_unit: str
     costs: Array = field(repr=False)
+    other: tuple[str, float] | None = None
 
     @property
     def optimum(self) -> int:

@@ -69,6 +69,8 @@ class ThresholdSearch:
     costs : ndarray, shape (policies,)
         Per unit time, in the order of the numbers at the top level, then at the level below it,
         and so on; NaN where a policy has no cost.
+    other : tuple of str and float, optional
+        What another criterion decides, and the cost of that.
     """
 
     scenario: str
@@ -76,6 +78,7 @@ class ThresholdSearch:
     numbers: tuple[int, ...]
     top: int
     costs: Array = field(repr=False)
+    other: tuple[str, float] | None = None
 
     @property
     def undefined(self) -> int:

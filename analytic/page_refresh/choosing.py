@@ -46,12 +46,15 @@ class FrequencySearch:
         Frequencies, which sum to 1; some can be 0.
     time_unit : str
         Of the change rates.
+    alone : ndarray, optional
+        Frequencies that another criterion would choose, such as those without a buffer.
     """
 
     rates: NDArray[Any]
     weights: NDArray[Any]
     shares: NDArray[Any]
     time_unit: str
+    alone: NDArray[Any] | None = None
 
 
 def optimal_frequencies(scenario: Scenario) -> Optimum:

@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analytic import page_conditions
 from analytic.optimum import Optimum
 from analytic.page_refresh import FrequencySearch, best_random_shares, optimal_frequencies
-from analytic.pipeline.conditions import law_without_buffer
-from analytic.pipeline.methods import METHODS, exact_method
+from analytic.pipeline.conditions import changes_matter_to_the_queue, law_without_buffer
+from analytic.pipeline.criteria import more_than, said_more
+from analytic.pipeline.formulas import COST, queue_cost
+from analytic.pipeline.listed import queue_of_one_robot
+from analytic.pipeline.methods import exact_method, nearest_reason
+from analytic.pipeline.one_robot import random_slopes
 from analytic.pipeline.queues import Delays, PageQueue
-from analytic.pipeline.random_pages import obsolescence_rates, obsolescence_slopes
+from analytic.pipeline.random_pages import obsolescence_slopes
 from analytic.pipeline.reading import queue_of_pages
+from analytic.pipeline.separable import BestShares, SlopesOf, least_shares
+from analytic.pipeline.walked import slopes_by_counts, slopes_by_timers
+from analytic.progress import Progress
 from scenarios import Scenario
 from scenarios.distributions import Exponential
 from scenarios.page_data import change_rates, page_weights
 
-__all__ = ["BestShares", "best_end_to_end_shares", "discounted_shares", "end_to_end_frequencies"]
+__all__ = ["best_end_to_end_shares", "discounted_shares", "end_to_end_frequencies", "slopes_of"]
 
 Array = NDArray[np.floating[Any]]
 
 _KEY = "robots.accessing.frequencies"
-_ROUNDS = 200
-_GAP = 1e-12
-"""What the certified gap may be, relative to the cost."""
-
-
-class BestShares(NamedTuple):
-    """The best shares, their weighted obsolescence, and a bound below that of all shares."""
-
-    shares: Array
-    cost: float
-    lower_bound: float
+_ALONE = "coffman1998 (12)-(15), no buffer"
+_PROVED = 1e-9
+"""Certified gaps, relative to the cost, from which on frequencies are not called the best."""
 
 
 def best_end_to_end_shares(
     queue: PageQueue, changes: ArrayLike, weights: ArrayLike, start: ArrayLike | None = None
 ) -> BestShares:
-    """The frequencies with the least weighted obsolescence, end to end.
+    """The frequencies with the least weighted obsolescence, end to end, FIFO without timers.
 
     Parameters
     ----------
@@ -52,75 +53,12 @@ def best_end_to_end_shares(
 
     Notes
     -----
-    ``min sum c r(f)`` over ``sum f = 1`` is separable and convex (`obsolescence_slopes`), so that
-    the tangents at any f bound the cost of all shares from below, by ``max g - f g`` with the gains
-    ``g = -c r'``. Each round solves the problem with hyperbolas in place of the r, which have their
-    slopes and curvatures: ``-c r' = a / (b + f)²``, so that ``f = sqrt(a / multiplier) - b`` or 0.
-    Without a buffer they are exact (coffman1998, Lemma 4.1 with exponential accesses). A page gets
-    nothing iff its slope at 0 is not above the multiplier.
+    ``min sum c r(f)`` over ``sum f = 1`` is separable and convex (`obsolescence_slopes`), and is
+    solved with a certified gap (`least_shares`).
     """
     mu, c = np.asarray(changes, dtype=float), np.asarray(weights, dtype=float)
-    asked = (mu > 0) & (c > 0)
-    shares = np.full(len(mu), 1.0 / len(mu)) if start is None else np.asarray(start, dtype=float)
-    if not asked.any() or not queue.entering.any():
-        return BestShares(shares, *[float(c @ obsolescence_rates(queue, mu, shares))] * 2)
-    shares = np.where(asked, shares, 0.0)
-    shares /= shares.sum()
-    best = _evaluated(queue, mu[asked], c[asked], shares[asked])
-    for _ in range(_ROUNDS):
-        if best.gap <= _GAP * best.cost:
-            break
-        following = _improved(queue, mu[asked], c[asked], best)
-        if following is None:
-            break
-        best = following
-    shares[asked] = best.shares
-    return BestShares(shares, best.cost, max(best.cost - best.gap, 0.0))
-
-
-class _Point(NamedTuple):
-    shares: Array
-    cost: float
-    gains: Array
-    curvatures: Array
-
-    @property
-    def gap(self) -> float:
-        """How far below the cost that of the best shares can be."""
-        return float(self.gains.max() - self.shares @ self.gains)
-
-
-def _evaluated(queue: PageQueue, mu: Array, c: Array, shares: Array) -> _Point:
-    slopes = obsolescence_slopes(queue, mu, shares)
-    return _Point(shares, float(c @ slopes.rates), -c * slopes.first, c * slopes.second)
-
-
-def _improved(queue: PageQueue, mu: Array, c: Array, point: _Point) -> _Point | None:
-    """A better point on the way to the optimum of the hyperbolas, or None."""
-    target = _of_hyperbolas(point)
-    step = 1.0
-    while step > 1e-6:
-        shares = point.shares + step * (target - point.shares)
-        following = _evaluated(queue, mu, c, shares)
-        if following.cost < point.cost or following.gap < point.gap:
-            return following
-        step /= 2.0
-    return None
-
-
-def _of_hyperbolas(point: _Point) -> Array:
-    """``f = sqrt(a / multiplier) - b``, at least 0, that sum to 1."""
-    gains = np.maximum(point.gains, np.finfo(float).tiny)
-    reach = 2.0 * gains / np.maximum(point.curvatures, np.finfo(float).tiny)
-    root, offset = np.sqrt(gains) * reach, reach - point.shares
-    order = np.argsort(-root / np.maximum(offset, np.finfo(float).tiny), kind="stable")
-    sums, offsets = np.cumsum(root[order]), np.cumsum(offset[order])
-    scales = (1.0 + offsets) / sums
-    active = np.flatnonzero(root[order] * scales > offset[order])
-    scale = scales[active[-1]] if len(active) else scales[0]
-    shares = np.maximum(root * scale - offset, 0.0)
-    result: Array = shares / shares.sum()
-    return result
+    begun = None if start is None else np.asarray(start, dtype=float)
+    return least_shares(partial(obsolescence_slopes, queue), mu, c, begun)
 
 
 def discounted_shares(queue: PageQueue, changes: ArrayLike, weights: ArrayLike) -> Array:
@@ -143,12 +81,34 @@ def discounted_shares(queue: PageQueue, changes: ArrayLike, weights: ArrayLike) 
     return best_random_shares(mu, c * (1.0 - stale / rate), Exponential(rate=rate))
 
 
+def slopes_of(scenario: Scenario) -> SlopesOf | None:
+    """Obsolescence rates as functions of shares, where each depends on the page's own share only.
+
+    None where pages are not drawn at random, where copies are dropped or replaced because of what
+    other pages do, and where no exact method covers the scenario.
+    """
+    method = exact_method(scenario)
+    if method is None or page_conditions.randomized_policy(scenario) is not None:
+        return None
+    if method.number == "(1)":
+        return partial(obsolescence_slopes, queue_of_pages(scenario))
+    if method.number == "(2)":
+        return slopes_by_counts(scenario)
+    if method.number == "(3)":
+        return slopes_by_timers(scenario)
+    if method.number == "(6)":
+        return partial(random_slopes, queue_of_one_robot(scenario))
+    return None
+
+
 def end_to_end_frequencies(scenario: Scenario) -> Optimum:
     """The frequencies that suit the whole path best, and what those of coffman1998 cost.
 
-    Where deliveries are not of pages drawn at random, first come first served, without timers, the
-    obsolescence of a page may depend on the others' frequencies: then those of
-    `optimal_frequencies`, as if there were no buffer.
+    In the units of the file's prices where it prices staleness, and with what else they make the
+    system cost; otherwise the weighted obsolescence. Where the obsolescence of a page depends on
+    the frequencies of others (page-change dropping, replacement, pages in a period) no optimum is
+    known: then those of `optimal_frequencies`, as if there were no buffer, under that name, with
+    what they cost through it.
 
     Raises
     ------
@@ -156,24 +116,83 @@ def end_to_end_frequencies(scenario: Scenario) -> Optimum:
         As `optimal_frequencies`.
     """
     uniform = _with_uniform(scenario)
-    method = exact_method(uniform) if uniform is not None else None
-    if uniform is None or method is None or method.number != METHODS[0].number:
+    if uniform is None:
         return optimal_frequencies(scenario)
-    assert scenario.pages is not None
-    mu, c = change_rates(scenario.pages), page_weights(scenario.pages)
-    queue = queue_of_pages(uniform)
-    found = best_end_to_end_shares(queue, mu, c)
-    bound = f"no frequencies of random choices cost less than {found.lower_bound:.10g}"
+    slopes = slopes_of(uniform)
+    if slopes is None:
+        return _as_without_buffer(scenario)
+    assert uniform.pages is not None
+    mu, c = change_rates(uniform.pages), page_weights(uniform.pages)
+    followed = _followed(slopes, f"{scenario.name}: frequencies, rounds of the search")
+    found = least_shares(followed, mu, c)
+    given = _compared(uniform, found)
+    price = _units(uniform)
+    costs = {name: price.cost(float(c @ slopes(mu, each).rates)) for name, each in given.items()}
+    cost, bound = costs["optimal"], price.cost(found.lower_bound)
+    gap = 100.0 * max(cost - bound, 0.0) / bound if bound else 0.0
+    notes = [
+        f"no frequencies of random choices cost less than {bound:.10g}",
+        f"certified gap {gap:.1g} %",
+        "more: per cent above the optimum",
+    ]
+    if _ALONE in costs:
+        notes.append(f"frequencies best without a buffer: {said_more(costs[_ALONE], cost)}")
     return Optimum(
         target="frequencies",
-        cost=found.cost,
+        cost=cost,
         lower_bound=None,
         decision={"frequencies": found.shares.tolist()},
         changes={_KEY: found.shares.tolist()},
-        table=list(_alternatives(uniform, queue, found)),
-        notes=[bound, "more: per cent above the optimum"],
-        search=FrequencySearch(mu, c, found.shares, scenario.time_unit),
+        table=_rows(costs, cost),
+        notes=[*notes, *price.notes],
+        search=FrequencySearch(mu, c, found.shares, scenario.time_unit, given.get(_ALONE)),
+        measure=price.measure,
+        proved=gap <= 100.0 * _PROVED,
+        gap=gap,
     )
+
+
+def _followed(slopes: SlopesOf, doing: str) -> SlopesOf:
+    """The same function; what takes long says how many times it was asked."""
+    progress = Progress(doing)
+
+    def asked(mu: Array, shares: Array) -> Any:
+        found = slopes(mu, shares)
+        progress.step()
+        return found
+
+    return asked
+
+
+class _Units(NamedTuple):
+    """What a weighted obsolescence costs: the file's prices, or itself where it has none."""
+
+    price: float
+    others: float
+    measure: str
+    notes: tuple[str, ...]
+
+    def cost(self, weighted: float) -> float:
+        """Of a weighted obsolescence, with what the queue costs whatever the frequencies."""
+        return self.others + self.price * weighted
+
+
+def _units(scenario: Scenario) -> _Units:
+    plain = "weighted_obsolescence"
+    if not scenario.costs.staleness:
+        return _Units(1.0, 0.0, plain, ())
+    reason = COST.reason_against(scenario)
+    if reason is not None:
+        said = f"without the other prices, whose cost does not depend on frequencies: {reason}"
+        return _Units(1.0, 0.0, plain, (said,))
+    return _Units(scenario.costs.staleness, queue_cost(scenario), "control_cost", ())
+
+
+def _rows(costs: Mapping[str, float | None], best: float | None) -> list[dict[str, Any]]:
+    return [
+        {"frequencies": name, "cost": cost, "more": more_than(cost, best)}
+        for name, cost in costs.items()
+    ]
 
 
 def _with_uniform(scenario: Scenario) -> Scenario | None:
@@ -184,22 +203,84 @@ def _with_uniform(scenario: Scenario) -> Scenario | None:
     return scenario.with_(_KEY, "uniform")
 
 
-def _alternatives(
-    uniform: Scenario, queue: PageQueue, found: BestShares
-) -> Iterator[dict[str, Any]]:
-    """The cost of the words that a file can have, of the papers' frequencies, and of the best."""
+def _compared(uniform: Scenario, found: BestShares) -> dict[str, Array]:
+    """The words that a file can have, the papers' frequencies, and the best."""
     assert uniform.pages is not None
     mu, c = change_rates(uniform.pages), page_weights(uniform.pages)
+    rows = _words(mu)
+    law = law_without_buffer(uniform)
+    if law is not None:
+        rows[_ALONE] = best_random_shares(mu, c, law)
+    method = exact_method(uniform)
+    if method is not None and method.number == "(1)":
+        queue = queue_of_pages(uniform)
+        if queue.entering.any():
+            rows["the same, discounted weights"] = discounted_shares(queue, mu, c)
+    rows["optimal"] = found.shares
+    return rows
+
+
+def _words(mu: Array) -> dict[str, Array]:
     rows = {"uniform": np.full(len(mu), 1.0 / len(mu))}
     if mu.any():
         rows["change-rate"] = mu / mu.sum()
-    law = law_without_buffer(uniform)
-    if law is not None:
-        rows["coffman1998 (12)-(15), no buffer"] = best_random_shares(mu, c, law)
-    if queue.entering.any():
-        rows["the same, discounted weights"] = discounted_shares(queue, mu, c)
-    rows["optimal"] = found.shares
+    return rows
+
+
+def _as_without_buffer(scenario: Scenario) -> Optimum:
+    """The frequencies that are best without a buffer, by that name, and their cost through it."""
+    found = optimal_frequencies(scenario)
+    assert scenario.pages is not None
+    rows: dict[str, Any] = _words(change_rates(scenario.pages))
+    name = "best without a buffer"
+    rows[name] = np.array(found.decision["frequencies"])
+    costs, measure = _costs_through(scenario, rows)
+    cost = costs[name]
+    said = "their cost through it is not known exactly" if cost is None else f"cost {cost:.6g}"
+    notes = [
+        f"no optimum is known: {_why_none(scenario)}",
+        f"these frequencies are the best without a buffer; {said}",
+    ]
+    better = [each for each, known in costs.items() if more_than(cost, known)]
+    if cost is not None and better:
+        least = min(better, key=lambda each: costs[each] or 0.0)
+        notes.append(f"{least} costs less: {costs[least]:.6g}")
+    return Optimum(
+        target="frequencies",
+        cost=cost,
+        lower_bound=None,
+        decision=found.decision,
+        changes=found.changes,
+        table=_rows(costs, cost),
+        notes=[*notes, *(each for each in found.notes if "no bound" not in each)],
+        search=found.search,
+        measure=measure,
+        proved=False,
+    )
+
+
+def _costs_through(
+    scenario: Scenario, rows: Mapping[str, Array]
+) -> tuple[dict[str, float | None], str]:
+    """Cost of each row, end to end, None where it has no exact value; and what it is."""
+    assert scenario.pages is not None
+    weights = page_weights(scenario.pages)
+    costs: dict[str, float | None] = {}
+    measure = "weighted_obsolescence"
     for name, shares in rows.items():
-        cost = float(c @ obsolescence_rates(queue, mu, shares))
-        more = 100 * (cost / found.cost - 1) if found.cost else 0.0
-        yield {"frequencies": name, "cost": cost, "more": more}
+        given = scenario.with_(_KEY, shares.tolist())
+        method, price = exact_method(given), _units(given)
+        costs[name] = price.cost(float(weights @ method.rates(given))) if method else None
+        measure = price.measure if method else measure
+    return costs, measure
+
+
+def _why_none(scenario: Scenario) -> str:
+    """Why the best frequencies are not known."""
+    if changes_matter_to_the_queue(scenario) is None:
+        what = "replaced" if scenario.buffer and scenario.buffer.replace_older_copy else "dropped"
+        return f"copies of a page are {what} together, so that each page depends on all frequencies"
+    policy = scenario.robots.accessing if scenario.robots else None
+    if page_conditions.randomized_policy(scenario) is not None and policy is not None:
+        return f'policy = "{policy.policy}" does not draw its pages independently'
+    return nearest_reason(scenario.with_(_KEY, "uniform"))

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix, diags_array
 from scipy.sparse.linalg import splu
 
-__all__ = ["MOST_STATES", "Explored", "Move", "TooManyStatesError", "explore", "totals"]
+__all__ = [
+    "MOST_STATES",
+    "Explored",
+    "Move",
+    "TooManyStatesError",
+    "explore",
+    "factorized",
+    "totals",
+]
 
 Array = NDArray[np.floating[Any]]
 State = Hashable
@@ -103,5 +111,11 @@ def totals(rates: csr_matrix, exits: Array, rewards: Array) -> Array:
     rewards : ndarray, shape (states,)
         Per unit time.
     """
+    return factorized(rates, exits)(rewards)
+
+
+def factorized(rates: csr_matrix, exits: Array) -> Callable[[Array], Array]:
+    """From rewards to `totals`, for one chain and as many rewards as one likes."""
     out = np.asarray(rates.sum(axis=1)).ravel() + exits
-    return np.asarray(splu(csc_matrix(diags_array(out) - rates)).solve(rewards))
+    solve: Callable[[Array], Array] = splu(csc_matrix(diags_array(out) - rates)).solve
+    return solve

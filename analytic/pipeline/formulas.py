@@ -31,7 +31,7 @@ from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.page_data import change_rates, page_weights
 
-__all__ = ["COST", "FORMULAS", "end_to_end_cost"]
+__all__ = ["COST", "FORMULAS", "end_to_end_cost", "queue_cost"]
 
 Array = NDArray[np.floating[Any]]
 
@@ -120,10 +120,17 @@ def end_to_end_cost(scenario: Scenario) -> float:
     assert scenario.pages is not None
     method = exact_method(scenario)
     assert method is not None
-    others = scenario.with_("costs.staleness", 0.0)
-    queue = _queue_formula().predict(others)[0].value if _prices(others) else 0.0
     stale = float(page_weights(scenario.pages) @ method.rates(scenario))
-    return queue + scenario.costs.staleness * stale
+    return queue_cost(scenario) + scenario.costs.staleness * stale
+
+
+def queue_cost(scenario: Scenario) -> float:
+    """The control cost without that of staleness; of a scenario that meets the conditions of (8).
+
+    It does not depend on which pages are delivered, unless the queue does.
+    """
+    others = scenario.with_("costs.staleness", 0.0)
+    return _queue_formula().predict(others)[0].value if _prices(others) else 0.0
 
 
 def _cost(scenario: Scenario) -> Values:

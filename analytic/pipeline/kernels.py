@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analytic.indexing_queue.compiling import compiled
 
-__all__ = ["costs_of_all", "totals_until_fresh"]
+__all__ = ["costs_of_next", "costs_of_policies", "totals_until_fresh"]
 
 Floats = NDArray[Any]
 
@@ -146,15 +146,15 @@ def _birth_death_law(up: Floats, service: float, law: Floats) -> None:
 
 
 @compiled
-def _stale(up: Floats, service: float, law: Floats, mu: float, f: float, work: Floats) -> float:
+def _stale(
+    up: Floats, service: float, law: Floats, mu: float, f: float, waits: Floats, work: Floats
+) -> float:
     """Obsolescence rate of one page: the linear system of a birth-death queue."""
     top = len(law) - 1
-    missed = mu / (mu + service)
     totals, pivots = work[0], work[1]
     for level in range(top + 1):
         enters = up[level] * f if level < top else 0.0
-        wait = -np.expm1((level + 1) * np.log1p(-missed))
-        pivots[level], totals[level] = mu + enters, mu + enters * wait
+        pivots[level], totals[level] = mu + enters, mu + enters * waits[level]
     for level in range(top, 0, -1):
         exits = pivots[level]
         pivots[level] = exits + service
@@ -170,7 +170,9 @@ def _stale(up: Floats, service: float, law: Floats, mu: float, f: float, work: F
 
 
 @compiled
-def _policy_cost(up: Floats, service: float, prices: Floats, pages: Floats, work: Floats) -> float:
+def _policy_cost(
+    up: Floats, service: float, prices: Floats, pages: Floats, waits: Floats, work: Floats
+) -> float:
     """Price of loss, starvation, response, deliveries and staleness of one queue."""
     law = work[2]
     _birth_death_law(up, service, law)
@@ -180,39 +182,66 @@ def _policy_cost(up: Floats, service: float, prices: Floats, pages: Floats, work
         inside = 0.0
         for level in range(top + 1):
             inside += level * law[level]
-        cost += prices[2] * inside / (service * (1.0 - law[0]))
+        served = service * (1.0 - law[0])
+        cost += prices[2] * inside / served if served > 0.0 else np.nan
     for level in range(top + 1):
         cost += prices[3] * up[level] * law[level]
     for page in range(pages.shape[1]):
         if pages[2, page] > 0.0:
-            cost += pages[2, page] * _stale(up, service, law, pages[0, page], pages[1, page], work)
+            mu, f = pages[0, page], pages[1, page]
+            cost += pages[2, page] * _stale(up, service, law, mu, f, waits[page], work)
     return cost
 
 
 @compiled
-def costs_of_all(
-    numbers: Floats,
-    top: int,
-    access: float,
-    service: float,
-    prices: Floats,
-    pages: Floats,
-    count: int,
+def costs_of_policies(
+    ups: Floats, service: float, prices: Floats, pages: Floats, waits: Floats
 ) -> Floats:
-    """Cost of every policy whose robots do not increase with the level.
+    """Cost of some policies, given by the rates of the deliveries at each level.
 
     Parameters
     ----------
-    numbers : ndarray, shape (numbers,)
-        Numbers of robots, increasing.
-    top : int
-        The highest level.
-    access, service : float
-        Rates of one robot's accesses and of the service.
+    ups : ndarray, shape (policies, levels)
+    service : float
+        Rate of the service.
     prices : ndarray, shape (4,)
         Of a lost page, of starvation, of the mean response, and of an access.
     pages : ndarray, shape (3, pages)
         Change rates, shares, and weights times the price of staleness.
+    waits : ndarray, shape (pages, levels)
+        Probability that a page changes before its copy is indexed, delivered at each level.
+
+    Returns
+    -------
+    ndarray, shape (policies,)
+    """
+    costs = np.empty(len(ups))
+    work = np.empty((3, ups.shape[1]))
+    for row in range(len(ups)):
+        costs[row] = _policy_cost(ups[row], service, prices, pages, waits, work)
+    return costs
+
+
+@compiled
+def costs_of_next(
+    chosen: Any,
+    rates: Floats,
+    service: float,
+    prices: Floats,
+    pages: Floats,
+    waits: Floats,
+    count: int,
+) -> Floats:
+    """Cost of so many policies whose robots do not increase with the level, from one on.
+
+    Parameters are those of `costs_of_policies`, and:
+
+    Parameters
+    ----------
+    chosen : ndarray of int, shape (levels,)
+        The first policy, by the place of its numbers in `rates`; afterwards the one that follows.
+    rates : ndarray, shape (numbers,)
+        Rates of the deliveries of the numbers of robots, increasing.
     count : int
         Policies.
 
@@ -221,15 +250,14 @@ def costs_of_all(
     ndarray, shape (count,)
         In the order of the numbers at the top level, then at the level below it, and so on.
     """
-    costs = np.empty(count)
-    chosen = np.zeros(top + 1, dtype=np.int64)
+    costs, top = np.empty(count), len(chosen) - 1
     up, work = np.empty(top + 1), np.empty((3, top + 1))
     for row in range(count):
         for level in range(top + 1):
-            up[level] = access * numbers[chosen[level]]
-        costs[row] = _policy_cost(up, service, prices, pages, work)
+            up[level] = rates[chosen[level]]
+        costs[row] = _policy_cost(up, service, prices, pages, waits, work)
         level = 0
-        while level < top and chosen[level] == len(numbers) - 1:
+        while level < top and chosen[level] == len(rates) - 1:
             level += 1
         chosen[level] += 1
         for below in range(level):

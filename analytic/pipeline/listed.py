@@ -14,7 +14,12 @@ from analytic.indexing_queue.solved import size_of
 from analytic.phase_type import as_phase_type
 from analytic.pipeline import conditions as own
 from analytic.pipeline.exploring import MOST_STATES
-from analytic.pipeline.one_robot import delivered_queue, listed_rate, random_rate
+from analytic.pipeline.one_robot import (
+    DeliveredQueue,
+    delivered_queue,
+    listed_rate,
+    random_rate,
+)
 from analytic.pipeline.reading import (
     MOST_SOLUTIONS,
     MOST_WORK,
@@ -30,6 +35,7 @@ from scenarios.accessing.policy import Periodic
 __all__ = [
     "ages_on_shared_list",
     "one_fits",
+    "queue_of_one_robot",
     "rates_of_one_robot",
     "rates_on_shared_list",
     "shared_fits",
@@ -98,14 +104,19 @@ def _is_random(scenario: Scenario) -> bool:
     return scenario.robots is not None and isinstance(scenario.robots.accessing, Randomized)
 
 
-def rates_of_one_robot(scenario: Scenario) -> Array:
-    """Obsolescence rate of each page with one robot."""
+def queue_of_one_robot(scenario: Scenario) -> DeliveredQueue:
+    """The queue of a scenario with one robot, between its deliveries."""
     assert scenario.buffer is not None
     service = as_phase_type(scenario.buffer.service)
     access = page_conditions.access_law(scenario)
     assert service is not None
     assert access is not None
-    queue = delivered_queue(service, scenario.buffer.waiting_places + 1, access)
+    return delivered_queue(service, scenario.buffer.waiting_places + 1, access)
+
+
+def rates_of_one_robot(scenario: Scenario) -> Array:
+    """Obsolescence rate of each page with one robot."""
+    queue = queue_of_one_robot(scenario)
     pages = enumerate(page_changes(scenario).tolist())
     if _is_random(scenario):
         shares = page_shares(scenario).tolist()

@@ -46,7 +46,7 @@ from analytic.pipeline.walked import (
 )
 from scenarios import Scenario
 
-__all__ = ["METHODS", "Method", "exact_method"]
+__all__ = ["METHODS", "Method", "exact_method", "nearest_reason"]
 
 Array = NDArray[np.floating[Any]]
 
@@ -195,3 +195,15 @@ def exact_method(scenario: Scenario) -> Method | None:
         if all(condition(scenario) is None for condition in method.conditions):
             return method
     return None
+
+
+def nearest_reason(scenario: Scenario) -> str:
+    """Why no method covers a scenario: what the one says that lacks the least."""
+    found = []
+    for method in METHODS:
+        reasons = (condition(scenario) for condition in method.conditions)
+        for place, reason in enumerate(reasons):
+            if reason is not None:
+                found.append((len(method.conditions) - place, reason))
+                break
+    return min(found)[1]

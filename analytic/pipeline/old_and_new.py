@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix
 
 from analytic.indexing_queue import QueueChain
-from analytic.pipeline.exploring import Explored, Move, explore, totals
+from analytic.pipeline.exploring import Explored, Move, explore, factorized, totals
+from analytic.pipeline.random_pages import Slopes
 
-__all__ = ["Handling", "counted_ages", "counted_rates", "old_and_new"]
+__all__ = ["Handling", "counted_ages", "counted_rates", "counted_slopes", "old_and_new"]
 
 Array = NDArray[np.floating[Any]]
 INDEXED = 1
@@ -166,6 +168,35 @@ def counted_rates(counted: Explored, law: Array, changes: ArrayLike, shares: Arr
     return np.array(found)[which.ravel()]
 
 
+def counted_slopes(counted: Explored, law: Array, changes: ArrayLike, shares: ArrayLike) -> Slopes:
+    """Obsolescence rates and their derivatives by the page's own share.
+
+    Parameters are those of `counted_rates`.
+
+    Notes
+    -----
+    As `obsolescence_slopes`, convex and decreasing: the marks are drawn where the indexing ends,
+    whatever the buffer did before. With J the rates of those ends, the derivatives solve the same
+    system, factorized once per page: ``(mu - G) z' = -J z``, ``(mu - G) z'' = -2 J z'``.
+    """
+    pages = np.stack([np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)], axis=1)
+    kinds, which = np.unique(pages, axis=0, return_inverse=True)
+    found = np.array([_slopes(counted, law, *kind) for kind in kinds.tolist()])[which.ravel()]
+    return Slopes(found[:, 0], found[:, 1], found[:, 2])
+
+
+def _slopes(counted: Explored, law: Array, mu: float, f: float) -> tuple[float, float, float]:
+    if mu == 0.0:
+        return 0.0, 0.0, 0.0
+    indexed = counted.rates[1]
+    solve = factorized(*_leaking(counted, law, mu, f))
+    stale = solve(np.full(len(counted.states), mu))
+    first = -solve(indexed @ stale)
+    second = -2.0 * solve(indexed @ first)
+    seen = len(law)
+    return float(law @ stale[:seen]), float(law @ first[:seen]), float(law @ second[:seen])
+
+
 def counted_ages(counted: Explored, law: Array, shares: ArrayLike) -> Array:
     """Mean age of the copy of every page in the index, shape (pages,); inf where f = 0.
 
@@ -179,9 +210,13 @@ def counted_ages(counted: Explored, law: Array, shares: ArrayLike) -> Array:
 
 def _stale(counted: Explored, law: Array, mu: float, f: float, reward: float) -> float:
     """Mean reward until a copy is indexed or the page changes."""
+    found = totals(*_leaking(counted, law, mu, f), np.full(len(counted.states), reward))
+    return float(law @ found[: len(law)])
+
+
+def _leaking(counted: Explored, law: Array, mu: float, f: float) -> tuple[csr_matrix, Array]:
+    """The rates that stay, and those of the ends: a change, or a copy of the page is indexed."""
     plain, indexed = counted.rates
     leak = f * np.asarray(indexed.sum(axis=1)).ravel()
     leak[: len(law)] += law == 0  # states never seen need an end
-    size = len(counted.states)
-    found = totals(plain + (1.0 - f) * indexed, mu + leak, np.full(size, reward))
-    return float(law @ found[: len(law)])
+    return plain + (1.0 - f) * indexed, mu + leak

@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lu_factor, lu_solve
 
 from analytic.markov import stationary
 from analytic.phase_type import PhaseLaw
 from analytic.pipeline.queues import Delays
+from analytic.pipeline.random_pages import Slopes
 from analytic.transforms import (
     complement,
     exc,
@@ -25,7 +27,7 @@ from analytic.transforms import (
 )
 from scenarios.distributions import Distribution
 
-__all__ = ["DeliveredQueue", "delivered_queue", "listed_rate", "random_rate"]
+__all__ = ["DeliveredQueue", "delivered_queue", "listed_rate", "random_rate", "random_slopes"]
 
 Array = NDArray[np.floating[Any]]
 
@@ -214,9 +216,40 @@ def random_rate(queue: DeliveredQueue, share: float, change: float) -> float:
     """
     if change == 0.0 or share == 0.0:
         return float(change > 0.0)
+    return _random(queue, share, change)[0]
+
+
+def random_slopes(queue: DeliveredQueue, changes: ArrayLike, shares: ArrayLike) -> Slopes:
+    """Obsolescence rates and their derivatives by the page's own share, one robot.
+
+    Parameters
+    ----------
+    queue : DeliveredQueue
+    changes, shares : array_like, shape (pages,)
+        Change rates mu, and probabilities f that a delivery is of this page.
+
+    Notes
+    -----
+    The system of `random_rate` once more: ``B s' = (1 - y) - (1 - h) - A H s`` and
+    ``B s'' = -2 A H s'`` where a copy would enter, 0 on the right where all is lost.
+    """
+    pages = np.stack([np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)], axis=1)
+    kinds, which = np.unique(pages, axis=0, return_inverse=True)
+    rows = [_random(queue, f, mu) if mu else (0.0, 0.0, 0.0) for mu, f in kinds.tolist()]
+    found = np.array(rows)[which.ravel()]
+    return Slopes(found[:, 0], found[:, 1], found[:, 2])
+
+
+def _random(queue: DeliveredQueue, share: float, change: float) -> tuple[float, float, float]:
     seen, size = _seen(queue, change), len(queue.after)
     enters = np.arange(size) < size - queue.phases
-    moved = np.where(enters[:, None], (1.0 - share) * queue.delivered(seen.apart), seen.apart)
+    other = queue.delivered(seen.apart)
+    moved = np.where(enters[:, None], (1.0 - share) * other, seen.apart)
     constant = np.where(enters, share * seen.stale + (1.0 - share) * seen.missed, seen.missed)
-    values = np.linalg.solve(np.eye(size) - moved, constant)
-    return seen.first + float(seen.until @ values)
+    inverse = lu_factor(np.eye(size) - moved)
+    values = lu_solve(inverse, constant)
+    gained = np.where(enters, seen.stale - seen.missed - other @ values, 0.0)
+    first = lu_solve(inverse, gained)
+    second = lu_solve(inverse, np.where(enters, -2.0 * (other @ first), 0.0))
+    until = seen.until
+    return seen.first + float(until @ values), float(until @ first), float(until @ second)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,20 @@ from analytic.pipeline.labels import (
     PageClass,
     labelled_levels_and_rate,
 )
-from analytic.pipeline.old_and_new import Handling, counted_ages, counted_rates, old_and_new
+from analytic.pipeline.old_and_new import (
+    Handling,
+    counted_ages,
+    counted_rates,
+    counted_slopes,
+    old_and_new,
+)
 from analytic.pipeline.reading import (
     MOST_SOLUTIONS,
     kinds_of_pages,
     page_changes,
     page_shares,
 )
+from analytic.pipeline.separable import SlopesOf
 from analytic.pipeline.timer_phases import timed_pages
 from scenarios import Scenario
 
@@ -41,6 +48,8 @@ __all__ = [
     "rates_by_counts",
     "rates_by_labels",
     "rates_by_timers",
+    "slopes_by_counts",
+    "slopes_by_timers",
 ]
 
 Array = NDArray[np.floating[Any]]
@@ -69,6 +78,18 @@ def counts_fit(scenario: Scenario) -> str | None:
             f"{states} states for each of {kinds_of_pages(scenario)} kinds of pages take too long"
         )
     return None
+
+
+def slopes_by_counts(scenario: Scenario) -> SlopesOf:
+    """Obsolescence rates and derivatives by old and new pages, for any shares of the deliveries."""
+    chain, law = _chain_and_law(scenario)
+    return partial(counted_slopes, old_and_new(chain, handling_of(scenario)), law)
+
+
+def slopes_by_timers(scenario: Scenario) -> SlopesOf:
+    """The same by old and new pages and all timers."""
+    chain, law = _chain_and_law(scenario)
+    return partial(counted_slopes, timed_pages(chain), law)
 
 
 def rates_by_counts(scenario: Scenario) -> Array:

@@ -1,0 +1,132 @@
+"""Targets of the switching rule for the whole path: the best that a search finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from analytic.optimum import NoOptimumError, Optimum
+from analytic.pipeline.criteria import (
+    cost_of,
+    own_criterion,
+    price_of_alone,
+    prices_staleness,
+    require_prices,
+)
+from analytic.progress import Progress
+from analytic.robot_control.switching import optimal_switching
+from scenarios import Scenario
+
+__all__ = ["FoundTargets", "end_to_end_switching"]
+
+_MOST_RULES = 750
+"""Levels times robots: of more the search would take minutes."""
+
+
+@dataclass(frozen=True)
+class FoundTargets:
+    """The targets that a search has found, and those by the papers' criterion.
+
+    Attributes
+    ----------
+    scenario : str
+        Its name.
+    targets : tuple of int
+        Robots that are wanted at each level.
+    cost : float
+        Per unit time, end to end.
+    other : tuple of str and float, optional
+        What another criterion decides, and the cost of that.
+    other_targets : tuple of int
+        Its targets; empty where they are not known.
+    """
+
+    scenario: str
+    targets: tuple[int, ...]
+    cost: float
+    other: tuple[str, float] | None = None
+    other_targets: tuple[int, ...] = ()
+
+
+def end_to_end_switching(scenario: Scenario) -> Optimum:
+    """Targets that no change of a single one improves, end to end.
+
+    Searched one level at a time, from the optimum by the papers' criterion and from the best
+    constant targets. Not certified: no bound is known for the cost end to end. Where staleness has
+    no price, the optimum of `optimal_switching`.
+
+    Raises
+    ------
+    NoOptimumError
+        If the cost has no exact value, or the search would take too long.
+    """
+    if not prices_staleness(scenario):
+        require_prices(scenario)
+        return optimal_switching(scenario)
+    assert scenario.robots is not None
+    assert scenario.buffer is not None
+    levels, available = scenario.buffer.waiting_places + 2, scenario.robots.available
+    if levels * available > _MOST_RULES:
+        many = f"{levels} levels × {available} robots"
+        raise NoOptimumError(f"{many}; at most {_MOST_RULES} are searched")
+    known: dict[tuple[int, ...], float] = {}
+    progress = Progress(f"{scenario.name}: switching, rules tried")
+
+    def cost(targets: tuple[int, ...]) -> float:
+        if targets not in known:
+            known[targets] = cost_of(_switched(scenario, targets))
+            progress.step()
+        return known[targets]
+
+    constant = min(range(1, available + 1), key=lambda each: cost((each,) * levels))
+    by_papers = _flat_targets(scenario)
+    starts = [(constant,) * levels, *by_papers]
+    best = min((_descended(start, available, cost) for start in starts), key=cost)
+    alone, reason = price_of_alone(scenario, optimal_switching)
+    searched = (
+        f"best found: {len(known):,} rules tried; no single target can be changed for the better; "
+        "not proved"
+    )
+    other = (alone.words, alone.cost) if alone else None
+    found = FoundTargets(scenario.name, best, cost(best), other, *by_papers[:1])
+    return Optimum(
+        target="switching",
+        cost=found.cost,
+        lower_bound=None,
+        decision={"targets": list(best)},
+        changes={"activation": {"switching": {"targets": list(best)}}},
+        table=[{"level": level, "target": target} for level, target in enumerate(best)],
+        notes=[searched, alone.note(found.cost) if alone else reason],
+        search=found,
+        proved=False,
+    )
+
+
+def _switched(scenario: Scenario, targets: Sequence[int]) -> Scenario:
+    return scenario.with_("activation", {"switching": {"targets": list(targets)}})
+
+
+def _flat_targets(scenario: Scenario) -> list[tuple[int, ...]]:
+    """The optimum by the papers' criterion, where one list serves all service phases."""
+    try:
+        targets = optimal_switching(own_criterion(scenario)[0]).decision["targets"]
+    except NoOptimumError:
+        return []
+    rows = targets if isinstance(targets[0], list) else [targets]
+    return [tuple(max(each, int(level == 0)) for level, each in enumerate(rows[0]))]
+
+
+def _descended(
+    targets: tuple[int, ...], available: int, cost: Callable[[tuple[int, ...]], float]
+) -> tuple[int, ...]:
+    """One level at a time, until no single target can be changed for the better."""
+    while True:
+        before = cost(targets)
+        for level in range(len(targets)):
+            choices = [
+                (*targets[:level], each, *targets[level + 1 :])
+                for each in range(int(level == 0), available + 1)
+            ]
+            targets = min([targets, *choices], key=cost)
+        if cost(targets) >= before * (1 - 1e-12):
+            return targets

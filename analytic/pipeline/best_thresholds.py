@@ -1,0 +1,302 @@
+"""The best threshold policy end to end: all policies where they are few, else the best found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.indexing_queue.thresholds import (
+    ThresholdPolicy,
+    ThresholdSearch,
+    optimal_thresholds,
+)
+from analytic.optimum import NoOptimumError, Optimum
+from analytic.pipeline.criteria import (
+    cost_of,
+    price_of_alone,
+    prices_staleness,
+    require_prices,
+)
+from analytic.pipeline.level_costs import (
+    BirthDeath,
+    ByFormulas,
+    Policy,
+    birth_death,
+    by_level,
+    members,
+    nth_policy,
+    policies,
+    thresholds_of,
+)
+from analytic.pipeline.level_search import descended
+from analytic.progress import Progress, followed
+from scenarios import Scenario
+
+__all__ = ["FoundThresholds", "end_to_end_thresholds"]
+
+Array = NDArray[np.floating[Any]]
+Costs = Callable[[Sequence[Policy]], Array]
+Other = tuple[str, float] | None
+
+_MOST_IN_TABLE = 100_000
+"""Policies of which all costs are kept: a table of the best one for every list of numbers."""
+_MOST_NUMBERS_IN_TABLE = 12
+_MOST_WORK = 2 * 10**9
+"""Policies times levels times kinds of pages that are searched: about twenty seconds."""
+_MOST_SLOW = 1000
+"""Policies that are evaluated one by one, all of them."""
+_MOST_TRIED = 750
+"""Levels times robots of those that are searched one level at a time, some milliseconds each."""
+_MOST_TRIED_QUICKLY = 20_000
+"""The same, where they are compiled."""
+_MOST_PAIRS = 20_000
+_AT_A_TIME = 500
+_STARTS = 4
+_MOST_CURVES = 6
+_GAIN = "gain: per cent of the cost of the best single number"
+
+
+@dataclass(frozen=True)
+class FoundThresholds:
+    """Policies that a search has met; the costs of all are not kept.
+
+    Attributes
+    ----------
+    scenario : str
+        Its name.
+    time_unit : str
+    top : int
+        The highest level.
+    table : tuple of ThresholdPolicy
+        The best single number, the best pairs of numbers, and the best of all.
+    curves : dict
+        For some pairs of numbers of robots the cost at each threshold between them.
+    other : tuple of str and float, optional
+        What another criterion decides, and the cost of that.
+    """
+
+    scenario: str
+    time_unit: str
+    top: int
+    table: tuple[ThresholdPolicy, ...]
+    curves: dict[tuple[int, int], Array] = field(repr=False)
+    other: tuple[str, float] | None = None
+
+    @property
+    def optimum(self) -> ThresholdPolicy:
+        """The policy with the least cost."""
+        return min(self.table, key=lambda row: row.cost)
+
+    def costs_against_threshold(self, robots: Sequence[int]) -> Array:
+        """Cost per unit time of two numbers of robots for every threshold between them."""
+        return self.curves[robots[0], robots[1]]
+
+
+def end_to_end_thresholds(scenario: Scenario) -> Optimum:
+    """The best threshold policy, end to end, with 0 … available robots at each level.
+
+    Proved where all policies are evaluated; otherwise the best that a descent from the best single
+    number and the best pairs of numbers finds, one level or run of levels at a time. Where
+    staleness has no price, the policy of `optimal_thresholds`.
+
+    Raises
+    ------
+    NoOptimumError
+        If the cost has no exact value, or there are too many policies.
+    """
+    if not prices_staleness(scenario):
+        require_prices(scenario)
+        return optimal_thresholds(scenario)
+    assert scenario.robots is not None
+    assert scenario.buffer is not None
+    if scenario.buffer.admission == "complete":
+        raise NoOptimumError('through the buffer: admission is "complete"')
+    plain = scenario.with_("activation", None)
+    cost_of(plain)  # the reason why no policy has a cost comes before any search
+    top, available = scenario.buffer.waiting_places + 1, scenario.robots.available
+    alone, reason = price_of_alone(scenario, _by_papers)
+    other = (alone.words, alone.cost) if alone else None
+    simple, count = birth_death(plain), members(available + 1, top + 1)
+    if simple is not None and count * (top + 1) * simple.kinds <= _MOST_WORK:
+        search, notes = _all_quickly(plain, simple, available, other)
+    elif simple is None and count <= _MOST_SLOW:
+        search, notes = _all_slowly(plain, available, other)
+    else:
+        search, notes = _best_found(plain, simple, available, other)
+    proved = not notes[0].startswith("best found")
+    return _optimum(search, [*notes, alone.note(search.optimum.cost) if alone else reason], proved)
+
+
+def _optimum(
+    search: ThresholdSearch | FoundThresholds, notes: Sequence[str], proved: bool
+) -> Optimum:
+    best = search.optimum
+    rule = {"robots": list(best.robots), "at": list(best.at)}
+    return Optimum(
+        target="threshold",
+        cost=best.cost,
+        lower_bound=None,
+        decision=rule,
+        changes={"activation": {"threshold": rule}},
+        table=[row._asdict() for row in search.table],
+        notes=notes,
+        search=search,
+        proved=proved,
+        gap=0.0 if proved else None,
+    )
+
+
+def _by_papers(scenario: Scenario) -> Optimum:
+    """The best thresholds by the other prices; where they are too many, the best found."""
+    try:
+        return optimal_thresholds(scenario)
+    except NoOptimumError:
+        simple = birth_death(scenario)
+        if simple is None:
+            raise
+        assert scenario.robots is not None
+        search, notes = _best_found(scenario, simple, scenario.robots.available, None)
+        return _optimum(search, notes, proved=False)
+
+
+_ALL = "all {:,} policies of 0 to {} robots searched: none costs less"
+
+
+def _all_quickly(
+    scenario: Scenario, simple: BirthDeath, available: int, other: Other
+) -> tuple[ThresholdSearch | FoundThresholds, list[str]]:
+    """Every policy; the costs of all are kept where a table of them is for people."""
+    numbers, top = range(available + 1), simple.waits.shape[1] - 1
+    count = members(len(numbers), top + 1)
+    progress = Progress(f"{scenario.name}: thresholds, policies", count)
+    keeps = count <= _MOST_IN_TABLE and len(numbers) <= _MOST_NUMBERS_IN_TABLE
+    kept, least, place, done = [], math.inf, 0, 0
+    for costs in simple.costs_of_all(numbers):
+        if keeps:
+            kept.append(costs)
+        if not np.isnan(costs).all() and float(np.nanmin(costs)) < least:
+            least, place = float(np.nanmin(costs)), done + int(np.nanargmin(costs))
+        done += len(costs)
+        progress.step(len(costs))
+    said = _ALL.format(count, available)
+    name = scenario.name, scenario.time_unit
+    if keeps:
+        search = ThresholdSearch(*name, tuple(numbers), top, np.concatenate(kept), other)
+        return search, [said, *search.notes()]
+    best = nth_policy(numbers, top + 1, place)
+    return _found(scenario, simple.costs, available, [best], other), [said, _GAIN]
+
+
+def _all_slowly(
+    scenario: Scenario, available: int, other: Other
+) -> tuple[ThresholdSearch, list[str]]:
+    """Every policy, each by the formulas of the index."""
+    numbers, top = tuple(range(available + 1)), _top(scenario)
+    count = members(len(numbers), top + 1)
+    doing = f"{scenario.name}: thresholds, policies"
+    every = followed(policies(numbers, top + 1), doing, count)
+    costs = np.array([cost_of(by_level(scenario, each)) for each in every])
+    search = ThresholdSearch(scenario.name, scenario.time_unit, numbers, top, costs, other)
+    return search, [_ALL.format(count, available), *search.notes()]
+
+
+def _best_found(
+    scenario: Scenario, simple: BirthDeath | None, available: int, other: Other
+) -> tuple[FoundThresholds, list[str]]:
+    """The best of the descents from the best single number and the best pairs of numbers."""
+    top = _top(scenario)
+    size = (top + 1) * available
+    if size > (_MOST_TRIED if simple is None else _MOST_TRIED_QUICKLY):
+        most = _MOST_TRIED if simple is None else _MOST_TRIED_QUICKLY
+        raise NoOptimumError(f"{top + 1} levels × {available} robots; at most {most} are searched")
+    counted = _Counted(
+        ByFormulas(scenario).costs if simple is None else simple.costs,
+        Progress(f"{scenario.name}: thresholds, policies tried"),
+    )
+    pairs = _pairs(available, top, few=simple is None)
+    simplest = [(each,) * (top + 1) for each in range(1, available + 1)]
+    tried = [*simplest, *(_two(*pair, at, top) for pair in pairs for at in range(top))]
+    costs = counted.costs(tried)
+    order = np.argsort(costs, kind="stable")[: _STARTS - 1].tolist()
+    starts = list(
+        dict.fromkeys([*(tried[each] for each in order), tried[int(np.argmin(costs[:available]))]])
+    )
+    ends = [descended(start, available, counted.costs)[0] for start in starts]
+    count = members(available + 1, top + 1)
+    said = (
+        f"best found: {counted.progress.done:,} policies tried of {count:.2g}, from the best "
+        "single numbers and pairs on, until no change of a level or a run of levels costs less; "
+        "not proved"
+    )
+    return _found(scenario, counted.costs, available, ends, other), [said, _GAIN]
+
+
+class _Counted:
+    """Costs of policies, some at a time so that one can stop, and how many there were."""
+
+    def __init__(self, costs: Costs, progress: Progress) -> None:
+        self._costs, self.progress = costs, progress
+
+    def costs(self, given: Sequence[Policy]) -> Array:
+        """As the function given."""
+        parts = []
+        for start in range(0, len(given), _AT_A_TIME):
+            some = given[start : start + _AT_A_TIME]
+            parts.append(self._costs(some))
+            self.progress.step(len(some))
+        return np.concatenate(parts)
+
+
+def _pairs(available: int, top: int, few: bool) -> list[tuple[int, int]]:
+    """Pairs of numbers of robots: all of them, or those with all robots or none."""
+    every = [(more, less) for more in range(1, available + 1) for less in range(more)]
+    if few:
+        return [(available, 0)]
+    if len(every) * top <= _MOST_PAIRS:
+        return every
+    return [pair for pair in every if pair[0] == available or pair[1] == 0]
+
+
+def _two(more: int, less: int, at: int, top: int) -> Policy:
+    return (*[more] * (at + 1), *[less] * (top - at))
+
+
+def _found(
+    scenario: Scenario, costs: Costs, available: int, ends: Sequence[Policy], other: Other
+) -> FoundThresholds:
+    """A table of the best single number, the best pairs and the ends of a search."""
+    top = _top(scenario)
+    singles = [(each,) * (top + 1) for each in range(available + 1)]
+    alone = costs(singles)
+    base = float(np.nanmin(alone))
+    pairs = _pairs(available, top, few=top * available**2 > _MOST_PAIRS or available > top)
+    curves = {
+        (more, less): np.append(
+            costs([_two(more, less, at, top) for at in range(top)]), alone[more]
+        )
+        for more, less in pairs
+    }
+    best_pairs = sorted(curves, key=lambda pair: float(curves[pair].min()))[:_MOST_CURVES]
+    rows = {singles[int(np.nanargmin(alone))]: base}
+    for pair in best_pairs:
+        at = int(np.argmin(curves[pair]))
+        policy = _two(*pair, at, top) if at < top else singles[pair[0]]
+        rows[policy] = float(curves[pair][at])
+    rows.update(zip(ends, costs(ends).tolist(), strict=True))
+    table = tuple(
+        ThresholdPolicy(*thresholds_of(policy), cost, 100 * (base - cost) / base if base else 0.0)
+        for policy, cost in rows.items()
+    )
+    shown = {pair: curves[pair] for pair in best_pairs}
+    name = scenario.name, scenario.time_unit
+    return FoundThresholds(*name, top, table, shown, other)
+
+
+def _top(scenario: Scenario) -> int:
+    assert scenario.buffer is not None
+    return scenario.buffer.waiting_places + 1

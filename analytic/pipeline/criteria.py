@@ -1,0 +1,151 @@
+"""The cost end to end, the papers' criteria beside it, and what optimising these alone costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from analytic.optimum import NoOptimumError, Optimum
+from analytic.pipeline.conditions import some_robot_delivers
+from analytic.pipeline.formulas import COST, end_to_end_cost
+from analytic.pipeline.methods import exact_method, nearest_reason
+from scenarios import Scenario
+from scenarios.page_data import change_rates, page_weights
+
+__all__ = [
+    "Alone",
+    "cost_of",
+    "cost_of_no_robot",
+    "more_than",
+    "own_criterion",
+    "price_of_alone",
+    "prices_staleness",
+    "require_prices",
+    "said_more",
+]
+
+_ALIKE = 1e-11
+"""Costs that differ by less, relatively, are the same: what is left is rounding."""
+
+
+def prices_staleness(scenario: Scenario) -> bool:
+    """Whether the cost of a scenario goes end to end."""
+    return scenario.buffer is not None and scenario.costs.staleness > 0
+
+
+def require_prices(scenario: Scenario) -> None:
+    """Nothing, for a pipeline that prices something.
+
+    Raises
+    ------
+    NoOptimumError
+        If a scenario of pages and a buffer prices nothing: it says what to add.
+    """
+    if scenario.buffer and scenario.pages and not scenario.costs.model_fields_set:
+        added = "for the freshness of the index add [costs] staleness = 1"
+        raise NoOptimumError(f"there are no [costs]; {added} (--set costs.staleness=1)")
+
+
+def own_criterion(scenario: Scenario) -> tuple[Scenario, str]:
+    """The scenario with the papers' criterion alone, and that criterion in words.
+
+    The file's prices without that of staleness; where there are none, loss and starvation with
+    the gamma ``(K + 2) / K`` of talim2001, Table 1.
+    """
+    assert scenario.buffer is not None
+    others = scenario.with_("costs.staleness", 0.0)
+    names = [name for name in type(scenario.costs).model_fields if getattr(others.costs, name)]
+    if names:
+        return others, f"{' and '.join(names)} alone"
+    places = scenario.buffer.waiting_places + 1
+    gamma = (places + 2) / places
+    prices = {"costs.loss": 1.0, "costs.starvation": gamma}
+    return others.with_(prices), f"loss and {gamma:.4g} starvation alone (talim2001)"
+
+
+def cost_of(scenario: Scenario) -> float:
+    """The cost end to end, also of no robot at all; NaN where there is no response to price.
+
+    Raises
+    ------
+    NoOptimumError
+        If it has no exact value.
+    """
+    if scenario.activation is not None and some_robot_delivers(scenario) is not None:
+        return cost_of_no_robot(scenario)
+    reason = COST.reason_against(scenario)
+    if reason is None:
+        return end_to_end_cost(scenario)
+    if exact_method(scenario) is None:
+        reason = f"no exact method covers its obsolescence rates: {nearest_reason(scenario)}"
+    raise NoOptimumError(f"through the buffer: {reason}")
+
+
+def cost_of_no_robot(scenario: Scenario) -> float:
+    """The cost while nothing is ever fetched: always empty, every page that changes is stale."""
+    assert scenario.pages is not None
+    if scenario.costs.response:
+        return math.nan
+    stale = float(page_weights(scenario.pages) @ (change_rates(scenario.pages) > 0))
+    return scenario.costs.starvation + scenario.costs.staleness * stale
+
+
+def more_than(cost: float | None, best: float | None) -> float | None:
+    """Per cent of a cost above the best; 0 where only rounding sets them apart."""
+    if cost is None or best is None or math.isnan(cost):
+        return None
+    if abs(cost - best) <= _ALIKE * abs(best):
+        return 0.0
+    return 100.0 * (cost / best - 1.0) if best else math.inf
+
+
+def said_more(cost: float, best: float) -> str:
+    """A cost, and how far it is above the best, in words."""
+    more = more_than(cost, best)
+    if more is None:
+        return "no cost"
+    if more == 0.0:
+        return f"{cost:.6g}, the same"
+    return f"{cost:.6g}, {more:.3g} % more" if math.isfinite(more) else f"{cost:.6g}, more"
+
+
+class Alone(NamedTuple):
+    """The decision that is best by the papers' criterion, and what it costs end to end.
+
+    Attributes
+    ----------
+    criterion : str
+        In words.
+    decision : mapping
+        As an optimiser hands it back.
+    cost : float
+        NaN where it has none.
+    """
+
+    criterion: str
+    decision: Any
+    cost: float
+
+    @property
+    def words(self) -> str:
+        """The decision and the criterion."""
+        decided = ", ".join(f"{key} = {value}" for key, value in self.decision.items())
+        return f"{decided}, best by {self.criterion}"
+
+    def note(self, best: float) -> str:
+        """In words, beside the best cost."""
+        return f"{self.words}: {said_more(self.cost, best)}"
+
+
+def price_of_alone(
+    scenario: Scenario, optimise: Callable[[Scenario], Optimum]
+) -> tuple[Alone | None, str]:
+    """The decision by the papers' criterion with its cost end to end, or why there is none."""
+    plain, criterion = own_criterion(scenario)
+    try:
+        found = optimise(plain.with_("activation", None))
+        cost = cost_of(scenario.with_(found.changes))
+    except NoOptimumError as reason:
+        return None, f"what is best by {criterion} is not known: {reason}"
+    return Alone(criterion, found.decision, cost), ""

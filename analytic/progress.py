@@ -1,0 +1,58 @@
+"""How far a long search is, said while one waits; the command line shows it on stderr."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+__all__ = ["Progress", "followed"]
+
+_LOG = logging.getLogger(__name__)
+T = TypeVar("T")
+
+PATIENCE = 2.0
+"""Seconds before the first word."""
+EVERY = 5.0
+"""Seconds between two."""
+
+
+class Progress:
+    """What is said of one search: nothing of a short one.
+
+    Parameters
+    ----------
+    doing : str
+        What is going on.
+    total : int, optional
+        Steps in all, where that is known: then the time that is left is estimated.
+    """
+
+    def __init__(self, doing: str, total: int | None = None) -> None:
+        self.doing, self.total, self.done = doing, total, 0
+        self._start = time.monotonic()
+        self._next = self._start + PATIENCE
+
+    def step(self, steps: int = 1) -> None:
+        """So many steps more are done."""
+        self.done += steps
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + EVERY
+        spent = now - self._start
+        if self.total is None or self.done > self.total:
+            _LOG.info("%s: %s so far, %.0f s", self.doing, f"{self.done:,}", spent)
+            return
+        left = spent * (self.total - self.done) / self.done
+        said = f"{self.done:,} of {self.total:,}"
+        _LOG.info("%s: %s, about %.0f s left", self.doing, said, left)
+
+
+def followed(items: Iterable[T], doing: str, total: int | None = None) -> Iterator[T]:
+    """The items, one after the other, and how far one is (`Progress`)."""
+    progress = Progress(doing, total)
+    for each in items:
+        yield each
+        progress.step()
