@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.thresholds import (
-    ThresholdPolicy,
-    ThresholdSearch,
-    optimal_thresholds,
-)
+from analytic.indexing_queue.thresholds import ThresholdSearch, optimal_thresholds
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.criteria import (
     cost_of,
     price_of_alone,
     prices_staleness,
     require_prices,
+)
+from analytic.pipeline.found_thresholds import (
+    Costs,
+    FoundThresholds,
+    Other,
+    found_thresholds,
+    pairs_of,
+    two_numbers,
 )
 from analytic.pipeline.level_costs import (
     BirthDeath,
@@ -31,17 +34,14 @@ from analytic.pipeline.level_costs import (
     members,
     nth_policy,
     policies,
-    thresholds_of,
 )
 from analytic.pipeline.level_search import descended
 from analytic.progress import Progress, followed
 from scenarios import Scenario
 
-__all__ = ["FoundThresholds", "end_to_end_thresholds"]
+__all__ = ["end_to_end_thresholds"]
 
 Array = NDArray[np.floating[Any]]
-Costs = Callable[[Sequence[Policy]], Array]
-Other = tuple[str, float] | None
 
 _MOST_IN_TABLE = 100_000
 """Policies of which all costs are kept: a table of the best one for every list of numbers."""
@@ -54,47 +54,9 @@ _MOST_TRIED = 750
 """Levels times robots of those that are searched one level at a time, some milliseconds each."""
 _MOST_TRIED_QUICKLY = 20_000
 """The same, where they are compiled."""
-_MOST_PAIRS = 20_000
 _AT_A_TIME = 500
 _STARTS = 4
-_MOST_CURVES = 6
 _GAIN = "gain: per cent of the cost of the best single number"
-
-
-@dataclass(frozen=True)
-class FoundThresholds:
-    """Policies that a search has met; the costs of all are not kept.
-
-    Attributes
-    ----------
-    scenario : str
-        Its name.
-    time_unit : str
-    top : int
-        The highest level.
-    table : tuple of ThresholdPolicy
-        The best single number, the best pairs of numbers, and the best of all.
-    curves : dict
-        For some pairs of numbers of robots the cost at each threshold between them.
-    other : tuple of str and float, optional
-        What another criterion decides, and the cost of that.
-    """
-
-    scenario: str
-    time_unit: str
-    top: int
-    table: tuple[ThresholdPolicy, ...]
-    curves: dict[tuple[int, int], Array] = field(repr=False)
-    other: tuple[str, float] | None = None
-
-    @property
-    def optimum(self) -> ThresholdPolicy:
-        """The policy with the least cost."""
-        return min(self.table, key=lambda row: row.cost)
-
-    def costs_against_threshold(self, robots: Sequence[int]) -> Array:
-        """Cost per unit time of two numbers of robots for every threshold between them."""
-        return self.curves[robots[0], robots[1]]
 
 
 def end_to_end_thresholds(scenario: Scenario) -> Optimum:
@@ -122,13 +84,15 @@ def end_to_end_thresholds(scenario: Scenario) -> Optimum:
     alone, reason = price_of_alone(scenario, _by_papers)
     other = (alone.words, alone.cost) if alone else None
     simple, count = birth_death(plain), members(available + 1, top + 1)
-    if simple is not None and count * (top + 1) * simple.kinds <= _MOST_WORK:
+    quick = simple is not None and count * (top + 1) * simple.kinds <= _MOST_WORK
+    slow = simple is None and count <= _MOST_SLOW
+    if simple is not None and quick:
         search, notes = _all_quickly(plain, simple, available, other)
-    elif simple is None and count <= _MOST_SLOW:
+    elif slow:
         search, notes = _all_slowly(plain, available, other)
     else:
         search, notes = _best_found(plain, simple, available, other)
-    proved = not notes[0].startswith("best found")
+    proved = quick or slow
     return _optimum(search, [*notes, alone.note(search.optimum.cost) if alone else reason], proved)
 
 
@@ -189,7 +153,8 @@ def _all_quickly(
         search = ThresholdSearch(*name, tuple(numbers), top, np.concatenate(kept), other)
         return search, [said, *search.notes()]
     best = nth_policy(numbers, top + 1, place)
-    return _found(scenario, simple.costs, available, [best], other), [said, _GAIN]
+    found = found_thresholds(scenario, simple.costs, available, [best], few=False, other=other)
+    return found, [said, _GAIN]
 
 
 def _all_slowly(
@@ -209,18 +174,16 @@ def _best_found(
     scenario: Scenario, simple: BirthDeath | None, available: int, other: Other
 ) -> tuple[FoundThresholds, list[str]]:
     """The best of the descents from the best single number and the best pairs of numbers."""
-    top = _top(scenario)
-    size = (top + 1) * available
-    if size > (_MOST_TRIED if simple is None else _MOST_TRIED_QUICKLY):
-        most = _MOST_TRIED if simple is None else _MOST_TRIED_QUICKLY
+    top, few = _top(scenario), simple is None
+    size, most = (top + 1) * available, _MOST_TRIED if few else _MOST_TRIED_QUICKLY
+    if size > most:
         raise NoOptimumError(f"{top + 1} levels × {available} robots; at most {most} are searched")
-    counted = _Counted(
-        ByFormulas(scenario).costs if simple is None else simple.costs,
-        Progress(f"{scenario.name}: thresholds, policies tried"),
-    )
-    pairs = _pairs(available, top, few=simple is None)
+    costs_of = ByFormulas(scenario).costs if simple is None else simple.costs
+    progress = Progress(f"{scenario.name}: thresholds, policies tried")
+    counted = _Counted(costs_of, 1 if few else _AT_A_TIME, progress)
+    pairs = pairs_of(available, top, few=few)
     simplest = [(each,) * (top + 1) for each in range(1, available + 1)]
-    tried = [*simplest, *(_two(*pair, at, top) for pair in pairs for at in range(top))]
+    tried = [*simplest, *(two_numbers(*pair, at, top) for pair in pairs for at in range(top))]
     costs = counted.costs(tried)
     order = np.argsort(costs, kind="stable")[: _STARTS - 1].tolist()
     starts = list(
@@ -229,72 +192,32 @@ def _best_found(
     ends = [descended(start, available, counted.costs)[0] for start in starts]
     count = members(available + 1, top + 1)
     said = (
-        f"best found: {counted.progress.done:,} policies tried of {count:.2g}, from the best "
+        f"best found: {counted.progress.done:,} policies tried of {_size(count)}, from the best "
         "single numbers and pairs on, until no change of a level or a run of levels costs less; "
         "not proved"
     )
-    return _found(scenario, counted.costs, available, ends, other), [said, _GAIN]
+    found = found_thresholds(scenario, counted.costs, available, ends, few=few, other=other)
+    return found, [said, _GAIN]
+
+
+def _size(count: int) -> str:
+    return f"{count:.2g}" if count < 2**63 else "over 10^18"
 
 
 class _Counted:
     """Costs of policies, some at a time so that one can stop, and how many there were."""
 
-    def __init__(self, costs: Costs, progress: Progress) -> None:
-        self._costs, self.progress = costs, progress
+    def __init__(self, costs: Costs, at_a_time: int, progress: Progress) -> None:
+        self._costs, self._at_a_time, self.progress = costs, at_a_time, progress
 
     def costs(self, given: Sequence[Policy]) -> Array:
         """As the function given."""
         parts = []
-        for start in range(0, len(given), _AT_A_TIME):
-            some = given[start : start + _AT_A_TIME]
+        for start in range(0, len(given), self._at_a_time):
+            some = given[start : start + self._at_a_time]
             parts.append(self._costs(some))
             self.progress.step(len(some))
         return np.concatenate(parts)
-
-
-def _pairs(available: int, top: int, few: bool) -> list[tuple[int, int]]:
-    """Pairs of numbers of robots: all of them, or those with all robots or none."""
-    every = [(more, less) for more in range(1, available + 1) for less in range(more)]
-    if few:
-        return [(available, 0)]
-    if len(every) * top <= _MOST_PAIRS:
-        return every
-    return [pair for pair in every if pair[0] == available or pair[1] == 0]
-
-
-def _two(more: int, less: int, at: int, top: int) -> Policy:
-    return (*[more] * (at + 1), *[less] * (top - at))
-
-
-def _found(
-    scenario: Scenario, costs: Costs, available: int, ends: Sequence[Policy], other: Other
-) -> FoundThresholds:
-    """A table of the best single number, the best pairs and the ends of a search."""
-    top = _top(scenario)
-    singles = [(each,) * (top + 1) for each in range(available + 1)]
-    alone = costs(singles)
-    base = float(np.nanmin(alone))
-    pairs = _pairs(available, top, few=top * available**2 > _MOST_PAIRS or available > top)
-    curves = {
-        (more, less): np.append(
-            costs([_two(more, less, at, top) for at in range(top)]), alone[more]
-        )
-        for more, less in pairs
-    }
-    best_pairs = sorted(curves, key=lambda pair: float(curves[pair].min()))[:_MOST_CURVES]
-    rows = {singles[int(np.nanargmin(alone))]: base}
-    for pair in best_pairs:
-        at = int(np.argmin(curves[pair]))
-        policy = _two(*pair, at, top) if at < top else singles[pair[0]]
-        rows[policy] = float(curves[pair][at])
-    rows.update(zip(ends, costs(ends).tolist(), strict=True))
-    table = tuple(
-        ThresholdPolicy(*thresholds_of(policy), cost, 100 * (base - cost) / base if base else 0.0)
-        for policy, cost in rows.items()
-    )
-    shown = {pair: curves[pair] for pair in best_pairs}
-    name = scenario.name, scenario.time_unit
-    return FoundThresholds(*name, top, table, shown, other)
 
 
 def _top(scenario: Scenario) -> int:

@@ -121,17 +121,21 @@ class Alone(NamedTuple):
         As an optimiser hands it back.
     cost : float
         NaN where it has none.
+    proved : bool
+        Whether nothing is better by the papers' criterion.
     """
 
     criterion: str
     decision: Any
     cost: float
+    proved: bool = True
 
     @property
     def words(self) -> str:
         """The decision and the criterion."""
         decided = ", ".join(f"{key} = {value}" for key, value in self.decision.items())
-        return f"{decided}, best by {self.criterion}"
+        best = "best by" if self.proved else "best found by"
+        return f"{decided}, {best} {self.criterion}"
 
     def note(self, best: float) -> str:
         """In words, beside the best cost."""
@@ -148,4 +152,4 @@ def price_of_alone(
         cost = cost_of(scenario.with_(found.changes))
     except NoOptimumError as reason:
         return None, f"what is best by {criterion} is not known: {reason}"
-    return Alone(criterion, found.decision, cost), ""
+    return Alone(criterion, found.decision, cost, found.proved is not False), ""

@@ -38,8 +38,10 @@ def plot_frequencies(search: FrequencySearch, ax: Axes | None = None) -> Axes:
 
     Notes
     -----
-    The line is what visits in proportion to change rates would be. Both scales are logarithmic;
-    pages that never change have no place on them, and the legend says how many there are.
+    The line is what visits in proportion to change rates would be; hollow squares are the
+    frequencies that would be best without a buffer, where pages go through one. Both scales are
+    logarithmic; pages that never change have no place on them, and the legend says how many there
+    are.
     """
     ax = axes_for(ax, _HEIGHT)
     dress(ax, f"change rate (per {plain(search.time_unit)})", "share of the accesses")
@@ -58,6 +60,8 @@ def plot_frequencies(search: FrequencySearch, ax: Axes | None = None) -> Axes:
         label=label,
         **style,
     )
+    if search.alone is not None:
+        _without_buffer(ax, search.rates[changes], search.alone[changes])
     if left_out.any():
         label = f"{_counted('page', int(left_out.sum()))} without visits"
         where = np.full(int(left_out.sum()), 0.02)
@@ -77,6 +81,14 @@ def plot_frequencies(search: FrequencySearch, ax: Axes | None = None) -> Axes:
         ax.plot([], [], ls="none", label=f"{constant} without changes")
     legend_above(ax)
     return ax
+
+
+def _without_buffer(ax: Axes, rates: NDArray[Any], shares: NDArray[Any]) -> None:
+    """The frequencies that are best where there is no buffer."""
+    some = shares > 0
+    style: dict[str, Any] = {"ls": "none", "rasterized": len(some) > MANY_POINTS}
+    label = "best without a buffer"
+    ax.plot(rates[some], shares[some], "s", color=_NONE, mfc="none", ms=4.5, label=label, **style)
 
 
 def _proportional(ax: Axes, rates: NDArray[Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from matplotlib.ticker import MaxNLocator
 
 from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.indexing_queue.thresholds import ThresholdSearch
+from analytic.pipeline.best_targets import FoundTargets
+from analytic.pipeline.found_thresholds import FoundThresholds
 from analytic.probing.choosing import ProbeSearch
 from analytic.report.drawing import THEORY, axes_for, dress, legend_above, plain
 from analytic.report.frequencies import plot_frequencies
@@ -22,8 +25,10 @@ __all__ = [
     "PLOTS",
     "plot_best_probes",
     "plot_static_costs",
+    "plot_switching",
     "plot_switching_curves",
     "plot_switching_policy",
+    "plot_targets",
     "plot_threshold_costs",
     "plot_word",
 ]
@@ -33,14 +38,16 @@ _MARKERS = "os^Dv<"
 _HEIGHT = 3.2
 _FEW_LEVELS = 40
 _MOST_SLOTS = 60
+_LEGEND = 44
+"""Letters on a line of a legend."""
 
 
-def plot_threshold_costs(search: ThresholdSearch, ax: Axes | None = None) -> Axes:
+def plot_threshold_costs(search: ThresholdSearch | FoundThresholds, ax: Axes | None = None) -> Axes:
     """Cost against the threshold between two numbers of robots, and the optimum over all lists.
 
     Parameters
     ----------
-    search : ThresholdSearch
+    search : ThresholdSearch or FoundThresholds
         Of `analytic.optimize(scenario, "threshold").search`. At most six pairs are drawn, those
         with the least cost at their best threshold.
     ax : Axes, optional
@@ -56,7 +63,7 @@ def plot_threshold_costs(search: ThresholdSearch, ax: Axes | None = None) -> Axe
     At the highest level as threshold the robots are never switched. With a single number allowed
     there is no threshold, and only the optimum is drawn.
     """
-    if not isinstance(search, ThresholdSearch):
+    if not isinstance(search, ThresholdSearch | FoundThresholds):
         kind = type(search).__name__
         raise TypeError(f'must be the search of optimize(scenario, "threshold"), not a {kind}')
     ax = axes_for(ax, _HEIGHT)
@@ -72,10 +79,18 @@ def plot_threshold_costs(search: ThresholdSearch, ax: Axes | None = None) -> Axe
         ax.plot(costs, color=colour, marker=mark, ms=3.5, lw=1.1, label=label)
     best = search.optimum
     ax.axhline(best.cost, color=THEORY, lw=0.9, ls="--", label=_described(best.robots, best.at))
+    _beside(ax, search.other)
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     ax.set_xlim(-0.03 * max(search.top, 1), 1.03 * max(search.top, 1))
     legend_above(ax, columns=2)
     return ax
+
+
+def _beside(ax: Axes, other: tuple[str, float] | None) -> None:
+    """The cost of what another criterion decides."""
+    if other is not None and np.isfinite(other[1]):
+        lines = "\n".join(wrap(plain(other[0]), _LEGEND))
+        ax.axhline(other[1], color=_COLOURS[1], lw=0.9, ls=":", label=lines)
 
 
 def _described(robots: tuple[int, ...], at: tuple[int, ...]) -> str:
@@ -102,6 +117,7 @@ def plot_static_costs(search: StaticSearch, ax: Axes | None = None) -> Axes:
     best = search.optimum
     label = f"optimum: {best}"
     ax.plot(best, search.costs[best], "D", color=THEORY, ms=6, mfc="none", label=label)
+    _beside(ax, search.other)
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     legend_above(ax)
     return ax
@@ -141,6 +157,47 @@ def plot_switching_policy(
         axis.set_major_locator(MaxNLocator("auto", integer=True))
     ax.set_ylim(-0.5, top + 0.5)
     return ax
+
+
+def plot_targets(search: FoundTargets, ax: Axes | None = None) -> Axes:
+    """Targets of the switching rule by level, end to end and by the papers' criterion.
+
+    Parameters
+    ----------
+    search : FoundTargets
+        Of `analytic.optimize(scenario, "switching").search` where staleness has a price.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    """
+    ax = axes_for(ax, _HEIGHT)
+    dress(ax, "pages in the system", "robots wanted")
+    rules = [(f"best found: cost {search.cost:.6g}", search.targets, "o", _COLOURS[0])]
+    if search.other is not None and search.other_targets:
+        criterion = search.other[0].rpartition(", best ")[2]
+        name = "\n".join(wrap(f"best {plain(criterion)}: cost {search.other[1]:.6g}", _LEGEND))
+        rules.append((name, search.other_targets, "s", _COLOURS[1]))
+    for name, targets, marker, colour in rules:
+        mark = marker if len(targets) <= _FEW_LEVELS else None
+        ax.plot(targets, color=colour, marker=mark, ms=3.5, lw=1.1, label=name)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator("auto", integer=True))
+    legend_above(ax, columns=1)
+    return ax
+
+
+def plot_switching(search: SwitchingSearch | FoundTargets, ax: Axes | None = None) -> Axes:
+    """The figure of the best switching rule: its curves, or its targets where staleness counts.
+
+    Parameters
+    ----------
+    search : SwitchingSearch or FoundTargets
+        Of `analytic.optimize(scenario, "switching").search`.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    """
+    if isinstance(search, FoundTargets):
+        return plot_targets(search, ax)
+    return plot_switching_curves(search, ax)
 
 
 def plot_switching_curves(search: SwitchingSearch, ax: Axes | None = None) -> Axes:
@@ -220,7 +277,7 @@ def plot_best_probes(search: ProbeSearch, ax: Axes | None = None) -> Axes:
 PLOTS: dict[str, Callable[[Any, Axes | None], Axes]] = {
     "static": plot_static_costs,
     "threshold": plot_threshold_costs,
-    "switching": plot_switching_curves,
+    "switching": plot_switching,
     "template": plot_word,
     "routing": plot_word,
     "frequencies": plot_frequencies,

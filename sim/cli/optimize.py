@@ -110,9 +110,6 @@ def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum) -> N
     if "--figure" in files:
         from analytic.report.optima import PLOTS
 
-        if optimum.search is None:
-            wrong = f"does not go with --target {optimum.target} where staleness has a price"
-            raise ScenarioError("--figure", str(files["--figure"]), wrong, scenario.name)
         ax = PLOTS[optimum.target](optimum.search, None)
         contents["--figure"] = figure_bytes(ax.figure, files["--figure"].suffix)
     for option, content in contents.items():
