@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, diags_array
+from scipy.sparse import csc_matrix, csr_matrix, diags_array
 from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import splu
 
@@ -185,13 +185,26 @@ def stationary_law(generator: csr_matrix) -> Array:
     if len(classes) != 1:
         raise ValueError(f"the chain has {len(classes)} closed classes; it must have one")
     (recurrent,) = classes
-    balance = generator[recurrent][:, recurrent].T.tolil()
-    balance[0] = 1.0
-    right = np.zeros(len(recurrent))
-    right[0] = 1.0
+    balance = csc_matrix(generator[recurrent][:, recurrent].T)
     result = np.zeros(generator.shape[0])
-    result[recurrent] = splu(balance.tocsc()).solve(right)
+    likely = int(np.argmax(_relative_to(balance, 0)))
+    law = _relative_to(balance, likely)  # a rare state would be a poor unit
+    result[recurrent] = law / law.sum()
     return result
+
+
+def _relative_to(balance: csc_matrix, state: int) -> Array:
+    """Stationary probabilities in units of that of a state.
+
+    The columns without it are diagonally dominant, so that the pivots stay on the diagonal and an
+    ordering for symmetric patterns keeps the factors sparse.
+    """
+    others = np.delete(np.arange(balance.shape[0]), state)
+    law = np.ones(balance.shape[0])
+    if len(others):
+        right = -balance[:, [state]].toarray().ravel()[others]
+        law[others] = splu(balance[others][:, others], permc_spec="MMD_AT_PLUS_A").solve(right)
+    return law
 
 
 def _solved(generator: csr_matrix, costs: Array, state: int) -> Evaluation:

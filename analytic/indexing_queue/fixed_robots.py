@@ -36,7 +36,7 @@ class StaticSearch:
     costs : ndarray, shape (available + 1,)
         Per unit time with 0, 1, … robots; NaN where there is none.
     other : tuple of str and float, optional
-        What another criterion decides, and the cost of that.
+        Another criterion, and the cost of what it decides.
     """
 
     scenario: str

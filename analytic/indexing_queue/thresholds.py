@@ -70,7 +70,7 @@ class ThresholdSearch:
         Per unit time, in the order of the numbers at the top level, then at the level below it,
         and so on; NaN where a policy has no cost.
     other : tuple of str and float, optional
-        What another criterion decides, and the cost of that.
+        Another criterion, and the cost of what it decides.
     """
 
     scenario: str

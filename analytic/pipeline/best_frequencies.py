@@ -241,9 +241,9 @@ def _as_without_buffer(scenario: Scenario) -> Optimum:
         f"no optimum is known: {_why_none(scenario)}",
         f"these frequencies are the best without a buffer; {said}",
     ]
-    better = [each for each, known in costs.items() if more_than(cost, known)]
-    if cost is not None and better:
-        least = min(better, key=lambda each: costs[each] or 0.0)
+    known = {each: more for each in costs if (more := more_than(costs[each], cost)) is not None}
+    least = min(known, key=lambda each: known[each], default=name)
+    if known and known[least] < 0:
         notes.append(f"{least} costs less: {costs[least]:.6g}")
     return Optimum(
         target="frequencies",

@@ -42,7 +42,7 @@ def end_to_end_robots(scenario: Scenario) -> Optimum:
     if np.isnan(costs).all():
         raise NoOptimumError("no number has a cost: nothing is served")
     alone, reason = price_of_alone(scenario, optimal_fixed_number)
-    other = (alone.words, alone.cost) if alone else None
+    other = alone.short if alone else None
     search = StaticSearch(scenario.name, scenario.time_unit, costs, other)
     best = float(costs[search.optimum])
     return Optimum(

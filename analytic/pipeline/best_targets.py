@@ -37,7 +37,7 @@ class FoundTargets:
     cost : float
         Per unit time, end to end.
     other : tuple of str and float, optional
-        What another criterion decides, and the cost of that.
+        Another criterion, and the cost of what it decides.
     other_targets : tuple of int
         Its targets; empty where they are not known.
     """
@@ -89,7 +89,7 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
         f"best found: {len(known):,} rules tried; no single target can be changed for the better; "
         "not proved"
     )
-    other = (alone.words, alone.cost) if alone else None
+    other = alone.short if alone else None
     found = FoundTargets(scenario.name, best, cost(best), other, *by_papers[:1])
     return Optimum(
         target="switching",

@@ -82,7 +82,7 @@ def end_to_end_thresholds(scenario: Scenario) -> Optimum:
     cost_of(plain)  # the reason why no policy has a cost comes before any search
     top, available = scenario.buffer.waiting_places + 1, scenario.robots.available
     alone, reason = price_of_alone(scenario, _by_papers)
-    other = (alone.words, alone.cost) if alone else None
+    other = alone.short if alone else None
     simple, count = birth_death(plain), members(available + 1, top + 1)
     quick = simple is not None and count * (top + 1) * simple.kinds <= _MOST_WORK
     slow = simple is None and count <= _MOST_SLOW

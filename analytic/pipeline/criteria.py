@@ -137,6 +137,11 @@ class Alone(NamedTuple):
         best = "best by" if self.proved else "best found by"
         return f"{decided}, {best} {self.criterion}"
 
+    @property
+    def short(self) -> tuple[str, float]:
+        """The criterion without its source, and the cost: for a figure."""
+        return self.criterion.partition(" (")[0], self.cost
+
     def note(self, best: float) -> str:
         """In words, beside the best cost."""
         return f"{self.words}: {said_more(self.cost, best)}"

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix, diags_array
 from scipy.sparse.linalg import splu
 
+from analytic.progress import followed
+
 __all__ = [
     "MOST_STATES",
     "Explored",
@@ -80,7 +82,7 @@ def explore(
     states = {state: index for index, state in enumerate(dict.fromkeys(starts))}
     found: list[list[tuple[float, int, int]]] = [[] for _ in range(kinds)]
     waiting = list(states)
-    for state in waiting:
+    for state in followed(waiting, "states of a chain"):
         origin = states[state]
         for rate, after, kind in moves(state):
             if rate <= 0.0:
@@ -117,5 +119,7 @@ def totals(rates: csr_matrix, exits: Array, rewards: Array) -> Array:
 def factorized(rates: csr_matrix, exits: Array) -> Callable[[Array], Array]:
     """From rewards to `totals`, for one chain and as many rewards as one likes."""
     out = np.asarray(rates.sum(axis=1)).ravel() + exits
-    solve: Callable[[Array], Array] = splu(csc_matrix(diags_array(out) - rates)).solve
+    solve: Callable[[Array], Array] = splu(
+        csc_matrix(diags_array(out) - rates), permc_spec="MMD_AT_PLUS_A"
+    ).solve
     return solve

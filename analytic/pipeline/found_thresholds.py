@@ -19,7 +19,7 @@ Array = NDArray[np.floating[Any]]
 Costs = Callable[[Sequence[Policy]], Array]
 """From policies to their costs."""
 Other = tuple[str, float] | None
-"""What another criterion decides, and the cost of that."""
+"""Another criterion, and the cost of what it decides."""
 
 _MOST_PAIRS = 20_000
 _MOST_CURVES = 6
@@ -41,7 +41,7 @@ class FoundThresholds:
     curves : dict
         For some pairs of numbers of robots the cost at each threshold between them.
     other : tuple of str and float, optional
-        What another criterion decides, and the cost of that.
+        Another criterion, and the cost of what it decides.
     """
 
     scenario: str
@@ -98,7 +98,7 @@ def found_thresholds(
     few : bool
         Whether each cost takes long: then one pair of numbers is enough.
     other : tuple of str and float, optional
-        What another criterion decides, and the cost of that.
+        Another criterion, and the cost of what it decides.
     """
     assert scenario.buffer is not None
     top = scenario.buffer.waiting_places + 1

@@ -36,6 +36,7 @@ from analytic.pipeline.reading import (
 )
 from analytic.pipeline.separable import SlopesOf
 from analytic.pipeline.timer_phases import timed_pages
+from analytic.progress import followed
 from scenarios import Scenario
 
 __all__ = [
@@ -146,9 +147,10 @@ def labelled(scenario: Scenario) -> tuple[Array, Array] | str:
     )
     rules = _rules(scenario)
     try:
+        doing = f"{scenario.name}: orders of the waiting pages, kinds of pages"
         found = [
             labelled_levels_and_rate(chain, deliveries, classes, kind, rules)
-            for kind in range(len(classes))
+            for kind in followed(range(len(classes)), doing, len(classes))
         ]
     except TooManyStatesError as failure:
         return str(failure)

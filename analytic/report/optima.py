@@ -38,7 +38,7 @@ _MARKERS = "os^Dv<"
 _HEIGHT = 3.2
 _FEW_LEVELS = 40
 _MOST_SLOTS = 60
-_LEGEND = 44
+_LEGEND = 24
 """Letters on a line of a legend."""
 
 
@@ -89,8 +89,12 @@ def plot_threshold_costs(search: ThresholdSearch | FoundThresholds, ax: Axes | N
 def _beside(ax: Axes, other: tuple[str, float] | None) -> None:
     """The cost of what another criterion decides."""
     if other is not None and np.isfinite(other[1]):
-        lines = "\n".join(wrap(plain(other[0]), _LEGEND))
-        ax.axhline(other[1], color=_COLOURS[1], lw=0.9, ls=":", label=lines)
+        ax.axhline(other[1], color=_COLOURS[1], lw=0.9, ls=":", label=_by(other))
+
+
+def _by(other: tuple[str, float]) -> str:
+    """Another criterion in a legend, and what its decision costs."""
+    return "\n".join(wrap(f"by {other[0]}: {other[1]:.6g}", _LEGEND))
 
 
 def _described(robots: tuple[int, ...], at: tuple[int, ...]) -> str:
@@ -171,17 +175,15 @@ def plot_targets(search: FoundTargets, ax: Axes | None = None) -> Axes:
     """
     ax = axes_for(ax, _HEIGHT)
     dress(ax, "pages in the system", "robots wanted")
-    rules = [(f"best found: cost {search.cost:.6g}", search.targets, "o", _COLOURS[0])]
+    rules = [(f"best found: {search.cost:.6g}", search.targets, "o", _COLOURS[0])]
     if search.other is not None and search.other_targets:
-        criterion = search.other[0].rpartition(", best ")[2]
-        name = "\n".join(wrap(f"best {plain(criterion)}: cost {search.other[1]:.6g}", _LEGEND))
-        rules.append((name, search.other_targets, "s", _COLOURS[1]))
+        rules.append((_by(search.other), search.other_targets, "s", _COLOURS[1]))
     for name, targets, marker, colour in rules:
         mark = marker if len(targets) <= _FEW_LEVELS else None
         ax.plot(targets, color=colour, marker=mark, ms=3.5, lw=1.1, label=name)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator("auto", integer=True))
-    legend_above(ax, columns=1)
+    legend_above(ax)
     return ax
 
 
