@@ -21,10 +21,11 @@ from test_end_to_end_optimum import example, predicted_cost
 
 import sim
 from analytic import optimize, predict, progress
-from analytic.pipeline import best_thresholds, exact_method, level_costs
+from analytic.pipeline import best_targets, best_thresholds, exact_method, level_costs
 from analytic.pipeline.best_frequencies import slopes_of
 from analytic.pipeline.criteria import cost_of, more_than, said_more
 from analytic.pipeline.level_costs import birth_death, by_level, members, nth_policy, policies
+from analytic.pipeline.level_search import descended
 from analytic.report.optima import PLOTS
 from scenarios import Scenario, ScenarioError, load
 from scenarios.page_data import page_weights
@@ -319,9 +320,41 @@ def test_descent_finds_what_all_policies_have(seed: int, monkeypatch: pytest.Mon
     assert found.decision == proved.decision
     monkeypatch.setattr(best_thresholds, "_MOST_WORK", 10**9)
     monkeypatch.setattr(best_thresholds, "_MOST_IN_TABLE", 0)
+    monkeypatch.setattr(level_costs, "_STEPS", 2000)
     without_table = optimize(scenario, "threshold")
     assert without_table.proved
     assert without_table.decision == proved.decision
+
+
+def test_all_are_searched_where_the_work_allows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = example(4, 4)
+    work = members(5, 5) * 5 * 20
+    for most, proved in ((work, True), (work - 1, False)):
+        monkeypatch.setattr(best_thresholds, "_MOST_WORK", most)
+        assert optimize(scenario, "threshold").proved is proved
+
+
+@pytest.mark.parametrize("start", [(1, 1, 1, 1, 1), (5, 5, 5, 5, 5), (3, 2, 2, 1, 0)])
+def test_descent_reaches_all_robots_and_none(start: tuple[int, ...]) -> None:
+    wanted = np.array([5, 5, 3, 0, 0])
+
+    def costs(given: Any) -> np.ndarray:
+        assert all(each[0] >= 1 and list(each) == sorted(each)[::-1] for each in given)
+        return 1.0 + np.abs(np.array(given) - wanted).sum(axis=1)
+
+    assert descended(start, 5, costs) == ((5, 5, 3, 0, 0), 1.0)
+
+
+def test_targets_are_also_sought_from_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cost that is flat but at one rule: no step from constant targets leads there."""
+
+    def cost(scenario: Scenario) -> float:
+        rule = scenario.activation
+        return 0.5 if getattr(rule, "targets", None) == ((6, 4, 3, 2, 0),) else 1.0
+
+    monkeypatch.setattr(best_targets, "cost_of", cost)
+    found = optimize(example(6, 4), "switching")
+    assert (found.decision["targets"], found.cost) == ([6, 4, 3, 2, 0], 0.5)
 
 
 def test_switching_finds_the_catalogues_targets() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analytic import conditions, page_conditions
 from analytic.pipeline.conditions import PATH
-from analytic.pipeline.criteria import cost_of, cost_of_no_robot
+from analytic.pipeline.criteria import cost_of
 from analytic.pipeline.reading import page_shares
 from scenarios import Scenario
 from scenarios.page_data import change_rates, page_weights
@@ -71,7 +71,6 @@ class BirthDeath(NamedTuple):
     prices: Array
     pages: Array
     waits: Array
-    idle: float
 
     @property
     def kinds(self) -> int:
@@ -84,8 +83,7 @@ class BirthDeath(NamedTuple):
 
         robots = np.array(given, dtype=float)
         parts = self.service, self.prices, self.pages, self.waits
-        costs = np.asarray(costs_of_policies(self.access * robots, *parts))
-        return np.where(robots[:, 0] > 0, costs, self.idle)
+        return np.asarray(costs_of_policies(self.access * robots, *parts))
 
     def costs_of_all(self, numbers: Sequence[int]) -> Iterator[Array]:
         """Cost of all `policies` with numbers from 0 on, some at a time."""
@@ -98,8 +96,6 @@ class BirthDeath(NamedTuple):
         while left:
             parts = self.service, self.prices, self.pages, self.waits
             costs = np.asarray(costs_of_next(chosen, rates, *parts, min(some, left)))
-            if left == members(len(numbers), levels):
-                costs[0] = self.idle  # no robot at any level
             left -= len(costs)
             yield costs
 
@@ -123,7 +119,7 @@ def birth_death(scenario: Scenario) -> BirthDeath | None:
     pages = _kinds(scenario)
     missed = pages[0] / (pages[0] + service)
     waits = -np.expm1(np.log1p(-missed)[:, None] * (np.arange(places + 1) + 1.0))
-    return BirthDeath(access, service, prices, pages, waits, cost_of_no_robot(scenario))
+    return BirthDeath(access, service, prices, pages, waits)
 
 
 def _kinds(scenario: Scenario) -> Array:
