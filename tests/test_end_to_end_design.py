@@ -357,6 +357,7 @@ def test_targets_are_also_sought_from_lines(monkeypatch: pytest.MonkeyPatch) -> 
     assert (found.decision["targets"], found.cost) == ([6, 4, 3, 2, 0], 0.5)
 
 
+@pytest.mark.large
 def test_switching_finds_the_catalogues_targets() -> None:
     """Catalogue, section 5: 16 robots, six places: .3972, and .3996 by the other criterion."""
     scenario = example(16, 6)
