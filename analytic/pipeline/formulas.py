@@ -38,13 +38,16 @@ Array = NDArray[np.floating[Any]]
 PAPER = "pipeline"
 
 
-def _freshness(scenario: Scenario, rates: Array) -> Values:
-    """Rows of all pages, their sum, and what clients see."""
+def _freshness(scenario: Scenario, rates: Array, ages: Array | None = None) -> Values:
+    """Rows of all pages, their sum, and what clients see; ages of the pages that are fetched."""
     assert scenario.pages is not None
     weights = page_weights(scenario.pages)
     yield "weighted_obsolescence", None, float(weights @ rates)
     for page, rate in enumerate(rates.tolist()):
         yield "obsolescence_rate", page, rate
+    if ages is not None:
+        for page in np.flatnonzero(np.isfinite(ages)).tolist():
+            yield "index_age", page, float(ages[page])
     if scenario.clients is not None:
         yield "stale_answer_probability", None, stale_answers(rates, weights)
 
@@ -57,7 +60,9 @@ def _row(method: Method) -> Formula:
         function=method.function,
         kind="exact",
         conditions=method.conditions,
-        evaluate=lambda scenario: _freshness(scenario, method.rates(scenario)),
+        evaluate=lambda scenario: _freshness(
+            scenario, method.rates(scenario), method.ages and method.ages(scenario)
+        ),
     )
 
 

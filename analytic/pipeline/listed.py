@@ -14,7 +14,14 @@ from analytic.indexing_queue.solved import size_of
 from analytic.phase_type import as_phase_type
 from analytic.pipeline import conditions as own
 from analytic.pipeline.exploring import MOST_STATES
-from analytic.pipeline.one_robot import delivered_queue, listed_rate, random_rate
+from analytic.pipeline.one_robot import (
+    DeliveredQueue,
+    delivered_queue,
+    listed_age,
+    listed_rate,
+    random_age,
+    random_rate,
+)
 from analytic.pipeline.reading import (
     MOST_SOLUTIONS,
     MOST_WORK,
@@ -28,6 +35,7 @@ from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic
 
 __all__ = [
+    "ages_of_one_robot",
     "ages_on_shared_list",
     "one_fits",
     "rates_of_one_robot",
@@ -100,15 +108,28 @@ def _is_random(scenario: Scenario) -> bool:
 
 def rates_of_one_robot(scenario: Scenario) -> Array:
     """Obsolescence rate of each page with one robot."""
-    assert scenario.buffer is not None
-    service = as_phase_type(scenario.buffer.service)
-    access = page_conditions.access_law(scenario)
-    assert service is not None
-    assert access is not None
-    queue = delivered_queue(service, scenario.buffer.waiting_places + 1, access)
+    queue = _queue_of_one(scenario)
     pages = enumerate(page_changes(scenario).tolist())
     if _is_random(scenario):
         shares = page_shares(scenario).tolist()
         return np.array([random_rate(queue, shares[page], change) for page, change in pages])
     cycle = _cycle(scenario)
     return np.array([listed_rate(queue, cycle == page, change) for page, change in pages])
+
+
+def ages_of_one_robot(scenario: Scenario) -> Array:
+    """Mean age of each page's copy in the index, with one robot."""
+    queue = _queue_of_one(scenario)
+    if _is_random(scenario):
+        return np.array([random_age(queue, share) for share in page_shares(scenario).tolist()])
+    cycle, pages = _cycle(scenario), range(len(page_changes(scenario)))
+    return np.array([listed_age(queue, cycle == page) for page in pages])
+
+
+def _queue_of_one(scenario: Scenario) -> DeliveredQueue:
+    assert scenario.buffer is not None
+    service = as_phase_type(scenario.buffer.service)
+    access = page_conditions.access_law(scenario)
+    assert service is not None
+    assert access is not None
+    return delivered_queue(service, scenario.buffer.waiting_places + 1, access)

@@ -17,6 +17,7 @@ from analytic.pipeline.labels import (
     labelled_levels_and_rate,
 )
 from analytic.pipeline.listed import (
+    ages_of_one_robot,
     ages_on_shared_list,
     one_fits,
     rates_of_one_robot,
@@ -184,6 +185,7 @@ METHODS: tuple[Method, ...] = (
             one_fits,
         ),
         rates_of_one_robot,
+        ages_of_one_robot,
     ),
 )
 """Every exact method for the whole path; no scenario is covered by two."""

@@ -34,7 +34,7 @@ OPTIONAL_COLUMNS = ("detectable", "needs", "z", "± SE", "high", "low", "± 95 %
 
 _COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
 _SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "approximation": "≈ "}
-_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency")
+_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
 _FEW_PAGES, _SHOWN_PAGES, _RARE = 50, 20, 1e-6
 
 Row = TypeVar("Row", "Estimate", "Comparison", "Prediction")
