@@ -69,7 +69,7 @@ def _row(method: Method) -> Formula:
 def _labelled_levels(scenario: Scenario) -> Values:
     found = labelled(scenario)
     assert not isinstance(found, str)
-    levels = found[0]
+    levels = found[0].levels
     yield "starvation_probability", None, float(levels[0])
     yield "mean_in_system", None, float(levels @ np.arange(len(levels)))
     for level, probability in enumerate(levels.tolist()):

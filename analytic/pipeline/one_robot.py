@@ -7,6 +7,7 @@ map of a delivery (0 or 1), ``E = E exp(G X)``, ``H = E exp((G - mu) X)``, ``h =
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -178,10 +179,7 @@ def _time_weighted(queue: DeliveredQueue, step: float) -> Array:
     ]
     for order in range(1, _LEVELS):
         weight = 2.0**order
-        found = [
-            (weight * finer - coarser) / (weight - 1.0)
-            for coarser, finer in zip(found[:-1], found[1:], strict=True)
-        ]
+        found = [(weight * finer - coarser) / (weight - 1.0) for coarser, finer in pairwise(found)]
     return found[0]
 
 
