@@ -23,6 +23,7 @@ from analytic.transforms import (
     log_transform,
     matrix_transform,
     mean_time,
+    moments,
 )
 from scenarios.distributions import Distribution
 
@@ -105,7 +106,6 @@ def delivered_queue(service: PhaseLaw, places: int, access: Distribution) -> Del
 
 _LEVELS = 5
 _LARGEST_STEP = 0.02
-_SMALL = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,9 +154,8 @@ def _places(queue: DeliveredQueue) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 def _aged(queue: DeliveredQueue) -> _Seen:
     """The same with times in place of probabilities: the derivatives by mu at 0."""
-    mean = mean_time(queue.access)
-    s = _SMALL / mean
-    remaining = mean / 2 + float(excess(queue.access, s)) / (s**2 * mean)  # E X² / (2 E X)
+    mean, second = moments(queue.access)
+    remaining = second / (2.0 * mean)
     return _Seen(
         missed=mean,
         apart=queue.reached,
