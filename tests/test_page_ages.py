@@ -178,3 +178,19 @@ def test_what_is_too_rare_for_the_run_is_called_so() -> None:
     place = columns["measure"].index("loss_probability")
     assert columns["± SE"][place] == "none seen"
     assert columns["detectable"][place] == "> 100 %"
+
+
+def test_ages_of_one_robot_by_two_methods() -> None:
+    """Exponential accesses: the chain at deliveries against the linear system of the queue."""
+    for service in (Exponential(mean=1.0), Erlang(shape=3, mean=1.0)):
+        changes = {
+            "robots.available": 1,
+            "robots.access_time": {"exponential": {"mean": 1.1}},
+            "buffer.service": {service.key: service.model_dump(exclude_none=True)},
+        }
+        scenario = pipeline("static").with_(changes)
+        law = as_phase_type(service)
+        assert law is not None
+        queue = delivered_queue(law, 6, Exponential(mean=1.1))
+        for page, share in enumerate([0.1, 0.2, 0.25]):
+            assert random_age(queue, share) == pytest.approx(ages(scenario)[page], rel=1e-8)
