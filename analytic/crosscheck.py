@@ -32,7 +32,7 @@ ROUNDING = 1e-12
 CLUSTERING = 5.0
 """Variance of a share relative to independent pages that is assumed of events never seen."""
 
-_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency")
+_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
 _FEW_PAGES, _CHOSEN_PAGES = 50, 20
 _PAGE_RATES = ("arrival_rate", "loss_rate", "throughput")
 _JUDGED_KINDS: tuple[Kind, ...] = ("exact", "lower bound", "upper bound")

@@ -41,11 +41,15 @@ __all__ = [
     "log_transform",
     "matrix_transform",
     "mean_time",
+    "moments",
     "transform",
     "x_minus_log1p",
 ]
 
 Array = NDArray[np.floating[Any]]
+
+_NEAR_ZERO = 1e-10
+"""Times the mean: an s at which all but the first two moments vanish."""
 
 _SMALLEST = 1e-300
 """Transforms of phase-type laws below this count as this."""
@@ -79,6 +83,13 @@ def excess(law: Distribution, s: ArrayLike) -> Array:
 def mean_time(law: Distribution) -> float:
     """The mean E X."""
     return _LAWS[type(law)].mean(law)
+
+
+def moments(law: Distribution) -> tuple[float, float]:
+    """The moments E X and E X²: the variance is ``2 delta / s²`` at small s."""
+    mean = mean_time(law)
+    s = _NEAR_ZERO / mean
+    return mean, mean**2 + 2.0 * float(excess(law, s)) / s**2
 
 
 def exc(t: ArrayLike) -> Array:

@@ -6,6 +6,7 @@ Run as ``python docs/decomposition_map.py``; it takes a minute. The exact result
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -25,27 +26,38 @@ from analytic.indexing_queue.chain import NO_TIMER, QueueChain
 from analytic.phase_type import as_phase_type
 from analytic.pipeline import (
     decomposed,
-    fetching,
+    delivered_queue,
+    listed_rate,
     obsolescence_rates,
     page_queue,
-    shared_rate,
+    random_rate,
     thinned_cyclic,
     thinned_randomized,
 )
-from scenarios.distributions import Erlang, Exponential, Hyperexponential
+from analytic.pipeline.one_robot import DeliveredQueue
+from analytic.pipeline.queues import Delays
+from scenarios.distributions import (
+    Deterministic,
+    Distribution,
+    Erlang,
+    Exponential,
+    Hyperexponential,
+)
 
 Array = NDArray[np.floating[Any]]
 
 PAGES = (1, 2, 5, 20, 100)
 LOADS = (0.3, 0.6, 0.9, 1.2, 2.0, 3.0)
 PLACES = (1, 3, 11)
-CHANGES = (0.1, 0.5, 1.5, 5.0)
+CHANGES = (0.1, 0.5, 1.0, 1.5, 5.0)
 """Changes of a page per cycle."""
 SERVICES = {
     "Erlang-4": Erlang(shape=4, mean=1.0),
     "exponential": Exponential(mean=1.0),
-    "hyperexponential": Hyperexponential(probabilities=(0.8873, 0.1127), rates=(1.7746, 0.2254)),
+    "hyperexponential": Hyperexponential(probabilities=(0.9, 0.1), rates=(1.8, 0.2)),
 }
+CATALOGUE = (0.3, 1.2, 3.0), (0.1, 1.0, 5.0)
+"""Loads and changes of the coarser grid from which the printed table comes."""
 BURSTS = (2, 10, 50, 500)
 
 
@@ -66,33 +78,51 @@ def losses_and_delays(chain: QueueChain, law: Array, mu: float) -> tuple[float, 
     return 1.0 - rates["served"] / rates["delivered"], float(discount)
 
 
-def errors(chain: QueueChain, law: Array, rate: float, pages: int, mu: float) -> Array:
+def accesses(load: float) -> tuple[Distribution, Distribution]:
+    """Constant and exponential access times of one robot."""
+    return Deterministic(value=1.0 / load), Exponential(rate=load)
+
+
+def at_deliveries(queue: DeliveredQueue, mu: float) -> tuple[float, float]:
+    """The same two numbers of a queue that one robot feeds: what its deliveries find."""
+    places = np.repeat(np.arange(queue.places) + 1, queue.phases)
+    level = np.concatenate([[0], places])
+    phase = np.concatenate([[0], np.tile(np.arange(queue.phases), queue.places)])
+    found = queue.after @ queue.reached
+    room = level < queue.places
+    stale = Delays(queue.service, np.array([mu])).stale(level, phase)[0]
+    served = found[room].sum()
+    return 1.0 - float(served), 1.0 - float(found[room] @ stale[room] / served)
+
+
+def errors(queue: DeliveredQueue, pages: int, mu: float) -> Array:
     """Approximate minus exact obsolescence rate: a cycle, random pages, and without any buffer."""
-    queue, every = page_queue(chain, law), Exponential(rate=rate)
-    lost, discount = losses_and_delays(chain, law, mu)
+    lost, discount = at_deliveries(queue, mu)
     changes, cycle = np.full(pages, mu), np.arange(pages)
-    shares = np.full(pages, 1.0 / pages)
-    cyclic = shared_rate(queue, fetching(cycle == 0, 1), rate, mu)
-    random = obsolescence_rates(queue, [mu], [1.0 / pages])[0]
-    bare = thinned_randomized(changes, shares, every, 0.0)[0]
-    return np.array(
-        [
-            decomposed(thinned_cyclic(changes, cycle, every, lost), discount)[0] - cyclic,
-            decomposed(thinned_randomized(changes, shares, every, lost), discount)[0] - random,
-            bare - random,
-        ]
-    )
+    shares, every = np.full(pages, 1.0 / pages), queue.access
+    exact = listed_rate(queue, cycle == 0, mu), random_rate(queue, 1.0 / pages, mu)
+    thinned = [
+        (
+            thinned_cyclic(changes, cycle, every, each)[0],
+            thinned_randomized(changes, shares, every, each)[0],
+        )
+        for each in (lost, 0.0)
+    ]
+    near = decomposed(np.array(thinned[0]), np.full(2, discount)) - exact
+    return np.array([*near, np.subtract(thinned[1], exact).min()])
 
 
-def map_of_errors() -> Array:
+def map_of_errors(loads: Sequence[float] = LOADS, changes: Sequence[float] = CHANGES) -> Array:
     """Largest absolute errors, shape (3, pages, loads)."""
-    worst = np.zeros((3, len(PAGES), len(LOADS)))
-    for service, places, (column, load) in product(SERVICES.values(), PLACES, enumerate(LOADS)):
-        chain = fed(np.array([[-load]]), np.array([[load]]), service, places)
-        law = solve_chain(chain).law
-        for (row, pages), changes in product(enumerate(PAGES), CHANGES):
-            found = np.abs(errors(chain, law, load, pages, changes * load / pages))
-            worst[:, row, column] = np.maximum(worst[:, row, column], found)
+    worst = np.zeros((3, len(PAGES), len(loads)))
+    for service, places, (column, load) in product(SERVICES.values(), PLACES, enumerate(loads)):
+        phases = as_phase_type(service)
+        assert phases is not None
+        for access in accesses(load):
+            queue = delivered_queue(phases, places, access)
+            for (row, pages), each in product(enumerate(PAGES), changes):
+                found = np.abs(errors(queue, pages, each * load / pages))
+                worst[:, row, column] = np.maximum(worst[:, row, column], found)
     return worst
 
 
@@ -130,7 +160,7 @@ def drawn(worst: Array) -> Any:
     ):
         image = ax.imshow(errors_, norm=norm, cmap="YlOrRd", aspect="auto", origin="lower")
         for (row, column), value in np.ndenumerate(errors_):
-            dark = value > 0.009
+            dark = value > 0.004
             ax.text(
                 column,
                 row,
@@ -155,6 +185,10 @@ if __name__ == "__main__":
     print("pages", *PAGES)
     for name, row in zip(("cyclic", "random", "no buffer"), worst.max(axis=2), strict=True):
         print(name, *(f"{value:.4f}" for value in row))
+    for name, row in zip(
+        ("cyclic", "random", "no buffer"), map_of_errors(*CATALOGUE).max(axis=2), strict=True
+    ):
+        print(f"{name}, coarse grid", *(f"{value:.4f}" for value in row))
     print("bursts", *BURSTS, *(f"{value:.3f}" for value in bursty_errors()))
     picture = Path(__file__).parent / "pictures" / "decomposition.png"
     drawn(worst).savefig(picture, dpi=130, metadata={"Software": None})

@@ -36,6 +36,7 @@ _CLASSES = "served, obsolete, accepted, all"
 _ALL = (
     _fraction("obsolescence_rate", "page", "fraction of time the copy is out of date"),
     Measure("weighted_obsolescence", None, "weight", "sum of weights × obsolescence rates"),
+    Measure("index_age", "page", "time", "time average of the age of the copy in the index"),
     _fraction("crawl_frequency", "page", "share of the accesses"),
     Measure("crawl_rate", "page", "1/time", "accesses per unit time"),
     _fraction(

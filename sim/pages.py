@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim import rules
-from sim.tally.pages import PagesTally
+from sim.tally.pages import AgesTally, PagesTally
 
 __all__ = ["Copy", "Pages", "page_source"]
 
@@ -21,13 +21,14 @@ __all__ = ["Copy", "Pages", "page_source"]
 class Copy(NamedTuple):
     """A delivered copy of a page.
 
-    `number` counts the deliveries, so that a later copy is newer; the copy is out of date from
-    `stale_from` on.
+    `number` counts the deliveries, so that a later copy is newer; `delivered` is when this one was;
+    it is out of date from `stale_from` on.
     """
 
     page: int
     number: int
     stale_from: float
+    delivered: float
 
 
 def page_source(blocks: Iterator[Any]) -> Callable[[], int]:
@@ -53,6 +54,7 @@ class Pages:
         self._next_change = [self._after(0.0, page) for page in range(len(self._means))]
         self._stale_from = list(self._next_change)
         self._newest = [-1] * len(self._means)
+        self._delivered = [0.0] * len(self._means)
         self._copies = 0
         self._window_start = 0.0
         self._start_counting(0.0)
@@ -68,17 +70,19 @@ class Pages:
             self._next_change[page] = self._after(now, page)
         number = self._copies
         self._copies = number + 1
-        return Copy(page, number, self._next_change[page])
+        return Copy(page, number, self._next_change[page], now)
 
     def index(self, now: float, copy: Copy) -> None:
         """The indexing of a copy ends; an older copy never overwrites a newer one.
 
         A copy that is out of date by now leaves the page as stale as it was.
         """
-        page, number, stale_from = copy
+        page, number, stale_from, delivered = copy
         if number < self._newest[page]:
             return
         self._newest[page] = number
+        self._grow_older(now, page)
+        self._delivered[page] = delivered
         if stale_from > now:
             self._close(now, page)
             self._stale_from[page] = stale_from
@@ -88,6 +92,12 @@ class Pages:
         if stale_from < now:
             self._stale_time[page] += now - max(stale_from, self._window_start)
 
+    def _grow_older(self, now: float, page: int) -> None:
+        """Count the ages of the copy in the index up to now; the first is as if delivered at 0."""
+        since, delivered = self._age_since[page], self._delivered[page]
+        self._age_time[page] += (now - since) * ((now + since) / 2.0 - delivered)
+        self._age_since[page] = now
+
     def is_stale(self, now: float, page: int) -> bool:
         """Whether the copy in the index is out of date."""
         return self._stale_from[page] <= now
@@ -96,6 +106,8 @@ class Pages:
         self._window_start = now
         self._deliveries = [0] * len(self._means)
         self._stale_time = [0.0] * len(self._means)
+        self._age_since = [now] * len(self._means)
+        self._age_time = [0.0] * len(self._means)
 
     def cut(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
@@ -106,3 +118,9 @@ class Pages:
         for page in range(len(self._means)):
             self._close(now, page)
         return PagesTally(np.array(self._deliveries), np.array(self._stale_time))
+
+    def ages(self, now: float) -> AgesTally:
+        """How old the copies in the index were from the cut up to now."""
+        for page in range(len(self._means)):
+            self._grow_older(now, page)
+        return AgesTally(np.array(self._age_time))

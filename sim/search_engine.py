@@ -94,6 +94,7 @@ class SearchEngine:
             robots_time=self._robots.robots_time(now, level_time),
             buffer=queue,
             pages=self._pages.tally(now) if self._pages else None,
+            ages=self._pages.ages(now) if self._pages and queue else None,
             clients=self._clients.tally() if self._clients else None,
         )
 

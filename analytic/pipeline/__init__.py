@@ -4,16 +4,23 @@ from analytic.pipeline.closed_forms import (
     decomposed,
     page_change_rates,
     single_place_rates,
+    thinned_ages,
     thinned_cyclic,
     thinned_randomized,
     unlimited_age,
     unlimited_rates,
 )
 from analytic.pipeline.formulas import FORMULAS, end_to_end_cost
-from analytic.pipeline.labels import LabelledRules, PageClass, labelled_levels_and_rate
+from analytic.pipeline.labels import LabelledRules, PageClass, labelled_page
 from analytic.pipeline.methods import METHODS, exact_method
 from analytic.pipeline.old_and_new import Handling, counted_ages, counted_rates, old_and_new
-from analytic.pipeline.one_robot import delivered_queue, listed_rate, random_rate
+from analytic.pipeline.one_robot import (
+    delivered_queue,
+    listed_age,
+    listed_rate,
+    random_age,
+    random_rate,
+)
 from analytic.pipeline.queues import PageQueue, page_queue
 from analytic.pipeline.random_pages import (
     Slopes,
@@ -42,7 +49,8 @@ __all__ = [
     "exact_method",
     "fetching",
     "index_ages",
-    "labelled_levels_and_rate",
+    "labelled_page",
+    "listed_age",
     "listed_rate",
     "obsolescence_rates",
     "obsolescence_slopes",
@@ -50,10 +58,12 @@ __all__ = [
     "page_change_rates",
     "page_queue",
     "queue_of_pages",
+    "random_age",
     "random_rate",
     "shared_age",
     "shared_rate",
     "single_place_rates",
+    "thinned_ages",
     "thinned_cyclic",
     "thinned_randomized",
     "timed_pages",

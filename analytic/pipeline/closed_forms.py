@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analytic.page_refresh import randomized_obsolescence, slot_distances
-from analytic.transforms import log_transform, mean_time
+from analytic.transforms import log_transform, mean_time, moments
 from scenarios.distributions import Distribution
 
 __all__ = [
     "decomposed",
     "page_change_rates",
     "single_place_rates",
+    "thinned_ages",
     "thinned_cyclic",
     "thinned_randomized",
     "unlimited_age",
@@ -150,6 +151,56 @@ def thinned_cyclic(changes: ArrayLike, cycle: ArrayLike, law: Distribution, lost
         fresh = float((1.0 - survived) @ np.roll(values, -1))
         rates[each] = 1.0 - fresh / (slots * mu[each] * mean_time(law))
     return rates
+
+
+def thinned_ages(
+    shares: ArrayLike, law: Distribution, lost: float, cycle: ArrayLike | None = None
+) -> Array:
+    """Mean age of the copies in such an index, shape (pages,); inf where a page is never fetched.
+
+    Parameters
+    ----------
+    shares : array_like, shape (pages,)
+        Access frequencies f.
+    law : Distribution
+        Law of the time X from one access to the next.
+    lost : float
+        Probability that an access fails, independently.
+    cycle : array_like of int, shape (slots,), optional
+        The pages in their order; without, each access draws its page.
+
+    Notes
+    -----
+    From a stationary instant to the next access ``E X² / (2 E X)``; then to the first success:
+    a geometric number of times, or of the distances in the period.
+    """
+    mean, second = moments(law)
+    f = np.asarray(shares, dtype=float)
+    if cycle is None:
+        with np.errstate(divide="ignore"):
+            further: Array = mean * (1.0 / (f * (1.0 - lost)) - 1.0)
+        return second / (2.0 * mean) + further
+    page, distance = slot_distances(cycle, len(f))
+    slots, ages = len(page), np.full(len(f), np.inf)
+    for each in np.unique(page).tolist():
+        gaps = distance[page == each].astype(float)
+        waits = _until_success(mean * gaps, lost)
+        seconds = gaps * (second - mean**2) + (mean * gaps) ** 2
+        inside = float((gaps / slots) @ np.roll(waits, -1))
+        ages[each] = float(seconds.sum()) / (2.0 * mean * slots) + inside
+    return ages
+
+
+def _until_success(gaps: Array, lost: float) -> Array:
+    """Mean time from each visit, successful or not, to the first success, itself included."""
+    value, factor = 0.0, 1.0
+    for gap in gaps[::-1].tolist():
+        value, factor = lost * (gap + value), factor * lost
+    last, waits = value / (1.0 - factor), []
+    for gap in gaps[::-1].tolist():
+        last = lost * (gap + last)
+        waits.append(last)
+    return np.array(waits[::-1])
 
 
 def _before_change(survived: Array, lost: float) -> Array:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from analytic.decision_process import stationary_law
 from analytic.indexing_queue import QueueChain
-from analytic.pipeline.exploring import Move, explore
+from analytic.pipeline.exploring import Explored, Move, explore, totals
 
-__all__ = ["MOST_LABELLED", "LabelledRules", "PageClass", "labelled_levels_and_rate"]
+__all__ = ["MOST_LABELLED", "LabelledPage", "LabelledRules", "PageClass", "labelled_page"]
 
 Array = NDArray[np.floating[Any]]
 Label = tuple[int, int]
@@ -33,6 +33,9 @@ OTHER = (-3, 0)
 """The label in service of any other page: which one does not matter."""
 NOBODY = (-4, 0)
 
+_CHANGED = 1
+"""Kind of the moves at which the page that is followed changes."""
+
 
 class PageClass(NamedTuple):
     """Pages that are alike: how many, their change rate, and the share of each."""
@@ -40,6 +43,23 @@ class PageClass(NamedTuple):
     pages: int
     changes: float
     share: float
+
+
+class LabelledPage(NamedTuple):
+    """Probabilities of the levels, shape (places + 1,), and what the index has of one page.
+
+    Attributes
+    ----------
+    levels : ndarray
+    rate : float
+        Obsolescence rate.
+    age : float
+        Mean age of the copy in the index; nan where waiting copies are dropped at changes.
+    """
+
+    levels: Array
+    rate: float
+    age: float
 
 
 class LabelledRules(NamedTuple):
@@ -159,7 +179,7 @@ class _Walk:
             turned = tuple(each for each in state.waiting if each not in (FRESH, STALE))
         serving = STALE if state.serving == FRESH else state.serving
         changed = state._replace(waiting=_renumbered(turned), serving=serving, current=False)
-        yield Move(self.page.changes, changed)
+        yield Move(self.page.changes, changed, _CHANGED)
         if self.rules.drops_changed:
             for label in dict.fromkeys(each for each in state.waiting if each[0] >= 0):
                 left = tuple(each for each in state.waiting if each != label)
@@ -190,14 +210,14 @@ class _Walk:
             yield share, state._replace(waiting=left, serving=serving, phase=phase)
 
 
-def labelled_levels_and_rate(
+def labelled_page(
     chain: QueueChain,
     deliveries: tuple[Array, ...],
     classes: tuple[PageClass, ...],
     followed: int,
     rules: LabelledRules,
-) -> tuple[Array, float]:
-    """Probabilities of the levels, and the obsolescence rate of the pages of a class.
+) -> LabelledPage:
+    """Levels of the queue, and obsolescence rate and age of the copy of the pages of a class.
 
     Parameters
     ----------
@@ -220,16 +240,20 @@ def labelled_levels_and_rate(
     The stationary law of: labels of the waiting pages in order, what is in service, whether the
     index is current. At a change of the page followed its waiting copies are dropped or go stale,
     and so does the one in service: it will be indexed, and the index stays stale. A copy that is
-    older than the one in the index changes nothing.
+    older than the one in the index changes nothing. Unless changes drop copies the queue does not
+    depend on them; then the age is the mean time from a stationary instant, at which all copies
+    there are turn stale, to the first indexing of one that is not.
     """
     page = classes[followed]
     others = tuple(
         each._replace(pages=each.pages - (kind == followed)) for kind, each in enumerate(classes)
     )
-    walk = _Walk(chain, deliveries, page, others, rules)
+    aged = not rules.drops_changed
+    seen = page._replace(changes=page.changes or 1.0) if aged else page
+    walk = _Walk(chain, deliveries, seen, others, rules)
     start = _State((), NOBODY, True, 0 if chain.start is None else chain.start, 0)
-    found = explore([start], walk.moves, most=MOST_LABELLED)
-    rates = found.rates[0].tolil()
+    found = explore([start], walk.moves, kinds=2, most=MOST_LABELLED)
+    rates = (found.rates[0] + found.rates[_CHANGED]).tolil()
     rates.setdiag(0.0)
     rates.setdiag(-np.asarray(rates.sum(axis=1)).ravel())
     law = stationary_law(rates.tocsr())
@@ -237,4 +261,16 @@ def labelled_levels_and_rate(
     for state, index in found.states.items():
         levels[0 if state.serving == NOBODY else len(state.waiting) + 1] += law[index]
     stale = sum(law[index] for state, index in found.states.items() if not state.current)
-    return levels, float(stale)
+    age = _age(found, law @ found.rates[_CHANGED] / seen.changes) if aged else np.nan
+    return LabelledPage(levels, float(stale) if page.changes else 0.0, age)
+
+
+def _age(found: Explored, starts: Array) -> float:
+    """Mean time until the index is current, without further changes; inf where it never is."""
+    stale = np.array([not state.current for state in found.states])
+    moves = found.rates[0]
+    ends = np.asarray(moves[stale][:, ~stale].sum(axis=1)).ravel()
+    if not ends.any():
+        return np.inf
+    left = totals(moves[stale][:, stale], ends, np.ones(len(ends)))
+    return float(starts[stale] @ left)

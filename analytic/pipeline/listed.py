@@ -17,7 +17,9 @@ from analytic.pipeline.exploring import MOST_STATES
 from analytic.pipeline.one_robot import (
     DeliveredQueue,
     delivered_queue,
+    listed_age,
     listed_rate,
+    random_age,
     random_rate,
 )
 from analytic.pipeline.reading import (
@@ -33,6 +35,7 @@ from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic
 
 __all__ = [
+    "ages_of_one_robot",
     "ages_on_shared_list",
     "one_fits",
     "queue_of_one_robot",
@@ -123,3 +126,12 @@ def rates_of_one_robot(scenario: Scenario) -> Array:
         return np.array([random_rate(queue, shares[page], change) for page, change in pages])
     cycle = _cycle(scenario)
     return np.array([listed_rate(queue, cycle == page, change) for page, change in pages])
+
+
+def ages_of_one_robot(scenario: Scenario) -> Array:
+    """Mean age of each page's copy in the index, with one robot."""
+    queue = queue_of_one_robot(scenario)
+    if _is_random(scenario):
+        return np.array([random_age(queue, share) for share in page_shares(scenario).tolist()])
+    cycle, pages = _cycle(scenario), range(len(page_changes(scenario)))
+    return np.array([listed_age(queue, cycle == page) for page in pages])

@@ -13,10 +13,9 @@ from analytic import conditions, page_conditions
 from analytic.formula import Condition
 from analytic.indexing_queue.solved import converged, fits_in_memory, one_closed_class, size_of
 from analytic.pipeline import conditions as own
-from analytic.pipeline.labels import (
-    labelled_levels_and_rate,
-)
+from analytic.pipeline.labels import labelled_page
 from analytic.pipeline.listed import (
+    ages_of_one_robot,
     ages_on_shared_list,
     one_fits,
     rates_of_one_robot,
@@ -37,6 +36,7 @@ from analytic.pipeline.shared_list import shared_rate
 from analytic.pipeline.timer_phases import timed_pages
 from analytic.pipeline.walked import (
     ages_by_counts,
+    ages_by_labels,
     ages_by_timers,
     counts_fit,
     labels_fit,
@@ -139,7 +139,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "(4)",
         "the same rates with page-change dropping or replacement, few kinds of pages",
-        labelled_levels_and_rate,
+        labelled_page,
         (
             *own.PATH,
             page_conditions.randomized_policy,
@@ -148,9 +148,11 @@ METHODS: tuple[Method, ...] = (
             conditions.not_switching,
             *own.MARKOVIAN,
             own.one_by_one,
+            one_closed_class,
             labels_fit,
         ),
         rates_by_labels,
+        ages_by_labels,
     ),
     Method(
         "(5)",
@@ -184,6 +186,7 @@ METHODS: tuple[Method, ...] = (
             one_fits,
         ),
         rates_of_one_robot,
+        ages_of_one_robot,
     ),
 )
 """Every exact method for the whole path; no scenario is covered by two."""

@@ -82,12 +82,13 @@ def index_ages(queue: PageQueue, shares: ArrayLike) -> Array:
     The mean of T of `obsolescence_rates`: ``(-Q + f A) t = 1 + f A d``, d the mean time from a
     delivery to the end of its indexing.
     """
-    f = np.asarray(shares, dtype=float)
+    f, which = np.unique(np.asarray(shares, dtype=float), return_inverse=True)
     asked = f > 0
     ages: Array = np.full(len(f), np.inf)
     if asked.any() and queue.entering.any():
         ages[asked] = _ages(queue, f[asked])
-    return ages
+    by_page: Array = ages[which.ravel()]
+    return by_page
 
 
 def _ages(queue: PageQueue, f: Array) -> Array:

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.formula import Values
 from analytic.indexing_queue import chain_of
+from analytic.page_refresh import stale_answers
 from analytic.pipeline.queues import PageQueue, page_queue
 from scenarios import Scenario
-from scenarios.page_data import access_shares, change_rates
+from scenarios.page_data import access_shares, change_rates, page_weights
 
 __all__ = [
     "MOST_SOLUTIONS",
     "MOST_WORK",
+    "PAPER",
+    "freshness_rows",
     "kinds_of_pages",
     "page_changes",
     "page_shares",
@@ -23,6 +27,9 @@ __all__ = [
 ]
 
 Array = NDArray[np.floating[Any]]
+
+PAPER = "pipeline"
+"""Key of these formulas in the index."""
 
 MOST_WORK = 2 * 10**10
 """Products: those of about ten seconds."""
@@ -54,3 +61,17 @@ def kinds_of_pages(scenario: Scenario) -> int:
 def queue_of_pages(scenario: Scenario) -> PageQueue:
     """The queue of a scenario without timers, as its pages see it."""
     return page_queue(chain_of(scenario))
+
+
+def freshness_rows(scenario: Scenario, rates: Array, ages: Array | None = None) -> Values:
+    """Rows of all pages, their sum, and what clients see; ages of the pages that are fetched."""
+    assert scenario.pages is not None
+    weights = page_weights(scenario.pages)
+    yield "weighted_obsolescence", None, float(weights @ rates)
+    for page, rate in enumerate(rates.tolist()):
+        yield "obsolescence_rate", page, rate
+    if ages is not None:
+        for page in np.flatnonzero(np.isfinite(ages)).tolist():
+            yield "index_age", page, float(ages[page])
+    if scenario.clients is not None:
+        yield "stale_answer_probability", None, stale_answers(rates, weights)

@@ -17,9 +17,10 @@ from analytic.phase_type import as_phase_type
 from analytic.pipeline.exploring import MOST_STATES, TooManyStatesError
 from analytic.pipeline.labels import (
     MOST_LABELLED,
+    LabelledPage,
     LabelledRules,
     PageClass,
-    labelled_levels_and_rate,
+    labelled_page,
 )
 from analytic.pipeline.old_and_new import (
     Handling,
@@ -41,6 +42,7 @@ from scenarios import Scenario
 
 __all__ = [
     "ages_by_counts",
+    "ages_by_labels",
     "ages_by_timers",
     "counts_fit",
     "handling_of",
@@ -128,8 +130,8 @@ def _chain_and_law(scenario: Scenario) -> tuple[QueueChain, Array]:
 
 
 @lru_cache(maxsize=4)
-def labelled(scenario: Scenario) -> tuple[Array, Array] | str:
-    """Probabilities of the levels and obsolescence rates by page, or why they are not found."""
+def labelled(scenario: Scenario) -> tuple[LabelledPage, ...] | str:
+    """What labels say of each page, or why they are not found."""
     assert scenario.buffer is not None
     assert scenario.robots is not None
     service = as_phase_type(scenario.buffer.service)
@@ -149,12 +151,12 @@ def labelled(scenario: Scenario) -> tuple[Array, Array] | str:
     try:
         doing = f"{scenario.name}: orders of the waiting pages, kinds of pages"
         found = [
-            labelled_levels_and_rate(chain, deliveries, classes, kind, rules)
+            labelled_page(chain, deliveries, classes, kind, rules)
             for kind in followed(range(len(classes)), doing, len(classes))
         ]
     except TooManyStatesError as failure:
         return str(failure)
-    return found[0][0], np.array([rate for _, rate in found])[which.ravel()]
+    return tuple(found[kind] for kind in which.ravel().tolist())
 
 
 def _rules(scenario: Scenario) -> LabelledRules:
@@ -178,4 +180,11 @@ def rates_by_labels(scenario: Scenario) -> Array:
     """Obsolescence rate of each page, by labels."""
     found = labelled(scenario)
     assert not isinstance(found, str)
-    return found[1]
+    return np.array([page.rate for page in found])
+
+
+def ages_by_labels(scenario: Scenario) -> Array:
+    """Mean age of each page's copy in the index, by labels; nan where changes drop copies."""
+    found = labelled(scenario)
+    assert not isinstance(found, str)
+    return np.array([page.age for page in found])

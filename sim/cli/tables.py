@@ -34,7 +34,7 @@ OPTIONAL_COLUMNS = ("detectable", "needs", "z", "± SE", "high", "low", "± 95 %
 
 _COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
 _SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "approximation": "≈ "}
-_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency")
+_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
 _FEW_PAGES, _SHOWN_PAGES, _RARE = 50, 20, 1e-6
 
 Row = TypeVar("Row", "Estimate", "Comparison", "Prediction")
@@ -141,20 +141,31 @@ def comparison_table(
     ordered = sorted(_once(rows), key=lambda each: each.verdict == "not judged")
     shown, note = _worth_showing(ordered, lambda row: max(row.predicted, row.estimated))
     for row in shown:
-        seen = "–" if row.detectable is None else f"{100 * row.detectable:.2g} %"
         paint = _COLOURS.get(row.verdict, "dim")
         table.add_row(
             _name(row),
             _SIGNS.get(row.kind, "") + number(row.predicted),
             number(row.estimated),
-            number(row.standard_error),
+            "none seen" if _never_seen(row) else number(row.standard_error),
             f"{row.z + 0.0:.2f}" if math.isfinite(row.z) else "–",
-            seen,
+            _detectable(row.detectable),
             f"[{paint}]{row.verdict}[/{paint}]",
             "" if row.replications_needed is None else str(row.replications_needed),
         )
     table.caption = note or None
     return table
+
+
+def _never_seen(row: Comparison) -> bool:
+    """Its error is not one that was seen, but what `check` assumes of an event never seen."""
+    return row.estimated == 0 and row.standard_error > 0
+
+
+def _detectable(share: float | None) -> str:
+    """As a percentage; of what is too rare for the run only that it is more than all of it."""
+    if share is None:
+        return "–"
+    return f"{100 * share:.2g} %" if share <= 1 else "> 100 %"
 
 
 def _once(rows: Sequence[Comparison]) -> Iterator[Comparison]:

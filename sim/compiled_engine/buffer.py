@@ -9,7 +9,7 @@ import numpy as np
 from sim import rules
 from sim.compiled_engine.deadlines import add, drop
 from sim.compiled_engine.jit import inner
-from sim.compiled_engine.pages import index_copy
+from sim.compiled_engine.pages import index_copy, renew
 from sim.compiled_engine.service import CLOCK, start_service, take
 from sim.compiled_engine.world import NONE, Buffer, World
 
@@ -176,6 +176,7 @@ def complete_service(world: World, service: Any, now: float) -> None:
     served = items[len(items) - 1]
     end(buffer, rules.SERVED, now - served.entered)
     if world.pages.state.known:
+        renew(world.pages, now, served)
         index_copy(world.pages, now, served)
     change_level(buffer, now, -1)
     if state.oldest == NONE:

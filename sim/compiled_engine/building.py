@@ -46,6 +46,8 @@ _PAGE = np.dtype(
     ]
 )
 
+_AGE = np.dtype([("delivered", np.float64), ("since", np.float64), ("time", np.float64)])
+
 _ITEM = np.dtype(
     [
         ("entered", np.float64),
@@ -179,8 +181,10 @@ def _pages(scenario: Scenario) -> Pages:
     page = np.recarray(len(rates), _PAGE)
     page["mean_change"] = [1.0 / rate if rate > 0 else np.inf for rate in rates.tolist()]
     page.stale_time, page.newest, page.deliveries = 0.0, NONE, 0
+    age = np.recarray(len(rates) if scenario.buffer else 0, _AGE)
+    age.delivered, age.since, age.time = 0.0, 0.0, 0.0
     state = record(known=section is not None, copies=0, asked=0, window_start=0.0)
-    return Pages(state, page, np.zeros(0, dtype=np.int64))
+    return Pages(state, page, age, np.zeros(0, dtype=np.int64))
 
 
 def _robots(scenario: Scenario, delivery: Any) -> Robots:

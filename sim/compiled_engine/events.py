@@ -11,7 +11,7 @@ from sim.compiled_engine.alarms import set_alarm, soonest
 from sim.compiled_engine.buffer import change_level, complete_service, cut_buffer, expire, total_age
 from sim.compiled_engine.deadlines import first_deadline
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
-from sim.compiled_engine.pages import change_after, close, cut_pages
+from sim.compiled_engine.pages import change_after, close, cut_pages, grow_older
 from sim.compiled_engine.robots import (
     arrive,
     await_event,
@@ -174,6 +174,8 @@ def finish(world: World) -> float:
     count_active(world.robots, now, 0)
     for index in range(len(world.pages.page)):
         close(world.pages, world.pages.page[index], now)
+    for index in range(len(world.pages.age)):
+        grow_older(world.pages.age[index], now)
     if not world.buffer.fixed.exists:
         return 0.0
     change_level(world.buffer, now, 0)

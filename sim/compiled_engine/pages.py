@@ -10,7 +10,7 @@ from sim import rules
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.world import Pages
 
-__all__ = ["ask", "bring", "close", "cut_pages", "index_copy"]
+__all__ = ["ask", "bring", "close", "cut_pages", "grow_older", "index_copy", "renew"]
 
 
 @inner
@@ -60,6 +60,22 @@ def index_copy(pages: Pages, now: float, copy: Any) -> None:
 
 
 @inner
+def grow_older(age: Any, now: float) -> None:
+    """Count the ages of a copy in the index up to now; the first is as if delivered at 0."""
+    age.time += (now - age.since) * ((now + age.since) / 2.0 - age.delivered)
+    age.since = now
+
+
+@inner
+def renew(pages: Pages, now: float, copy: Any) -> None:
+    """A copy from the buffer is about to be indexed: unless it is an older one, ages drop."""
+    if copy.number >= pages.page[copy.page].newest:
+        age = pages.age[copy.page]
+        grow_older(age, now)
+        age.delivered = copy.entered
+
+
+@inner
 def close(pages: Pages, page: Any, now: float) -> None:
     """Count the time since the copy of a page went out of date."""
     if page.stale_from < now:
@@ -73,3 +89,6 @@ def cut_pages(pages: Pages, now: float) -> None:
     for index in range(len(pages.page)):
         pages.page[index].deliveries = 0
         pages.page[index].stale_time = 0.0
+    for index in range(len(pages.age)):
+        pages.age[index].since = now
+        pages.age[index].time = 0.0

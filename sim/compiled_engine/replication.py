@@ -19,7 +19,7 @@ from sim.compiled_engine.supply import Supply, sequence_of
 from sim.compiled_engine.world import Buffer, Pages
 from sim.layout import robots_at_levels
 from sim.streams import stream
-from sim.tally import BufferTally, ClientsTally, PagesTally, Tally
+from sim.tally import AgesTally, BufferTally, ClientsTally, PagesTally, Tally
 
 __all__ = ["Replication"]
 
@@ -119,6 +119,7 @@ class Replication:
             robots_time=self._robots_time(window),
             buffer=_buffer_tally(world.buffer, age_at_end) if scenario.buffer else None,
             pages=_pages_tally(world.pages) if scenario.pages else None,
+            ages=_ages_tally(world.pages) if scenario.pages and scenario.buffer else None,
             clients=clients if scenario.clients else None,
         )
 
@@ -148,3 +149,8 @@ def _buffer_tally(buffer: Buffer, age_at_end: float) -> BufferTally:
 def _pages_tally(pages: Pages) -> PagesTally:
     page: Any = pages.page
     return PagesTally(np.array(page.deliveries), np.array(page.stale_time))
+
+
+def _ages_tally(pages: Pages) -> AgesTally:
+    age: Any = pages.age
+    return AgesTally(np.array(age.time))

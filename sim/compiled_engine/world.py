@@ -133,12 +133,15 @@ class Pages(NamedTuple):
         the sequence has been taken.
     page : record array, shape (pages,)
         As the lists of `sim.pages.Pages`.
+    age : record array, shape (pages,)
+        Of the copies in the index; no entries without a buffer.
     sequence : ndarray of int, shape (block,)
         The pages to access next, in their order.
     """
 
     state: Any
     page: Any
+    age: Any
     sequence: Any
 
 

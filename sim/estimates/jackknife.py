@@ -17,7 +17,7 @@ from scenarios.results import Columns, Replications, Rows
 from sim.estimates.buffer import buffer_measures, control_cost, pages_ended
 from sim.estimates.controls import controls_of
 from sim.estimates.edges import edges_of
-from sim.estimates.pages import client_measures, page_measures
+from sim.estimates.pages import age_measures, client_measures, page_measures
 from sim.estimates.probing import probing_measures
 from sim.estimates.servers import packets_ended, server_measures
 from sim.estimates.totals import Array, Totals, Values, single
@@ -45,6 +45,8 @@ def measures_of(totals: Totals, scenario: Scenario) -> Values:
             values |= buffer_measures(totals, scenario)
         if "pages" in totals.parts:
             values |= page_measures(totals, scenario)
+        if "ages" in totals.parts:
+            values |= age_measures(totals)
         if "clients" in totals.parts:
             values |= client_measures(totals)
         if "servers" in totals.parts:

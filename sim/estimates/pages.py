@@ -7,7 +7,7 @@ from scenarios.page_data import page_weights
 from scenarios.sections import Pages
 from sim.estimates.totals import Totals, Values, numbered, single
 
-__all__ = ["client_measures", "page_measures"]
+__all__ = ["age_measures", "client_measures", "page_measures"]
 
 
 def page_measures(totals: Totals, scenario: Scenario) -> Values:
@@ -23,6 +23,11 @@ def page_measures(totals: Totals, scenario: Scenario) -> Values:
         "crawl_rate": numbered(rates),
         "crawl_frequency": numbered(shares),
     }
+
+
+def age_measures(totals: Totals) -> Values:
+    """Mean age of the copy of each page in the index."""
+    return {"index_age": numbered(totals.parts["ages"]["age_time"] / totals.own["window"][:, None])}
 
 
 def client_measures(totals: Totals) -> Values:

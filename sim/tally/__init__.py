@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from sim.tally.buffer import BufferTally
 from sim.tally.conservation import RELATIVE, ConservationError, require
-from sim.tally.pages import ClientsTally, PagesTally
+from sim.tally.pages import AgesTally, ClientsTally, PagesTally
 from sim.tally.probing import ProbingTally
 from sim.tally.servers import ServersTally
 
 __all__ = [
+    "AgesTally",
     "BufferTally",
     "ClientsTally",
     "ConservationError",
@@ -31,7 +32,7 @@ class Tally:
         Length of the window.
     robots_time : float
         Time integral of the number of active robots.
-    buffer, pages, clients, servers, probing
+    buffer, pages, ages, clients, servers, probing
         The parts that the scenario has, else None.
     """
 
@@ -39,13 +40,15 @@ class Tally:
     robots_time: float = 0.0
     buffer: BufferTally | None = None
     pages: PagesTally | None = None
+    ages: AgesTally | None = None
     clients: ClientsTally | None = None
     servers: ServersTally | None = None
     probing: ProbingTally | None = None
 
     def check(self, horizon: float, robots: int) -> None:
         """Raise `ConservationError` unless all parts add up; `robots` is the number available."""
-        for part in (self.buffer, self.pages, self.clients, self.servers, self.probing):
+        parts = self.buffer, self.pages, self.ages, self.clients, self.servers, self.probing
+        for part in parts:
             if part is not None:
                 part.check(self.window, horizon)
         most = robots * self.window * (1 + RELATIVE)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sim.tally.conservation import RELATIVE, ROUNDING, require
 
-__all__ = ["ClientsTally", "PagesTally"]
+__all__ = ["AgesTally", "ClientsTally", "PagesTally"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +42,30 @@ class PagesTally:
         longest = window * (1 + RELATIVE) + horizon * ROUNDING
         require(self.stale_time.min() >= 0, "a page was stale for a negative time")
         require(self.stale_time.max() <= longest, "a page was stale for longer than the window")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgesTally:
+    """How old the copies in the index were, over the window; where pages go through a buffer.
+
+    Attributes
+    ----------
+    age_time : ndarray of float, shape (pages,)
+        Time integral of the time since the delivery of the copy in the index.
+    """
+
+    age_time: NDArray[np.floating[Any]]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AgesTally) and np.array_equal(self.age_time, other.age_time)
+
+    __hash__ = None  # type: ignore[assignment]  # it holds arrays
+
+    def check(self, window: float, horizon: float) -> None:
+        """Raise `ConservationError` if a copy is from the future, or older than the run."""
+        oldest = window * (horizon - window / 2) * (1 + RELATIVE) + horizon**2 * ROUNDING
+        require(self.age_time.min() >= 0, "a copy in the index was delivered after its indexing")
+        require(self.age_time.max() <= oldest, "a copy in the index was older than the run")
 
 
 @dataclass(frozen=True, slots=True)

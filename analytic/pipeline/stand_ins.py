@@ -1,0 +1,120 @@
+"""Laws of phase type in place of those that are not, with the same mean and (nearly) variance.
+
+For approximations: the exact methods need phases. What remains of a law beyond its first two
+moments hardly matters to the staleness of a page that is fetched again and again.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from analytic import conditions, page_conditions
+from analytic.active_robots import most_active
+from analytic.phase_type import as_phase_type, exponential_rate
+from analytic.pipeline import conditions as own
+from analytic.transforms import moments
+from scenarios import Scenario
+from scenarios.distributions import (
+    Distribution,
+    Erlang,
+    Exponential,
+    Hyperexponential,
+    PhaseType,
+)
+
+__all__ = ["stand_in", "with_phases"]
+
+_MOST_PHASES = 16
+"""Of a service or a timer; a constant becomes an Erlang law with so many."""
+_MOST_JOINT = 64
+"""Joint phases of all robots; where two phases each are too many, accesses become exponential."""
+_MOST_STATES = 128
+"""Of robots and service at one level, where both have stand-ins."""
+_MOST_TIMERS = 5_000
+"""Phases of all timers in a full buffer."""
+
+
+def stand_in(law: Distribution, phases: int) -> Distribution:
+    """A law of at most so many phases (two, if more variable than an exponential law).
+
+    Parameters
+    ----------
+    law : Distribution
+    phases : int
+
+    Notes
+    -----
+    With c² the squared coefficient of variation: above 1 a mixture of two exponential laws with
+    balanced means; below, k - 1 or k phases of one rate, with ``1/k <= c² <= 1/(k-1)`` and the
+    probability p of the shorter (Tijms, 1994, Appendix B); below 1 / phases, an Erlang law, which
+    varies more.
+    """
+    mean, second = moments(law)
+    c2 = second / mean**2 - 1.0
+    if phases == 1 or math.isclose(c2, 1.0, rel_tol=1e-9):
+        return Exponential(mean=mean)
+    if c2 > 1.0:
+        share = (1.0 + math.sqrt((c2 - 1.0) / (c2 + 1.0))) / 2.0
+        rates = 2.0 * share / mean, 2.0 * (1.0 - share) / mean
+        return Hyperexponential(probabilities=(share, 1.0 - share), rates=rates)
+    order = math.ceil(1.0 / c2 - 1e-9) if c2 * phases > 1.0 else phases
+    if c2 * order <= 1.0 + 1e-9:
+        return Erlang(shape=order, mean=mean)
+    root = math.sqrt(order * (1.0 + c2) - order**2 * c2)
+    shorter = (order * c2 - root) / (1.0 + c2)
+    rate = (order - shorter) / mean
+    steps = np.diag(np.full(order, -rate)) + np.diag(np.full(order - 1, rate), 1)
+    start = np.zeros(order)
+    start[0], start[1] = 1.0 - shorter, shorter
+    return PhaseType(alpha=tuple(start.tolist()), T=tuple(map(tuple, steps.tolist())))
+
+
+@lru_cache(maxsize=4)
+def with_phases(scenario: Scenario) -> Scenario | None:
+    """The scenario with stand-ins for laws without phases; None where it needs none.
+
+    Where copies of a page leave the buffer together the service becomes exponential.
+    """
+    assert scenario.buffer is not None
+    changes: dict[str, Any] = {}
+    access = page_conditions.access_law(scenario)
+    joint = 1
+    if access is not None and conditions.markovian_accesses(scenario) is not None:
+        phases = _phases_of_robots(scenario, as_phase_type(scenario.buffer.service) is None)
+        joint = phases ** most_active(scenario)
+        changes["robots.access_time"] = _written(stand_in(access, phases))
+    most = min(_MOST_PHASES, _MOST_STATES // joint)
+    if own.changes_matter_to_the_queue(scenario) is None:
+        most = 1
+    law = scenario.buffer.service
+    if as_phase_type(law) is None or (most == 1 and exponential_rate(law) is None):
+        changes["buffer.service"] = _written(stand_in(law, most))
+    timer = conditions.timers_of(scenario)
+    if timer is not None and as_phase_type(timer) is None:
+        changes["buffer.obsolescence"] = _written(stand_in(timer, _phases_of_timers(scenario)))
+    return scenario.with_(changes) if changes else None
+
+
+def _phases_of_robots(scenario: Scenario, beside_service: bool) -> int:
+    """The most phases of an access time with which all robots have few enough jointly."""
+    access, robots = page_conditions.access_law(scenario), max(most_active(scenario), 1)
+    if access is not None and as_phase_type(access) is not None:
+        return 1  # it has phases, and switched robots may not have more than one
+    joint = _MOST_JOINT // 4 if beside_service else _MOST_JOINT
+    return min(_MOST_PHASES, int(joint ** (1.0 / robots) + 1e-9))
+
+
+def _phases_of_timers(scenario: Scenario) -> int:
+    """The most phases of a timer with which those of all waiting pages are few enough."""
+    assert scenario.buffer is not None
+    waiting = max(scenario.buffer.waiting_places, 1)
+    return min(_MOST_PHASES, int(_MOST_TIMERS ** (1.0 / waiting) + 1e-9))
+
+
+def _written(law: Distribution) -> dict[str, Any]:
+    """As in a scenario file."""
+    return {law.key: law.model_dump(exclude_none=True)}
