@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 from analytic.routing.bounds import (
     LinearBound,
-    convex_minorant,
     is_attained,
     linear_bound,
     slopes,
@@ -42,8 +41,8 @@ Array = NDArray[np.floating[Any]]
 MOST_STATES = 3_000_000
 """States of all graphs together up to which they are built: half a gigabyte, and a minute."""
 
-MOST_AGES = 8 * MOST_STATES
-"""Product of states and servers of one graph, which is what its memory grows with."""
+_MOST_SERVERS = 8
+"""Servers up to which a graph may have all those states; with more of them as many ages only."""
 
 _MOST_ROUNDS = 300
 """Of Howard's algorithm in one graph: it takes 10 to 60."""
@@ -114,7 +113,7 @@ def certified_word(costs: SpacingCosts, most_states: int = MOST_STATES) -> Certi
     ----------
     costs : SpacingCosts
     most_states : int
-        Of all graphs together; then caps are raised no more.
+        Of all graphs together, of up to eight servers; with more of them fewer states.
     """
     bound = linear_bound(costs)
     best, left_out = Certified(None, math.inf, bound.value), dict[int, int]()
@@ -208,9 +207,9 @@ def _graph(caps: Sequence[int], most_states: int) -> tuple[NDArray[Any], NDArray
     from analytic.routing.kernels import explored
 
     tracked = np.maximum(np.array(caps, dtype=np.int64), 1)
-    most = min(most_states, MOST_AGES // len(caps))
-    reason = f"the graph of capped ages has more than {most:,} states"
-    if math.prod(tracked.tolist()) > _MOST_CODES or most < 1:
+    most = min(most_states, most_states * _MOST_SERVERS // len(caps))
+    reason = f"the graph of capped ages would have more than {most:,} states"
+    if math.prod(tracked.tolist()) > max(_MOST_CODES, 8 * most) or most < 1:
         raise _TooLargeError(reason)
     try:
         ages, after = explored(tracked, most)
@@ -244,14 +243,13 @@ def charges(costs: SpacingCosts, caps: Sequence[int]) -> tuple[Array, Array]:
         which for convex costs is the next one.
     """
     visit, waits = np.zeros((costs.count, max(*caps, 1) + 1)), np.zeros(costs.count)
-    table = costs.table if costs.is_convex else convex_minorant(costs)
     for server, cap in enumerate(caps):
         row = costs.table[server]
         if cap == 0:
             visit[server] = costs.limits[server]
             continue
         visit[server, 1 : cap + 1] = row[:cap]
-        later = table[server, cap:] - row[cap - 1]
+        later = row[cap:] - row[cap - 1]
         if not (costs.beyond and costs.is_convex):
             later = np.append(later, costs.limits[server] - row[cap - 1])
         waits[server] = (later / np.arange(1, len(later) + 1)).min()
