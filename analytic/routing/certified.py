@@ -1,13 +1,13 @@
 """The best order for several servers or pages, with a certificate that no other is better.
 
 Ages are the slots since each server's last visit. A visit at age x costs ``e(x)``; ages stop at a
-cap, where ``e(x + 1) - e(x)`` is paid for every slot more. For costs that are convex in the distance
-that is never too much, so that the cycle of least mean in the finite graph of capped ages is a bound
-below *every* order; and where no distance along it is above its cap + 1, its mean is its true cost,
-and it is the optimum. Otherwise caps are raised. A cap of 0 means that the age is not looked at, and
-a visit pays the limit of e: still a bound, and the exact cost of orders that never visit the server.
-Of all servers with a cap of 0 the one of the least limit is enough: visits to the others lead to the
-same states, and cost more.
+cap, where ``e(x + 1) - e(x)`` is paid for every slot more. For costs that are convex in the
+distance that is never too much, so that the cycle of least mean in the finite graph of capped ages
+is a bound below *every* order; and where no distance along it is above its cap + 1, its mean is its
+true cost, and it is the optimum. Otherwise caps are raised. A cap of 0 means that the age is not
+looked at, and a visit pays the limit of e: still a bound, and the exact cost of orders that never
+visit the server. Of all servers with a cap of 0 the one of the least limit is enough: visits to the
+others lead to the same states, and cost more.
 
 Notes
 -----
@@ -45,10 +45,10 @@ _MOST_SERVERS = 8
 """Servers up to which a graph may have all those states; with more of them as many ages only."""
 
 _MOST_ROUNDS = 300
-"""Of Howard's algorithm in one graph: it takes 10 to 60."""
+"""Of Howard's algorithm in one graph: it takes 10 to 40."""
 
-_SECONDS = 2.5e-6
-"""Per state and server, of Howard's 60 rounds or so."""
+_SECONDS = 1e-6
+"""Per state and server, of Howard's 20 rounds or so."""
 
 _PATIENCE = 3.0
 """Seconds after which a person wants to know what goes on."""

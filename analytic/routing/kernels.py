@@ -1,7 +1,7 @@
 """Compiled: the ages of all servers as a graph, and its cycle of least mean.
 
-A state is the ages of the servers just before a slot, each capped; `visit[m, age]` is what a visit to
-server m pays, `waiting` what all pay in a state for being at their caps (see `certified.charges`).
+A state is the ages of the servers just before a slot, each capped; `visit[m, age]` is what a visit
+to server m pays, `waiting` what all pay in a state for being at their caps (`certified.charges`).
 Imported where it is used only: numba takes its time.
 """
 
@@ -151,7 +151,12 @@ def _dual_bound(
 
 @compiled
 def _cheapest_cycle(
-    ages: Integers, after: Integers, visit: Floats, waiting: Floats, policy: Integers, seen: Integers
+    ages: Integers,
+    after: Integers,
+    visit: Floats,
+    waiting: Floats,
+    policy: Integers,
+    seen: Integers,
 ) -> tuple[float, int]:
     """Mean cost of the cheapest cycle of a policy, and a state on it."""
     best, home = np.inf, -1

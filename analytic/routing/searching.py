@@ -25,6 +25,7 @@ from analytic.routing.words import Word
 
 __all__ = ["Alternative", "WordSearch", "best_word"]
 
+
 class Alternative(NamedTuple):
     """An order by its name, its period (None: drawn at random), and its cost per slot."""
 
