@@ -331,10 +331,9 @@ def test_low_caps_give_a_bound_and_no_proof() -> None:
     bounds = []
     for cap in (1, 2, 3, 5, 8, 12):
         found = _solved(costs, (cap, cap, cap), 10**6)
-        assert found is not None
         bounds.append(found.bound)
         assert found.cost >= optimum.cost - 1e-13
-    assert bounds == sorted(bounds)
+    assert np.all(np.diff(bounds) >= -1e-15)  # rounding
     assert bounds[0] < optimum.cost - 1e-3
     assert bounds[-1] == pytest.approx(optimum.cost, rel=1e-12)
 
@@ -345,13 +344,14 @@ def test_the_certificate_can_be_checked_by_others() -> None:
     found = certified_word(costs)
     assert found.ages is not None
     assert found.values is not None
-    rise, first = charges(costs, found.caps)
+    assert found.servers == (0, 1, 2, 3)
+    paid, waits = charges(costs, found.caps)
     number = {tuple(ages): place for place, ages in enumerate(found.ages.tolist())}
 
     def bound(values: np.ndarray) -> float:
         return min(
-            sum(rise[m, age] for m, age in enumerate(ages) if m != visit)
-            + first[visit]
+            sum(waits[m] for m, age in enumerate(ages) if m != visit and age == found.caps[m])
+            + paid[visit, ages[visit]]
             + values[number[_after(ages, visit, found.caps)]]
             - values[place]
             for ages, place in number.items()

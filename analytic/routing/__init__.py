@@ -7,7 +7,7 @@ the theory by which the paper gets there; `formulas` is the index.
 """
 
 from analytic.routing.bounds import linear_bound, smooth_bound
-from analytic.routing.certified import certified_word
+from analytic.routing.certified import certified_word, charges
 from analytic.routing.choosing import (
     optimal_routing,
     optimal_template,
@@ -46,6 +46,7 @@ __all__ = [
     "best_word",
     "block_length",
     "certified_word",
+    "charges",
     "cyclic_distances",
     "dependent_obsolescence",
     "descended_word",

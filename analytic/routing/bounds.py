@@ -9,9 +9,29 @@ from numpy.typing import ArrayLike, NDArray
 
 from analytic.routing.spacing import SpacingCosts
 
-__all__ = ["LinearBound", "convex_minorant", "linear_bound", "slopes", "smooth_bound"]
+__all__ = [
+    "BrokenBoundError",
+    "LinearBound",
+    "convex_minorant",
+    "is_attained",
+    "linear_bound",
+    "slopes",
+    "smooth_bound",
+]
 
 Array = NDArray[np.floating[Any]]
+
+
+_ROUNDED = 1e-11
+"""More than rounding can do to the sum of the widths, and less than any width but the last."""
+
+_OF_THE_VISITS, _OF_THE_COST = 1e-12, 1e-10
+"""Distance of cost and bound that is put down to rounding, relatively to the dearest visit, and to
+the cost itself: both are asked for."""
+
+
+class BrokenBoundError(ArithmeticError):
+    """A bound was above the cost of an order by more than rounding: a defect, never bad input."""
 
 
 class LinearBound(NamedTuple):
@@ -63,14 +83,14 @@ def linear_bound(costs: SpacingCosts) -> LinearBound:
     widths = np.hstack([widths, 1.0 / costs.longest - never, never])
     steep = np.hstack([steep, steep[:, -1:], limits])
     order = np.argsort(steep, axis=None, kind="stable")
-    pieces = widths.ravel()[order]
-    before = np.cumsum(pieces) - pieces
-    taken = np.clip(1.0 - before, 0.0, pieces)
-    shares = np.bincount(order // steep.shape[1], weights=taken, minlength=costs.count).astype(
-        float
-    )
-    last = int(np.flatnonzero(taken > 0)[-1])
-    ordered = steep.ravel()[order]
+    pieces, ordered = widths.ravel()[order], steep.ravel()[order]
+    # Widths sum to 1 but for rounding, which must not be charged at the next slope: it may be
+    # greater by many orders of magnitude. With any slope as the multiplier this is a bound.
+    last = min(int(np.searchsorted(np.cumsum(pieces), 1.0 - _ROUNDED)), len(pieces) - 1)
+    taken = np.where(np.arange(len(pieces)) < last, pieces, 0.0)
+    taken[last] = 1.0 - taken.sum()
+    servers = order // steep.shape[1]
+    shares = np.bincount(servers, weights=taken, minlength=costs.count).astype(float)
     return LinearBound(costs.base + float(ordered @ taken), shares, float(ordered[last]))
 
 
@@ -109,6 +129,22 @@ def _is_above(row: Array, first: int, middle: int, last: int, value: float) -> b
     """Whether the middle point lies on or above the line from the first to the last."""
     rise = (row[middle] - row[first]) * (last - first)
     return bool(rise >= (value - row[first]) * (middle - first))
+
+
+def is_attained(costs: SpacingCosts, cost: float, bound: float) -> bool:
+    """Whether the cost of an order and a bound below all of them differ by rounding only.
+
+    Raises
+    ------
+    BrokenBoundError
+        If the bound is above the cost by more than that.
+    """
+    rounding = _OF_THE_COST * abs(cost) + _OF_THE_VISITS * costs.base
+    rounding += float(np.finfo(float).tiny)
+    if bound - cost > rounding:
+        raise BrokenBoundError(f"a lower bound of {bound!r} above a cost of {cost!r}")
+    dearest = float(np.abs(costs.table[:, 0]).max())
+    return cost - bound <= min(_OF_THE_VISITS * dearest, _OF_THE_COST * abs(cost))
 
 
 def smooth_bound(missed: ArrayLike) -> float:

@@ -1,12 +1,13 @@
 """The best order for several servers or pages, with a certificate that no other is better.
 
-Ages are the slots since each server's last visit. A server pays for a visit in advance, ``e(1)``,
-and ``e(x + 1) - e(x)`` while it ages from x to x + 1; ages stop at a cap, where the same rise is
-paid again and again. For costs that are convex in the distance that is never too much, so that the
-cycle of least mean in the finite graph of capped ages is a bound below *every* order; and where no
-distance along it is above its cap + 1, its mean is its true cost, and it is the optimum. Otherwise
-caps are raised. A cap of 0 means that the age is not looked at, and a visit pays the limit of e:
-still a bound, and the exact cost of orders that never visit the server.
+Ages are the slots since each server's last visit. A visit at age x costs ``e(x)``; ages stop at a
+cap, where ``e(x + 1) - e(x)`` is paid for every slot more. For costs that are convex in the
+distance that is never too much, so that the cycle of least mean in the finite graph of capped ages
+is a bound below *every* order; and where no distance along it is above its cap + 1, its mean is its
+true cost, and it is the optimum. Otherwise caps are raised. A cap of 0 means that the age is not
+looked at, and a visit pays the limit of e: still a bound, and the exact cost of orders that never
+visit the server. Of all servers with a cap of 0 the one of the least limit is enough: visits to the
+others lead to the same states, and cost more.
 
 Notes
 -----
@@ -24,7 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.routing.bounds import LinearBound, convex_minorant, linear_bound, slopes
+from analytic.routing.bounds import (
+    LinearBound,
+    is_attained,
+    linear_bound,
+    slopes,
+)
 from analytic.routing.spacing import SpacingCosts
 from analytic.routing.words import Word, cyclic_distances, least_rotation
 
@@ -33,10 +39,16 @@ __all__ = ["MOST_STATES", "Certified", "certified_word", "charges"]
 Array = NDArray[np.floating[Any]]
 
 MOST_STATES = 3_000_000
-"""States of all graphs together up to which they are built: some 200 MB, and 20 seconds."""
+"""States of all graphs together up to which they are built: half a gigabyte, and a minute."""
 
-_SECONDS = 2.5e-6
-"""Per state and server, of Howard's 60 rounds or so."""
+_MOST_SERVERS = 8
+"""Servers up to which a graph may have all those states; with more of them as many ages only."""
+
+_MOST_ROUNDS = 300
+"""Of Howard's algorithm in one graph: it takes 10 to 40."""
+
+_SECONDS = 1e-6
+"""Per state and server, of Howard's 20 rounds or so."""
 
 _PATIENCE = 3.0
 """Seconds after which a person wants to know what goes on."""
@@ -59,15 +71,19 @@ class Certified(NamedTuple):
     bound : float
         Below the cost of every order.
     caps : tuple of int
-        Of the last graph.
+        Of every server in the last graph.
     states, rounds : int
         Of the last graph, and Howard's rounds in it.
-    ages : ndarray, shape (states, servers)
+    servers : tuple of int
+        Those whose ages that graph has: all with a cap, and one of those without.
+    ages : ndarray, shape (states, servers in the graph)
         Before a slot, of every state of the last graph; None where there was none.
     values : ndarray, shape (states,)
         Its dual values v: with a visit to a from ages x to y, in which every other server's age
-        goes up by one up to its cap and that of a becomes 1, ``rises + first - v(x) + v(y)`` is
-        at least the bound of that graph, whatever v is (`charges` has rises and firsts).
+        goes up by one up to its cap and that of a becomes 1, ``visit + waits - v(x) + v(y)`` is
+        at least the bound of that graph, whatever v is (`charges` has visits and waits).
+    stopped : str
+        Why there was no further graph; empty where the word is proved.
     """
 
     word: Word | None
@@ -76,12 +92,18 @@ class Certified(NamedTuple):
     caps: tuple[int, ...] = ()
     states: int = 0
     rounds: int = 0
+    servers: tuple[int, ...] = ()
     ages: NDArray[Any] | None = None
     values: Array | None = None
+    stopped: str = ""
 
     def is_proved(self, costs: SpacingCosts) -> bool:
         """Whether cost and bound differ by no more than rounding."""
-        return self.word is not None and self.cost - self.bound <= 1e-12 * _scale(costs)
+        return self.word is not None and is_attained(costs, self.cost, self.bound)
+
+
+class _TooLargeError(Exception):
+    """A graph is not built, and why."""
 
 
 def certified_word(costs: SpacingCosts, most_states: int = MOST_STATES) -> Certified:
@@ -91,40 +113,43 @@ def certified_word(costs: SpacingCosts, most_states: int = MOST_STATES) -> Certi
     ----------
     costs : SpacingCosts
     most_states : int
-        Of all graphs together; then caps are raised no more.
+        Of all graphs together, of up to eight servers; with more of them fewer states.
     """
     bound = linear_bound(costs)
-    best, refuted = Certified(None, math.inf, bound.value), set[int]()
-    caps: tuple[int, ...] | None = _first_caps(bound)
-    while caps is not None and (found := _solved(costs, caps, most_states)) is not None:
+    best, left_out = Certified(None, math.inf, bound.value), dict[int, int]()
+    caps: tuple[int, ...] | None = _first_caps(bound, costs.longest - 1)
+    while caps is not None:
+        try:
+            found = _solved(costs, caps, most_states)
+        except _TooLargeError as error:
+            return best._replace(stopped=str(error))
         most_states -= found.states
-        best = _better(best, found, _scale(costs))
-        caps = None if best.is_proved(costs) else _raised(found, refuted)
-    return best
+        best = _better(best, found)
+        if best.is_proved(costs):
+            return best
+        caps = _raised(found, left_out, costs.longest - 1)
+    return best._replace(stopped=f"ages up to {costs.longest - 1:,} slots prove no more")
 
 
-def _scale(costs: SpacingCosts) -> float:
-    return float(np.abs(costs.table[:, 0]).max())
-
-
-def _first_caps(bound: LinearBound) -> tuple[int, ...]:
+def _first_caps(bound: LinearBound, longest: int) -> tuple[int, ...]:
     """Caps a little above the distances that the linear bound suggests."""
     return tuple(
-        min(math.ceil(1 / share) + 1, 2**14) if share > _VISITED else 0
+        min(math.ceil(1 / share) + 1, longest) if share > _VISITED else 0
         for share in bound.shares.tolist()
     )
 
 
-def _better(best: Certified, found: Certified, scale: float) -> Certified:
-    """The cheaper word with the higher bound; the optimum itself where they meet."""
-    cheaper = found if found.cost < best.cost - 1e-13 * scale else best
+def _better(best: Certified, found: Certified) -> Certified:
+    """The cheaper word with the higher bound."""
+    cheaper = found if found.cost < best.cost else best
     return found._replace(word=cheaper.word, cost=cheaper.cost, bound=max(best.bound, found.bound))
 
 
-def _raised(found: Certified, refuted: set[int]) -> tuple[int, ...] | None:
+def _raised(found: Certified, left_out: dict[int, int], longest: int) -> tuple[int, ...] | None:
     """Caps that can prove more; None where there are none.
 
-    A server whose age counts, and that is not visited, is tried with a cap of 0 once.
+    A server whose age counts, and that is not visited, is tried with a cap of 0 once; `left_out`
+    has its cap before.
     """
     assert found.word is not None
     distances = cyclic_distances(found.word)
@@ -132,33 +157,67 @@ def _raised(found: Certified, refuted: set[int]) -> tuple[int, ...] | None:
     for server, cap in enumerate(found.caps):
         own = distances.get(server, ())
         if cap == 0 and own:
-            refuted.add(server)
-            caps[server] = max(own) + 1
+            caps[server] = max(max(own) + 1, 2 * left_out.setdefault(server, 0))
         elif cap and not own:
-            caps[server] = 2 * cap if server in refuted else 0
+            caps[server] = 2 * cap if server in left_out else 0
+            left_out[server] = cap
         elif cap and max(own) > cap + 1:
             caps[server] = max(own)
+        caps[server] = min(caps[server], longest)
     return tuple(caps) if caps != list(found.caps) else None
 
 
-def _solved(costs: SpacingCosts, caps: Sequence[int], most_states: int) -> Certified | None:
-    """The cycle of least mean in the graph with these caps, or None if it is too large."""
-    from analytic.routing.kernels import explored, least_mean_cycle
+def _solved(costs: SpacingCosts, caps: Sequence[int], most_states: int) -> Certified:
+    """The cycle of least mean in the graph with these caps.
+
+    Raises
+    ------
+    _TooLargeError
+        If there are too many states.
+    """
+    from analytic.routing.kernels import index_policy, least_mean_cycle, waiting_costs
+
+    servers = _in_the_graph(costs, caps)
+    some, own = costs.of_some(servers), [caps[each] for each in servers]
+    ages, after = _graph(own, most_states)
+    _announce(*ages.shape)
+    visit, waits = charges(some, own)
+    waiting = waiting_costs(ages, np.array(own), waits)
+    policy, values = index_policy(ages, _index(some, own)), np.zeros(len(ages))
+    visits, low, rounds = least_mean_cycle(
+        ages, after, _net(visit, waits, own), waiting, policy, values, _MOST_ROUNDS
+    )
+    word = least_rotation([servers[each] for each in visits.tolist()])
+    return Certified(
+        word, costs.of(word), costs.base + float(low), tuple(caps), len(ages), int(rounds),
+        servers, ages, values,
+    )  # fmt: skip
+
+
+def _in_the_graph(costs: SpacingCosts, caps: Sequence[int]) -> tuple[int, ...]:
+    """The servers with a cap, and of those without the one whose visits cost least."""
+    capped = [server for server, cap in enumerate(caps) if cap]
+    others = [server for server, cap in enumerate(caps) if not cap]
+    cheapest = sorted(others, key=lambda server: float(costs.limits[server]))[:1]
+    return tuple(sorted(capped + cheapest))
+
+
+def _graph(caps: Sequence[int], most_states: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Ages of all states, and where visits lead to."""
+    from analytic.routing.kernels import explored
 
     tracked = np.maximum(np.array(caps, dtype=np.int64), 1)
-    if math.prod(tracked.tolist()) > _MOST_CODES or max(caps) >= costs.longest:
-        return None
-    ages, after = explored(tracked, most_states)
+    most = min(most_states, most_states * _MOST_SERVERS // len(caps))
+    reason = f"the graph of capped ages would have more than {most:,} states"
+    if math.prod(tracked.tolist()) > max(_MOST_CODES, 8 * most) or most < 1:
+        raise _TooLargeError(reason)
+    try:
+        ages, after = explored(tracked, most)
+    except MemoryError:
+        raise _TooLargeError(f"no memory for a graph of {most:,} states") from None
     if not len(ages):
-        return None
-    _announce(len(ages), costs.count)
-    rise, first = charges(costs, caps)
-    policy = _by_index(costs, ages, caps)
-    values = np.zeros(len(ages))
-    visits, _, low, rounds = least_mean_cycle(ages, after, rise, first, policy, values)
-    word = least_rotation(visits.tolist())
-    bound = costs.base + float(low)
-    return Certified(word, costs.of(word), bound, tuple(caps), len(ages), int(rounds), ages, values)
+        raise _TooLargeError(reason)
+    return ages, after
 
 
 def _announce(states: int, servers: int) -> None:
@@ -168,31 +227,48 @@ def _announce(states: int, servers: int) -> None:
 
 
 def charges(costs: SpacingCosts, caps: Sequence[int]) -> tuple[Array, Array]:
-    """What each server pays while it ages, by its age; and for a visit, by its number.
+    """What a visit costs by server and age, and what each server pays at its cap for waiting.
 
-    At the cap the smallest mean rise to any greater age, which for convex costs is the next one.
+    Parameters
+    ----------
+    costs : SpacingCosts
+    caps : sequence of int
+
+    Returns
+    -------
+    visit : ndarray, shape (servers, greatest cap + 1)
+        In column x at age x, ``e(x)``; with a cap of 0 the limit of e.
+    waits : ndarray, shape (servers,)
+        Per slot at the cap without a visit: the smallest mean rise of e to any greater distance,
+        which for convex costs is the next one.
     """
-    rise, first = np.zeros((costs.count, max(caps) + 2)), costs.table[:, 0].copy()
-    table = costs.table if costs.is_convex else convex_minorant(costs)
+    visit, waits = np.zeros((costs.count, max(*caps, 1) + 1)), np.zeros(costs.count)
     for server, cap in enumerate(caps):
         row = costs.table[server]
         if cap == 0:
-            first[server] = costs.limits[server]
+            visit[server] = costs.limits[server]
             continue
-        rise[server, 1:cap] = np.diff(row[:cap])
-        later = table[server, cap:] - row[cap - 1]
+        visit[server, 1 : cap + 1] = row[:cap]
+        later = row[cap:] - row[cap - 1]
         if not (costs.beyond and costs.is_convex):
             later = np.append(later, costs.limits[server] - row[cap - 1])
-        rise[server, cap] = (later / np.arange(1, len(later) + 1)).min()
-    return rise, first
+        waits[server] = (later / np.arange(1, len(later) + 1)).min()
+    return visit, waits
 
 
-def _by_index(costs: SpacingCosts, ages: NDArray[Any], caps: Sequence[int]) -> NDArray[np.int8]:
-    """The visit of least D in every state, to begin with."""
-    steep = slopes(costs.table)
-    worth = np.empty((len(ages), costs.count))
+def _net(visit: Array, waits: Array, caps: Sequence[int]) -> Array:
+    """Visits as additions to a slot in which *all* servers at their caps wait."""
+    net = visit.copy()
     for server, cap in enumerate(caps):
-        own = steep[server, ages[:, server] - 1] if cap else costs.limits[server]
-        worth[:, server] = own
-    result: NDArray[np.int8] = worth.argmin(axis=1).astype(np.int8)
-    return result
+        net[server, cap] -= waits[server]
+    return net
+
+
+def _index(costs: SpacingCosts, caps: Sequence[int]) -> Array:
+    """``D(x)`` by server and age, the limit of e with a cap of 0."""
+    steep, longest = slopes(costs.table), max(*caps, 1)
+    index = np.hstack([steep[:, :1], steep[:, :longest]])
+    for server, cap in enumerate(caps):
+        if cap == 0:
+            index[server] = costs.limits[server]
+    return index

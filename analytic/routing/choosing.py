@@ -157,7 +157,7 @@ def _notes(search: WordSearch, arrivals: ArrivalProcess, gaps: str) -> Iterator[
     if search.proved:
         yield f"proved: no open-loop order costs less{states}"
     else:
-        yield f"not proved to be the best: at most {search.gap:.3g} % above it"
+        yield (f"not proved to be the best, at most {search.gap:.3g} % above it: {search.unproved}")
     idle = sorted(set(range(search.costs.count)) - set(search.word))
     if idle:
         yield f"never visited: {_some(idle)}"

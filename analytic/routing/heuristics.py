@@ -13,7 +13,7 @@ from analytic.routing.spacing import SpacingCosts
 from analytic.routing.words import Word, least_rotation
 
 __all__ = [
-    "ROUNDING",
+    "are_alike",
     "best_random_shares",
     "descended_word",
     "index_word",
@@ -31,8 +31,8 @@ _MOST_DESCENDED = 12
 
 _STARTS = 40
 
-ROUNDING = 1e-14
-"""Difference of two costs, relatively to the dearest visit, that is put down to rounding."""
+_ROUNDING = 1e-14
+"""Relative difference of two costs that is put down to rounding."""
 
 
 def index_word(costs: SpacingCosts) -> Word:
@@ -52,7 +52,7 @@ def descended_word(costs: SpacingCosts) -> Word:
     added or left out, or two neighbours exchanged, until nothing helps. With more than 12 servers
     only the period of the index policy is taken.
     """
-    from analytic.routing.kernels import improved_word
+    from analytic.routing.word_kernels import improved_word
 
     found = [index_word(costs)]
     if costs.count <= _MOST_DESCENDED:
@@ -68,13 +68,18 @@ def descended_word(costs: SpacingCosts) -> Word:
 def shortest_of_the_cheapest(costs: SpacingCosts, words: Sequence[Word]) -> Word:
     """The shortest of the words whose costs only rounding tells apart from the least one."""
     paid = {word: costs.of(word) for word in words}
-    enough = min(paid.values()) + ROUNDING * float(np.abs(costs.table[:, 0]).max())
-    return min((word for word, cost in paid.items() if cost <= enough), key=len)
+    least = min(paid.values())
+    return min((word for word, cost in paid.items() if are_alike(costs, cost, least)), key=len)
+
+
+def are_alike(costs: SpacingCosts, cost: float, other: float) -> bool:
+    """Whether the first cost is not above the other but for rounding."""
+    return cost - other <= _ROUNDING * max(abs(other), costs.base)
 
 
 def _closings(costs: SpacingCosts) -> tuple[NDArray[np.int64], Array]:
     """What the index policy does in the long run, and the cost of each beginning as a period."""
-    from analytic.routing.kernels import closing_costs, index_sequence
+    from analytic.routing.word_kernels import closing_costs, index_sequence
 
     window = min(max(64, 24 * costs.count), _LONGEST)
     index = np.hstack([slopes(costs.table), costs.limits[:, None]])

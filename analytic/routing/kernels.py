@@ -1,7 +1,7 @@
-"""Compiled: the ages of all servers as a graph, its cycle of least mean, and words made better.
+"""Compiled: the ages of all servers as a graph, and its cycle of least mean.
 
-A state is the ages of the servers just before a slot, each capped; `rise[m, age]` is what server m
-pays while it ages from there (at the cap again and again), `first[m]` what a visit to it pays.
+A state is the ages of the servers just before a slot, each capped; `visit[m, age]` is what a visit
+to server m pays, `waiting` what all pay in a state for being at their caps (`certified.charges`).
 Imported where it is used only: numba takes its time.
 """
 
@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from analytic.indexing_queue.compiling import compiled
 
 __all__ = [
-    "closing_costs",
     "explored",
-    "improved_word",
-    "index_sequence",
+    "index_policy",
     "least_mean_cycle",
-    "word_cost",
+    "waiting_costs",
 ]
 
 Floats = NDArray[Any]
@@ -39,6 +37,7 @@ def explored(caps: Integers, most: int) -> tuple[Integers, Integers]:
     for m in range(1, servers):
         strides[m] = strides[m - 1] * caps[m - 1]
     number = np.full(strides[-1] * caps[-1], -1, np.int32)
+    most = min(most, len(number))
     ages = np.empty((most, servers), np.int16)
     after = np.empty((most, servers), np.int32)
     code = 0
@@ -67,51 +66,96 @@ def explored(caps: Integers, most: int) -> tuple[Integers, Integers]:
 
 
 @compiled
-def least_mean_cycle(
-    ages: Integers, after: Integers, rise: Floats, first: Floats, policy: Integers, values: Floats
-) -> tuple[Integers, float, float, int]:
-    """Visits along the cycle of least mean cost, that mean, a bound below every cycle, rounds.
+def waiting_costs(ages: Integers, caps: Integers, waits: Floats) -> Floats:
+    """What the servers at their caps pay in every state, together."""
+    waiting = np.zeros(len(ages))
+    for u in range(len(ages)):
+        for m in range(len(caps)):
+            if ages[u, m] == caps[m]:
+                waiting[u] += waits[m]
+    return waiting
 
-    Howard's algorithm. `policy` is where to begin; it and `values` are changed. The bound is the
-    least of ``cost + value after - value before`` over all visits: whatever the values are, no
-    cycle's mean is below it.
+
+@compiled
+def index_policy(ages: Integers, index: Floats) -> Integers:
+    """The server with the least ``index[m, age]`` in every state."""
+    policy = np.empty(len(ages), np.int16)
+    for u in range(len(ages)):
+        chosen = 0
+        for m in range(1, len(index)):
+            if index[m, ages[u, m]] < index[chosen, ages[u, chosen]]:
+                chosen = m
+        policy[u] = chosen
+    return policy
+
+
+@compiled
+def least_mean_cycle(
+    ages: Integers,
+    after: Integers,
+    visit: Floats,
+    waiting: Floats,
+    policy: Integers,
+    values: Floats,
+    most_rounds: int,
+) -> tuple[Integers, float, int]:
+    """Visits along the cycle of least mean cost, a bound below every cycle's mean, rounds.
+
+    Howard's algorithm. `policy` is where to begin; it and `values` are changed. A visit to a costs
+    ``waiting[u] + visit[a, ages[u, a]]`` in state u. The bound is the least of ``cost + value
+    after - value before`` over all visits, less what rounding can have added to it: whatever the
+    values are, no cycle's mean is below it. Rounds end when no visit gains more than rounding, when
+    rounds gain no less than before, as rounding errors do that go round for ever, or at the most.
     """
     states = len(ages)
-    waiting = np.zeros(states)
-    for u in range(states):
-        for m in range(len(first)):
-            waiting[u] += rise[m, ages[u, m]]
     paths = np.empty(states, np.int32)
     seen = np.empty(states, np.int32)
-    mean, rounds, home = 0.0, 0, 0
-    slack = 1e-13 * np.abs(first).max()  # gains below it may be rounding, and go round for ever
-    better = True
-    while better and rounds < 1000:
+    rounds, idle, home = 0, 0, 0
+    least, smallest = np.inf, np.inf
+    while rounds < most_rounds:
         rounds += 1
-        mean, home = _cheapest_cycle(ages, after, rise, first, policy, waiting, seen)
-        _value(home, mean, ages, after, rise, first, policy, waiting, values, paths, seen)
-        better = _improve(mean, slack, ages, after, rise, first, policy, waiting, values)
+        mean, home = _cheapest_cycle(ages, after, visit, waiting, policy, seen)
+        _value(home, mean, ages, after, visit, waiting, policy, values, paths, seen)
+        gain = _improve(mean, ages, after, visit, waiting, policy, values)
+        idle += 1
+        if mean < least - 1e-14 * abs(least) or gain < 0.5 * smallest:
+            idle = 0
+        least, smallest = min(least, mean), min(smallest, gain)
+        if gain == 0.0 or idle >= IDLE_ROUNDS:
+            break
+    bound = _dual_bound(ages, after, visit, waiting, values)
+    _, home = _cheapest_cycle(ages, after, visit, waiting, policy, seen)
+    return _cycle(home, after, policy), bound, rounds
+
+
+IDLE_ROUNDS = 30
+"""Rounds without progress after which differences are put down to rounding."""
+
+EPSILON = 2.0**-52
+
+
+@compiled
+def _dual_bound(
+    ages: Integers, after: Integers, visit: Floats, waiting: Floats, values: Floats
+) -> float:
+    """The least of ``cost + value after - value before``, less its rounding, over all visits."""
     bound = np.inf
-    for u in range(states):
-        for a in range(len(first)):
-            cost = waiting[u] - rise[a, ages[u, a]] + first[a]
-            bound = min(bound, cost + values[after[u, a]] - values[u])
-    visits, length, u = np.empty(states, np.int64), 0, home
-    while length == 0 or u != home:
-        visits[length] = policy[u]
-        length += 1
-        u = after[u, policy[u]]
-    return visits[:length], mean, bound, rounds
+    for u in range(len(ages)):
+        for a in range(len(visit)):
+            later, paid = values[after[u, a]], visit[a, ages[u, a]]
+            terms = abs(waiting[u]) + abs(paid) + abs(later) + abs(values[u])
+            reduced = waiting[u] + paid + later - values[u]
+            bound = min(bound, reduced - 4 * EPSILON * terms)
+    return bound
 
 
 @compiled
 def _cheapest_cycle(
     ages: Integers,
     after: Integers,
-    rise: Floats,
-    first: Floats,
-    policy: Integers,
+    visit: Floats,
     waiting: Floats,
+    policy: Integers,
     seen: Integers,
 ) -> tuple[float, int]:
     """Mean cost of the cheapest cycle of a policy, and a state on it."""
@@ -127,10 +171,9 @@ def _cheapest_cycle(
         if seen[u] == start + 1:
             total, length, v = 0.0, 0, u
             while length == 0 or v != u:
-                a = policy[v]
-                total += waiting[v] - rise[a, ages[v, a]] + first[a]
+                total += waiting[v] + visit[policy[v], ages[v, policy[v]]]
                 length += 1
-                v = after[v, a]
+                v = after[v, policy[v]]
             # Of cycles with means that only rounding tells apart the first one stays.
             if home < 0 or total / length < best - 1e-15 * abs(best):
                 best, home = total / length, u
@@ -143,161 +186,90 @@ def _value(
     mean: float,
     ages: Integers,
     after: Integers,
-    rise: Floats,
-    first: Floats,
-    policy: Integers,
+    visit: Floats,
     waiting: Floats,
+    policy: Integers,
     values: Floats,
     paths: Integers,
     seen: Integers,
 ) -> None:
-    """Values of the states that the policy leads to `home`; the others keep theirs."""
+    """Values of all states, that of `home` 0.
+
+    Where the policy leads to another cycle it is changed: visits are those of the cycle through
+    `home` from there on, which lead to that cycle as soon as all ages are what they make them.
+    """
+    word = _cycle(home, after, policy)
+    touched = np.empty(len(ages), np.int32)
     seen[:] = 0
-    seen[home] = 1
+    seen[home], values[home] = 1, 0.0
     for start in range(len(ages)):
-        length, u = 0, start
+        count, u = 0, start
         while seen[u] == 0:
-            seen[u] = 3  # on the way
-            paths[length] = u
-            length += 1
+            seen[u] = 2  # on the way
+            touched[count] = u
+            count += 1
             u = after[u, policy[u]]
-        known = seen[u] == 1
-        for place in range(length - 1, -1, -1):
-            v = paths[place]
-            seen[v] = 1 if known else 2
-            if known:
-                a = policy[v]
-                cost = waiting[v] - rise[a, ages[v, a]] + first[a]
-                values[v] = values[after[v, a]] + cost - mean
+        place = 0
+        while seen[u] != 1:  # of several visits from a state the last one stays: no way leads back
+            if seen[u] == 0:
+                seen[u] = 2
+                touched[count] = u
+                count += 1
+            policy[u] = word[place % len(word)]
+            place += 1
+            u = after[u, policy[u]]
+        for each in range(count):
+            length, u = 0, touched[each]
+            while seen[u] != 1:
+                paths[length] = u
+                length += 1
+                u = after[u, policy[u]]
+            for later in range(length - 1, -1, -1):
+                v = paths[later]
+                seen[v] = 1
+                paid = waiting[v] + visit[policy[v], ages[v, policy[v]]]
+                values[v] = values[after[v, policy[v]]] + paid - mean
+
+
+@compiled
+def _cycle(home: int, after: Integers, policy: Integers) -> Integers:
+    """The visits of a policy from a state until it comes back."""
+    length, u = 0, home
+    while length == 0 or u != home:
+        length += 1
+        u = after[u, policy[u]]
+    visits = np.empty(length, np.int64)
+    for place in range(length):
+        visits[place] = policy[u]
+        u = after[u, policy[u]]
+    return visits
 
 
 @compiled
 def _improve(
     mean: float,
-    slack: float,
     ages: Integers,
     after: Integers,
-    rise: Floats,
-    first: Floats,
-    policy: Integers,
+    visit: Floats,
     waiting: Floats,
+    policy: Integers,
     values: Floats,
-) -> bool:
-    """Take the best visit in every state; whether anything was gained."""
-    better = False
-    for u in range(len(ages)):
+) -> float:
+    """Take the best visit in every state; the largest gain.
+
+    States are numbered as they are met, younger ages first. In the opposite order a gain at a great
+    age reaches all younger ones in one round, in place of one round for each.
+    """
+    largest = 0.0
+    for u in range(len(ages) - 1, -1, -1):
+        # Smaller gains may be rounding.
+        slack = 1e-13 * abs(mean) + 4 * EPSILON * (abs(waiting[u]) + abs(values[u]))
         best, chosen = values[u] - slack, -1
-        for a in range(len(first)):
-            value = waiting[u] - rise[a, ages[u, a]] + first[a] - mean + values[after[u, a]]
+        for a in range(len(visit)):
+            value = waiting[u] + visit[a, ages[u, a]] - mean + values[after[u, a]]
             if value < best:
                 best, chosen = value, a
         if chosen >= 0:
-            better = True
+            largest = max(largest, values[u] - best)
             policy[u], values[u] = chosen, best
-    return better
-
-
-@compiled
-def index_sequence(index: Floats, slots: int) -> Integers:
-    """The server with the least `index[m, age - 1]` in each slot; all begin as long not visited."""
-    servers, longest = index.shape
-    ages = np.full(servers, longest)
-    visits = np.empty(slots, np.int64)
-    for slot in range(slots):
-        chosen = 0
-        for m in range(1, servers):
-            if index[m, ages[m] - 1] < index[chosen, ages[chosen] - 1]:
-                chosen = m
-        visits[slot] = chosen
-        for m in range(servers):
-            ages[m] = min(ages[m] + 1, longest)
-        ages[chosen] = 1
-    return visits
-
-
-@compiled
-def closing_costs(table: Floats, sequence: Integers) -> Floats:
-    """Cost per slot of the first 1, 2, … visits, each as a period of its own."""
-    servers, longest = table.shape
-    last = np.full(servers, -1)
-    first = np.full(servers, -1)
-    costs = np.empty(len(sequence))
-    inside = 0.0
-    for slot in range(len(sequence)):
-        m = sequence[slot]
-        if last[m] < 0:
-            first[m] = slot
-        else:
-            inside += table[m, min(slot - last[m], longest) - 1]
-        last[m] = slot
-        total = inside
-        for m in range(servers):
-            if last[m] >= 0:
-                total += table[m, min(first[m] + slot + 1 - last[m], longest) - 1]
-        costs[slot] = total / (slot + 1)
-    return costs
-
-
-@compiled
-def word_cost(table: Floats, word: Integers, length: int) -> float:
-    """Cost per slot of the first `length` visits, again and again."""
-    last = np.full(len(table), -1)
-    first = np.full(len(table), -1)
-    total = 0.0
-    for slot in range(length):
-        m = word[slot]
-        if last[m] < 0:
-            first[m] = slot
-        else:
-            total += table[m, min(slot - last[m], table.shape[1]) - 1]
-        last[m] = slot
-    for m in range(len(table)):
-        if last[m] >= 0:
-            total += table[m, min(first[m] + length - last[m], table.shape[1]) - 1]
-    return total / length
-
-
-@compiled
-def improved_word(table: Floats, start: Integers, longest: int) -> Integers:
-    """A word that no single change makes cheaper: another letter, one more, one less, a swap."""
-    length = len(start)
-    word = np.empty(longest + 1, np.int64)
-    word[:length] = start
-    trial = np.empty(longest + 1, np.int64)
-    best = word_cost(table, word, length)
-    better = True
-    while better:
-        better = False
-        for slot in range(longest):
-            for move in range(2 * len(table) + 2):
-                changed = _moved(word, length, slot, move, len(table), trial)
-                if changed < 1 or changed > longest:
-                    continue
-                cost = word_cost(table, trial, changed)
-                if cost < best - 1e-15 * abs(best):
-                    best, length, better = cost, changed, True
-                    word[:length] = trial[:length]
-    return word[:length].copy()
-
-
-@compiled
-def _moved(word: Integers, length: int, slot: int, move: int, servers: int, trial: Integers) -> int:
-    """Write the word after one change at a slot; its length, 0 where there is no such change."""
-    if slot >= length:
-        return 0
-    trial[:length] = word[:length]
-    if move < servers:
-        trial[slot] = move
-        return length
-    if move < 2 * servers:
-        if length + 1 > len(trial):
-            return 0
-        trial[slot] = move - servers
-        trial[slot + 1 : length + 1] = word[slot:length]
-        return length + 1
-    if move == 2 * servers:
-        trial[slot : length - 1] = word[slot + 1 : length]
-        return length - 1
-    following = (slot + 1) % length
-    trial[slot], trial[following] = word[following], word[slot]
-    return length
+    return largest

@@ -140,10 +140,10 @@ def horizon_cost(loss: Loss, ages: Sequence[int] = (1, 1)) -> Cost:
     """
 
     def cost(word: Word) -> float:
-        x, total = list(ages), 0.0
+        x, paid = list(ages), []
         for server in word:
-            total += loss(server, x[server])
+            paid.append(loss(server, x[server]))
             x = [1 if m == server else age + 1 for m, age in enumerate(x)]
-        return total + sum(loss(m, age) for m, age in enumerate(x))
+        return sum(paid) + sum(loss(m, age) for m, age in enumerate(x))
 
     return cost

@@ -10,23 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.routing.bounds import linear_bound
+from analytic.routing.bounds import is_attained, linear_bound
 from analytic.routing.certified import MOST_STATES, certified_word
 from analytic.routing.heuristics import (
-    ROUNDING,
+    are_alike,
     best_random_shares,
     descended_word,
     index_word,
     shortest_of_the_cheapest,
 )
 from analytic.routing.spacing import SpacingCosts
-from analytic.routing.two_servers import two_servers
+from analytic.routing.two_servers import MOST_LETTERS, two_servers
 from analytic.routing.words import Word
 
 __all__ = ["Alternative", "WordSearch", "best_word"]
-
-_PROVED = 1e-12
-"""Distance of cost and bound, relatively to the dearest visit, that is put down to rounding."""
 
 
 class Alternative(NamedTuple):
@@ -56,6 +53,8 @@ class WordSearch:
         Of the graph of capped ages that gave the bound; 0 where there was no need for one.
     alternatives : tuple of Alternative
         The word itself first.
+    unproved : str
+        Why there is no proof; empty where there is one.
     """
 
     costs: SpacingCosts
@@ -65,11 +64,14 @@ class WordSearch:
     proved: bool
     states: int
     alternatives: tuple[Alternative, ...]
+    unproved: str = ""
 
     @property
     def gap(self) -> float:
-        """How far the cost is above the bound, in per cent of the bound."""
-        return 0.0 if self.proved else 100 * (self.cost / self.bound - 1)
+        """How far the cost is above the bound, in per cent of the bound; inf above a bound of 0."""
+        if self.proved:
+            return 0.0
+        return 100 * (self.cost / self.bound - 1) if self.bound > 0 else math.inf
 
     def __repr__(self) -> str:
         said = "proved" if self.proved else f"at most {self.gap:.3g} % above the best"
@@ -97,18 +99,28 @@ def best_word(
     """
     chosen = _worth_a_visit(costs)
     some = costs.of_some(chosen)
-    word, bound, states = _found(some, most_states, floor)
-    scale = max(float(np.abs(some.table[:, 0]).max()), 1e-300)
-    word = _in_turn_if_as_good(some, word, scale)
+    found = _found(some, most_states, floor)
+    in_turn = _in_turn(some)
+    word = in_turn if are_alike(some, some.of(in_turn), some.of(found.word)) else found.word
     cost, named = some.of(word), _named(word, chosen)
-    is_proved = cost - bound <= _PROVED * scale
+    is_proved = is_attained(some, cost, found.bound)
     first = Alternative("optimum" if is_proved else "best found", named, cost)
     others = [
         each._replace(word=None if each.word is None else _named(each.word, chosen))
         for each in _others(some)
     ]
-    bound = min(bound, cost)
-    return WordSearch(costs, named, cost, bound, is_proved, states, (first, *others))
+    reason = "" if is_proved else found.unproved
+    bound = min(found.bound, cost)  # above it by rounding only
+    return WordSearch(costs, named, cost, bound, is_proved, found.states, (first, *others), reason)
+
+
+class _Found(NamedTuple):
+    """A word, a bound, the states of the graph behind it, and why it may not be proved."""
+
+    word: Word
+    bound: float
+    states: int = 0
+    unproved: str = ""
 
 
 def _worth_a_visit(costs: SpacingCosts) -> list[int]:
@@ -126,33 +138,35 @@ def _named(word: Word, chosen: list[int]) -> Word:
     return tuple(chosen[each] for each in word)
 
 
-def _in_turn_if_as_good(costs: SpacingCosts, word: Word, scale: float) -> Word:
-    in_turn = _in_turn(costs)
-    tie = costs.of(in_turn) - costs.of(word) <= ROUNDING * scale
-    return in_turn if tie else word
-
-
 def _in_turn(costs: SpacingCosts) -> Word:
     return tuple(range(costs.count))
 
 
-def _found(costs: SpacingCosts, most_states: int, floor: float) -> tuple[Word, float, int]:
-    """A word, a bound, and the states of the graph behind it."""
+def _found(costs: SpacingCosts, most_states: int, floor: float) -> _Found:
     if costs.count == 1:
-        return (0,), float(costs.of((0,))), 0
+        return _Found((0,), costs.of((0,)))
     if costs.count == 2 and costs.is_convex:
-        block = two_servers(costs)
-        return block.word, block.bound, 0
+        return _of_two(costs)
     bound = max(linear_bound(costs).value, floor)
-    enough = bound + _PROVED * float(np.abs(costs.table[:, 0]).max())
     words = []
     for simple in (_in_turn, index_word, descended_word):
         words.append(simple(costs))
-        if costs.of(words[-1]) <= enough:
-            return words[-1], bound, 0
+        if is_attained(costs, costs.of(words[-1]), bound):
+            return _Found(words[-1], bound)
     found = certified_word(costs, most_states)
     words += [found.word] if found.word is not None else []
-    return shortest_of_the_cheapest(costs, words[::-1]), max(found.bound, bound), found.states
+    word = shortest_of_the_cheapest(costs, words[::-1])
+    return _Found(word, max(found.bound, bound), found.states, found.stopped)
+
+
+def _of_two(costs: SpacingCosts) -> _Found:
+    """By the block rule; a block that is too long to be written out is told."""
+    block = two_servers(costs)
+    reason = (
+        f"the best order is a block of {block.length or 0:,} slots, of cost {block.bound:.10g} by "
+        f"the block rule; words of more than {MOST_LETTERS:,} slots are not written out"
+    )
+    return _Found(block.word, block.bound, unproved=reason)
 
 
 def _others(costs: SpacingCosts) -> Iterator[Alternative]:

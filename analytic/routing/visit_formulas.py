@@ -74,6 +74,8 @@ def not_locked(scenario: Scenario) -> str | None:
     matrices = access_matrices(scenario)
     if matrices is None or conditions.periodic_policy(scenario) is not None:
         return None
+    if conditions.resolved_frequencies(scenario) is not None:
+        return None  # no schedule yet
     own, length = embedded_period(*matrices), primitive_length(_period(scenario))
     if math.gcd(own, length) == 1:
         return None
@@ -114,7 +116,7 @@ VISIT_FORMULAS: tuple[Formula, ...] = (
         quantity="weighted obsolescence of the best schedule, any weights and access times",
         function=linear_bound,
         kind="lower bound",
-        conditions=(*OPEN_LOOP, few_pages, long_run),
+        conditions=(*OPEN_LOOP, few_pages, long_run, not_locked),
         evaluate=_bound,
     ),
 )
