@@ -72,8 +72,10 @@ def dispersion(times: Array, window: tuple[float, float], width: float) -> Dispe
     if last - first < 2 or not inside.any():
         raise ValueError(f"there are no two whole windows of {width:g} with an event")
     number = int(last - first)
-    counts = np.bincount((places[inside] - first).astype(np.int64), minlength=number)
-    index = float(counts.var(ddof=1) / counts.mean())
+    _, counts = np.unique(places[inside], return_counts=True)  # of the windows that are not empty
+    events = int(counts.sum())
+    squares = float(counts.astype(float) @ counts) - events * (events / number)
+    index = squares / (number - 1) / (events / number)
     found = (number - 1, (number - 1) * index)
     p_value = min(1.0, 2.0 * min(special.chdtr(*found), special.chdtrc(*found)))
     return Dispersion(width, number, index, float(p_value))
@@ -96,6 +98,15 @@ class Rescaling(NamedTuple):
     distance: float
     p_value: float
     variation: float
+
+    def summary(self) -> dict[str, float]:
+        """The entries for JSON."""
+        return {
+            "gaps": self.gaps,
+            "distance": self.distance,
+            "p_value": self.p_value,
+            "coefficient_of_variation": self.variation,
+        }
 
 
 def time_rescaling(rescaled: Array) -> Rescaling:

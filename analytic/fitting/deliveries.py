@@ -192,7 +192,7 @@ def gap_parameters(gaps: Array) -> list[Parameter]:
     averaged = (now, then, now**2, now * then)
     found = {
         "mean_gap": lambda m: mean * float(m[0]),
-        "gap_variation": lambda m: float(m[2] / m[0] ** 2 - 1.0),
+        "squared_coefficient_of_variation_of_gaps": lambda m: float(m[2] / m[0] ** 2 - 1.0),
         "lag_correlation": lambda m: float((m[3] - m[0] * m[1]) / (m[2] - m[0] ** 2)),
     }
     rows = ((name, jackknife(averaged, statistic, blocks)) for name, statistic in found.items())

@@ -105,8 +105,9 @@ def _reader_for(
 ) -> tuple[_Reader, Block]:
     """How to read the file, from its first line, and the block without the line of the names."""
     line = block.text.partition(b"\n")[0]
-    if b"\0" in line:
-        allowed = f"is no CSV file in UTF-8: line {block.first} holds a NUL byte"
+    foreign = {b"\0": "a NUL byte", b"\r": "a carriage return alone"}
+    if found := [words for byte, words in foreign.items() if byte in line]:
+        allowed = f"is no CSV file in UTF-8: line {block.first} holds {found[0]}"
         raise ScenarioError("", MISSING, allowed, str(path))
     try:
         header = fields_of(line)
@@ -220,9 +221,11 @@ class _Reader:
             return "must be 0, 1, true or false"
         if name == "size":
             return f"must be a positive number, {SMALLEST:g} to {1 / SMALLEST:g}"
-        if self._dated is None:
-            return "is neither a date nor a number"
-        return "is no date, as the first time is" if self._dated else why_no_number(text)
+        if self._dated:
+            return "is no date, as the first time is"
+        why = why_no_number(text)
+        neither = self._dated is None and why == "is no number"
+        return "is neither a date nor a number" if neither else why
 
     def _values(self, column: Any) -> Array:
         """Times or sizes."""

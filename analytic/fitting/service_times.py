@@ -25,6 +25,7 @@ __all__ = ["Candidate", "SizeFit", "fit_sizes", "law_parameters", "mean_of"]
 Array = NDArray[np.float64]
 
 _MOST_PHASES = 30
+_EQUAL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -71,14 +72,14 @@ def fit_sizes(values: Array) -> SizeFit:
     Parameters
     ----------
     values : ndarray
-        At least three, not all equal.
+        At least three, not all equal to a millionth.
 
     Raises
     ------
     ValueError
         If they are fewer, or all equal.
     """
-    if len(values) < 3 or values.min() == values.max():
+    if len(values) < 3 or values.std() <= _EQUAL * values.mean():
         raise ValueError("needs at least three observations that are not all equal")
     sample = sample_of(values)
     found = [_by_likelihood(sample, shapes) for shapes in _shapes(sample.variation)]
