@@ -84,14 +84,14 @@ def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:
     if never:
         notes.append(
             f"{counted(never, 'page')} never changed: the likelihood is largest at 0. "
-            "Their rate has one more gap, of their mean length, that ended with a change; the interval "
-            "begins with 0."
+            "Their rate has one more gap, of their mean length, that ended with a change; the "
+            "interval begins with 0."
         )
     if always:
         notes.append(
             f"{counted(always, 'page')} had changed at every crawl: the likelihood has no maximum. "
-            "Their rate has one more gap, of their mean length, without a change; their interval has no "
-            "upper end. Crawl them more often to learn more."
+            "Their rate has one more gap, of their mean length, without a change; their interval has "
+            "no upper end. Crawl them more often to learn more."
         )
     share = float(np.median(rates.naive / rates.rates))
     notes.append(

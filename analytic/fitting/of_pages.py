@@ -66,9 +66,7 @@ class PageChanges:
             "median_rate": float(np.median(rates.rates)),
             "largest_rate": float(rates.rates.max()),
             "never_changed": int((rates.counts == 0).sum()),
-            "coefficient_of_variation_of_gaps": float(np.median(variation))
-            if len(variation)
-            else None,
+            "coefficient_of_variation_of_gaps": variation,
             "out_of_date_at_own_rate": self.staleness,
             "out_of_date_if_poisson": self.poisson_staleness,
             **self.burstiness.summary(),

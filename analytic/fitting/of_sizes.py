@@ -70,8 +70,7 @@ def _summary(found: SizeFit, factor: float) -> dict[str, Any]:
                 "log_likelihood": each.log_likelihood,
                 "criterion": each.criterion,
                 "mean": each.law.moment(1),
-                "squared_coefficient_of_variation": each.law.moment(2) / each.law.moment(1) ** 2
-                - 1.0,
+                "squared_coefficient_of_variation": _variation(each.law),
             }
             for each in found.candidates
         ],
