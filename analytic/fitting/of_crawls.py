@@ -90,7 +90,7 @@ def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:
     if always:
         notes.append(
             f"{counted(always, 'page')} had changed at every crawl: the likelihood has no maximum. "
-            "Their rate has one more gap, of their mean length, without a change; their interval has "
+            "Their rate has one more gap, of their mean length, without a change; the interval has "
             "no upper end. Crawl them more often to learn more."
         )
     share = float(np.median(rates.naive / rates.rates))
