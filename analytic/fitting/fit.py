@@ -143,7 +143,9 @@ def rows_in_window(trace: Trace, options: Options) -> Trace:
         raise ScenarioError(f"--{option}", getattr(options, option), "the window holds no row")
     if trace.kind == "deliveries":
         return replace(trace, values=trace.values[inside])
-    seen, page = np.unique(trace.page[inside], return_inverse=True)
+    import pandas as pd
+
+    page, seen = pd.factorize(trace.page[inside])
     return replace(
         trace,
         values=trace.values[inside],

@@ -184,7 +184,7 @@ def _unit_lines(read: Trace, time_unit: str | None, into: Scenario) -> list[str]
     if read.kind == "sizes" or into.time_unit in UNITS:
         return []
     if time_unit is not None:
-        return [f"One unit of time of {into.name} is taken to be a {time_unit}."]
+        return [f"One unit of time of {into.name} is taken to be one {time_unit}."]
     return [f"The times of the trace are taken to be in the unit of time of {into.name}."]
 
 
