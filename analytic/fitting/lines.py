@@ -97,9 +97,11 @@ class _Rejoined(io.RawIOBase):
         self._start, self._rest = start, rest
 
     def readable(self) -> bool:
+        """Always."""
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Some bytes: first those that were read before."""
         part = self._start or self._rest.read(len(buffer))
         self._start = b""
         buffer[: len(part)] = part

@@ -88,7 +88,7 @@ _QUESTIONS = (
 
 
 def _fit_options(command: Command) -> Command:
-    for decorate in _QUESTIONS:
+    for decorate in reversed(_QUESTIONS):
         command = decorate(command)
     return command
 
