@@ -247,6 +247,8 @@ def _names_of_pages(found: Fit) -> str:
 
 
 def _printable(name: str) -> str:
+    if name.isprintable():
+        return name
     return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
