@@ -386,3 +386,24 @@ def test_batches_of_one_size_have_a_bar_of_the_usual_width(tmp_path: Path) -> No
     ax = drawn(str(path))["plot_batch_sizes"]
     assert ax.get_xlim() == pytest.approx((0.3, 5.7))
     assert [tick for tick in ax.get_xticks() if tick % 1] == []
+
+
+# Numbers that nothing else looks at
+
+
+@pytest.mark.usefixtures("logs")
+def test_options_do_what_they_say() -> None:
+    deliveries = fit(read_trace("deliveries-numbers.csv"), Options(robots=4))
+    assert deliveries.changes["robots.deliveries"]["thinned"]["keep"] == [0.25, 0.5, 0.75, 1.0]
+    sizes = read_trace("sizes.csv")
+    mean = sizes.values.mean()
+    for options, wanted in ((Options(mean=3.0), 3.0), (Options(rate=4.0), mean / 4.0)):
+        assert fit(sizes, options).summary["scaled_by"] * mean == pytest.approx(wanted)
+
+
+def test_a_source_is_watched_from_its_first_change_on(tmp_path: Path) -> None:
+    """The first of the changes begins the watch and is none of the counted ones."""
+    path = tmp_path / "trace.csv"
+    path.write_text("page,time\n" + "\n".join(f"a,{n}" for n in range(15)))
+    found = fit(read_trace(path, time_unit="day"), Options(section="source", pieces=7))
+    assert found.summary["changes"] == 14
