@@ -19,12 +19,16 @@ from analytic.fitting.hyper_erlang import (
     two_moments,
 )
 from analytic.fitting.intervals import NORMAL_95, Parameter, mean_of_exponentials
+from analytic.fitting.stretches import skewed_mean
 
-__all__ = ["Candidate", "SizeFit", "fit_sizes", "law_parameters", "mean_of"]
+__all__ = ["FEWEST", "Candidate", "SizeFit", "fit_sizes", "law_parameters", "mean_of"]
 
 Array = NDArray[np.float64]
 
 _MOST_PHASES = 30
+
+FEWEST = 200
+"""Observations from which on their mean has an interval."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +129,17 @@ def _candidate(sample: Sample, law: HyperErlang, how: str, value: float) -> Cand
 
 
 def mean_of(values: Array) -> Parameter:
-    """Mean of independent observations with the normal 95 % interval."""
-    mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
-    return Parameter("mean", None, mean, mean - NORMAL_95 * error, mean + NORMAL_95 * error, error)
+    """Mean of independent observations, of whatever law; with an interval from 200 on.
+
+    Notes
+    -----
+    Hall's interval (`skewed_mean`). Below, and for a large size that comes seldom, most samples
+    hold none of it and nothing in them says so.
+    """
+    if len(values) < FEWEST:
+        return Parameter("mean", None, float(values.mean()), np.nan, np.nan)
+    found = skewed_mean(values)
+    return Parameter("mean", None, found.value, found.low, found.high, found.error)
 
 
 def law_parameters(sample: Sample, law: HyperErlang) -> list[Parameter]:
