@@ -15,10 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.fitting.batches import Batches
+from analytic.fitting.fit_quality import quality_words
 from analytic.fitting.intervals import Parameter, shares_by_mid_p
 from analytic.fitting.modulated import fit_modulated, likelihood_of
-from analytic.fitting.order_two import Process, correlation_bound, map_of_order_two
-from analytic.fitting.service_times import FEWEST, fit_sizes
+from analytic.fitting.order_two import (
+    Process,
+    correlation_bound,
+    gap_moments,
+    map_of_order_two,
+)
+from analytic.fitting.service_times import FEWEST, MOST_PHASES, SizeFit, fit_sizes
 from analytic.fitting.stretches import Estimate, correlation_of_stretches, of_stretches
 
 __all__ = [
@@ -37,6 +43,7 @@ Array = NDArray[np.float64]
 
 _LAGS = 6
 _STRETCHES = 10
+_MET = 1e-6
 _NEARER = tuple(0.5**halving for halving in range(1, 11))
 _LARGEST_BATCH = 200
 MOST_GAPS = 200_000
@@ -121,7 +128,8 @@ def fit_deliveries(batches: Batches, wanted: str | None = None) -> DeliveryFit:
     gaps = batches.gaps
     correlations = lag_correlations(gaps)
     modulated = fit_modulated(_stretches(gaps))
-    tried = {"poisson": _poisson(gaps), "renewal": _renewal(gaps)}
+    law = fit_sizes(gaps)
+    tried = {"poisson": _poisson(gaps), "renewal": _renewal(law)}
     by_moments, notes = _by_moments(gaps, float(correlations[0]))
     if by_moments is not None:
         tried["map"] = Tried(by_moments, likelihood_of(gaps, by_moments), 4)
@@ -132,6 +140,8 @@ def fit_deliveries(batches: Batches, wanted: str | None = None) -> DeliveryFit:
         raise ValueError(f"there is no {chosen} with these gaps; {notes[0]}")
     parameters = (*gap_parameters(gaps), *batch_parameters(batches.sizes))
     parameters += modulated.parameters if chosen == "mmpp" else ()
+    if chosen == "renewal" and law.quality.poor:
+        notes.append(quality_words(law.quality, MOST_PHASES).removesuffix("."))
     notes += _few(batches)
     return DeliveryFit(batches, correlations, tried, chosen, parameters, tuple(notes))
 
@@ -149,18 +159,33 @@ def _poisson(gaps: Array) -> Tried:
     return Tried(process, len(gaps) * (np.log(rate) - 1.0), 1)
 
 
-def _renewal(gaps: Array) -> Tried:
+def _renewal(law: SizeFit) -> Tried:
     """Independent gaps of the best law."""
-    best = fit_sizes(gaps).best
+    best = law.best
     alpha, steps = best.law.phases()
     process = Process(steps, np.outer(-steps.sum(axis=1), alpha))
     return Tried(process, best.log_likelihood, best.parameters)
 
 
 def _by_moments(gaps: Array, correlation: float) -> tuple[Process | None, list[str]]:
-    """The MAP with the moments; with the nearest feasible correlation, and a note, else."""
+    """The MAP with the moments, or the nearest that there is, and notes on what is not met."""
     mean, variation = float(gaps.mean()), float(gaps.var() / gaps.mean() ** 2)
     third = float((gaps**3).mean())
+    made, notes = _nearest_correlation(mean, variation, correlation, third)
+    if made is not None:
+        has = gap_moments(made)[2]
+        if abs(has / third - 1.0) > _MET:
+            notes.append(
+                f"the MAP has the third moment {has:.4g} instead of {third:.4g}, the nearest that "
+                "goes with the others"
+            )
+    return made, notes
+
+
+def _nearest_correlation(
+    mean: float, variation: float, correlation: float, third: float
+) -> tuple[Process | None, list[str]]:
+    """The MAP with the correlation; with the nearest feasible one, and a note, else."""
     try:
         return map_of_order_two(mean, variation, correlation, third), []
     except ValueError as error:
