@@ -1,7 +1,8 @@
 """How often the 95 % intervals of fits hold the truth, and how often tests of Poisson give alarm.
 
 Run as ``python docs/fit_coverage.py`` for the tables of docs/fitting.md (some minutes), with
-``--traces 100`` for a quick look, with ``--only sizes`` for a part. Every trace is simulated with
+``--traces 100`` for a quick look, with ``--only sizes`` for a part, with ``--alarms 5000`` for the
+false alarms of the tests. Every trace is simulated with
 known parameters and fitted as ``crawlsim fit`` does it. With 1000 traces a coverage has the
 standard error 0.007.
 """
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.fitting import Options, Trace, fit
 from analytic.fitting.batches import batches_of
 from analytic.fitting.change_rates import change_rates, history_of
 from analytic.fitting.crawl_logs import crawls_of, likely_rates
@@ -26,6 +28,7 @@ from analytic.fitting.intensity import periodic_intensity
 from analytic.fitting.intervals import Parameter
 from analytic.fitting.modulated import fit_modulated
 from analytic.fitting.order_two import Process, gap_moments, map_of_order_two
+from analytic.fitting.reading import Broken
 from analytic.fitting.service_times import law_parameters, mean_of
 from analytic.fitting.stretches import Estimate
 
@@ -312,12 +315,100 @@ def table(part: str, traces: int) -> list[Row]:
     return list(PARTS[part](np.random.default_rng(2003), traces))
 
 
+class Alarm(NamedTuple):
+    """How often tests at 0.001 reject changes that are Poisson.
+
+    Attributes
+    ----------
+    case : str
+    dispersion, rescaling : float
+        Share of the tests of either kind.
+    verdict : float
+        Share of the traces that are called "not poisson".
+    """
+
+    case: str
+    dispersion: float
+    rescaling: float
+    verdict: float
+
+
+def pages_of(pages: int, each: float, days: float, step: float) -> Callable[[Rng], Trace]:
+    """Pages with rates between a third and three times the mean, created in the first half."""
+
+    def made(rng: Rng) -> Trace:
+        created = rng.uniform(0.0, days / 2, pages)
+        counts = rng.poisson(each * np.exp(rng.uniform(-1.0, 1.0, pages)) * (1 - created / days))
+        page = np.concatenate([np.arange(pages), np.repeat(np.arange(pages), counts)])
+        time = np.concatenate([created, rng.uniform(np.repeat(created, counts), days)])
+        return trace_of(page, time, pages, step)
+
+    return made
+
+
+def source_of(updates: float, days: float, step: float) -> Callable[[Rng], Trace]:
+    """A source with a tenth of its rate at weekends and a fifth at night."""
+
+    def made(rng: Rng) -> Trace:
+        time = rng.uniform(0.0, days, rng.poisson(updates))
+        day = np.abs(time % 1.0 - 0.5) < 0.2
+        kept = rng.random(len(time)) < np.where(time % 7.0 < 5.0, np.where(day, 1.0, 0.2), 0.1)
+        return trace_of(np.zeros(int(kept.sum())), time[kept], 1, step)
+
+    return made
+
+
+def trace_of(page: NDArray[Any], time: Array, pages: int, step: float) -> Trace:
+    """Changes in days, by a clock with steps."""
+    time = np.floor(time / step) * step if step else time
+    names, nothing = tuple(map(str, range(pages))), np.empty(0, dtype=bool)
+    return Trace("changes", time, page.astype(np.int32), names, nothing, True, "day", Broken())
+
+
+_WEEKLY = Options(section="source", pieces=7)
+ALARMS: Mapping[str, tuple[Callable[[Rng], Trace], Options]] = {
+    "1 page, 60 changes in 100 days": (pages_of(1, 60.0, 100.0, 0.0), Options()),
+    "20 pages, 10 each in a year": (pages_of(20, 10.0, 365.0, 0.0), Options()),
+    "20 pages, 10 each in ten years": (pages_of(20, 10.0, 3650.0, 0.0), Options()),
+    "200 pages, 5 each in a year, seconds": (pages_of(200, 5.0, 365.0, 1 / 86_400), Options()),
+    "200 pages, 5 each in ten years, hours": (pages_of(200, 5.0, 3650.0, 1 / 24), Options()),
+    "50 pages, 3 each in a year, days": (pages_of(50, 3.0, 365.0, 1.0), Options()),
+    "source, 20 updates in a year": (source_of(60.0, 365.0, 0.0), _WEEKLY),
+    "source, 100 updates in a year": (source_of(300.0, 365.0, 0.0), _WEEKLY),
+    "source, 1000 updates in ten years": (source_of(3000.0, 3650.0, 1 / 86_400), _WEEKLY),
+}
+
+
+def alarms(case: str, traces: int) -> Alarm:
+    """False alarms of one kind of trace; always the same for the same number of traces."""
+    made, options = ALARMS[case]
+    rng = np.random.default_rng(2003)
+    summaries = [fit(made(rng), options).summary for _ in range(traces)]
+    counts = [each["p_value"] < 1e-3 for one in summaries for each in one["dispersion"]]
+    gaps = [one["time_rescaling"]["p_value"] < 1e-3 for one in summaries if one["time_rescaling"]]
+    verdicts = [one["verdict"] == "not poisson" for one in summaries]
+    shares = (float(np.mean(each)) if each else np.nan for each in (counts, gaps, verdicts))
+    return Alarm(case, *shares)
+
+
+def print_alarms(traces: int) -> None:
+    """The table of false alarms as Markdown."""
+    print("| Poisson changes | dispersion | time rescaling | verdict |\n|---|--:|--:|--:|")
+    for case in ALARMS:
+        found = alarms(case, traces)
+        shares = (found.dispersion, found.rescaling, found.verdict)
+        print("|", case, "|", " | ".join(f"{each:.4f}" for each in shares), "|", flush=True)
+
+
 def main() -> None:
     """Print the tables as Markdown."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--traces", type=int, default=1000)
     parser.add_argument("--only", choices=sorted(PARTS), nargs="*", default=list(PARTS))
+    parser.add_argument("--alarms", type=int, metavar="TRACES", help="false alarms instead")
     options = parser.parse_args()
+    if options.alarms is not None:
+        return print_alarms(options.alarms)
     print("| parameter | traces of | n | covered |\n|---|---|--:|--:|")
     for part in options.only:
         for row in table(part, options.traces):

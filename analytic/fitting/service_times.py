@@ -37,6 +37,8 @@ Array = NDArray[np.float64]
 MOST_PHASES = 60
 """Of a fitted law: the matrices of a solver grow with its square."""
 
+_FLAT = 5.0
+
 FEWEST = 200
 """Observations from which on their mean has an interval."""
 
@@ -211,7 +213,8 @@ def law_parameters(sample: Sample, law: HyperErlang) -> list[Parameter]:
     Notes
     -----
     Normal intervals of ln mean and of the log-odds of a branch, from the Fisher information; exact
-    for a single branch. An empty list where the information is singular.
+    for a single branch. An empty list where the information is singular, or so nearly that a
+    standard error is above a factor of e^5.
     """
     if len(law.shapes) == 1:
         mean, low, high = mean_of_exponentials_in(sample, law.shapes[0])
@@ -221,7 +224,10 @@ def law_parameters(sample: Sample, law: HyperErlang) -> list[Parameter]:
         covariance: Array = np.linalg.inv(information(sample, law)).astype(np.float64)
     except np.linalg.LinAlgError:
         return []
-    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    variances = np.diag(covariance)
+    if not ((variances > 0) & (variances < _FLAT**2)).all():
+        return []
+    errors = np.sqrt(variances)
     branches = len(law.shapes)
     means = [
         Parameter("branch_mean", branch, mean, *_around(mean, error), float(mean * error))
