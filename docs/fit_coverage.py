@@ -72,9 +72,9 @@ def rows_of(
     """The coverage of each parameter, by name or (name, subject), over all fits."""
     ends: dict[Any, list[tuple[float, float]]] = defaultdict(list)
     number = 0
-    for fit in fits:
+    for found_in_trace in fits:
         number += 1
-        for each in fit:
+        for each in found_in_trace:
             ends[each.name, each.subject].append((each.low, each.high))
     for key, true in truth.items():
         name, subject = key if isinstance(key, tuple) else (key, None)
@@ -132,7 +132,7 @@ PROCESSES: Mapping[str, Process] = {
     "MMPP, phases of 25 and 100 gaps": switching(0.5, 2.0, 0.02, 0.02),
 }
 
-MODULATED = {"far": (1.0, 10.0, 0.2, 0.5), "near": (0.5, 2.0, 0.05, 0.05)}
+MODULATED = {"1 and 10": (1.0, 10.0, 0.2, 0.5), "0.5 and 2": (0.5, 2.0, 0.05, 0.05)}
 _NAMES = ("slow_rate", "fast_rate", "rate_of_speeding_up", "rate_of_slowing_down")
 
 
@@ -262,7 +262,7 @@ def of_modulated(rng: Rng, traces: int) -> Iterator[Row]:
             gaps = markovian_gaps(rng, switching(*numbers), traces, size)
             fits = (fit_modulated(each).parameters for each in gaps)
             truth = dict(zip(_NAMES, numbers, strict=True))
-            yield from rows_of(f"MMPP, rates {case} from each other", size, fits, truth)
+            yield from rows_of(f"MMPP, rates {case}", size, fits, truth)
 
 
 def of_sizes(rng: Rng, traces: int) -> Iterator[Row]:
@@ -408,7 +408,8 @@ def main() -> None:
     parser.add_argument("--alarms", type=int, metavar="TRACES", help="false alarms instead")
     options = parser.parse_args()
     if options.alarms is not None:
-        return print_alarms(options.alarms)
+        print_alarms(options.alarms)
+        return
     print("| parameter | traces of | n | covered |\n|---|---|--:|--:|")
     for part in options.only:
         for row in table(part, options.traces):

@@ -17,6 +17,7 @@ __all__ = [
     "Rescaling",
     "dispersion",
     "gap_variation",
+    "moments_of_pairs",
     "poisson_staleness_at_own_rate",
     "staleness_at_own_rate",
     "time_rescaling",
@@ -91,16 +92,28 @@ def dispersion(times: Array, window: tuple[float, float], width: float) -> Dispe
     return Dispersion(width, number, index, _both_sides(pairs, float(counts.sum()), number))
 
 
-def _both_sides(pairs: float, events: float, windows: int) -> float:
-    """p-value of the number of pairs in one window, of either side."""
+def moments_of_pairs(events: float, windows: int) -> tuple[float, float, float]:
+    """Mean, variance and third central moment of the pairs of events that share a window.
+
+    Parameters
+    ----------
+    events, windows : float, int
+        Events that fall into the windows independently, each as likely as the other.
+    """
     share, ways = 1.0 / windows, events * (events - 1.0) / 2.0
     variance = ways * share * (1.0 - share)
     third = variance * (1.0 - 2.0 * share + 2.0 * (events - 2.0) * share)
+    return ways * share, variance, third
+
+
+def _both_sides(pairs: float, events: float, windows: int) -> float:
+    """p-value of the number of pairs in one window, of either side."""
+    mean, variance, third = moments_of_pairs(events, windows)
     if not (variance > 0.0 and third > 0.0):
         return 1.0
     scale = third / (2.0 * variance)
     shape = variance / scale**2
-    start = ways * share - shape * scale
+    start = mean - shape * scale
     below, above = ((pairs + half - start) / scale for half in (0.5, -0.5))
     tails = (
         special.gammainc(shape, max(below, 0.0)),
