@@ -1,8 +1,8 @@
 """Intervals of skewed means, of gaps that depend on one another, and of few events.
 
 Simulated traces are those of docs/fit_coverage.py, which has all cases and sizes. Here are 500 of
-some: a coverage of 0.945 then falls outside of 0.91-0.985 with probability 0.001; intervals half as wide
-cover about 0.67 and are caught always.
+some: a coverage of 0.945 then falls outside of 0.91-0.985 with probability 0.001; intervals half as
+wide cover about 0.67 and are caught always.
 """
 
 from __future__ import annotations
