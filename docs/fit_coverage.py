@@ -138,13 +138,13 @@ _NAMES = ("slow_rate", "fast_rate", "rate_of_speeding_up", "rate_of_slowing_down
 
 def of_change_rates(rng: Rng, traces: int) -> Iterator[Row]:
     """Pages with a known rate, watched for one unit of time."""
-    for rate in (0.5, 3.0, 10.0, 100.0):
+    for rate in (1.0, 3.0, 10.0, 100.0):
         counts = rng.poisson(rate, traces)
         page = np.concatenate([np.arange(traces), np.repeat(np.arange(traces), counts)])
         time = np.concatenate([np.zeros(traces), 1.0 - rng.random(counts.sum())])
         found = change_rates(history_of(page.astype(np.int32), time, traces, (None, 1.0)), 0.1)
         share = covered(found.low, found.high, rate)
-        yield Row("change_rate", f"Poisson, {rate:g} changes expected", round(rate), 1.0, share)
+        yield Row("change_rate", "pages, n changes expected", round(rate), 1.0, share)
 
 
 def of_weekly_rates(rng: Rng, traces: int) -> Iterator[Row]:
@@ -160,7 +160,7 @@ def of_weekly_rates(rng: Rng, traces: int) -> Iterator[Row]:
             found = periodic_intensity(times, edges[:3], 7.0, (0.0, 7.0 * weeks))
             inside += (found.low <= values) & (values <= found.high)
         for value, share in zip(values * np.diff(edges), inside / traces, strict=True):
-            case = f"piece with {value:g} updates a week"
+            case = f"a piece with {value:g} updates a week, n in all"
             yield Row("update_rate", case, round(value * weeks), 1.0, float(share))
 
 
@@ -409,12 +409,20 @@ def main() -> None:
     if options.alarms is not None:
         print_alarms(options.alarms)
         return
-    print("| parameter | traces of | n | covered |\n|---|---|--:|--:|")
+    print("| parameter | traces of | n: covered |\n|---|---|---|")
     for part in options.only:
-        for row in table(part, options.traces):
-            share = "none given" if np.isnan(row.covered) else f"{row.covered:.3f}"
-            some = "" if row.given in (0.0, 1.0) else f" ({row.given:.0%} given)"
-            print(f"| `{row.what}` | {row.case} | {row.size} | {share}{some} |", flush=True)
+        print_rows(table(part, options.traces))
+
+
+def print_rows(rows: Iterable[Row]) -> None:
+    """The sizes of each estimator and case in one line."""
+    lines: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        share = "none given" if np.isnan(row.covered) else f"{row.covered:.3f}"
+        some = f" (of {row.given:.0%})" if 0.0 < row.given < 0.995 else ""
+        lines[row.what, row.case].append(f"{row.size}: {share}{some}")
+    for (what, case), found in lines.items():
+        print(f"| `{what}` | {case} |", ", ".join(found), "|", flush=True)
 
 
 if __name__ == "__main__":

@@ -176,3 +176,15 @@ def test_a_switching_process_that_is_none_has_no_intervals() -> None:
                 found = fit_modulated(each)
                 assert np.isfinite(found.log_likelihood)
                 assert all(p.high < 1e9 * p.low for p in found.parameters)
+
+
+@pytest.mark.parametrize("values", [[1.0, 1.0, 1.0, 2.0, 10.0], [5.0, 4.0, 5.0, 0.5], [1, 2, 9.0]])
+def test_the_ends_of_a_skewed_mean_solve_halls_cubic(values: list[float]) -> None:
+    sample = np.array(values)
+    found, number = skewed_mean(sample), len(values)
+    tilt = stats.skew(sample) / np.sqrt(number)
+    error = sample.std(ddof=1) / np.sqrt(number)
+    for end, level in ((found.high, 0.025), (found.low, 0.975)):
+        t = (found.value - end) / error
+        cubic = t + tilt * t**2 / 3 + tilt**2 * t**3 / 27 + tilt / 6
+        assert cubic == pytest.approx(stats.t.ppf(level, number - 1))
