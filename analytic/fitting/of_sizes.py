@@ -62,6 +62,7 @@ def _summary(found: SizeFit, factor: float) -> dict[str, Any]:
         "law": best.name,
         "how": best.how,
         "log_likelihood": best.log_likelihood,
+        "kolmogorov_smirnov": found.quality._asdict(),
         "scaled_by": factor,
         "candidates": [
             {
@@ -115,7 +116,8 @@ def _notes(found: SizeFit, factor: float) -> list[str]:
     second = _variation(best.law)
     notes = [
         f"{best.name} by {best.how}, the least BIC of {len(found.candidates)} candidates; "
-        f"squared coefficient of variation {second:.4g}, that of the data {sample.variation:.4g}."
+        f"squared coefficient of variation {second:.4g}, that of the data {sample.variation:.4g}.",
+        *found.notes(),
     ]
     if abs(second - sample.variation) > 0.2 * sample.variation:
         notes.append(
