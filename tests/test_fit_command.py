@@ -298,7 +298,7 @@ def test_numbers_come_with_their_units(crawlsim: Any) -> None:
     assert lines["mean gap"][-1] == "hours"
     assert "squared coefficient of variation of gaps" in lines
     assert "pages per time" in out
-    assert "pages per hour" in out
+    assert "pages per hour" in " ".join(out.split())
     _, out, _ = crawlsim("fit", "crawls-dates.csv")
     assert "per day" in out
     assert "are irregular" in out
@@ -407,3 +407,19 @@ def test_a_source_is_watched_from_its_first_change_on(tmp_path: Path) -> None:
     path.write_text("page,time\n" + "\n".join(f"a,{n}" for n in range(15)))
     found = fit(read_trace(path, time_unit="day"), Options(section="source", pieces=7))
     assert found.summary["changes"] == 14
+
+
+def test_few_updates_have_a_mean_rate_without_an_interval(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crawlsim: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ["--section", "source", "--pieces", "1", "--time-unit", "day", "--json"]
+    for updates, given in ((39, False), (42, True)):
+        times = np.random.default_rng(updates).uniform(0.0, 60.0, updates)
+        rows = [f"a,{time!r}" for time in (0.0, *sorted(times.tolist()))]
+        Path("few.csv").write_text("\n".join(["page,time", *rows]))
+        _, out, _ = crawlsim("fit", "few.csv", *options)
+        found = json.loads(out)
+        mean = next(p for p in found["parameters"] if p["parameter"] == "mean_update_rate")
+        assert (mean["low"] is not None) is given
+        assert any("no interval" in note for note in found["notes"]) is not given

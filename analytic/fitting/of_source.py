@@ -63,7 +63,7 @@ def fit_source(trace: Trace, options: Options) -> Fit:
         trace=trace,
         parameters=(_mean_rate(times, *window), *_pieces(intensity)),
         summary={"changes": len(times), "period": period, **burstiness.summary()},
-        notes=tuple(source_verdict(burstiness, trace.time_unit)),
+        notes=(*source_verdict(burstiness, trace.time_unit), *_few(len(times))),
         changes={"source.updates": updates},
         system=_around(updates, period),
         details=SourceChanges(intensity, burstiness),
@@ -105,6 +105,13 @@ def _updates_in_window(trace: Trace, options: Options) -> tuple[Array, tuple[flo
     return inside, (since, until)
 
 
+def _few(updates: int) -> list[str]:
+    """Why the mean rate has no interval."""
+    if updates >= _BLOCKS:
+        return []
+    return [f"The mean update rate has no interval: fewer than {_BLOCKS} updates show no bursts."]
+
+
 def _pieces(intensity: Intensity) -> tuple[Parameter, ...]:
     """The rate in each piece of the period."""
     errors = np.sqrt(intensity.counts) / intensity.exposures
@@ -126,7 +133,12 @@ def _around(updates: dict[str, Any], period: float) -> dict[str, Any]:
 
 
 def _mean_rate(times: Array, since: float, until: float) -> Parameter:
-    """Changes per unit time; its error from the counts of forty stretches, bursts included."""
+    """Changes per unit time; its error from the counts of forty stretches, bursts included.
+
+    Fewer updates than stretches do not show bursts: their interval covers 0.89, so there is none.
+    """
+    if len(times) < _BLOCKS:
+        return Parameter("mean_update_rate", None, len(times) / (until - since), np.nan, np.nan)
     edges = np.linspace(since, until, _BLOCKS + 1)
     counts = np.histogram(times, edges)[0] * (_BLOCKS / (until - since))
     value, error, low, high = jackknife([counts], lambda m: float(m[0]), _BLOCKS)
