@@ -168,7 +168,7 @@ def test_a_report_holds_figures_and_notes(crawlsim: Any) -> None:
         (("changes.csv", "--section", "service"), "must be pages or source"),
         (("changes.csv", "--mean", "2"), "does not go with"),
         (("changes.csv", "--section", "source", "--breaks", "0,x"), "must be numbers"),
-        (("changes.csv", "--section", "source", "--breaks", "1,2"), "breaks must begin with 0"),
+        (("changes.csv", "--section", "source", "--breaks", "1,2"), "must begin with 0"),
         (("changes.csv", "--since", "soon"), "must be a date"),
         (("changes.csv", "--kind", "crawls"), "needs the columns"),
         (("changes.csv", "--into", "dbworld-uniform", "--section", "pages"), "several systems"),

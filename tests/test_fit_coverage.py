@@ -135,7 +135,11 @@ def test_deliveries() -> None:
         times = np.repeat(starts, sizes)
         batches = batches_of(times, 0.0)
         found.append([*gap_parameters(batches.gaps), *batch_parameters(batches.sizes)])
-    true = {"mean_gap": mean, "gap_variation": variation, "lag_correlation": correlation}
+    true = {
+        "mean_gap": mean,
+        "squared_coefficient_of_variation_of_gaps": variation,
+        "lag_correlation": correlation,
+    }
     true |= {"mean_batch_size": size}
     true |= {("batch_size_probability", n): p for n, p in enumerate(shares, 1)}  # type: ignore[misc]
     assert_stated(coverage(found, true))

@@ -4,7 +4,7 @@
 simulated, solved and optimised. Not imported with `analytic`, since reading loads pandas.
 """
 
-from analytic.fitting.choosing import SECTIONS, fit, fitted_scenario
+from analytic.fitting.choosing import SECTIONS, fit, fitted_scenario, replaced_keys
 from analytic.fitting.fit import Fit, Options
 from analytic.fitting.intervals import Parameter
 from analytic.fitting.reading import Trace, read_trace
@@ -18,4 +18,5 @@ __all__ = [
     "fit",
     "fitted_scenario",
     "read_trace",
+    "replaced_keys",
 ]

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
+from analytic.fitting.words import counted
+
 __all__ = ["Batches", "batch_threshold", "batches_of"]
 
 Array = NDArray[np.float64]
@@ -120,5 +122,8 @@ def batches_of(
     between = np.diff(times[opening])
     kept = between <= longest
     if kept.sum() < _FEWEST:
-        raise ValueError(f"{len(opening)} batches are too few; at least {_FEWEST + 1} are needed")
+        raise ValueError(
+            f"too few gaps between batches: {int(kept.sum())} of {counted(len(opening), 'batch')}; "
+            f"at least {_FEWEST} are needed"
+        )
     return Batches(times[opening], sizes, between[kept], cut, int((~kept).sum()))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from analytic.fitting.fit import Fit, Options
+from analytic.fitting.fit import Fit, Options, rows_in_window
 from analytic.fitting.of_changes import fit_changes
 from analytic.fitting.of_crawls import fit_crawls
 from analytic.fitting.of_deliveries import fit_of_deliveries
 from analytic.fitting.of_sizes import fit_of_sizes
-from analytic.fitting.reading import Trace
+from analytic.fitting.reading import UNITS, Trace
+from analytic.fitting.words import counted
 from scenarios import Scenario, ScenarioError, scenario_from
 from scenarios.base import listed
 
-__all__ = ["SECTIONS", "fit", "fitted_scenario"]
+__all__ = ["SECTIONS", "fit", "fitted_scenario", "replaced_keys"]
 
 _FITTERS: Mapping[str, Callable[[Trace, Options], Fit]] = {
     "changes": fit_changes,
@@ -32,8 +34,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 """Which parts of a scenario each kind of trace can give."""
 
 _GOES_WITH: Mapping[str, tuple[str, ...]] = {
-    "since": ("changes",),
-    "until": ("changes",),
+    "since": ("changes", "crawls", "deliveries"),
+    "until": ("changes", "crawls", "deliveries"),
     "shortest": ("pages",),
     "pieces": ("source",),
     "breaks": ("source",),
@@ -71,7 +73,8 @@ def fit(trace: Trace, options: Options | None = None) -> Fit:
         if value is not None and not {trace.kind, section} & set(where):
             option = "--" + name.replace("_", "-")
             raise ScenarioError(option, value, f"does not go with {section} from {trace.kind}")
-    return _FITTERS[trace.kind](trace, options)
+    found = _FITTERS[trace.kind](rows_in_window(trace, options), options)
+    return replace(found, notes=(*trace.doubts, *found.notes))
 
 
 def _default_section(trace: Trace) -> str:
@@ -93,15 +96,15 @@ def fitted_scenario(fitted: Fit, name: str, into: Scenario | None = None) -> Sce
     Raises
     ------
     ScenarioError
-        If the fitted part does not go into that scenario.
+        If the fitted part does not go into that scenario, or is counted in another unit of time.
     """
     unit = fitted.trace.time_unit
     if into is not None:
-        changes = _keeping_shares(fitted.changes, into)
-        if fitted.trace.kind != "sizes" and "time_unit" not in into.model_fields_set:
-            changes["time_unit"] = unit
-        return into.with_(changes)
-    about = f"Fitted to {fitted.trace.rows} rows of {fitted.kind}"
+        if fitted.kind != "sizes" and unit != into.time_unit and {unit, into.time_unit} <= {*UNITS}:
+            allowed = f"the trace is counted in {unit}s; read it with this unit"
+            raise ScenarioError("time_unit", into.time_unit, allowed)
+        return into.with_(_keeping_shares(fitted.changes, into))
+    about = f"Fitted to {counted(fitted.trace.rows, 'row')} of {fitted.kind}"
     return scenario_from({"name": name, "title": about, "time_unit": unit, **fitted.system})
 
 
@@ -113,3 +116,26 @@ def _keeping_shares(changes: Mapping[str, Any], into: Scenario) -> dict[str, Any
         return dict(changes)
     thinned = {**changes["robots.deliveries"]["thinned"], "keep": own}
     return {**changes, "robots.deliveries": {"thinned": thinned}}
+
+
+def replaced_keys(before: Scenario, after: Scenario) -> tuple[list[str], list[str]]:
+    """The entries of a scenario that have become others, and those that are no longer there.
+
+    Returns
+    -------
+    replaced, left_out : list of str
+        Dotted keys, as deep as an entry of a table. An entry is left out where the fitted one is
+        another way to say the same, as deliveries are for access times.
+    """
+    old, new = (_entries(each) for each in (before, after))
+    replaced = [key for key in new if new[key] != old.get(key)]
+    return replaced, [key for key in old if key not in new]
+
+
+def _entries(scenario: Scenario) -> dict[str, Any]:
+    """The entries of all tables, by dotted keys."""
+    found: dict[str, Any] = {}
+    for name, table in scenario.as_file().items():
+        inner = table.items() if isinstance(table, dict) else [("", table)]
+        found.update({f"{name}.{key}" if key else name: value for key, value in inner})
+    return found

@@ -15,12 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.fitting.batches import Batches
-from analytic.fitting.intervals import Parameter, jackknife, shares_of_trials
+from analytic.fitting.fit_quality import quality_words
+from analytic.fitting.intervals import Parameter, shares_by_mid_p
 from analytic.fitting.modulated import fit_modulated, likelihood_of
-from analytic.fitting.order_two import Process, correlation_bound, map_of_order_two
-from analytic.fitting.service_times import fit_sizes
+from analytic.fitting.order_two import (
+    Process,
+    correlation_bound,
+    gap_moments,
+    map_of_order_two,
+)
+from analytic.fitting.service_times import FEWEST, MOST_PHASES, SizeFit, fit_sizes
+from analytic.fitting.stretches import Estimate, correlation_of_stretches, of_stretches
 
 __all__ = [
+    "FEWEST_GAPS",
     "MOST_GAPS",
     "DeliveryFit",
     "Tried",
@@ -34,10 +42,14 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _LAGS = 6
-_BLOCKS = 40
+_STRETCHES = 10
+_MET = 1e-6
 _NEARER = tuple(0.5**halving for halving in range(1, 11))
 _LARGEST_BATCH = 200
 MOST_GAPS = 200_000
+
+FEWEST_GAPS = 1000
+"""Gaps from which on their moments have intervals."""
 
 
 def lag_correlations(gaps: Array, lags: int = _LAGS) -> Array:
@@ -116,7 +128,8 @@ def fit_deliveries(batches: Batches, wanted: str | None = None) -> DeliveryFit:
     gaps = batches.gaps
     correlations = lag_correlations(gaps)
     modulated = fit_modulated(_stretches(gaps))
-    tried = {"poisson": _poisson(gaps), "renewal": _renewal(gaps)}
+    law = fit_sizes(gaps)
+    tried = {"poisson": _poisson(gaps), "renewal": _renewal(law)}
     by_moments, notes = _by_moments(gaps, float(correlations[0]))
     if by_moments is not None:
         tried["map"] = Tried(by_moments, likelihood_of(gaps, by_moments), 4)
@@ -127,6 +140,9 @@ def fit_deliveries(batches: Batches, wanted: str | None = None) -> DeliveryFit:
         raise ValueError(f"there is no {chosen} with these gaps; {notes[0]}")
     parameters = (*gap_parameters(gaps), *batch_parameters(batches.sizes))
     parameters += modulated.parameters if chosen == "mmpp" else ()
+    if chosen == "renewal" and law.quality.poor:
+        notes.append(quality_words(law.quality, MOST_PHASES).removesuffix("."))
+    notes += _few(batches)
     return DeliveryFit(batches, correlations, tried, chosen, parameters, tuple(notes))
 
 
@@ -143,18 +159,33 @@ def _poisson(gaps: Array) -> Tried:
     return Tried(process, len(gaps) * (np.log(rate) - 1.0), 1)
 
 
-def _renewal(gaps: Array) -> Tried:
+def _renewal(law: SizeFit) -> Tried:
     """Independent gaps of the best law."""
-    best = fit_sizes(gaps).best
+    best = law.best
     alpha, steps = best.law.phases()
     process = Process(steps, np.outer(-steps.sum(axis=1), alpha))
     return Tried(process, best.log_likelihood, best.parameters)
 
 
 def _by_moments(gaps: Array, correlation: float) -> tuple[Process | None, list[str]]:
-    """The MAP with the moments; with the nearest feasible correlation, and a note, else."""
+    """The MAP with the moments, or the nearest that there is, and notes on what is not met."""
     mean, variation = float(gaps.mean()), float(gaps.var() / gaps.mean() ** 2)
     third = float((gaps**3).mean())
+    made, notes = _nearest_correlation(mean, variation, correlation, third)
+    if made is not None:
+        has = gap_moments(made)[2]
+        if abs(has / third - 1.0) > _MET:
+            notes.append(
+                f"the MAP has the third moment {has:.4g} instead of {third:.4g}, the nearest that "
+                "goes with the others"
+            )
+    return made, notes
+
+
+def _nearest_correlation(
+    mean: float, variation: float, correlation: float, third: float
+) -> tuple[Process | None, list[str]]:
+    """The MAP with the correlation; with the nearest feasible one, and a note, else."""
     try:
         return map_of_order_two(mean, variation, correlation, third), []
     except ValueError as error:
@@ -185,36 +216,78 @@ def _uncorrelated(
 
 
 def gap_parameters(gaps: Array) -> list[Parameter]:
-    """Mean, variation and lag correlation of the gaps, by the jackknife over forty stretches."""
-    blocks = min(_BLOCKS, len(gaps) // 5)
+    """Mean, variation and lag correlation of the gaps; intervals from a thousand gaps on.
+
+    Notes
+    -----
+    Below, phases that last for twenty gaps make intervals from the gaps alone cover as little as
+    0.7, and nothing in the gaps says so.
+    """
     mean = float(gaps.mean())
     now, then = gaps[:-1] / mean, gaps[1:] / mean
     averaged = (now, then, now**2, now * then)
-    found = {
-        "mean_gap": lambda m: mean * float(m[0]),
-        "gap_variation": lambda m: float(m[2] / m[0] ** 2 - 1.0),
-        "lag_correlation": lambda m: float((m[3] - m[0] * m[1]) / (m[2] - m[0] ** 2)),
+
+    def variation(m: Array) -> float:
+        return float(m[2] / m[0] ** 2 - 1.0)
+
+    def correlation(m: Array) -> float:
+        return float((m[3] - m[0] * m[1]) / (m[2] - m[0] ** 2))
+
+    if len(gaps) < FEWEST_GAPS:
+        means = np.array([each.mean() for each in averaged])
+        found = {
+            "mean_gap": mean,
+            "squared_coefficient_of_variation_of_gaps": variation(means),
+            "lag_correlation": correlation(means),
+        }
+        return [Parameter(name, None, value, np.nan, np.nan) for name, value in found.items()]
+    estimates = {
+        "mean_gap": of_stretches((gaps,), lambda m: float(m[0]), _STRETCHES),
+        "squared_coefficient_of_variation_of_gaps": of_stretches(averaged, variation, _STRETCHES),
+        "lag_correlation": correlation_of_stretches(averaged, correlation, 2 * _STRETCHES),
     }
-    rows = ((name, jackknife(averaged, statistic, blocks)) for name, statistic in found.items())
-    return [
-        Parameter(name, None, value, low, high, error) for name, (value, error, low, high) in rows
-    ]
+    return [_parameter(name, each) for name, each in estimates.items()]
+
+
+def _parameter(name: str, found: Estimate) -> Parameter:
+    return Parameter(name, None, found.value, found.low, found.high, found.error)
 
 
 def batch_parameters(sizes: NDArray[np.int64]) -> list[Parameter]:
-    """Mean size, and the probability of each size that was seen."""
+    """Mean size, with an interval from 200 batches on, and the probability of each size seen."""
     if sizes.max() == 1:
         return []
-    blocks = min(_BLOCKS, len(sizes) // 5)
-    mean, error, low, high = jackknife([sizes.astype(float)], lambda m: float(m[0]), blocks)
     counts = np.bincount(sizes)
     seen = np.flatnonzero(counts)
-    shares = zip(seen.tolist(), *shares_of_trials(counts[seen], len(sizes)), strict=True)
+    ends = shares_by_mid_p(counts[seen], len(sizes))
+    shares = zip(seen.tolist(), (counts[seen] / len(sizes)).tolist(), *ends, strict=True)
     found = [
-        Parameter("batch_size_probability", size, float(share), float(left), float(right))
+        Parameter("batch_size_probability", size, share, float(left), float(right))
         for size, share, left, right in shares
     ]
-    return [Parameter("mean_batch_size", None, mean, low, high, error), *found]
+    return [_mean_size(sizes.astype(float)), *found]
+
+
+def _mean_size(sizes: Array) -> Parameter:
+    if len(sizes) < FEWEST or sizes.min() == sizes.max():
+        return Parameter("mean_batch_size", None, float(sizes.mean()), np.nan, np.nan)
+    return _parameter("mean_batch_size", of_stretches((sizes,), lambda m: float(m[0]), _STRETCHES))
+
+
+def _few(batches: Batches) -> list[str]:
+    """Why there are no intervals of moments."""
+    found = []
+    if len(batches.gaps) < FEWEST_GAPS:
+        found.append(
+            f"mean, variation and lag correlation of the gaps have no intervals: fewer than "
+            f"{FEWEST_GAPS} gaps do not tell how far apart they depend on one another"
+        )
+    if len(batches.sizes) < FEWEST and batches.sizes.max() > 1:
+        found.append(
+            f"the mean batch size has no interval: fewer than {FEWEST} batches do not tell how "
+            "skewed the sizes are"
+        )
+    return found
 
 
 def batch_process(process: Process, sizes: NDArray[np.int64]) -> dict[str, Any]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from analytic.fitting.intervals import Parameter
 from analytic.fitting.reading import UNITS, Trace, read_instant
 from scenarios import ScenarioError
 
-__all__ = ["Fit", "Options", "period_of", "window_of"]
+__all__ = ["Fit", "Options", "period_of", "rows_in_window", "window_of"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Options:
         Which part of a scenario is fitted: "pages" or "source" from changes; "service",
         "obsolescence" or "access_time" from sizes.
     since, until : str, optional
-        Window of changes, as dates or numbers.
+        Window of changes, crawls or deliveries, as dates or numbers.
     shortest : float, optional
         Pages watched for less are left out.
     pieces : int, optional
@@ -118,6 +120,39 @@ def window_of(trace: Trace, options: Options) -> tuple[float | None, float | Non
     if ends[0] is not None and ends[1] is not None and ends[0] >= ends[1]:
         raise ScenarioError("--until", options.until, f"must be after --since {options.since}")
     return ends[0], ends[1]
+
+
+def rows_in_window(trace: Trace, options: Options) -> Trace:
+    """The crawls or deliveries in the window; changes before it say when a page was created.
+
+    Raises
+    ------
+    ScenarioError
+        If there are none, or the window is no window.
+    """
+    if trace.kind not in ("crawls", "deliveries") or (options.since, options.until) == (None, None):
+        return trace
+    since, until = window_of(trace, options)
+    inside = np.ones(trace.rows, dtype=bool)
+    if since is not None:
+        inside &= trace.values >= since
+    if until is not None:
+        inside &= trace.values <= until
+    if not inside.any():
+        option = "since" if options.since is not None else "until"
+        raise ScenarioError(f"--{option}", getattr(options, option), "the window holds no row")
+    if trace.kind == "deliveries":
+        return replace(trace, values=trace.values[inside])
+    import pandas as pd
+
+    page, seen = pd.factorize(trace.page[inside])
+    return replace(
+        trace,
+        values=trace.values[inside],
+        changed=trace.changed[inside],
+        page=page.astype(np.int32),
+        pages=tuple(trace.pages[each] for each in seen.tolist()),
+    )
 
 
 def _instant(trace: Trace, option: str, text: str | None) -> float | None:

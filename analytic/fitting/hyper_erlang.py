@@ -183,14 +183,20 @@ def three_moments(first: float, second: float, third: float, most: int = 100) ->
 
 
 def _two_points(f1: float, f2: float, f3: float, order: int) -> HyperErlang:
-    """The mixture whose mean phase times have moments f1, f2, f3."""
-    spread = f2 - f1**2
-    total, product = (f3 - f1 * f2) / spread, (f1 * f3 - f2**2) / spread
-    larger = (total + np.sqrt(max(total**2 - 4 * product, 0.0))) / 2
-    smaller = product / larger
-    share = float((f1 - smaller) / (larger - smaller))
-    rates = (float(1.0 / larger), float(1.0 / smaller))
-    return HyperErlang((share, 1.0 - share), (order, order), rates)
+    """The mixture whose mean phase times have moments f1, f2, f3.
+
+    Reckoned from the central moments: so the shares are between 0 and 1 whatever is rounded.
+    """
+    variance = f2 - f1**2
+    skew = (f3 - 3 * f1 * f2 + 2 * f1**3) / variance
+    root = np.sqrt(skew**2 + 4 * variance)
+    above = (root + skew) / 2 if skew > 0 else 2 * variance / (root - skew)
+    below = variance / above
+    if not below < f1:
+        raise ValueError("rounding leaves no mixture with these moments")
+    share = float(below / (above + below))
+    rates = (float(1.0 / (f1 + above)), float(1.0 / (f1 - below)))
+    return HyperErlang((share, float(above / (above + below))), (order, order), rates)
 
 
 @dataclass(frozen=True)

@@ -92,13 +92,27 @@ def rates_of_counts(counts: ArrayLike, times: ArrayLike) -> tuple[Array, Array, 
 
     Notes
     -----
-    N / T, and quantiles of a gamma law of shape N + 1/2 (Jeffreys): their coverage is 95 % on
-    average over rates, where the exact interval (Garwood) covers more than it says. Without an
-    event the interval begins with 0.
+    N / T, and where ``P(more than N) + P(N) / 2`` is 0.025 and 0.975 (mid-P): the exact interval
+    (Garwood) covers more than it says, Jeffreys' as little as 0.9. Without an event the interval
+    begins with 0 and ends where that has the probability 0.05.
     """
     counts, times = np.asarray(counts, float), np.asarray(times, float)
-    low = np.where(counts > 0, special.gammaincinv(counts + 0.5, 0.025), 0.0)
-    return counts / times, low / times, special.gammaincinv(counts + 0.5, 0.975) / times
+    seen, back = np.unique(counts, return_inverse=True)
+    low, high = (_mean_at(level, seen)[back].reshape(counts.shape) for level in (0.025, 0.975))
+    low, high = np.where(counts > 0, low, 0.0), np.where(counts > 0, high, -np.log(0.05))
+    return counts / times, low / times, high / times
+
+
+def _mean_at(level: float, counts: Array) -> Array:
+    """The mean of a Poisson law at which the mid-P reaches a level, by bisection."""
+    left, right = np.zeros_like(counts), counts + 10.0 * np.sqrt(counts + 1.0)
+    for _ in range(_HALVINGS):
+        mean = 0.5 * (left + right)
+        at_least = np.where(counts > 0, special.gammainc(np.maximum(counts, 1.0), mean), 1.0)
+        below = 0.5 * (at_least + special.gammainc(counts + 1, mean)) < level
+        left, right = np.where(below, mean, left), np.where(below, right, mean)
+    result: Array = 0.5 * (left + right)
+    return result
 
 
 def shares_of_trials(successes: ArrayLike, trials: ArrayLike) -> tuple[Array, Array, Array]:

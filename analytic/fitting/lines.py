@@ -2,7 +2,8 @@
 
 Every line keeps its number, and one with another number of fields than the header is named, never
 dropped unseen. Lines are told apart by bytes, so that ten million of them are no ten million
-objects; only blocks with quotes, or with broken lines, are taken apart line by line.
+objects; only blocks with quotes inside of fields are taken apart line by line. The file is read
+once from its beginning to its end, so that a pipe will do.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ __all__ = ["Block", "Table", "blocks", "fields_of", "table_of"]
 
 _BLOCK = 1 << 23
 _LONGEST_LINE = 1 << 26
-_NEWLINE, _COMMA = 10, 44
+_NEWLINE, _COMMA, _QUOTE = 10, 44, 34
+_BLANKS = (32, 9, 11, 12, 13)
+_NUL, _MISQUOTED = 0, -1  # instead of a number of fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,10 @@ class Block:
 
     first: int
     text: bytes
+
+    def without_first_line(self) -> Block:
+        """The lines after the first one."""
+        return Block(self.first + 1, self.text.partition(b"\n")[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +53,15 @@ class Table:
         Number of each line in the file, from 1.
     columns : sequence of pandas.Series
         Text, as asked for.
+    misshapen : int
+        Number of lines that are neither well-shaped nor blank.
     broken : sequence of (int, str)
-        Number of each misshapen line, and what is wrong with it.
+        Number of each of the first of them, and what is wrong with it.
     """
 
     lines: NDArray[np.int64]
     columns: Sequence[Any]
+    misshapen: int
     broken: Sequence[tuple[int, str]]
 
 
@@ -61,11 +71,11 @@ def blocks(path: Path) -> Iterator[Block]:
     Raises
     ------
     ScenarioError
-        If it cannot be read, is no complete gz file, or has no lines.
+        If it cannot be read, or is no complete gz file.
     """
     try:
-        with _opened(path) as stream:
-            yield from _whole_lines(stream, path)
+        with path.open("rb") as stream:
+            yield from _whole_lines(_unpacked(stream), path)
     except OSError as error:
         reason = error.strerror or str(error)
         raise ScenarioError("", MISSING, f"cannot be read: {reason}", str(path)) from None
@@ -73,10 +83,29 @@ def blocks(path: Path) -> Iterator[Block]:
         raise ScenarioError("", MISSING, "is not a complete gz file", str(path)) from None
 
 
-def _opened(path: Path) -> IO[bytes]:
-    with path.open("rb") as stream:
-        packed = stream.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
+def _unpacked(stream: IO[bytes]) -> IO[bytes]:
+    """The content of a stream that may be packed; nothing is read twice, as pipes need it."""
+    start = stream.read(2)
+    whole = io.BufferedReader(_Rejoined(start, stream), 1 << 16)
+    return gzip.GzipFile(fileobj=whole) if start == b"\x1f\x8b" else whole  # type: ignore[return-value]
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream with its first bytes, which have been read already, before it again."""
+
+    def __init__(self, start: bytes, rest: IO[bytes]) -> None:
+        self._start, self._rest = start, rest
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Some bytes: first those that were read before."""
+        part = self._start or self._rest.read(len(buffer))
+        self._start = b""
+        buffer[: len(part)] = part
+        return len(part)
 
 
 def _whole_lines(stream: IO[bytes], path: Path) -> Iterator[Block]:
@@ -97,15 +126,23 @@ def _whole_lines(stream: IO[bytes], path: Path) -> Iterator[Block]:
 
 
 def fields_of(line: bytes) -> list[str]:
-    """The fields of one line, without quotes and surrounding blanks."""
-    text = line.decode("utf-8", errors="replace").rstrip("\r\n")
+    r"""The fields of one line, without quotes and surrounding blanks.
+
+    Bytes that are no UTF-8 stand as ``\xe9``, so that different names stay different.
+
+    Raises
+    ------
+    ValueError
+        If a quote is not closed, or out of place.
+    """
+    text = line.decode("utf-8", errors="backslashreplace").rstrip("\r\n")
     try:
         return [field.strip() for field in next(csv.reader([text], strict=True), [])]
     except csv.Error:
-        return [text]
+        raise ValueError("has a quote that is not closed, or out of place") from None
 
 
-def table_of(block: Block, width: int, wanted: Sequence[int]) -> Table:
+def table_of(block: Block, width: int, wanted: Sequence[int], most: int) -> Table:
     """Some columns of a block.
 
     Parameters
@@ -115,33 +152,88 @@ def table_of(block: Block, width: int, wanted: Sequence[int]) -> Table:
         Number of fields that each line must have.
     wanted : sequence of int
         The columns, from 0.
+    most : int
+        Misshapen lines that are put into words.
+
+    Notes
+    -----
+    Lines of nothing but blanks are no rows.
     """
-    if b'"' in block.text:
-        return _of_quoted(block, width, wanted)
-    found, blank = _fields_per_line(block.text)
-    good = found == width
-    good &= ~blank
     text = block.text
+    letters = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(letters == _NEWLINE)
+    quotes = np.flatnonzero(letters == _QUOTE) if b'"' in text else np.empty(0, np.int64)
+    by_line = len(quotes) > 0 and not _are_around_fields(letters, ends, quotes)
+    fields = _counted(text) if by_line else _fields_per_line(letters, ends, quotes)
+    if b"\0" in text:
+        fields[np.searchsorted(ends, np.flatnonzero(letters == 0))] = _NUL
+    blank = _are_blank(text, letters, ends)
+    good = (fields == width) & ~blank
     if not good.all():
         lines = text.split(b"\n")
         text = b"".join(lines[place] + b"\n" for place in np.flatnonzero(good))
     misshapen = np.flatnonzero(~good & ~blank)
-    broken = [(block.first + int(place), _shape(int(found[place]), width)) for place in misshapen]
-    columns = _parsed(text, width, wanted) if good.any() else []
-    return Table(block.first + np.flatnonzero(good), columns, broken)
+    words = [(block.first + int(at), _shape(int(fields[at]), width)) for at in misshapen[:most]]
+    columns: list[Any] = []
+    if good.any():
+        columns = (_by_line if by_line else _parsed)(text, width, wanted)
+    return Table(block.first + np.flatnonzero(good), columns, len(misshapen), words)
 
 
 def _shape(found: int, width: int) -> str:
+    if found == _NUL:
+        return "holds a NUL byte"
+    if found == _MISQUOTED:
+        return "has a quote that is not closed, or out of place"
     return f"has {found} field{'s' * (found != 1)}, the first line has {width}"
 
 
-def _fields_per_line(text: bytes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Number of fields of each line, and whether it is blank."""
-    letters = np.frombuffer(text, np.uint8)
-    ends = np.flatnonzero(letters == _NEWLINE)
-    commas = np.searchsorted(np.flatnonzero(letters == _COMMA), ends)
-    lengths = np.diff(ends, prepend=-1) - 1
-    return np.diff(commas, prepend=0) + 1, lengths == 0
+def _are_around_fields(
+    letters: NDArray[np.uint8], ends: NDArray[np.int64], quotes: NDArray[np.int64]
+) -> bool:
+    """Whether quotes stand only around whole fields, each closed on its line."""
+    if len(quotes) % 2:
+        return False
+    opening, closing = quotes[0::2], quotes[1::2]
+    before = np.where(opening > 0, letters[opening - 1], _NEWLINE)
+    after = letters[closing + 1]  # every line has its newline
+    borders = (_NEWLINE, _COMMA)
+    same_line = np.searchsorted(ends, opening) == np.searchsorted(ends, closing)
+    return bool((np.isin(before, borders) & np.isin(after, borders) & same_line).all())
+
+
+def _fields_per_line(
+    letters: NDArray[np.uint8], ends: NDArray[np.int64], quotes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Number of fields of each line; commas within quotes do not part them."""
+    commas = np.flatnonzero(letters == _COMMA)
+    if len(quotes):
+        commas = commas[np.searchsorted(quotes, commas) % 2 == 0]
+    found: NDArray[np.int64] = np.diff(np.searchsorted(commas, ends), prepend=0) + 1
+    return found
+
+
+def _counted(text: bytes) -> NDArray[np.int64]:
+    """The same, line by line."""
+    return np.array([_count(line) for line in text.split(b"\n")[:-1]], dtype=np.int64)
+
+
+def _count(line: bytes) -> int:
+    try:
+        return max(len(fields_of(line)), 1)
+    except ValueError:
+        return _MISQUOTED
+
+
+def _are_blank(
+    text: bytes, letters: NDArray[np.uint8], ends: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Which lines hold nothing but blanks."""
+    starts = np.concatenate([[0], ends[:-1] + 1])  # a block has a line
+    blank: NDArray[np.bool_] = starts == ends
+    for place in np.flatnonzero(np.isin(letters[starts], _BLANKS)):
+        blank[place] = not text[starts[place] : ends[place]].strip()
+    return blank
 
 
 def _parsed(text: bytes, width: int, wanted: Sequence[int]) -> list[Any]:
@@ -154,27 +246,20 @@ def _parsed(text: bytes, width: int, wanted: Sequence[int]) -> list[Any]:
         usecols=sorted(wanted),
         dtype="str",
         na_filter=False,
-        quoting=csv.QUOTE_NONE,
+        quoting=csv.QUOTE_MINIMAL if b'"' in text else csv.QUOTE_NONE,
         skipinitialspace=True,
         skip_blank_lines=False,
         lineterminator="\n",
-        encoding_errors="replace",
+        encoding_errors="backslashreplace",
         engine="c",
     )
     return [table[column] for column in wanted]
 
 
-def _of_quoted(block: Block, width: int, wanted: Sequence[int]) -> Table:
-    """The same for lines with quotes, which may hold commas."""
+def _by_line(text: bytes, width: int, wanted: Sequence[int]) -> list[Any]:
+    """The same for lines with quotes inside of fields."""
     import pandas as pd
 
-    rows, lines, broken = [], [], []
-    for number, line in enumerate(block.text.split(b"\n")[:-1], block.first):
-        fields = fields_of(line)
-        if len(fields) == width:
-            rows.append([fields[column] for column in wanted])
-            lines.append(number)
-        elif line.strip():
-            broken.append((number, _shape(len(fields), width)))
-    columns = [pd.Series(list(values), dtype="str") for values in zip(*rows, strict=True)]
-    return Table(np.array(lines, dtype=np.int64), columns, broken)
+    del width  # all of these lines have it
+    rows = [fields_of(line) for line in text.split(b"\n")[:-1]]
+    return [pd.Series([row[column] for row in rows], dtype="str") for column in wanted]

@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 
 _NAMES = ("slow_rate", "fast_rate", "rate_of_speeding_up", "rate_of_slowing_down")
 _STEP = 1e-3
+_FLAT = 5.0
 _LOWEST, _HIGHEST = -30.0, 30.0
 
 
@@ -30,7 +31,8 @@ class Modulated:
     process : Process
     parameters : tuple of Parameter
         Slow rate, fast rate, rates of speeding up and of slowing down, with 95 % intervals; empty
-        where the information is singular, as for a Poisson process.
+        where the information is singular, or so nearly that a standard error is above a factor of
+        e^5, as for a Poisson process.
     log_likelihood : float
     """
 
@@ -97,7 +99,7 @@ def _parameters(loss: Callable[[Array], float], logs: Array, unit: float) -> tup
         variances = np.diag(np.linalg.inv(curvature))
     except np.linalg.LinAlgError:
         return ()
-    if not (variances > 0).all() or not np.isfinite(variances).all():
+    if not ((variances > 0) & (variances < _FLAT**2)).all():
         return ()
     errors = np.sqrt(variances)
     return tuple(

@@ -6,6 +6,7 @@ from analytic.fitting.fit import Fit, Options
 from analytic.fitting.of_pages import fit_pages
 from analytic.fitting.of_source import fit_source
 from analytic.fitting.reading import Trace
+from analytic.fitting.words import counted
 from scenarios import ScenarioError
 
 __all__ = ["fit_changes"]
@@ -25,4 +26,5 @@ def fit_changes(trace: Trace, options: Options) -> Fit:
     except ScenarioError:
         raise
     except ValueError as error:
-        raise ScenarioError("trace", f"{trace.rows} changes", str(error)) from None
+        said = counted(trace.rows, "row") + " of changes"
+        raise ScenarioError("trace", said, str(error)) from None

@@ -12,6 +12,7 @@ from analytic.fitting.fit import Fit, Options
 from analytic.fitting.intervals import Parameter, parameters_of
 from analytic.fitting.of_pages import names_of, pages_around
 from analytic.fitting.reading import Trace
+from analytic.fitting.words import counted
 from scenarios import ScenarioError
 
 __all__ = ["fit_crawls"]
@@ -30,7 +31,7 @@ def fit_crawls(trace: Trace, options: Options) -> Fit:
     try:
         rates = likely_rates(crawls)
     except ValueError as error:
-        raise ScenarioError("trace", f"{trace.rows} crawls", str(error)) from None
+        raise ScenarioError("trace", counted(trace.rows, "crawl"), str(error)) from None
     values = rates.rates.tolist()
     return Fit(
         kind="crawls",
@@ -73,21 +74,24 @@ def _summary(rates: CrawlRates, pages: int) -> dict[str, Any]:
 def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:
     notes = []
     if repeated:
-        notes.append(f"{repeated} rows say the same page and time again and count once.")
+        rows = "1 row says" if repeated == 1 else f"{repeated} rows say"
+        notes.append(f"{rows} the same page and time again; it counts once.")
     if pages > len(rates.index):
-        notes.append(f"{pages - len(rates.index)} pages were crawled once only and are left out.")
+        once = pages - len(rates.index)
+        were = "was crawled once only and is" if once == 1 else "were crawled once only and are"
+        notes.append(f"{counted(once, 'page')} {were} left out.")
     never, always = int(rates.never.sum()), int(rates.always.sum())
     if never:
         notes.append(
-            f"{_pages(never)} never changed: the likelihood is largest at 0. Their rate has "
-            "one more gap, of their mean length, that ended with a change; the interval "
-            "begins with 0."
+            f"{counted(never, 'page')} never changed: the likelihood is largest at 0. "
+            "Their rate has one more gap, of their mean length, that ended with a change; the "
+            "interval begins with 0."
         )
     if always:
         notes.append(
-            f"{_pages(always)} had changed at every crawl: the likelihood has no maximum. Their "
-            "rate has one more gap, of their mean length, without a change; their interval has no "
-            "upper end. Crawl them more often to learn more."
+            f"{counted(always, 'page')} had changed at every crawl: the likelihood has no maximum. "
+            "Their rate has one more gap, of their mean length, without a change; the interval has "
+            "no upper end. Crawl them more often to learn more."
         )
     share = float(np.median(rates.naive / rates.rates))
     notes.append(
@@ -95,12 +99,10 @@ def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:
         "of several changes between two crawls one is seen."
     )
     if not rates.equal_gaps.all():
+        irregular = int((~rates.equal_gaps).sum())
         notes.append(
-            "The bias-reduced estimator is for equal gaps; those of "
-            f"{int((~rates.equal_gaps).sum())} pages are not."
+            f"The gaps between the crawls of {counted(irregular, 'page')} are irregular. The "
+            "bias-reduced rate is for equal gaps: of irregular ones it takes the mean, and its "
+            "interval does not hold; take change_rate, which knows each gap."
         )
     return notes
-
-
-def _pages(number: int) -> str:
-    return "1 page" if number == 1 else f"{number} pages"

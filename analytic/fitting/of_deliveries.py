@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from analytic.fitting.batches import batches_of
+from analytic.fitting.batches import Batches, batches_of
 from analytic.fitting.deliveries import (
     MOST_GAPS,
     DeliveryFit,
@@ -17,12 +17,14 @@ from analytic.fitting.deliveries import (
 from analytic.fitting.fit import Fit, Options
 from analytic.fitting.order_two import correlation_bound, gap_moments
 from analytic.fitting.reading import Trace
+from analytic.fitting.words import counted
 from scenarios import ScenarioError
 
 __all__ = ["PROCESSES", "fit_of_deliveries"]
 
 PROCESSES = ("poisson", "renewal", "map", "mmpp")
 
+_EQUAL = 1e-6
 _PLACES, _LOAD, _HORIZON = 10, 0.5, 800_000.0
 
 
@@ -36,10 +38,12 @@ def fit_of_deliveries(trace: Trace, options: Options) -> Fit:
     """
     try:
         batches = batches_of(trace.values, options.batch_gap, options.longest_gap)
+        _require_random(batches)
         found = fit_deliveries(batches, options.process)
         process = batch_process(found.process, batches.sizes)
     except ValueError as error:
-        raise ScenarioError("trace", f"{trace.rows} deliveries", str(error)) from None
+        said = counted(trace.rows, "row") + " of deliveries"
+        raise ScenarioError("trace", said, str(error)) from None
     keep = [robots / options.robots for robots in range(1, options.robots + 1)]
     deliveries = {"thinned": {"process": process, "keep": keep}}
     summary = _summary(found)
@@ -54,6 +58,16 @@ def fit_of_deliveries(trace: Trace, options: Options) -> Fit:
         system=_around(deliveries, summary["pages_per_time"], options.robots),
         details=found,
     )
+
+
+def _require_random(batches: Batches) -> None:
+    """Raise `ValueError` where all gaps are one: no Markovian process has these."""
+    mean = float(batches.gaps.mean())
+    if batches.gaps.std() <= _EQUAL * mean:
+        raise ValueError(
+            f"all gaps between batches are {mean:.6g}; regular deliveries are no process of "
+            f"arrivals: say robots.access_time = {{ deterministic = {{ value = {mean:.6g} }} }}"
+        )
 
 
 def _summary(found: DeliveryFit) -> dict[str, Any]:
@@ -89,11 +103,17 @@ def _notes(found: DeliveryFit) -> list[str]:
     batches = found.batches
     notes = []
     if batches.stops:
-        notes.append(f"{batches.stops} longer gaps are stops of the crawler and left out.")
-    if batches.sizes.max() > 1:
+        are = "is a stop" if batches.stops == 1 else "are stops"
+        notes.append(f"{counted(batches.stops, 'longer gap')} {are} of the crawler and left out.")
+    if batches.sizes.max() > 1 and batches.threshold == 0:
+        notes.append(
+            "No gap tells batches apart: only pages at the same time are one batch: "
+            f"{counted(len(batches.sizes), 'batch')}, {batches.sizes.mean():.4g} pages each."
+        )
+    elif batches.sizes.max() > 1:
         notes.append(
             f"Pages not more than {batches.threshold:.4g} apart are one batch: "
-            f"{len(batches.sizes)} batches, {batches.sizes.mean():.4g} pages each. About "
+            f"{counted(len(batches.sizes), 'batch')}, {batches.sizes.mean():.4g} pages each. About "
             f"{batches.joined:.2g} of the batches begin so soon after the one before, if they come "
             "independently, and are joined to it."
         )

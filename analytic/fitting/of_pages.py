@@ -58,14 +58,15 @@ class PageChanges:
 
     def summary(self) -> dict[str, Any]:
         """The entries for JSON."""
-        rates, variation = self.rates, self.variation
+        rates = self.rates
+        variation = float(np.median(self.variation)) if len(self.variation) else None
         return {
             "pages": len(rates.index),
             "left_out": rates.left_out,
             "median_rate": float(np.median(rates.rates)),
             "largest_rate": float(rates.rates.max()),
             "never_changed": int((rates.counts == 0).sum()),
-            "gap_variation": float(np.median(variation)) if len(variation) else None,
+            "coefficient_of_variation_of_gaps": variation,
             "out_of_date_at_own_rate": self.staleness,
             "out_of_date_if_poisson": self.poisson_staleness,
             **self.burstiness.summary(),

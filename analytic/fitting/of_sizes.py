@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from analytic.fitting.fit import Fit, Options
+from analytic.fitting.hyper_erlang import HyperErlang
 from analytic.fitting.reading import Trace
 from analytic.fitting.service_times import SizeFit, fit_sizes, law_parameters, mean_of
+from analytic.fitting.words import counted
 from scenarios import ScenarioError
 
 __all__ = ["fit_of_sizes"]
@@ -29,7 +31,7 @@ def fit_of_sizes(trace: Trace, options: Options) -> Fit:
     try:
         found = fit_sizes(trace.values)
     except ValueError as error:
-        raise ScenarioError("trace", f"{trace.rows} sizes", str(error)) from None
+        raise ScenarioError("trace", counted(trace.rows, "size"), str(error)) from None
     best = found.best
     factor = _factor(options, found.sample.moments[0])
     law = best.law.scaled(factor)
@@ -55,11 +57,12 @@ def _summary(found: SizeFit, factor: float) -> dict[str, Any]:
     best = found.best
     return {
         "observations": int(found.sample.count),
-        "variation": found.sample.variation,
+        "squared_coefficient_of_variation": found.sample.variation,
         "moments": list(found.sample.moments),
         "law": best.name,
         "how": best.how,
         "log_likelihood": best.log_likelihood,
+        "kolmogorov_smirnov": found.quality._asdict(),
         "scaled_by": factor,
         "candidates": [
             {
@@ -68,11 +71,16 @@ def _summary(found: SizeFit, factor: float) -> dict[str, Any]:
                 "log_likelihood": each.log_likelihood,
                 "criterion": each.criterion,
                 "mean": each.law.moment(1),
-                "variation": each.law.moment(2) / each.law.moment(1) ** 2 - 1.0,
+                "squared_coefficient_of_variation": _variation(each.law),
             }
             for each in found.candidates
         ],
     }
+
+
+def _variation(law: HyperErlang) -> float:
+    """Squared coefficient of variation."""
+    return law.moment(2) / law.moment(1) ** 2 - 1.0
 
 
 def _factor(options: Options, mean: float) -> float:
@@ -105,10 +113,11 @@ def _around(section: str, entry: dict[str, Any], mean: float) -> dict[str, Any]:
 
 def _notes(found: SizeFit, factor: float) -> list[str]:
     best, sample = found.best, found.sample
-    second = best.law.moment(2) / best.law.moment(1) ** 2 - 1.0
+    second = _variation(best.law)
     notes = [
         f"{best.name} by {best.how}, the least BIC of {len(found.candidates)} candidates; "
-        f"squared coefficient of variation {second:.4g}, that of the data {sample.variation:.4g}."
+        f"squared coefficient of variation {second:.4g}, that of the data {sample.variation:.4g}.",
+        *found.notes(),
     ]
     if abs(second - sample.variation) > 0.2 * sample.variation:
         notes.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from analytic.fitting.intervals import Parameter, jackknife, parameters_of
 from analytic.fitting.poisson_verdict import Burstiness, against_calendar
 from analytic.fitting.poisson_words import source_verdict
 from analytic.fitting.reading import Trace
+from scenarios import ScenarioError
 
 __all__ = ["SourceChanges", "fit_source"]
 
@@ -24,6 +26,7 @@ _PIECES = 168
 _BLOCKS = 40
 _PROBES, _PATHS = 28, 4000
 _PERIODS = (1, 4, 13)
+_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ def fit_source(trace: Trace, options: Options) -> Fit:
     """
     times, window = _updates_in_window(trace, options)
     period = period_of(trace, options)
-    breaks = options.breaks or equal_breaks(options.pieces or _PIECES, period)
+    breaks = _breaks(options, period, float(np.abs(times).max()))
     intensity = periodic_intensity(times, breaks, period, window)
     widths = [period * each for each in _PERIODS]
     step = clock_step(trace.values, trace.time_unit)
@@ -60,11 +63,32 @@ def fit_source(trace: Trace, options: Options) -> Fit:
         trace=trace,
         parameters=(_mean_rate(times, *window), *_pieces(intensity)),
         summary={"changes": len(times), "period": period, **burstiness.summary()},
-        notes=tuple(source_verdict(burstiness, trace.time_unit)),
+        notes=(*source_verdict(burstiness, trace.time_unit), *_few(len(times))),
         changes={"source.updates": updates},
         system=_around(updates, period),
         details=SourceChanges(intensity, burstiness),
     )
+
+
+def _breaks(options: Options, period: float, latest: float) -> Sequence[float] | Array:
+    """Where the pieces of the period begin.
+
+    Raises
+    ------
+    ScenarioError
+        If they are not in order, or finer than the times can tell.
+    """
+    breaks = options.breaks or equal_breaks(options.pieces or _PIECES, period)
+    widths = np.diff(np.append(np.asarray(breaks, float), period))
+    if breaks[0] != 0 or (widths <= 0).any():
+        allowed = f"must begin with 0, increase, and stay below the period {period:.6g}"
+        raise ScenarioError("--breaks", ",".join(f"{each:g}" for each in breaks), allowed)
+    finest = _STEPS * float(np.spacing(latest))
+    if widths.min() < finest:
+        option = "breaks" if options.breaks else "period" if options.period else "pieces"
+        allowed = f"makes pieces of {widths.min():.3g}; of such times they must have {finest:.3g}"
+        raise ScenarioError(f"--{option}", getattr(options, option), allowed)
+    return breaks
 
 
 def _updates_in_window(trace: Trace, options: Options) -> tuple[Array, tuple[float, float]]:
@@ -79,6 +103,13 @@ def _updates_in_window(trace: Trace, options: Options) -> tuple[Array, tuple[flo
     if not len(inside):
         raise ValueError("the window holds no change")
     return inside, (since, until)
+
+
+def _few(updates: int) -> list[str]:
+    """Why the mean rate has no interval."""
+    if updates >= _BLOCKS:
+        return []
+    return [f"The mean update rate has no interval: fewer than {_BLOCKS} updates show no bursts."]
 
 
 def _pieces(intensity: Intensity) -> tuple[Parameter, ...]:
@@ -102,7 +133,12 @@ def _around(updates: dict[str, Any], period: float) -> dict[str, Any]:
 
 
 def _mean_rate(times: Array, since: float, until: float) -> Parameter:
-    """Changes per unit time; its error from the counts of forty stretches, bursts included."""
+    """Changes per unit time; its error from the counts of forty stretches, bursts included.
+
+    Fewer updates than stretches do not show bursts: their interval covers 0.89, so there is none.
+    """
+    if len(times) < _BLOCKS:
+        return Parameter("mean_update_rate", None, len(times) / (until - since), np.nan, np.nan)
     edges = np.linspace(since, until, _BLOCKS + 1)
     counts = np.histogram(times, edges)[0] * (_BLOCKS / (until - since))
     value, error, low, high = jackknife([counts], lambda m: float(m[0]), _BLOCKS)

@@ -7,6 +7,8 @@ of ``(-D0)^-1 D1``. So lag 1 gives gamma, and says whether there is such a proce
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +21,9 @@ __all__ = ["Process", "correlation_bound", "decay_of", "gap_moments", "map_of_or
 
 Array = NDArray[np.float64]
 
-_SHARES = 61
-_RATIOS = np.concatenate([[1.0], np.geomspace(1.0 + 1e-6, 1e6, 60)])
+_SHARES = 2001
+_ROUNDING = 1e-12
+_WIDEST = 1e10
 
 
 class Process(NamedTuple):
@@ -70,7 +73,7 @@ def decay_of(variation: float, correlation: float) -> float:
             f"no MAP of order two has the lag correlation {correlation:.6g} at the squared "
             f"coefficient of variation {variation:.6g}; it is at most {bound:.6g} in size"
         )
-    if correlation == 0.0:
+    if abs(correlation) < _ROUNDING:
         return 0.0
     return float(np.clip(2.0 * variation * correlation / (variation - 1.0), -1.0, 1.0))
 
@@ -112,28 +115,41 @@ def map_of_order_two(
 
     Notes
     -----
-    For c > 1 and gamma >= 0: a hyperexponential gap whose phase is kept with probability gamma and
-    else drawn anew. Otherwise the canonical forms of Bodrog, Heindl, Horváth and Telek (European
-    Journal of Operational Research, 2008), searched for the variation.
+    For c > 1, gamma >= 0 and a third moment that a hyperexponential has: such a gap, whose phase
+    is kept with probability gamma and else drawn anew. Otherwise the canonical forms of Bodrog,
+    Heindl, Horváth and Telek (European Journal of Operational Research, 2008): mean and variation
+    by a quadratic equation, the third moment by a search along the one number that is left. A
+    correlation that rounding might have made, below 1e-12, is none; at gamma = 1 the phases never
+    change again, which is no process but a choice of two.
     """
     if variation < 0.5:
         raise ValueError(
             f"no process of order two has the squared coefficient of variation {variation:.6g}; "
             "it is at least 0.5"
         )
-    decay = decay_of(variation, correlation)
-    if abs(variation - 1.0) < 1e-9:
+    if abs(variation - 1.0) < _ROUNDING and abs(correlation) < _ROUNDING:
         return Process(np.diag([-1 / mean] * 2), np.full((2, 2), 0.5 / mean))
+    decay = decay_of(variation, correlation)
+    if decay > 1.0 - _ROUNDING:
+        raise ValueError(
+            f"no MAP of order two has the decay 1 of correlations, that of the lag correlation "
+            f"{correlation:.6g} at the squared coefficient of variation {variation:.6g}: its "
+            "phases would never change"
+        )
     if variation > 1.0 and decay >= 0.0:
-        return _kept_phase(mean, variation, decay, third)
+        made = _kept_phase(mean, variation, decay, third)
+        if made is not None:
+            return made
     return _canonical(mean, variation, decay, third)
 
 
-def _kept_phase(mean: float, variation: float, decay: float, third: float | None) -> Process:
-    """The hyperexponential whose phase is kept with probability gamma."""
+def _kept_phase(mean: float, variation: float, decay: float, third: float | None) -> Process | None:
+    """The hyperexponential whose phase is kept with probability gamma; None if there is none."""
     second = (variation + 1.0) * mean**2
     law = two_moments(mean, variation)
-    if third is not None and mean * third > 1.5 * second**2 * (1.0 + 1e-6):
+    if third is not None:
+        if mean * third <= 1.5 * second**2 * (1.0 + _ROUNDING):
+            return None
         law = three_moments(mean, second, third)
     rates, shares = np.array(law.rates), np.array(law.probabilities)
     nexts = decay * np.eye(2) + (1.0 - decay) * shares
@@ -142,40 +158,93 @@ def _kept_phase(mean: float, variation: float, decay: float, third: float | None
 
 def _canonical(mean: float, variation: float, decay: float, third: float | None) -> Process:
     """The canonical form with the variation and decay whose third moment is nearest."""
-    found = [
-        process
-        for share in np.linspace(abs(decay), 1.0, _SHARES)
-        for process in _with_variation(float(share), decay, variation)
-    ]
-    if not found:
+    goal = 1.5 * (variation + 1.0) ** 2 if third is None else third / mean**3
+    shares = _shares(decay)
+
+    def miss(share: Array, root: int) -> Array:
+        return _third_moments(share, decay, variation, root) / goal - 1.0
+
+    found = [_nearest(shares, partial(miss, root=root)) for root in (0, 1)]
+    root = int(np.argmin([each[0] for each in found]))
+    distance, share = found[root]
+    if not np.isfinite(distance):
         raise ValueError(
             f"no MAP of order two has the decay {decay:.6g} of correlations at the squared "
             f"coefficient of variation {variation:.6g}"
         )
-    goal = 1.5 * (variation + 1.0) ** 2 if third is None else third / mean**3
-    moments = [gap_moments(process) for process in found]
-    best = min(
-        range(len(found)), key=lambda n: abs(np.log(moments[n][2] / moments[n][0] ** 3 / goal))
-    )
-    scale = moments[best][0] / mean
-    return Process(found[best].D0 * scale, found[best].D1 * scale)
+    time = float(_times(np.array([share]), decay, variation, root)[0][0])
+    made = _form(1.0 / time, share, abs(decay) / share if decay else 0.0, decay)
+    scale = gap_moments(made)[0] / mean
+    return Process(made.D0 * scale, made.D1 * scale)
 
 
-def _with_variation(share: float, decay: float, variation: float) -> list[Process]:
-    """The canonical forms with one parameter given that have the variation."""
-    other = abs(decay) / share if share > 0 else 0.0
+def _shares(decay: float) -> Array:
+    """Values of one parameter of a canonical form, whose product with the other is |gamma|.
 
-    def excess(logarithm: float) -> float:
-        made = _form(float(np.exp(logarithm)), share, other, decay)
-        return gap_moments(made)[1] - variation
+    At both ends of the form for gamma >= 0 a phase is left for ever: they are left out.
+    """
+    size = abs(decay)
+    shares = size + (1.0 - size) * np.linspace(0.0, 1.0, _SHARES)
+    if decay == 0.0:
+        return shares[:-1]
+    shares = np.union1d(shares, np.geomspace(size, 1.0, _SHARES))
+    return shares if decay < 0.0 else shares[1:-1]
 
-    logs = np.log(_RATIOS)
-    values = np.array([excess(each) for each in logs])
-    crossings = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
-    roots = [
-        optimize.brentq(excess, logs[n], logs[n + 1], xtol=1e-14, rtol=1e-14) for n in crossings
-    ]
-    return [_form(float(np.exp(root)), share, other, decay) for root in roots]
+
+def _nearest(shares: Array, miss: Callable[[Array], Array]) -> tuple[float, float]:
+    """Where a function of the shares is 0, or nearest to it; and how near."""
+    values = miss(shares)
+    if not np.isfinite(values).any():
+        return np.inf, np.nan
+    signs = np.sign(values)
+    crossings = np.flatnonzero(signs[1:] * signs[:-1] < 0)
+    if len(crossings):
+        left, right = shares[crossings[0]], shares[crossings[0] + 1]
+        exact = optimize.brentq(
+            lambda share: float(miss(np.array([share]))[0]), left, right, xtol=1e-15, rtol=1e-14
+        )
+        return 0.0, float(exact)
+    place = int(np.nanargmin(np.abs(values)))
+    return float(abs(values[place])), float(shares[place])
+
+
+def _third_moments(shares: Array, decay: float, variation: float, root: int) -> Array:
+    """E X^3 / (E X)^3 of the canonical forms with the variation; NaN where there is none."""
+    x, first, both, second = _times(shares, decay, variation, root)
+    mean = first + second * x
+    result: Array = 6.0 * (first + both * (x + x**2) + second * x**3) / mean**3
+    return result
+
+
+def _times(
+    shares: Array, decay: float, variation: float, root: int
+) -> tuple[Array, Array, Array, Array]:
+    """Mean time x in the second phase, that in the first being 1; NaN where there is none.
+
+    Notes
+    -----
+    With p_1 the share of gaps that begin in phase 1, s that of those that go on to phase 2, and p_2
+    that of the gaps with time in phase 2: E X = p_1 + p_2 x, E X^2 = 2 (p_1 + s x + p_2 x^2), and
+    E X^2 = (1 + c) (E X)^2 is quadratic in x. None of the shares depends on x.
+    """
+    other = np.divide(abs(decay), shares, out=np.zeros_like(shares), where=shares > 0)
+    if decay >= 0.0:  # out of phase 1 after a gap from it, and into it after one from phase 2
+        leaving, coming = (1.0 - shares) * other, 1.0 - other
+    else:
+        leaving, coming = shares + (1.0 - shares) * (1.0 - other), other
+    first = coming / (leaving + coming)
+    both = first * (1.0 - shares)
+    second = both + 1.0 - first
+    c = 1.0 + variation
+    a = second * (c * second - 2.0)
+    b = 2.0 * (c * first * second - both)
+    const = first * (c * first - 2.0)
+    under = b**2 - 4.0 * a * const
+    under = np.where(np.abs(under) < _ROUNDING * b**2, 0.0, under)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wide = np.sqrt(under) * (1 - 2 * root)
+        x = np.where(b * wide <= 0.0, (wide - b) / (2.0 * a), -2.0 * const / (b + wide))
+    return np.where((x > 1.0 / _WIDEST) & (x < _WIDEST), x, np.nan), first, both, second
 
 
 def _form(ratio: float, a: float, b: float, decay: float) -> Process:

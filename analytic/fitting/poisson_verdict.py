@@ -115,7 +115,7 @@ class Burstiness:
             "verdict": self.verdict,
             "clock_step": self.step,
             "dispersion": [asdict(each) for each in self.scales],
-            "time_rescaling": None if rescaling is None else rescaling._asdict(),
+            "time_rescaling": None if rescaling is None else rescaling.summary(),
         }
 
 

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.fitting.fit_quality import Quality, quality_of, quality_words
 from analytic.fitting.hyper_erlang import (
     HyperErlang,
     Sample,
@@ -19,12 +20,28 @@ from analytic.fitting.hyper_erlang import (
     two_moments,
 )
 from analytic.fitting.intervals import NORMAL_95, Parameter, mean_of_exponentials
+from analytic.fitting.stretches import skewed_mean
 
-__all__ = ["Candidate", "SizeFit", "fit_sizes", "law_parameters", "mean_of"]
+__all__ = [
+    "FEWEST",
+    "MOST_PHASES",
+    "Candidate",
+    "SizeFit",
+    "fit_sizes",
+    "law_parameters",
+    "mean_of",
+]
 
 Array = NDArray[np.float64]
 
-_MOST_PHASES = 30
+MOST_PHASES = 60
+"""Of a fitted law: the matrices of a solver grow with its square."""
+
+_FLAT = 5.0
+_EQUAL = 1e-6
+
+FEWEST = 200
+"""Observations from which on their mean has an interval."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +77,21 @@ class SizeFit:
     candidates: tuple[Candidate, ...]
 
     @property
+    def quality(self) -> Quality:
+        """How well the best goes with the sample."""
+        return quality_of(self.sample, self.best.law)
+
+    def notes(self) -> list[str]:
+        """How well the best fits, and which intervals are not given."""
+        words = [quality_words(self.quality, MOST_PHASES)]
+        if self.sample.count < FEWEST:
+            words.append(
+                f"The mean has no interval of its own: fewer than {FEWEST} observations do not "
+                "tell how skewed they are. Those of the law hold if it is the right one."
+            )
+        return words
+
+    @property
     def best(self) -> Candidate:
         """The candidate with the least criterion."""
         return self.candidates[0]
@@ -71,29 +103,60 @@ def fit_sizes(values: Array) -> SizeFit:
     Parameters
     ----------
     values : ndarray
-        At least three, not all equal.
+        At least three, not all equal to a millionth.
 
     Raises
     ------
     ValueError
         If they are fewer, or all equal.
     """
-    if len(values) < 3 or values.min() == values.max():
+    if len(values) < 3 or values.std() <= _EQUAL * values.mean():
         raise ValueError("needs at least three observations that are not all equal")
     sample = sample_of(values)
-    found = [_by_likelihood(sample, shapes) for shapes in _shapes(sample.variation)]
+    found = [_by_likelihood(sample, shapes) for shapes in _shapes(sample)]
     found += _by_moments(sample)
     return SizeFit(sample, tuple(sorted(found, key=lambda each: each.criterion)))
 
 
-def _shapes(variation: float) -> list[tuple[int, ...]]:
-    """The shapes that are tried: Erlang near the variation seen, and mixtures of two or three."""
-    near = min(max(1, round(1.0 / variation)), _MOST_PHASES)
+def _shapes(sample: Sample) -> list[tuple[int, ...]]:
+    """The shapes that are tried: Erlang near the variation seen, and mixtures of two or three.
+
+    Among them are those of the two groups into which the logarithms fall apart, each with its own
+    variation: two narrow peaks. No law has more phases than the solvers can bear.
+    """
+    near = _order(sample.variation)
     single = {(order,) for order in (1, near - 1, near, near + 1) if order >= 1}
-    larger = {min(2 * near, _MOST_PHASES), near + 1, max(near, 2)}
+    larger = {2 * near, near + 1, max(near, 2)}
     pairs = {(1, 1), *((near, order) for order in larger), *((1, order) for order in larger)}
     pairs |= {(order, order) for order in larger}
-    return sorted(single) + sorted(pairs) + [(1, 1, 1)]
+    pairs.add(_two_groups(sample))
+    tried = sorted(single) + sorted(pairs) + [(1, 1, 1)]
+    return [shapes for shapes in tried if sum(shapes) <= MOST_PHASES]
+
+
+def _order(variation: float) -> int:
+    """Phases of the Erlang law that is nearest to a squared coefficient of variation."""
+    return int(min(max(1.0, np.round(1.0 / max(variation, 1e-9))), MOST_PHASES))
+
+
+def _two_groups(sample: Sample) -> tuple[int, int]:
+    """Orders of the groups left and right of the cut that leaves the least variance of ln x."""
+    order = np.argsort(sample.values)
+    values, weights = sample.values[order], sample.weights[order]
+    logs, below = np.log(values), np.cumsum(weights)[:-1]
+    left, total = np.cumsum(weights * logs)[:-1], float(weights @ logs)
+    apart = left / below - (total - left) / (sample.count - below)
+    cut = int(np.argmax(below * (sample.count - below) * apart**2)) + 1
+    orders = np.array(
+        [_order(_variation(values[part], weights[part])) for part in (slice(cut), slice(cut, None))]
+    )
+    low, high = np.maximum(orders * min(1.0, MOST_PHASES / orders.sum()), 1).astype(int).tolist()
+    return low, high
+
+
+def _variation(values: Array, weights: Array) -> float:
+    mean = np.average(values, weights=weights)
+    return float(np.average((values / mean - 1.0) ** 2, weights=weights))
 
 
 def _by_likelihood(sample: Sample, shapes: tuple[int, ...]) -> Candidate:
@@ -107,11 +170,13 @@ def _by_moments(sample: Sample) -> list[Candidate]:
     first, second, third = sample.moments
     for how, make in (
         ("two moments", partial(two_moments, first, sample.variation)),
-        ("three moments", partial(three_moments, first, second, third)),
+        ("three moments", partial(three_moments, first, second, third, MOST_PHASES // 2)),
     ):
         try:
             law = make()
         except ValueError:
+            continue
+        if sum(law.shapes) > MOST_PHASES:
             continue
         found.append(_candidate(sample, law, how, log_likelihood(sample, law)))
     return found
@@ -125,9 +190,17 @@ def _candidate(sample: Sample, law: HyperErlang, how: str, value: float) -> Cand
 
 
 def mean_of(values: Array) -> Parameter:
-    """Mean of independent observations with the normal 95 % interval."""
-    mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
-    return Parameter("mean", None, mean, mean - NORMAL_95 * error, mean + NORMAL_95 * error, error)
+    """Mean of independent observations, of whatever law; with an interval from 200 on.
+
+    Notes
+    -----
+    Hall's interval (`skewed_mean`). Below, and for a large size that comes seldom, most samples
+    hold none of it and nothing in them says so.
+    """
+    if len(values) < FEWEST:
+        return Parameter("mean", None, float(values.mean()), np.nan, np.nan)
+    found = skewed_mean(values)
+    return Parameter("mean", None, found.value, found.low, found.high, found.error)
 
 
 def law_parameters(sample: Sample, law: HyperErlang) -> list[Parameter]:
@@ -141,7 +214,8 @@ def law_parameters(sample: Sample, law: HyperErlang) -> list[Parameter]:
     Notes
     -----
     Normal intervals of ln mean and of the log-odds of a branch, from the Fisher information; exact
-    for a single branch. An empty list where the information is singular.
+    for a single branch. An empty list where the information is singular, or so nearly that a
+    standard error is above a factor of e^5.
     """
     if len(law.shapes) == 1:
         mean, low, high = mean_of_exponentials_in(sample, law.shapes[0])
@@ -151,7 +225,10 @@ def law_parameters(sample: Sample, law: HyperErlang) -> list[Parameter]:
         covariance: Array = np.linalg.inv(information(sample, law)).astype(np.float64)
     except np.linalg.LinAlgError:
         return []
-    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    variances = np.diag(covariance)
+    if not ((variances > 0) & (variances < _FLAT**2)).all():
+        return []
+    errors = np.sqrt(variances)
     branches = len(law.shapes)
     means = [
         Parameter("branch_mean", branch, mean, *_around(mean, error), float(mean * error))

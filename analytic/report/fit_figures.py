@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
 from analytic.fitting.crawl_logs import CrawlRates
@@ -38,7 +38,10 @@ Array = NDArray[np.float64]
 
 _HEIGHT = 3.0
 _POINTS = 400
-_COLOURS = ("#c24a00", "#00805e", "#7a5195", "#b07800")
+_COLOURS = ("#c24a00", "#00805e", "#7a5195")
+_LINES = ("-", "--", ":")
+_FEW = 20
+_DECADES = 1000.0
 
 
 def _thinned(values: Array) -> tuple[Array, Array]:
@@ -50,21 +53,49 @@ def _thinned(values: Array) -> tuple[Array, Array]:
     return ordered[above], 1.0 - (above + 0.5) / len(ordered)
 
 
+def _logarithmic(ax: Axes, *names: str) -> None:
+    """Logarithmic axes over a factor of ten at least, with ticks that do not touch."""
+    for name in names:
+        getattr(ax, f"set_{name}scale")("log")
+        low, high = getattr(ax, f"get_{name}lim")()
+        wider = max(np.sqrt(10.0 * low / high), 1.0)
+        getattr(ax, f"set_{name}lim")(low / wider, high * wider)
+        axis = getattr(ax, f"{name}axis")
+        axis.set_minor_formatter(NullFormatter())
+        if high * wider**2 / low < _DECADES:
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _integers(ax: Axes) -> None:
+    """Ticks of the horizontal axis at whole numbers."""
+    ax.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
+
+
+def _places(number: int) -> NDArray[np.int64]:
+    """Of many places from 0 on some hundreds, close to one another at the beginning."""
+    places: NDArray[np.int64] = np.unique(np.geomspace(1, number, _POINTS).astype(np.int64)) - 1
+    return places
+
+
 def plot_change_rates(found: Fit, ax: Axes | None = None) -> Axes:
     """Change rates in descending order with their 95 % intervals."""
     rates = found.details.rates if isinstance(found.details, PageChanges) else found.details
     ax = axes_for(ax, _HEIGHT)
     dress(ax, "pages, the fastest first", f"changes per {plain(found.trace.time_unit)}")
-    order = np.argsort(-rates.rates)
-    place = np.arange(1, len(order) + 1)
+    place = _places(len(rates.rates)) + 1
+    order = np.argsort(-rates.rates)[place - 1]
     floor = np.min(rates.rates[rates.rates > 0], initial=1.0) / 10
     low, high = np.maximum(rates.low[order], floor), rates.high[order]
     high = np.where(np.isfinite(high), high, 10 * rates.rates.max())
     ax.vlines(place, low, high, color=SIMULATED, lw=0.7, alpha=0.35, label="95 % interval")
-    ax.plot(place, np.maximum(rates.rates[order], floor), color=THEORY, lw=1.2, label="rate")
-    ax.set_yscale("log")
-    if len(order) > 20:
-        ax.set_xscale("log")
+    few = len(rates.rates) <= _FEW
+    shown = np.maximum(rates.rates[order], floor)
+    ax.plot(place, shown, "o" if few else "-", color=THEORY, ms=4, lw=1.2, label="rate")
+    _logarithmic(ax, *("y" if few else "xy"))
+    if few:
+        ax.set_xlim(0.5, len(order) + 0.5)
+        _integers(ax)
     legend_above(ax)
     return ax
 
@@ -103,8 +134,7 @@ def plot_dispersion(found: Fit, ax: Axes | None = None) -> Axes:
         widths, [each.index for each in scales], "o-", color=SIMULATED, ms=4, lw=1, label="seen"
     )
     ax.axhline(1.0, color=THEORY, lw=0.9, ls="--", label="Poisson")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    _logarithmic(ax, *"xy")
     legend_above(ax)
     return ax
 
@@ -130,13 +160,14 @@ def plot_crawl_rates(found: Fit, ax: Axes | None = None) -> Axes:
     unit = plain(found.trace.time_unit)
     dress(ax, f"most likely rate per {unit}", f"other estimates per {unit}")
     marks: dict[str, Any] = {"ls": "none", "ms": 3.5, "mew": 0.7}
-    ax.plot(rates.rates, rates.bias_reduced, "o", mfc="none", color=SIMULATED,
+    some = np.argsort(-rates.rates)[_places(len(rates.rates))]
+    likely = rates.rates[some]
+    ax.plot(likely, rates.bias_reduced[some], "o", mfc="none", color=SIMULATED,
             label="bias-reduced", **marks)  # fmt: skip
-    ax.plot(rates.rates, rates.naive, "x", color=_COLOURS[0], label="naive", **marks)
-    ends = [rates.rates.min(), rates.rates.max()]
+    ax.plot(likely, rates.naive[some], "x", color=_COLOURS[0], label="naive", **marks)
+    ends = [likely.min() / 1.2, likely.max() * 1.2]
     ax.plot(ends, ends, color=THEORY, lw=0.9, ls="--", label="equal")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    _logarithmic(ax, *"xy")
     legend_above(ax, columns=3)
     return ax
 
@@ -144,16 +175,18 @@ def plot_crawl_rates(found: Fit, ax: Axes | None = None) -> Axes:
 def plot_gap_lengths(found: Fit, ax: Axes | None = None) -> Axes:
     """How long the gaps between deliveries are, and where batches are cut."""
     ax = axes_for(ax, _HEIGHT)
-    dress(ax, f"gap ({plain(found.trace.time_unit)}s)", "gaps")
+    unit = plain(found.trace.time_unit)
+    dress(ax, f"gap ({unit}s)", "gaps")
     gaps = np.diff(np.sort(found.trace.values))
     gaps = gaps[gaps > 0]
     edges = np.geomspace(gaps.min(), gaps.max() * 1.001, 60).tolist()
     ax.hist(gaps, edges, color=SIMULATED, alpha=0.7)
     threshold = found.details.batches.threshold
     if threshold > 0:
-        ax.axvline(threshold, color=THEORY, lw=1, ls="--", label=f"one batch up to {threshold:.3g}")
+        label = f"one batch up to {threshold:.3g} {unit}s"
+        ax.axvline(threshold, color=THEORY, lw=1, ls="--", label=label)
         legend_above(ax)
-    ax.set_xscale("log")
+    _logarithmic(ax, "x")
     return ax
 
 
@@ -163,8 +196,13 @@ def plot_batch_sizes(found: Fit, ax: Axes | None = None) -> Axes:
     dress(ax, "pages in a batch", "share of the batches")
     counts = np.bincount(found.details.batches.sizes)
     sizes = np.flatnonzero(counts)
-    ax.bar(sizes, counts[sizes] / counts.sum(), color=SIMULATED, alpha=0.8)
-    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    shares = counts[sizes] / counts.sum()
+    ax.bar(sizes, shares, color=SIMULATED, alpha=0.8)
+    ax.set_xlim(0.3, max(sizes.max(), 5) + 0.7)
+    _integers(ax)
+    if shares.min() < 0.01 * shares.max():
+        ax.set_yscale("log")
+        ax.set_ylim(0.5 * shares.min(), 1.3)
     return ax
 
 
@@ -180,23 +218,23 @@ def plot_correlations(found: Fit, ax: Axes | None = None) -> Axes:
     ax.axhline(bound, color=THEORY, lw=0.9, ls="--", label="bound of order two")
     noise = 1.96 / np.sqrt(len(gaps))
     ax.axhspan(-noise, noise, color=THEORY, alpha=0.1, lw=0, label="95 % if independent")
-    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
-    legend_above(ax, columns=3)
+    _integers(ax)
+    legend_above(ax)
     return ax
 
 
 def plot_size_laws(found: Fit, ax: Axes | None = None) -> Axes:
     """Share of larger observations, and that of the best laws."""
     ax = axes_for(ax, _HEIGHT)
-    dress(ax, "size", "share of larger ones")
+    dress(ax, "size, as in the file", "share of larger ones")
     values, above = _thinned(found.trace.values)
     ax.plot(values, above, color=SIMULATED, lw=2.2, alpha=0.6, label="seen")
     grid = np.geomspace(values.min(), values.max(), 200)
-    for candidate, colour in zip(found.details.candidates, _COLOURS[:3], strict=False):
+    for candidate, *style in zip(found.details.candidates, _COLOURS, _LINES, strict=False):
         label = f"{candidate.name}, {candidate.how}"
-        ax.plot(grid, candidate.law.survival(grid), color=colour, lw=1, label=label)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+        share = candidate.law.survival(grid)
+        ax.plot(grid, share, color=style[0], ls=style[1], lw=1.2, label=label)
+    _logarithmic(ax, *"xy")
     ax.set_ylim(bottom=0.5 * float(above.min()), top=1.3)
     legend_above(ax, columns=1)
     return ax

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from importlib import resources
 from typing import Any
 
@@ -10,6 +11,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from analytic.fitting.fit import Fit
+from analytic.fitting.words import counted, unit_of
 from analytic.report.drawing import svg_text
 from analytic.report.fit_figures import figures_of
 from analytic.report.words import number
@@ -36,6 +38,8 @@ def fit_page(found: Fit, scenario: Scenario, trace: str) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = _number
+    environment.filters["counted"] = counted
+    environment.filters["unit"] = partial(unit_of, time_unit=found.trace.time_unit)
     template = environment.from_string(_text("fit.html"))
     return template.render(
         fit=found,
@@ -46,7 +50,7 @@ def fit_page(found: Fit, scenario: Scenario, trace: str) -> str:
             (Markup(svg_text(plot(found, None), f"figure-{place}")), _caption(plot.__doc__))
             for place, plot in enumerate(figures_of(found))
         ],
-        summary=_flat(found.summary),
+        summary=_flat(found.summary, found.trace.time_unit),
         candidates=found.summary.get("candidates", ()),
         file=_shortened(dumps(scenario)),
         most_rows=_MOST_ROWS,
@@ -68,13 +72,19 @@ def _number(value: float | None) -> str:
     return number(value)
 
 
-def _flat(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The plain entries of a summary in words."""
+def _flat(summary: Mapping[str, Any], time_unit: str) -> list[tuple[str, str]]:
+    """The plain entries of a summary in words, with their units."""
     return [
-        (name.replace("_", " "), number(value) if isinstance(value, float) else str(value))
+        (name.replace("_", " "), f"{_plain(value)} {unit_of(name, time_unit)}".rstrip())
         for name, value in summary.items()
         if isinstance(value, str | int | float)
     ]
+
+
+def _plain(value: str | float) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def _shortened(text: str) -> str:

@@ -25,7 +25,7 @@ def number(value: float | None, digits: int = 5) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     if value == round(value) and abs(value) < 1e15:
-        return f"{value:,.0f}".replace("-", "−").replace(",", "\N{NARROW NO-BREAK SPACE}")
+        return f"{value + 0.0:,.0f}".replace("-", "−").replace(",", "\N{NARROW NO-BREAK SPACE}")
     mantissa, sign, exponent = f"{value:#.{digits}g}".partition("e")
     power = f" · 10{str(int(exponent)).translate(_RAISED)}" if sign else ""
     return (mantissa.rstrip(".") + power).replace("-", "−")

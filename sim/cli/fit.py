@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from rich.table import Table
 
 from scenarios import Scenario, ScenarioError, dumps, load
 from scenarios.base import listed
+from scenarios.errors import MISSING
 from sim.cli.output import add_columns, number, print_json, show_table, warn
 from sim.cli.single_files import are_same, claim, is_own_figure, is_own_text, signed, write
 
@@ -26,8 +29,21 @@ Command = Callable[..., Any]
 
 _MOST_ROWS = 20
 _KINDS = ("changes", "crawls", "deliveries", "sizes")
-_POSITIVE = click.FloatRange(min=0, min_open=True)
 
+
+class _Finite(click.FloatRange):
+    """Numbers that a fit can reckon with; NaN would be in every range."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Convert a text."""
+        found: float = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value!r} is no number", param, ctx)
+        return found
+
+
+_POSITIVE = _Finite(1e-50, 1e50)
+_NOT_NEGATIVE = _Finite(0, 1e50)
 
 _QUESTIONS = (
     click.option("--kind", metavar="K", help=f"{listed(_KINDS)}; default by the header."),
@@ -37,8 +53,8 @@ _QUESTIONS = (
         metavar="S",
         help="Fit pages or source; of sizes, service, obsolescence or access_time.",
     ),
-    click.option("--since", metavar="TIME", help="Changes: count from then on."),
-    click.option("--until", metavar="TIME", help="Changes: count until then."),
+    click.option("--since", metavar="TIME", help="Count from then on; not for sizes."),
+    click.option("--until", metavar="TIME", help="Count until then."),
     click.option("--shortest", type=_POSITIVE, metavar="T", help="Pages: least time watched."),
     click.option(
         "--pieces",
@@ -50,7 +66,7 @@ _QUESTIONS = (
     click.option("--period", type=_POSITIVE, metavar="T", help="Source: instead of a week."),
     click.option(
         "--batch-gap",
-        type=click.FloatRange(min=0),
+        type=_NOT_NEGATIVE,
         metavar="T",
         help="Deliveries: largest gap within a batch.",
     ),
@@ -72,7 +88,7 @@ _QUESTIONS = (
 
 
 def _fit_options(command: Command) -> Command:
-    for decorate in _QUESTIONS:
+    for decorate in reversed(_QUESTIONS):
         command = decorate(command)
     return command
 
@@ -98,24 +114,29 @@ def fit(
     (deliveries), or size (sizes).
     """
     from analytic.fitting import fit as fitted_to
-    from analytic.fitting import fitted_scenario
+    from analytic.fitting import fitted_scenario, replaced_keys
 
     files = _claimed(out, report)
     target = None if into is None else load(into)
-    read = _read(trace, asked.pop("kind"), asked.pop("time_unit"), target)
+    unit = asked.pop("time_unit")
+    read = _read(trace, asked.pop("kind"), unit, target)
     found = fitted_to(read, _options(asked, read, target))
     scenario = fitted_scenario(found, _name_of(trace), target)
     _write(files, found, scenario, Path(trace).name)
     if read.broken.count:
         _warn_of_broken(read)
     if as_json:
-        print_json(_record(trace, found, scenario, target is not None))
+        print_json(_record(trace, found, scenario, target))
         return
     show_table(_table(Path(trace).name, found))
     for note in found.notes:
         click.echo(note)
     if target is not None:
-        click.echo(f"Replaced in {target.name}: {', '.join(found.changes)}.")
+        replaced, left_out = replaced_keys(target, scenario)
+        others = f"; instead of {', '.join(left_out)}" if left_out else ""
+        click.echo(f"Replaced in {target.name}: {', '.join(replaced) or 'nothing'}{others}.")
+        for line in _unit_lines(read, unit, target):
+            click.echo(line)
 
 
 def _claimed(out: str | None, report: str | None) -> dict[str, Path]:
@@ -139,14 +160,32 @@ def _read(path: str, kind: str | None, time_unit: str | None, into: Scenario | N
 
     if kind is not None and kind not in _KINDS:
         raise ScenarioError("--kind", kind, f"must be {listed(_KINDS)}")
-    own = None if into is None or "time_unit" not in into.model_fields_set else into.time_unit
-    if own is not None and time_unit not in (None, own):
-        allowed = f"the scenario counts in {own}; leave it out"
-        raise ScenarioError("--time-unit", time_unit, allowed)
-    if time_unit not in (None, own, *UNITS):
+    if time_unit not in (None, *UNITS):
         raise ScenarioError("--time-unit", time_unit, f"must be {listed(UNITS)}")
+    own = None if into is None or "time_unit" not in into.model_fields_set else into.time_unit
+    if own in UNITS and time_unit not in (None, own):
+        allowed = f"the scenario counts in {own}s; leave it out"
+        raise ScenarioError("--time-unit", time_unit, allowed)
     unit = time_unit or (own if own in UNITS else None)
-    return read_trace(path, kind, unit)  # type: ignore[arg-type]  # checked above
+    read = read_trace(path, kind, unit)  # type: ignore[arg-type]  # checked above
+    if into is None or unit is not None or read.kind == "sizes":
+        return read
+    if read.dated:
+        allowed = f"does not say how long a unit is, and the times are dates; --time-unit must say \
+it: {listed(UNITS)}"
+        raise ScenarioError("time_unit", MISSING if own is None else own, allowed, into.name)
+    return read if own is None else replace(read, time_unit=own)
+
+
+def _unit_lines(read: Trace, time_unit: str | None, into: Scenario) -> list[str]:
+    """Which unit of time is taken where a scenario does not say it in a known word."""
+    from analytic.fitting.reading import UNITS
+
+    if read.kind == "sizes" or into.time_unit in UNITS:
+        return []
+    if time_unit is not None:
+        return [f"One unit of time of {into.name} is taken to be one {time_unit}."]
+    return [f"The times of the trace are taken to be in the unit of time of {into.name}."]
 
 
 def _options(asked: Mapping[str, Any], trace: Trace, into: Scenario | None) -> Options:
@@ -169,9 +208,12 @@ def _options(asked: Mapping[str, Any], trace: Trace, into: Scenario | None) -> O
 
 def _numbers(option: str, text: str) -> list[float]:
     try:
-        return [float(part) for part in text.split(",")]
+        found = [float(part) for part in text.split(",")]
     except ValueError:
-        raise ScenarioError(option, text, "must be numbers, such as 0,8,16") from None
+        found = [math.nan]
+    if not all(map(math.isfinite, found)):
+        raise ScenarioError(option, text, "must be numbers, such as 0,8,16")
+    return found
 
 
 def _name_of(trace: str) -> str:
@@ -205,22 +247,30 @@ def _names_of_pages(found: Fit) -> str:
 
 
 def _printable(name: str) -> str:
+    if name.isprintable():
+        return name
     return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
 def _warn_of_broken(trace: Trace) -> None:
     """Rows that say nothing, on stderr."""
     broken = trace.broken
-    warn(f"{broken.count} of {trace.rows + broken.count} rows are broken and left out")
+    are = "is" if broken.count == 1 else "are"
+    warn(f"{broken.count} of {trace.rows + broken.count} rows {are} broken and left out")
     for line, reason in broken.lines:
         warn(f"line {line}: {reason}")
     if broken.count > len(broken.lines):
         warn(f"… and {broken.count - len(broken.lines)} more")
 
 
-def _record(trace: str, found: Fit, scenario: Scenario, replaced: bool) -> dict[str, Any]:
+def _record(trace: str, found: Fit, scenario: Scenario, into: Scenario | None) -> dict[str, Any]:
     """The fit for JSON."""
-    broken = found.trace.broken
+    from analytic.fitting import replaced_keys
+    from analytic.fitting.words import unit_of
+
+    broken, unit = found.trace.broken, found.trace.time_unit
+    replaced, left_out = ([], []) if into is None else replaced_keys(into, scenario)
+    names = [*dict.fromkeys(each.name for each in found.parameters), *found.summary]
     return {
         "trace": trace,
         "kind": found.kind,
@@ -233,26 +283,38 @@ def _record(trace: str, found: Fit, scenario: Scenario, replaced: bool) -> dict[
         },
         "parameters": [each.record() for each in found.parameters],
         "summary": found.summary,
+        "units": {name: unit_of(name, unit) for name in names if unit_of(name, unit)},
         "notes": found.notes,
         "changes": found.changes,
-        "replaced": list(found.changes) if replaced else [],
+        "replaced": replaced,
+        "left_out": left_out,
         "scenario": scenario.name,
     }
 
 
 def _table(trace: str, found: Fit) -> Table:
     """The parameters, of many pages those with the largest rates."""
-    title = f"{escape(trace)}: {found.section} from {found.trace.rows} rows of {found.kind}"
+    from analytic.fitting.words import counted, unit_of
+
+    unit = found.trace.time_unit
+    title = f"{escape(trace)}: {found.section} from {counted(found.trace.rows, 'row')} of \
+{found.kind}"
     if found.kind != "sizes":
-        title += f"; time in {escape(found.trace.time_unit)}s"
+        title += f"; time in {escape(unit)}s"
     table = Table(title=title, box=rich.box.SIMPLE, title_justify="left", caption_justify="left")
     add_columns(table, ["parameter", "of"], ["estimate", "± SE", "95 % low", "high"])
+    add_columns(table, ["unit"])
     shown, left_out = _shown(found)
     for each in shown:
         subject = "" if each.subject is None else escape(str(each.subject))
         values = (each.estimate, each.standard_error, each.low, each.high)
-        table.add_row(each.name, subject, *map(number, values))
-    notes = [f"{key} {_plain(value)}" for key, value in found.summary.items() if _is_plain(value)]
+        words = each.name.replace("_", " ")
+        table.add_row(words, subject, *map(number, values), escape(unit_of(each.name, unit)))
+    notes = [
+        f"{key.replace('_', ' ')} {_plain(value)} {unit_of(key, unit)}".rstrip()
+        for key, value in found.summary.items()
+        if _is_plain(value)
+    ]
     table.caption = escape("; ".join([*left_out, *notes]))
     return table
 

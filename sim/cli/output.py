@@ -92,7 +92,7 @@ def number(value: float | None) -> str:
     """A number for people: six significant digits, a dash where it is undefined."""
     if value is None or math.isnan(value):
         return "–"
-    return f"{value:.6g}"
+    return f"{value + 0.0:.6g}"  # 0, not -0
 
 
 def half_width(estimate: float, half: float) -> str:

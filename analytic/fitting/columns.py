@@ -1,0 +1,107 @@
+"""Columns of text as numbers, dates, names and signs; what is none of them is told apart.
+
+Times are dates (ISO 8601, without a zone UTC) or numbers. Dates become seconds since Monday, 29
+December 1969, 0:00 UTC, so that whole weeks of them are calendar weeks. Digits alone, such as
+20200101, are a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "are_dates",
+    "changes_in",
+    "codes_of",
+    "instants",
+    "look_like_dates",
+    "numbers",
+    "why_no_number",
+]
+
+Array = NDArray[np.float64]
+
+SMALLEST, LARGEST = 1e-50, 1e50
+"""Sizes of numbers that are taken: the third powers and sums of all of them are finite."""
+
+_MONDAY = 3 * 86400.0  # from Monday, 29 December 1969, to the epoch
+_WORDS: Mapping[str, int] = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
+_FEW = 3
+
+
+def numbers(column: Any) -> Array:
+    """Numbers that are 0 or from `SMALLEST` to `LARGEST` either side of it; NaN for all else."""
+    import pandas as pd
+
+    values: Array = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
+    sizes = np.abs(values)
+    return np.where((values == 0) | ((sizes >= SMALLEST) & (sizes <= LARGEST)), values, np.nan)
+
+
+def why_no_number(text: str) -> str:
+    """What is wrong with a text for which `numbers` has NaN."""
+    try:
+        value = float(text)
+    except ValueError:
+        return "is no number"
+    if np.isnan(value):
+        return "is no number"
+    return f"must be 0 or of a size from {SMALLEST:g} to {LARGEST:g}; take another unit"
+
+
+def instants(column: Any) -> Array:
+    """Seconds since the Monday before the epoch, NaN for what is no date."""
+    found = _instants(column)
+    missing = np.flatnonzero(np.isnan(found))
+    if len(missing):
+        found[missing] = _instants(column.iloc[missing].str.strip())
+    return found
+
+
+def _instants(column: Any) -> Array:
+    import pandas as pd
+
+    dates = pd.to_datetime(column, format="ISO8601", errors="coerce", utc=True)
+    values = dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
+    seconds: Array = values.astype(np.int64) / 1e6 + _MONDAY
+    hyphened = np.fromiter(("-" in text for text in column.to_numpy(object)), bool, len(column))
+    return np.where(np.isnat(values) | ~hyphened, np.nan, seconds)  # "now" would be one
+
+
+def are_dates(column: Any) -> bool | None:
+    """Whether the first value that is a date or a number is a date; None if there is neither."""
+    dates, counts = np.isfinite(instants(column)), np.isfinite(numbers(column))
+    either = np.flatnonzero(dates | counts)
+    return bool(dates[either[0]]) if len(either) else None
+
+
+def look_like_dates(values: Array) -> bool:
+    """Whether all numbers are eight digits of a year, a month and a day, such as 20200131."""
+    days = values.astype(np.int64) if (np.abs(values) < 1e9).all() else np.zeros(1, np.int64)
+    if len(days) < _FEW or (days != values).any():
+        return False
+    year, month, day = days // 10_000, days // 100 % 100, days % 100
+    in_order = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    return bool((in_order & (year >= 1900) & (year < 2200)).all())
+
+
+def codes_of(column: Any) -> tuple[NDArray[np.int64], list[str]]:
+    """Each value as the index of a different one, and the different values without blanks."""
+    import pandas as pd
+
+    codes, values = pd.factorize(column)
+    return codes, [value.strip() for value in values.to_numpy(object).tolist()]
+
+
+def changes_in(column: Any) -> NDArray[np.int8]:
+    """1 for a change, 0 for none, -1 for neither."""
+    codes, words = codes_of(column)
+    signs = np.array([_WORDS.get(word.lower(), -1) for word in words], np.int8)
+    found: NDArray[np.int8] = signs[codes]
+    return found

@@ -1,0 +1,265 @@
+"""Reading logs as they are: pipes, encodings, quotes, mixed columns, broken rows, strange files."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analytic.fitting import Trace, read_trace
+from analytic.fitting.lines import Block, table_of
+from scenarios import ScenarioError
+
+
+def read(folder: Path, content: str | bytes, kind: str | None = None) -> Trace:
+    path = folder / "trace.csv"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return read_trace(path, kind)  # type: ignore[arg-type]
+
+
+def broken_lines(trace: Trace) -> list[int]:
+    return [line for line, _ in trace.broken.lines]
+
+
+# Dates or numbers
+
+
+def test_one_number_among_dates_is_a_broken_row(tmp_path: Path) -> None:
+    trace = read(tmp_path, "page,time\na,soon\na,2020-01-01\na,5\na,2020-01-03\n")
+    assert trace.dated
+    assert np.diff(trace.values).tolist() == [2.0]
+    assert trace.broken.lines == [
+        (2, "time = 'soon' is no date, as the first time is"),
+        (4, "time = '5' is no date, as the first time is"),
+    ]
+
+
+def test_one_date_among_numbers_is_a_broken_row(tmp_path: Path) -> None:
+    trace = read(tmp_path, "page,time\na,5\na,2020-01-01\na,7.5\n")
+    assert not trace.dated
+    assert trace.values.tolist() == [5.0, 7.5]
+    assert trace.broken.lines == [(3, "time = '2020-01-01' is no number")]
+
+
+def test_the_first_value_decides_for_later_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analytic.fitting.lines._BLOCK", 32)
+    rows = ["a,x", "a,y", "a,z", "a,2020-01-01", *["a,17"] * 30, "a,2020-01-02"]
+    trace = read(tmp_path, "\n".join(["page,time", *rows]))
+    assert trace.dated
+    assert trace.rows == 2
+    assert trace.broken.count == 33
+    assert trace.broken.lines[0] == (2, "time = 'x' is neither a date nor a number")
+
+
+@pytest.mark.parametrize("text", ["2020", "20200101", "now", "today", "2020-02-30", "12:30"])
+def test_what_is_no_date(text: str, tmp_path: Path) -> None:
+    trace = read(tmp_path, f"page,time\na,2020-01-01\na,{text}\n")
+    assert broken_lines(trace) == [3]
+
+
+@pytest.mark.parametrize("text", ["2020-01-02", "2020-01-02 ", " 2020-01-02T00:00:00+00:00"])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_blanks_around_a_date_do_no_harm(text: str, quote: str, tmp_path: Path) -> None:
+    trace = read(tmp_path, f"page,time\n{quote}a{quote},2020-01-01\na,{text}\n")
+    assert np.diff(trace.values).tolist() == [1.0]
+
+
+def test_numbers_that_look_like_dates_are_doubted(tmp_path: Path) -> None:
+    days = read(tmp_path, "page,time\na,20200130\na,20200131\na,20200201\n")
+    assert days.doubts == (
+        "Times such as 20200130 are taken as numbers; if they are dates, write 2020-01-30.",
+    )
+    for text in ("20200130\na,20200131\na,20200299", "1\na,2\na,3", "20200130\na,20200131"):
+        assert read(tmp_path, f"page,time\na,{text}\n").doubts == ()
+    assert read(tmp_path, "size\n20200130\n20200131\n20200201\n").doubts == ()
+
+
+@pytest.mark.parametrize("text", ["1e51", "-1e51", "1e-51", "inf", "nan", "1e400"])
+def test_numbers_that_nothing_can_reckon_with_are_broken(text: str, tmp_path: Path) -> None:
+    trace = read(tmp_path, f"page,time\na,0\na,1e50\na,{text}\na,-1e-50\n")
+    assert trace.values.tolist() == [0.0, 1e50, -1e-50]
+    assert broken_lines(trace) == [4]
+    if text != "nan":
+        assert "from 1e-50 to 1e+50" in trace.broken.lines[0][1]
+
+
+# Pipes
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_pipe_gives_the_same_as_the_file(packed: bool, tmp_path: Path) -> None:
+    """More than a pipe holds at once, and its first byte comes alone."""
+    text = "page,time\n" + "".join(f"page-{n % 97},{n}\n" for n in range(20_000))
+    content = gzip.compress(text.encode(), 1) if packed else text.encode()
+    whole = read(tmp_path, content)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    def fill() -> None:
+        with path.open("wb", buffering=0) as pipe:
+            pipe.write(content[:1])
+            for start in range(1, len(content), 5000):
+                pipe.write(content[start : start + 5000])
+
+    writer = threading.Thread(target=fill)
+    writer.start()
+    found = read_trace(path)
+    writer.join()
+    assert found.rows == whole.rows == 20_000
+    assert found.values.tolist() == whole.values.tolist()
+    assert found.pages == whole.pages
+
+
+# Bytes
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_marks_and_ends_of_lines_make_no_difference(
+    mark: bytes, end: bytes, packed: bool, tmp_path: Path
+) -> None:
+    content = mark + end.join([b"page,time", b"a,1", b"b,2", b"a,3"])
+    trace = read(tmp_path, gzip.compress(content) if packed else content)
+    assert (trace.kind, trace.pages) == ("changes", ("a", "b"))
+    assert trace.values.tolist() == [1.0, 2.0, 3.0]
+    assert trace.broken.count == 0
+
+
+@pytest.mark.parametrize("quote", [b"", b'"'])
+def test_different_names_that_are_no_utf8_stay_different(quote: bytes, tmp_path: Path) -> None:
+    names = ["café", "cafè"]
+    rows = [quote + name.encode("latin-1") + quote + b",%d" % n for n, name in enumerate(names * 2)]
+    trace = read(tmp_path, b"page,time\n" + b"\n".join(rows))
+    assert trace.pages == (r"caf\xe9", r"caf\xe8")
+    assert trace.page.tolist() == [0, 1, 0, 1]
+
+
+def test_a_line_with_a_nul_byte_is_broken(tmp_path: Path) -> None:
+    for quoted in (b"c,4\n", b'"c",4\n', b'"c""d",4\n'):
+        trace = read(tmp_path, b"page,time\na,1\na\0b,2\na,3\0\n" + quoted)
+        assert trace.broken.lines == [(3, "holds a NUL byte"), (4, "holds a NUL byte")]
+        assert trace.values.tolist() == [1.0, 4.0]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t ", "\r", "  \r"])
+@pytest.mark.parametrize("header", ["page,time", "time", "page,time,changed"])
+def test_blank_lines_are_no_rows(blank: str, header: str, tmp_path: Path) -> None:
+    """Nor is one before the header; lines are counted with them."""
+    row = {"page,time": "a,1", "time": "1", "page,time,changed": "a,1,0"}[header]
+    for one in (row, row.replace("a", '"a"'), row.replace("a", '"a""b"')):
+        trace = read(tmp_path, "\n".join([blank, header, one, blank, "x,x,x,x", blank, one, blank]))
+        assert trace.rows == 2
+        assert broken_lines(trace) == [5]
+
+
+def test_quotes(tmp_path: Path) -> None:
+    """Whole fields in quotes, quotes within, and such as are not closed."""
+    text = 'page,time\n"a, b",1\n"c",2\n"d ""e""",3\nf"g,4\n"h,5\n"i"j,6\nk,"7"\n'
+    trace = read(tmp_path, text)
+    assert trace.pages == ("a, b", "c", 'd "e"', 'f"g', "k")
+    assert trace.values.tolist() == [1.0, 2.0, 3.0, 4.0, 7.0]
+    wrong = "has a quote that is not closed, or out of place"
+    assert trace.broken.lines == [(6, wrong), (7, wrong)]
+    trace = read(tmp_path, 'time\n"5\n6\n')
+    assert trace.broken.lines == [(2, wrong)]
+    assert trace.values.tolist() == [6.0]
+
+
+FIELDS = st.lists(st.sampled_from(["a, b", "c", '"', 'd"e', "", "f,", "8"]), min_size=2, max_size=3)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(FIELDS, min_size=1, max_size=6), st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL])
+)
+def test_fields_are_those_of_the_csv_module(rows: list[list[str]], quoting: int) -> None:
+    stream = io.StringIO()
+    csv.writer(stream, quoting=quoting, lineterminator="\n").writerows(rows)
+    table = table_of(Block(1, stream.getvalue().encode()), 2, (0, 1), 20)
+    wanted = [[field.strip() for field in row] for row in rows if len(row) == 2]
+    columns = [[value.strip() for value in column] for column in table.columns] or [[], []]
+    assert [list(row) for row in zip(*columns, strict=True)] == wanted
+    assert table.misshapen == len(rows) - len(wanted)
+
+
+def test_quotes_around_fields_are_not_taken_apart_line_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "".join(f'"page, {n % 7}",{n}\n' for n in range(100))
+
+    def refuse(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("analytic.fitting.lines._by_line", refuse)
+    assert len(read(tmp_path, 'page,"time"\n' + rows).pages) == 7
+
+
+# Broken rows
+
+
+def test_pages_of_broken_rows_only_are_no_pages(tmp_path: Path) -> None:
+    trace = read(tmp_path, "page,time\nb,x\na,1\nc,\nb,2\na,3\n")
+    assert trace.pages == ("a", "b")
+    assert trace.page.tolist() == [0, 1, 0]
+
+
+def test_many_broken_rows_are_counted_and_the_first_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analytic.fitting.lines._BLOCK", 1000)
+    kinds = ["a,1,1", "a,x,1", "a,1", "a,1,maybe", ",1,1"]
+    rows = [kinds[n % 5] for n in range(500)]
+    trace = read(tmp_path, "\n".join(["page,time,changed", *rows]))
+    assert trace.rows == 100
+    assert trace.broken.count == 400
+    assert broken_lines(trace) == [n + 2 for n in range(500) if n % 5][:20]
+    assert [reason.split()[0] for _, reason in trace.broken.lines[:4]] == [
+        "time", "has", "changed", "page",
+    ]  # fmt: skip
+
+
+# Files that are no trace
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\n \n\r\n", "is empty"),
+        (b"\xef\xbb\xbf", "is empty"),
+        (gzip.compress(b""), "is empty"),
+        (b"page,time\n\n", "no row says anything"),
+        (b"page,time\na\nb,\n", "line 2 has 1 field, the first line has 2"),
+        ("page,time\na,1\n".encode("utf-16"), "line 1 holds a NUL byte"),
+        (b"page,time\ra,1\r", "line 1 holds a carriage return alone"),
+        (b'"page,time\na,1\n', "line 1 has a quote that is not closed"),
+        (b"\x1f\x8b", "is not a complete gz file"),
+        (b"\x1f\x8b\x08\x00" + 50 * b"x", "is not a complete gz file"),
+        (gzip.compress(b"page,time\na,1\n") + b"junk", "cannot be read: Not a gzipped file"),
+    ],
+)
+def test_files_that_are_no_trace(content: bytes, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        read(tmp_path, content)
+
+
+def test_a_folder_is_no_trace(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="cannot be read: Is a directory"):
+        read_trace(tmp_path)
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analytic.fitting.lines._BLOCK", 64)
+    monkeypatch.setattr("analytic.fitting.lines._LONGEST_LINE", 256)
+    with pytest.raises(ScenarioError, match="line 3 has no end"):
+        read(tmp_path, "page,time\na,1\n" + 1000 * "x")
