@@ -35,7 +35,7 @@ def _with_frequencies(scenario: Scenario) -> Scenario:
         return scenario
     if isinstance(policy, IndexPolicy):
         return _with_index(scenario, policy)
-    found = optimize(scenario, "frequencies", "robots.accessing.frequencies")
+    found = optimize(scenario, "frequencies", "robots.accessing.frequencies", "optimal")
     return scenario.with_(found.changes)
 
 
@@ -62,7 +62,7 @@ def _with_routing(scenario: Scenario) -> Scenario:
     """The scenario with the best order of its servers."""
     if scenario.servers is None or scenario.servers.routing != "optimal":
         return scenario
-    found = optimize(scenario, "routing", "servers.routing")
+    found = optimize(scenario, "routing", "servers.routing", "optimal")
     return scenario.with_(found.changes)
 
 
@@ -71,5 +71,5 @@ def _with_probe_times(scenario: Scenario) -> Scenario:
     if scenario.probing is None or isinstance(scenario.probing.policy, Times):
         return scenario
     if scenario.probing.policy == "optimal":
-        return answered(best_probes, scenario, "probes", "probing.policy").scenario
+        return answered(best_probes, scenario, "optimal", "probing.policy").scenario
     return scenario.with_("probing.policy", {"times": list(probe_times(scenario))})

@@ -32,7 +32,9 @@ TARGETS: dict[str, Callable[[Scenario], Optimum]] = {
 """Every target by its name; a new one is one function and one line here."""
 
 
-def optimize(scenario: Scenario, target: str, key: str = "target") -> Optimum:
+def optimize(
+    scenario: Scenario, target: str, key: str = "target", given: str | None = None
+) -> Optimum:
     """The best decision of one kind.
 
     Parameters
@@ -42,6 +44,8 @@ def optimize(scenario: Scenario, target: str, key: str = "target") -> Optimum:
         A key of `TARGETS`.
     key : str
         What a refusal names: the entry or option that asked for it.
+    given : str, optional
+        What a refusal quotes as the value of that entry; the target otherwise.
 
     Raises
     ------
@@ -52,12 +56,12 @@ def optimize(scenario: Scenario, target: str, key: str = "target") -> Optimum:
     if target not in TARGETS:
         allowed = f"must be {listed(TARGETS)}; nothing else has a solver in this version"
         raise ScenarioError(key, target, allowed)
-    return answered(TARGETS[target], scenario, target, key)
+    return answered(TARGETS[target], scenario, given or target, key)
 
 
-def answered(find: Callable[[Scenario], T], scenario: Scenario, target: str, key: str) -> T:
-    """What a solver finds; where it finds no optimum, the error names the key that asked for it."""
+def answered(find: Callable[[Scenario], T], scenario: Scenario, given: str, key: str) -> T:
+    """What a solver finds; where there is no optimum, the error has the key and value that asked."""
     try:
         return find(scenario)
     except NoOptimumError as reason:
-        raise ScenarioError(key, target, f"has no exact answer: {reason}", scenario.name) from None
+        raise ScenarioError(key, given, f"has no exact answer: {reason}", scenario.name) from None

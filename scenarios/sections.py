@@ -268,7 +268,8 @@ class Servers(Section):
         if not self.count:
             raise refused("must not be empty", key="rates" if self.service is None else "service")
         if isinstance(self.routing, Period) and max(self.routing.root) >= self.count:
-            allowed = f"servers are numbered 0 … {self.count - 1}"
+            numbered = f"servers are numbered 0 … {self.count - 1}"
+            allowed = f'{numbered}; routing = "optimal" finds the best order of these'
             raise refused(allowed, key="routing.period", value=self.routing.root)
         if isinstance(self.routing, Random):
             self._check_random(self.routing.root)

@@ -159,7 +159,7 @@ def test_a_slow_server_beside_very_fast_ones_takes_seconds_and_tells_its_gap() -
     assert found.cost == pytest.approx(exact_loss(found.word, rates), rel=1e-10)
     assert found.bound <= found.cost <= exact_loss((1, 2, 3, 4), rates) * (1 + 1e-10)
     assert found.gap < 1.0
-    graph = _solved(costs, (2960, 6, 5, 5, 5), 600_000)
+    graph = _solved(costs, (2960, 6, 5, 5, 5), 8 * 600_000)
     assert graph.rounds < 60  # 636 where gains go from one age to the next in a round
     assert graph.bound == pytest.approx(2.6705310149e-13, rel=1e-9)
 

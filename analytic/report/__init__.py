@@ -11,8 +11,8 @@ from analytic.report.optima import (
     plot_switching_curves,
     plot_switching_policy,
     plot_threshold_costs,
-    plot_word,
 )
+from analytic.report.orders import plot_word
 from analytic.report.page import Doubled, Entry, html
 from analytic.report.plots import plot_levels, plot_obsolescence_rates, plot_probes
 

@@ -17,9 +17,9 @@ from analytic.pipeline.found_thresholds import FoundThresholds
 from analytic.probing.choosing import ProbeSearch
 from analytic.report.drawing import THEORY, axes_for, dress, legend_above, plain
 from analytic.report.frequencies import plot_frequencies
+from analytic.report.orders import plot_word
 from analytic.report.plots import plot_probes
 from analytic.robot_control.switching import SwitchingSearch
-from analytic.routing.searching import WordSearch
 
 __all__ = [
     "PLOTS",
@@ -30,14 +30,12 @@ __all__ = [
     "plot_switching_policy",
     "plot_targets",
     "plot_threshold_costs",
-    "plot_word",
 ]
 
 _COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
 _MARKERS = "os^Dv<"
 _HEIGHT = 3.2
 _FEW_LEVELS = 40
-_MOST_SLOTS = 60
 _LEGEND = 24
 """Letters on a line of a legend."""
 
@@ -227,39 +225,6 @@ def plot_switching_curves(search: SwitchingSearch, ax: Axes | None = None) -> Ax
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     ax.yaxis.set_major_locator(MaxNLocator("auto", integer=True))
     legend_above(ax)
-    return ax
-
-
-def plot_word(search: WordSearch, ax: Axes | None = None) -> Axes:
-    """Two periods, or the first slots, of the best order: who is visited in which slot.
-
-    Parameters
-    ----------
-    search : WordSearch
-        Of `analytic.optimize(scenario, "routing").search` or `"template"`.
-    ax : Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Notes
-    -----
-    The line marks the end of the first period. At most 60 slots are drawn.
-    """
-    ax = axes_for(ax, _HEIGHT)
-    dress(ax, "slot", "server or page")
-    word, count = np.array(search.word), search.costs.count
-    shown = np.tile(word, 2)[:_MOST_SLOTS]
-    for each in range(count):
-        slots = np.flatnonzero(shown == each)
-        colour = _COLOURS[each % len(_COLOURS)]
-        ax.plot(slots, np.full(len(slots), each), "s", color=colour, ms=5)
-    if len(word) < len(shown):
-        ax.axvline(len(word) - 0.5, color=THEORY, lw=0.9, ls="--")
-    proof = "no order costs less" if search.proved else f"at most {search.gap:.3g} % above the best"
-    title = f"period of {len(word)}, cost {search.cost:.6g}: {proof}"
-    ax.set_title(title, fontsize=9, loc="left", color="#333333")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(MaxNLocator("auto", integer=True))
-    ax.set_ylim(count - 0.5, -0.5)
     return ax
 
 

@@ -155,8 +155,18 @@ def smooth_bound(missed: ArrayLike) -> float:
     missed : array_like, shape (servers,)
         h_m, the transform of a gap at each service rate.
 
+    Raises
+    ------
+    ValueError
+        If there is none, or one outside [0, 1].
+
     Notes
     -----
     Catalogue of altman2000, section 3; Coffman, Liu and Weber (1998). Never above `linear_bound`.
     """
-    return float(np.prod(np.asarray(missed, dtype=float)))
+    h = np.asarray(missed, dtype=float)
+    if not h.size:
+        raise ValueError("transforms are missing: one per server, and at least one")
+    if wrong := [each for each in h.ravel().tolist() if not 0 <= each <= 1]:
+        raise ValueError(f"a transform of {wrong[0]:g}: must be in [0, 1]")
+    return float(np.prod(h))

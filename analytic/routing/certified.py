@@ -103,7 +103,11 @@ class Certified(NamedTuple):
 
 
 class _TooLargeError(Exception):
-    """A graph is not built, and why."""
+    """A graph is not built, and why: of so many servers it would pass the limit, or the text."""
+
+    def __init__(self, text: str = "", servers: int | None = None) -> None:
+        super().__init__(text)
+        self.servers = servers
 
 
 def certified_word(costs: SpacingCosts, most_states: int = MOST_STATES) -> Certified:
@@ -115,20 +119,31 @@ def certified_word(costs: SpacingCosts, most_states: int = MOST_STATES) -> Certi
     most_states : int
         Of all graphs together, of up to eight servers; with more of them fewer states.
     """
-    bound = linear_bound(costs)
+    bound, ages = linear_bound(costs), most_states * _MOST_SERVERS
     best, left_out = Certified(None, math.inf, bound.value), dict[int, int]()
     caps: tuple[int, ...] | None = _first_caps(bound, costs.longest - 1)
     while caps is not None:
         try:
-            found = _solved(costs, caps, most_states)
+            found = _solved(costs, caps, ages)
         except _TooLargeError as error:
-            return best._replace(stopped=str(error))
-        most_states -= found.states
+            return best._replace(stopped=_why(error, most_states))
+        ages -= found.states * max(len(found.servers), _MOST_SERVERS)
         best = _better(best, found)
         if best.is_proved(costs):
             return best
         caps = _raised(found, left_out, costs.longest - 1)
     return best._replace(stopped=f"ages up to {costs.longest - 1:,} slots prove no more")
+
+
+def _why(error: _TooLargeError, most_states: int) -> str:
+    """What stopped the search, with the limit that was given, and how to have another one."""
+    if error.servers is None:
+        return str(error)
+    most = most_states * _MOST_SERVERS // max(error.servers, _MOST_SERVERS)
+    return (
+        f"the graphs of capped ages would have more than {most:,} states together; in Python "
+        "best_word(costs, most_states=…) takes another limit"
+    )
 
 
 def _first_caps(bound: LinearBound, longest: int) -> tuple[int, ...]:
@@ -167,7 +182,7 @@ def _raised(found: Certified, left_out: dict[int, int], longest: int) -> tuple[i
     return tuple(caps) if caps != list(found.caps) else None
 
 
-def _solved(costs: SpacingCosts, caps: Sequence[int], most_states: int) -> Certified:
+def _solved(costs: SpacingCosts, caps: Sequence[int], most_ages: int) -> Certified:
     """The cycle of least mean in the graph with these caps.
 
     Raises
@@ -179,7 +194,7 @@ def _solved(costs: SpacingCosts, caps: Sequence[int], most_states: int) -> Certi
 
     servers = _in_the_graph(costs, caps)
     some, own = costs.of_some(servers), [caps[each] for each in servers]
-    ages, after = _graph(own, most_states)
+    ages, after = _graph(own, most_ages)
     _announce(*ages.shape)
     visit, waits = charges(some, own)
     waiting = waiting_costs(ages, np.array(own), waits)
@@ -202,21 +217,23 @@ def _in_the_graph(costs: SpacingCosts, caps: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(capped + cheapest))
 
 
-def _graph(caps: Sequence[int], most_states: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Ages of all states, and where visits lead to."""
+def _graph(caps: Sequence[int], most_ages: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Ages of all states, and where visits lead to.
+
+    A state of up to eight servers counts as eight ages, others as they are.
+    """
     from analytic.routing.kernels import explored
 
     tracked = np.maximum(np.array(caps, dtype=np.int64), 1)
-    most = min(most_states, most_states * _MOST_SERVERS // len(caps))
-    reason = f"the graph of capped ages would have more than {most:,} states"
+    most = most_ages // max(len(caps), _MOST_SERVERS)
     if math.prod(tracked.tolist()) > max(_MOST_CODES, 8 * most) or most < 1:
-        raise _TooLargeError(reason)
+        raise _TooLargeError(servers=len(caps))
     try:
         ages, after = explored(tracked, most)
     except MemoryError:
         raise _TooLargeError(f"no memory for a graph of {most:,} states") from None
     if not len(ages):
-        raise _TooLargeError(reason)
+        raise _TooLargeError(servers=len(caps))
     return ages, after
 
 

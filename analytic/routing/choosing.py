@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,12 @@ from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_refresh import schedule_bound
 from analytic.phase_type import as_phase_type
 from analytic.routing import conditions, visits
+from analytic.routing.comparing import Alternative
 from analytic.routing.losses import gap_law
+from analytic.routing.own_order import order_of_pages, order_of_servers
 from analytic.routing.searching import WordSearch, best_word
 from analytic.routing.spacing import SpacingCosts, loss_costs, visit_costs
+from analytic.routing.words import Word, are_rotations
 from scenarios import Scenario
 from scenarios.page_data import change_rates, page_weights
 from scenarios.processes import ArrivalProcess
@@ -24,6 +27,15 @@ __all__ = ["optimal_routing", "optimal_template", "routing_costs", "template_cos
 
 
 ABOVE = "above the best, %"
+
+_AS_GOOD = 1e-12
+"""Relative difference of two costs up to which the notes call two orders as good."""
+
+_NO_PER_CENT = 1e-8
+"""Per cent below which a difference is rounding: of what is proved 1e-10 is."""
+
+_LEAST_GAP = 1e-6
+"""Per cent: a smaller gap is not worth its digits."""
 
 
 def optimal_routing(scenario: Scenario) -> Optimum:
@@ -38,9 +50,12 @@ def optimal_routing(scenario: Scenario) -> Optimum:
         its distance to the next one alone (services of a general law, or not exponential ones
         under the non-preemptive discipline).
     """
-    search = best_word(routing_costs(scenario))
+    costs = routing_costs(scenario)
+    own = order_of_servers(scenario, costs)
+    search = best_word(costs, known=_words(own))
     arrivals = conditions.servers_of(scenario).arrivals
-    return _optimum("routing", "period", search, arrivals, "preemption_probability", _routing)
+    notes = _notes(search, arrivals, "arrivals", own)
+    return _optimum("routing", "period", search, own, notes, "preemption_probability", _routing)
 
 
 def optimal_template(scenario: Scenario) -> Optimum:
@@ -55,8 +70,10 @@ def optimal_template(scenario: Scenario) -> Optimum:
         not fixed, or pages go through a buffer; or if the times between accesses have no known law.
     """
     costs, arrivals = template_costs(scenario), visits.accesses(scenario)
-    search = best_word(costs, floor=_smooth_bound_of_pages(scenario, arrivals))
-    return _optimum("template", "template", search, arrivals, "weighted_obsolescence", _template)
+    own, floor = order_of_pages(scenario, costs), _smooth_bound_of_pages(scenario, arrivals)
+    search = best_word(costs, floor=floor, known=_words(own))
+    notes = [*_notes(search, arrivals, "access times", own), *_beside_the_smooth(search, floor)]
+    return _optimum("template", "template", search, own, notes, "weighted_obsolescence", _template)
 
 
 def routing_costs(scenario: Scenario) -> SpacingCosts:
@@ -117,7 +134,8 @@ def _optimum(
     target: str,
     key: str,
     search: WordSearch,
-    arrivals: ArrivalProcess,
+    own: Alternative | None,
+    notes: Iterable[str],
     measure: str,
     changes: Any,
 ) -> Optimum:
@@ -128,8 +146,8 @@ def _optimum(
         lower_bound=search.bound,
         decision={key: word},
         changes=changes(word),
-        table=list(_rows(search, key)),
-        notes=list(_notes(search, arrivals, "access times" if key == "template" else "arrivals")),
+        table=list(_rows(search, own, key)),
+        notes=list(notes),
         proved=search.proved,
         gap=search.gap,
         search=search,
@@ -137,30 +155,44 @@ def _optimum(
     )
 
 
-def _rows(search: WordSearch, key: str) -> Iterator[dict[str, Any]]:
-    for each in search.alternatives:
+def _words(own: Alternative | None) -> tuple[Word, ...]:
+    return () if own is None or own.word is None else (own.word,)
+
+
+def _rows(search: WordSearch, own: Alternative | None, key: str) -> Iterator[dict[str, Any]]:
+    """The best, the order of the file where it has one, and simpler orders."""
+    first, *others = search.alternatives
+    for each in (first, *([own] if own else []), *others):
         word = None if each.word is None else list(each.word)
         above = _per_cent_above(each.cost, search.cost)
         yield {"order": each.order, key: word, "cost": each.cost, ABOVE: above}
 
 
 def _per_cent_above(cost: float, best: float) -> float | None:
-    """None where a percentage says nothing: above 1000 %, or of nothing."""
-    if not best or cost > 11 * best:
-        return None
-    return 100 * (cost / best - 1)
+    """0 where it is rounding; None of a best that costs nothing."""
+    if not best:
+        return None if cost else 0.0
+    above = 100 * (cost / best - 1)
+    return 0.0 if abs(above) < _NO_PER_CENT else above
 
 
-def _notes(search: WordSearch, arrivals: ArrivalProcess, gaps: str) -> Iterator[str]:
+def _notes(
+    search: WordSearch, arrivals: ArrivalProcess, gaps: str, own: Alternative | None
+) -> Iterator[str]:
     """What was proved, how, and what a single run would not show."""
     states = f" ({search.states:,} states of capped ages)" if search.states else ""
     if search.proved:
         yield f"proved: no open-loop order costs less{states}"
     else:
-        yield (f"not proved to be the best, at most {search.gap:.3g} % above it: {search.unproved}")
+        most = max(search.gap, _LEAST_GAP)
+        yield f"not proved to be the best, at most {most:.3g} % above it: {search.unproved}"
+    yield from _beside_the_own(search, own)
+    if not search.cost:
+        yield "the best order costs 0: nothing is so many per cent above it"
     idle = sorted(set(range(search.costs.count)) - set(search.word))
     if idle:
-        yield f"never visited: {_some(idle)}"
+        never = "never used" if search.costs.subject == "server" else "never visited"
+        yield f"{never}: {_some(idle)}"
     matrices = None if gap_law(arrivals) else gap_map(arrivals)
     own = 1 if matrices is None else embedded_period(*matrices)
     if math.gcd(own, len(search.word)) > 1:
@@ -168,6 +200,25 @@ def _notes(search: WordSearch, arrivals: ArrivalProcess, gaps: str) -> Iterator[
             f"{gaps} of period {own} lock in step with a word of {len(search.word)}: costs are "
             "means over all starts, one run has another"
         )
+
+
+def _beside_the_own(search: WordSearch, own: Alternative | None) -> Iterator[str]:
+    """Whether the order of the file is as good."""
+    if own is None or own.word is None:
+        return
+    rounding = _AS_GOOD * max(abs(search.cost), search.costs.base)
+    if are_rotations(own.word, search.word):
+        yield "the file has this order already"
+    elif abs(own.cost - search.cost) <= rounding:
+        yield f"as good to {_AS_GOOD:g}: the order of the file, {_some(own.word)}"
+
+
+def _beside_the_smooth(search: WordSearch, floor: float) -> Iterator[str]:
+    """Coffman's bound, as if visits could be evenly spaced at any distance."""
+    if floor > 0:
+        above = _per_cent_above(search.cost, floor)
+        said = f"the cost is {above:.3g} % above it" if above else "attained"
+        yield f"bound of coffman1998 (7): {floor:.6g}, {said}"
 
 
 def _some(numbers: Sequence[int], most: int = 12) -> str:

@@ -13,11 +13,15 @@ from analytic.routing.spacing import SpacingCosts
 from analytic.routing.words import Word, least_rotation
 
 __all__ = [
+    "MOST_DESCENDED",
     "are_alike",
     "best_random_shares",
     "descended_word",
+    "in_turn",
     "index_word",
+    "named",
     "shortest_of_the_cheapest",
+    "worth_a_visit",
 ]
 
 Array = NDArray[np.floating[Any]]
@@ -26,13 +30,37 @@ _LONGEST = 2**14
 _LONGEST_DESCENT = 160
 """Slots of a word up to which single changes are tried: each costs a pass over the word."""
 
-_MOST_DESCENDED = 12
+MOST_DESCENDED = 12
 """Servers up to which they are tried."""
 
 _STARTS = 40
 
+_EDGE = 1e-6
+"""Shares below it are left out where that is no dearer."""
+
 _ROUNDING = 1e-14
 """Relative difference of two costs that is put down to rounding."""
+
+
+def worth_a_visit(costs: SpacingCosts) -> list[int]:
+    """All that can matter: pages without weight or changes cost nothing, visited or not.
+
+    A server that never loses a packet costs nothing either, but takes them all: it is enough.
+    """
+    free = costs.table[:, 0] == 0
+    if free.any() and not costs.limits.any():
+        return [int(np.argmax(free))]
+    return np.flatnonzero(~free).tolist() or [0]
+
+
+def named(word: Word, chosen: Sequence[int]) -> Word:
+    """A word of those that were chosen, by their numbers among all."""
+    return tuple(chosen[each] for each in word)
+
+
+def in_turn(costs: SpacingCosts) -> Word:
+    """All of them, one after the other."""
+    return tuple(range(costs.count))
 
 
 def index_word(costs: SpacingCosts) -> Word:
@@ -55,7 +83,7 @@ def descended_word(costs: SpacingCosts) -> Word:
     from analytic.routing.word_kernels import improved_word
 
     found = [index_word(costs)]
-    if costs.count <= _MOST_DESCENDED:
+    if costs.count <= MOST_DESCENDED:
         sequence, closed = _closings(costs)
         cheapest = np.argsort(closed[:_LONGEST_DESCENT], kind="stable")[:_STARTS] + 1
         for length in sorted({*cheapest.tolist(), *range(1, _STARTS)}):
@@ -102,5 +130,7 @@ def best_random_shares(costs: SpacingCosts) -> Array:
         method="L-BFGS-B",
         options={"ftol": 1e-15, "gtol": 1e-10},
     )
-    shares: Array = found.x / found.x.sum()
-    return shares if costs.at_random(shares) < costs.at_random(start) else start
+    shares = found.x / found.x.sum()
+    kept = np.where(shares < _EDGE, 0.0, shares)  # the least share of the search stands for none
+    best: Array = min((kept / kept.sum(), shares, start), key=costs.at_random)
+    return best

@@ -43,7 +43,14 @@ def base(n: int) -> tuple[Word, ...]:
     """The vectors ``b_0 = -e_1, b_i = e_i - e_(i+1), b_n = e_n``; they sum to 0.
 
     altman2000, section 4.
+
+    Raises
+    ------
+    ValueError
+        If n is not at least 1.
     """
+    if n < 1:
+        raise ValueError(f"words of {n} letters: must have at least 1")
     vectors = [[0] * n for _ in range(n + 1)]
     for i in range(n):
         vectors[i][i] -= 1
@@ -118,7 +125,14 @@ def local_minimum(cost: Cost, start: Word, highest: int = 1) -> Word:
     """Where a walk to the best neighbour ends: the global minimum of a multimodular function.
 
     altman2000, Theorem 4.2.
+
+    Raises
+    ------
+    ValueError
+        If the start is no word of the letters 0 … highest.
     """
+    if not start or not _inside(start, highest):
+        raise ValueError(f"start {start}: must be a word of letters in 0 … {highest}")
     point = start
     while True:
         best = min(neighbours(point, highest), key=cost, default=point)

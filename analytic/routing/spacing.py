@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from analytic.arrival_process import gap_map, interval_phases
 from analytic.phase_type import PhaseLaw
 from analytic.routing.losses import gap_law, over_gap, phases_at_arrivals
-from analytic.routing.words import average_loss
+from analytic.routing.words import average_loss, check_word
 from analytic.transforms import log_transform, mean_time
 from scenarios.distributions import Distribution
 from scenarios.processes import ArrivalProcess
@@ -58,12 +58,15 @@ class SpacingCosts:
     beyond : tuple of callable
         ``e_m(n)`` at any n, where every e_m is known to be convex (exponential services, pages);
         empty otherwise, and then the last entry counts beyond the table.
+    subject : str
+        What is visited: "server" or "page".
     """
 
     table: Array
     limits: Array
     base: float = 0.0
     beyond: tuple[Entry, ...] = ()
+    subject: str = "server"
 
     @property
     def count(self) -> int:
@@ -89,11 +92,30 @@ class SpacingCosts:
         return bool(np.all(bends >= -1e-14 * np.abs(self.table).max(axis=1, keepdims=True)))
 
     def of(self, word: Sequence[int]) -> float:
-        """Cost per slot of a periodic word: altman2000 (6)."""
-        return self.base + average_loss(word, lambda m, n: self.entry(m, n))
+        """Cost per slot of a periodic word: altman2000 (6).
+
+        Raises
+        ------
+        ValueError
+            If the word is empty, or names what there is not.
+        """
+        check_word(word, self.count, self.subject)
+        return self.base + average_loss(word, self._entry)
 
     def entry(self, server: int, distance: int) -> float:
-        """``e_m(n)``."""
+        """``e_m(n)``: of a server the probability ``f_m(n)`` that its packet is lost.
+
+        Raises
+        ------
+        ValueError
+            If there is no such server or page, or the distance is not at least 1.
+        """
+        check_word((server,), self.count, self.subject)
+        if not isinstance(distance, int | np.integer) or distance < 1:
+            raise ValueError(f"distance {distance!r}: must be a whole number >= 1")
+        return self._entry(server, int(distance))
+
+    def _entry(self, server: int, distance: int) -> float:
         if distance > self.longest and self.beyond:
             return max(self.beyond[server](distance), float(self.limits[server]))
         return float(self.table[server, min(distance, self.longest) - 1])
@@ -102,7 +124,8 @@ class SpacingCosts:
         """The same for some of the servers only; the others are never visited."""
         chosen = list(servers)
         beyond = tuple(self.beyond[each] for each in chosen) if self.beyond else ()
-        return SpacingCosts(self.table[chosen], self.limits[chosen], self.base, beyond)
+        table, limits = self.table[chosen], self.limits[chosen]
+        return replace(self, table=table, limits=limits, beyond=beyond)
 
     def at_random(self, shares: ArrayLike) -> float:
         """Cost per slot where each visit is drawn: ``base + sum_m sum_n p² (1 - p)^(n-1) e(n)``."""
@@ -120,13 +143,29 @@ def loss_costs(arrivals: ArrivalProcess, services: Sequence[PhaseLaw]) -> Spacin
     arrivals : ArrivalProcess
     services : sequence of PhaseLaw
         Of each server; under the non-preemptive discipline exponential ones only.
+
+    Raises
+    ------
+    ValueError
+        If there is no service, or one that may never end.
     """
+    _check_services(services)
     rows = [_survival_row(arrivals, service) for service in services]
     costs = _tabulated(rows, np.zeros(len(rows)), 0.0)
     rates = [_rate_of(service) for service in services]
     if any(rate is None for rate in rates):
         return costs
     return replace(costs, beyond=tuple(_survival_at(arrivals, rate) for rate in rates if rate))
+
+
+def _check_services(services: Sequence[PhaseLaw]) -> None:
+    if not len(services):
+        raise ValueError("services are missing: one law per server, and at least one")
+    for server, service in enumerate(services):
+        leaves = -np.diagonal(service.generator)
+        if not (np.all(leaves > 0) and np.all(np.isfinite(leaves))):
+            rates = ", ".join(f"{rate + 0.0:g}" for rate in leaves)
+            raise ValueError(f"server {server} has the rates {rates}: all must be > 0 and finite")
 
 
 def visit_costs(arrivals: ArrivalProcess, rates: ArrayLike, weights: ArrayLike) -> SpacingCosts:
@@ -141,12 +180,18 @@ def visit_costs(arrivals: ArrivalProcess, rates: ArrayLike, weights: ArrayLike) 
     rates, weights : array_like, shape (pages,)
         mu and c. A page with one of them 0 costs nothing.
 
+    Raises
+    ------
+    ValueError
+        If there are no pages, not as many weights as rates, or some below 0 or not finite.
+
     Notes
     -----
     altman2000, section 6 and Remark 6.1: its cost ``c x E tau + (c/mu) (E e^(-mu X_x) - 1)`` is
     ``c E (X_x - S)^+ = c x E tau - c E min(X_x, S)``.
     """
     mu, c = np.asarray(rates, dtype=float), np.asarray(weights, dtype=float)
+    _check_pages(mu, c)
     matters, mean = (mu > 0) & (c > 0), _mean_gap(arrivals)
     fresh = [_fresh_row(arrivals, float(rate)) for rate in np.where(matters, mu, 1.0)]
     scales = np.where(matters, c, 0.0) / mean
@@ -155,7 +200,17 @@ def visit_costs(arrivals: ArrivalProcess, rates: ArrayLike, weights: ArrayLike) 
     costs = _tabulated(rows, limits, float(c[matters].sum()))
     far = [_survival_at(arrivals, float(rate)) for rate in np.where(matters, mu, 1.0)]
     beyond = tuple(_fresh_at(at, limit) for at, limit in zip(far, limits.tolist(), strict=True))
-    return replace(costs, beyond=beyond)
+    return replace(costs, beyond=beyond, subject="page")
+
+
+def _check_pages(rates: Array, weights: Array) -> None:
+    if rates.ndim != 1 or rates.shape != weights.shape or not rates.size:
+        shapes = f"rates of shape {rates.shape} and weights of shape {weights.shape}"
+        raise ValueError(f"{shapes}: must be one of each per page, and at least one page")
+    for name, values in (("rate", rates), ("weight", weights)):
+        wrong = values[~((values >= 0) & np.isfinite(values))]
+        if wrong.size:
+            raise ValueError(f"a {name} of {wrong[0]:g}: must be >= 0 and finite")
 
 
 def _scaled(row: Row, factor: float) -> Row:

@@ -13,7 +13,9 @@ import numpy as np
 __all__ = [
     "Loss",
     "Word",
+    "are_rotations",
     "average_loss",
+    "check_word",
     "cyclic_distances",
     "least_rotation",
     "primitive_length",
@@ -25,6 +27,24 @@ Word = tuple[int, ...]
 
 Loss = Callable[[int, int], float]
 """f_m(n) as a function of the server m and the distance n."""
+
+
+def check_word(word: Sequence[int], count: int, subject: str = "server") -> None:
+    """Refuse a word of no letters, and one that names a server or page that there is not.
+
+    Raises
+    ------
+    ValueError
+    """
+    _check_letters(word)
+    for each in set(word):
+        if not isinstance(each, int | np.integer) or not 0 <= each < count:
+            raise ValueError(f"{subject} {each!r}: must be a whole number in 0 … {count - 1}")
+
+
+def _check_letters(word: Sequence[int]) -> None:
+    if not len(word):
+        raise ValueError("the word is empty: a period has at least one letter")
 
 
 def cyclic_distances(word: Sequence[int]) -> dict[int, tuple[int, ...]]:
@@ -44,6 +64,7 @@ def cyclic_distances(word: Sequence[int]) -> dict[int, tuple[int, ...]]:
 
 def primitive_length(word: Sequence[int]) -> int:
     """Smallest n after which a periodic word repeats: 2 for 0, 1, 0, 1."""
+    _check_letters(word)
     length, whole = len(word), tuple(word)
     divisors = (n for n in range(1, length + 1) if length % n == 0)
     return next(n for n in divisors if whole[:n] * (length // n) == whole)
@@ -71,6 +92,7 @@ def average_loss(word: Sequence[int], loss: Loss) -> float:
     -----
     altman2000 (6). A server that the word does not use loses nothing.
     """
+    _check_letters(word)
     distances = cyclic_distances(word)
     total = sum(loss(server, each) for server, own in distances.items() for each in own)
     return total / len(word)
@@ -80,6 +102,13 @@ def least_rotation(word: Sequence[int]) -> Word:
     """The word once, not repeated, from where it is the first in alphabetical order."""
     once = tuple(word)[: primitive_length(word)]
     return min(once[start:] + once[:start] for start in range(len(once)))
+
+
+def are_rotations(word: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether two words are one order, begun somewhere else or repeated more often."""
+    once, again = (tuple(each)[: primitive_length(each)] for each in (word, other))
+    text = "".join(f" {letter}," for letter in again)
+    return len(once) == len(again) and text in "".join(f" {letter}," for letter in 2 * once)
 
 
 def words_of_length(length: int, servers: int) -> Iterator[Word]:
