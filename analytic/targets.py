@@ -60,7 +60,7 @@ def optimize(
 
 
 def answered(find: Callable[[Scenario], T], scenario: Scenario, given: str, key: str) -> T:
-    """What a solver finds; where there is no optimum, the error has the key and value that asked."""
+    """What a solver finds; where there is no optimum, the error has the key and value given."""
     try:
         return find(scenario)
     except NoOptimumError as reason:

@@ -1,8 +1,8 @@
 """The best orders of servers and pages: tables of docs/routing.md.
 
-Run as ``python docs/routing_experiments.py [breakpoints bursts bounds heuristics checks]``: prints
-Markdown. All but the checks take half a minute together; the checks simulate 36 systems at the
-default settings of a scenario file, and take some minutes.
+Run as ``python docs/routing_experiments.py [breakpoints bursts bounds pages left_out heuristics
+checks]``: prints Markdown. All but the checks take some seconds together; the checks simulate 36
+systems at the default settings of a scenario file, and take a quarter of a minute.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from scipy.optimize import brentq
 
 import sim
 from analytic import compare, overall, predict
+from analytic.page_refresh import schedule_bound
 from analytic.phase_type import PhaseLaw
 from analytic.routing import (
     SpacingCosts,
@@ -28,6 +29,7 @@ from analytic.routing import (
     loss_costs,
     smooth_bound,
     two_servers,
+    visit_costs,
 )
 from analytic.transforms import transform
 from scenarios import Scenario, scenario_from
@@ -129,6 +131,54 @@ def bounds() -> list[Row]:
     return rows
 
 
+def pages() -> list[Row]:
+    """The same in the scale of pages: weighted obsolescence, accesses of mean 1."""
+    rows = []
+    for rates, weights in (
+        ((0.6, 0.2, 0.15, 0.1), (0.6, 0.2, 0.15, 0.1)),
+        ((0.1, 0.3, 0.8), (1.0, 1.0, 1.0)),
+        ((1, 2, 3), (1, 2, 3)),
+        ((0.05, 0.1, 0.2, 0.4), (4.0, 3.0, 2.0, 1.0)),
+    ):
+        for name, law in (
+            ("exponential", Exponential(mean=1.0)),
+            ("constant", Deterministic(value=1.0)),
+        ):
+            costs = visit_costs(Renewal(law), rates, weights)
+            found, smooth = best_word(costs), schedule_bound(rates, weights, law)
+            rows.append(
+                {
+                    "accesses": name,
+                    "change rates": ", ".join(map(str, rates)),
+                    "weights": ", ".join(map(str, weights)),
+                    "Coffman (7)": smooth,
+                    "linear bound": linear_bound(costs).value,
+                    "optimum": found.cost,
+                    "above Coffman, %": 100 * (found.cost / smooth - 1),
+                    "best word": " ".join(map(str, found.word)),
+                }
+            )
+    return rows
+
+
+def left_out() -> list[Row]:
+    """Remark 6.1: which of two pages is worth a visit; change rates 1, constant accesses of 1."""
+    rows = []
+    for weight in (0.39, 0.41, 1.0, 2.0, 3.0, 1000.0):
+        costs = visit_costs(Renewal(Deterministic(value=1.0)), (1.0, 1.0), (weight, 1.0))
+        found = best_word(costs)
+        assert found.proved
+        rows.append(
+            {
+                "weight of page 0": weight,
+                "of page 1": 1.0,
+                "best visiting word": " ".join(map(str, found.word)),
+                "obsolescence": found.cost,
+            }
+        )
+    return rows
+
+
 def heuristics(instances: int = 30) -> list[Row]:
     """Per cent above the certified optimum: mean, worst and how often exact; Poisson arrivals."""
     rows = []
@@ -200,6 +250,8 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
     "breakpoints": breakpoints,
     "bursts": bursts,
     "bounds": bounds,
+    "pages": pages,
+    "left_out": left_out,
     "heuristics": heuristics,
     "checks": checks,
 }

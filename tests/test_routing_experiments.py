@@ -35,7 +35,7 @@ def test_the_breakpoints_are_those_of_the_page(experiments: dict[str, Any]) -> N
         assert row["constant"] == pytest.approx(second, rel=1e-9)
 
 
-@pytest.mark.parametrize("table", ["bursts", "bounds"])
+@pytest.mark.parametrize("table", ["bursts", "bounds", "pages", "left_out"])
 def test_the_page_has_the_tables_that_the_script_prints(
     experiments: dict[str, Any], table: str
 ) -> None:

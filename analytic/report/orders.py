@@ -49,15 +49,16 @@ def plot_word(search: WordSearch, ax: Axes | None = None) -> Axes:
         ax.axvline(len(word) - 0.5, color=THEORY, lw=0.9, ls="--")
     later = np.setdiff1d(word, shown)
     never = np.setdiff1d(np.arange(count), word)
-    _at_the_edge(ax, later, len(shown), ">", size, f"after slot {len(shown) - 1}")
+    _at_the_edge(ax, later, len(shown), ">", size, f"first visit after slot {len(shown) - 1}")
     _at_the_edge(ax, never, -1, "x", size, f"never {_VISITED[subject]}")
-    ax.set_title(_title(search, len(shown)), fontsize=9, loc="left", color="#333333", y=1.08)
+    above = None
     if later.size or never.size:
         legend_above(ax)
-        ax.title.set_y(1.17)
+        above = 1.09
+    ax.set_title(_title(search, len(shown)), fontsize=9, loc="left", color="#333333", y=above)
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     ax.yaxis.set_major_locator(FixedLocator(_ticks(count)))
-    ax.set_xlim(-2, len(shown) + 1)
+    ax.set_xlim(-1.8 if never.size else -0.9, len(shown) + 0.8)
     ax.set_ylim(count - 0.5, -0.5)
     return ax
 
@@ -86,6 +87,7 @@ def _at_the_edge(
 
 def _ticks(count: int) -> list[float]:
     """Whole numbers from the first row to the last one, both with a tick."""
-    inner = MaxNLocator("auto", integer=True, nbins=9).tick_values(0, count - 1)
+    last = count - 1
+    inner = MaxNLocator(9, integer=True).tick_values(0, max(last, 1)).tolist()
     step = inner[1] - inner[0]
-    return [*(each for each in inner.tolist() if 0 <= each <= count - 1 - step / 2), count - 1]
+    return [*(each for each in inner if 0 <= each <= last - step / 2), last]
