@@ -9,6 +9,7 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
@@ -86,6 +87,8 @@ def test_the_routing_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) ->
     assert table.order.iloc[0] == "optimum"
     assert table.cost.is_monotonic_increasing
     assert set(judged.verdict) == {"agrees"}
+    assert judged.kind.tolist() == ["exact", "lower bound"]
+    assert not np.signbit(bounds["linear, %"]).any()
     assert failures["word repeated"].tolist() == [0, 0, 4, 10, 32]
     assert not failures["finite horizon"].any()
     assert walks.atoms.tolist() == [2, 6, 24, 120, 720]
