@@ -88,6 +88,6 @@ def _at_the_edge(
 def _ticks(count: int) -> list[float]:
     """Whole numbers from the first row to the last one, both with a tick."""
     last = count - 1
-    inner = MaxNLocator(9, integer=True).tick_values(0, max(last, 1)).tolist()
+    inner = list(MaxNLocator(9, integer=True).tick_values(0, max(last, 1)))
     step = inner[1] - inner[0]
     return [*(each for each in inner if 0 <= each <= last - step / 2), last]

@@ -194,10 +194,10 @@ def _notes(
         never = "never used" if search.costs.subject == "server" else "never visited"
         yield f"{never}: {_some(idle)}"
     matrices = None if gap_law(arrivals) else gap_map(arrivals)
-    own = 1 if matrices is None else embedded_period(*matrices)
-    if math.gcd(own, len(search.word)) > 1:
+    period = 1 if matrices is None else embedded_period(*matrices)
+    if math.gcd(period, len(search.word)) > 1:
         yield (
-            f"{gaps} of period {own} lock in step with a word of {len(search.word)}: costs are "
+            f"{gaps} of period {period} lock in step with a word of {len(search.word)}: costs are "
             "means over all starts, one run has another"
         )
 

@@ -146,7 +146,7 @@ def _found(costs: SpacingCosts, most_states: int, floor: float) -> _Found:
             return _Found(words[-1], bound)
     few = certified_word(costs, min(_FEW_STATES, most_states))
     if few.word is not None and few.is_proved(costs):
-        return _Found(few.word, few.bound, few.states)
+        return _Found(few.word, max(few.bound, bound), few.states)
     words.append(descended_word(costs))
     if is_attained(costs, costs.of(words[-1]), bound):
         return _Found(words[-1], bound)
