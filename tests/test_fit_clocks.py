@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from analytic.fitting import Fit, Options, Trace, fit
-from analytic.fitting.clocks import clock_step, spread_within_steps
+from analytic.fitting.clocks import clock_step, fill_steps
 from analytic.fitting.reading import Broken
 
 DAY = 86_400.0
@@ -104,6 +104,20 @@ def test_the_step_of_a_clock() -> None:
     assert clock_step(np.floor(times * 24) / 24 + 20_000.3, "day") == pytest.approx(1 / 24)
     assert clock_step(np.floor(times * 100) / 100, "time unit") == pytest.approx(0.01)
     assert clock_step(np.arange(10.0), "day") == 0.0
-    spread = spread_within_steps(np.floor(times), 1.0)
-    assert np.floor(spread).tolist() == np.floor(times).tolist()
-    assert spread_within_steps(times, 0.0) is times
+    spread = fill_steps(np.floor(times), 1.0, np.zeros(100))
+    assert np.floor(spread).tolist() == np.sort(np.floor(times)).tolist()
+    assert fill_steps(times, 0.0, np.zeros(100)).tolist() == np.sort(times).tolist()
+
+
+@pytest.mark.parametrize("digits", [0, 1, 2, 3, 4, 5, 6, 8])
+def test_decimal_clocks_of_all_digits(digits: int) -> None:
+    times = np.random.default_rng(8).uniform(0, 1000, 3000)
+    rounded = np.array([float(f"{each:.{digits}f}") for each in times])
+    for unit in ("day", "time unit"):
+        assert clock_step(rounded, unit) == pytest.approx(10.0**-digits, rel=1e-12)
+
+
+@pytest.mark.parametrize("step", [0.25, 0.05, 1e-3 / DAY])
+def test_parts_of_decimals_and_thousandths_of_a_second(step: float) -> None:
+    times = np.floor(np.random.default_rng(9).uniform(0, 1000, 3000) / step) * step
+    assert clock_step(times, "day") == pytest.approx(step, rel=1e-12)
