@@ -124,10 +124,13 @@ def _replaced(fitted: Fit, into: Scenario) -> Scenario:
         entry = f"{error.key} {error.allowed}".strip()
         if table in into.as_file():
             why = f"cannot take the fitted {keys}: {entry}"
+            what = "change it"
         else:
             why = f"has no [{table}] that the fitted {keys} could go into: {entry}"
-        what = "add what is missing to a copy of the scenario, or leave --into out for a new one"
-        raise ScenarioError("--into", into.name, f"{why}; {what}") from None
+            what = f"give one with [{table}] and all that it needs"
+        raise ScenarioError(
+            "--into", into.name, f"{why}; {what}, or leave --into out for a new one"
+        ) from None
 
 
 def _keeping_shares(changes: Mapping[str, Any], into: Scenario) -> dict[str, Any]:

@@ -7,7 +7,7 @@ process of order two. Sizes are then drawn independently of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from analytic.fitting.batches import Batches
 from analytic.fitting.fit_quality import quality_words
-from analytic.fitting.intervals import Parameter, shares_by_mid_p
+from analytic.fitting.intervals import NORMAL_95, Parameter, shares_by_mid_p
 from analytic.fitting.modulated import fit_modulated, likelihood_of
 from analytic.fitting.order_two import (
     Process,
@@ -29,6 +29,7 @@ from analytic.fitting.stretches import Estimate, correlation_of_stretches, of_st
 
 __all__ = [
     "FEWEST_GAPS",
+    "INDEPENDENT",
     "MOST_GAPS",
     "DeliveryFit",
     "Tried",
@@ -46,7 +47,11 @@ _STRETCHES = 10
 _MET = 1e-6
 _NEARER = tuple(0.5**halving for halving in range(1, 11))
 _LARGEST_BATCH = 200
+_CLEARLY = 10.0
 MOST_GAPS = 200_000
+
+INDEPENDENT = ("poisson", "renewal")
+"""Processes whose gaps do not depend on one another."""
 
 FEWEST_GAPS = 1000
 """Gaps from which on their moments have intervals."""
@@ -135,15 +140,41 @@ def fit_deliveries(batches: Batches, wanted: str | None = None) -> DeliveryFit:
         tried["map"] = Tried(by_moments, likelihood_of(gaps, by_moments), 4)
     likelihood = likelihood_of(gaps, modulated.process)
     tried["mmpp"] = Tried(modulated.process, likelihood, 4)
-    chosen = wanted or min(tried, key=lambda name: tried[name].criterion(len(gaps)))
+    moments = gap_parameters(gaps)
+    chosen = wanted or _least(tried, len(gaps), _is_chance(moments, len(gaps)))
     if chosen not in tried:
         raise ValueError(f"there is no {chosen} with these gaps; {notes[0]}")
-    parameters = (*gap_parameters(gaps), *batch_parameters(batches.sizes))
+    if chosen != "map":
+        notes = [f"of the MAP, which is not taken: {note}" for note in notes]
+    parameters = (*moments, *batch_parameters(batches.sizes))
     parameters += modulated.parameters if chosen == "mmpp" else ()
     if chosen == "renewal" and law.quality.poor:
         notes.append(quality_words(law.quality, MOST_PHASES).removesuffix("."))
     notes += _few(batches)
     return DeliveryFit(batches, correlations, tried, chosen, parameters, tuple(notes))
+
+
+def _least(tried: Mapping[str, Tried], gaps: int, chance: bool) -> str:
+    """The process with the least BIC; a correlated one for no correlation only if clearly less.
+
+    Notes
+    -----
+    Ten is what Kass and Raftery (1995) call very strong.
+    """
+    by_name = {name: each.criterion(gaps) for name, each in tried.items()}
+    least = min(by_name, key=lambda name: by_name[name])
+    independent = min(INDEPENDENT, key=lambda name: by_name[name])
+    if chance and by_name[independent] < by_name[least] + _CLEARLY:
+        return independent
+    return least
+
+
+def _is_chance(moments: Sequence[Parameter], gaps: int) -> bool:
+    """Whether the lag correlation's interval holds 0; of few gaps, that of independent ones."""
+    lag = next(each for each in moments if each.name == "lag_correlation")
+    if np.isnan(lag.low):
+        return abs(lag.estimate) < NORMAL_95 / np.sqrt(gaps)
+    return lag.low <= 0.0 <= lag.high
 
 
 def _stretches(gaps: Array) -> Array:
