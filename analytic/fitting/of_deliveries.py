@@ -83,11 +83,11 @@ def _summary(found: DeliveryFit, step: float) -> dict[str, Any]:
         "batch_gap": batches.threshold,
         "joined_batches": batches.joined,
         "stops": batches.stops,
-        "clock_step": step,
         "pages_per_time": float(batches.sizes.mean() / gaps.mean()),
         "lag_correlations": found.correlations.tolist(),
         "largest_correlation_of_order_two": correlation_bound(variation),
         "process": found.chosen,
+        "clock_step": step,
         "log_likelihoods": {name: each.log_likelihood for name, each in found.tried.items()},
         "criteria": {name: each.criterion(len(gaps)) for name, each in found.tried.items()},
     }
