@@ -48,6 +48,7 @@ _MET = 1e-6
 _NEARER = tuple(0.5**halving for halving in range(1, 11))
 _LARGEST_BATCH = 200
 _CLEARLY = 10.0
+_HEAVY = 0.3
 MOST_GAPS = 200_000
 
 INDEPENDENT = ("poisson", "renewal")
@@ -150,7 +151,7 @@ def fit_deliveries(batches: Batches, wanted: str | None = None) -> DeliveryFit:
     parameters += modulated.parameters if chosen == "mmpp" else ()
     if chosen == "renewal" and law.quality.poor:
         notes.append(quality_words(law.quality, MOST_PHASES).removesuffix("."))
-    notes += _few(batches)
+    notes += _doubts(batches, moments)
     return DeliveryFit(batches, correlations, tried, chosen, parameters, tuple(notes))
 
 
@@ -305,8 +306,8 @@ def _mean_size(sizes: Array) -> Parameter:
     return _parameter("mean_batch_size", of_stretches((sizes,), lambda m: float(m[0]), _STRETCHES))
 
 
-def _few(batches: Batches) -> list[str]:
-    """Why there are no intervals of moments."""
+def _doubts(batches: Batches, moments: Sequence[Parameter]) -> list[str]:
+    """Why there are no intervals of moments, or which of them covers less than it says."""
     found = []
     if len(batches.gaps) < FEWEST_GAPS:
         found.append(
@@ -317,6 +318,13 @@ def _few(batches: Batches) -> list[str]:
         found.append(
             f"the mean batch size has no interval: fewer than {FEWEST} batches do not tell how "
             "skewed the sizes are"
+        )
+    variation = next(each for each in moments if each.name.startswith("squared"))
+    share = float(batches.gaps.max() ** 4 / (batches.gaps**4).sum())
+    if not np.isnan(variation.low) and share > _HEAVY:
+        found.append(
+            f"one gap makes {share:.0%} of the sum of fourth powers, on which the interval of the "
+            "variation rests: of such gaps it covers about 0.9"
         )
     return found
 
