@@ -119,7 +119,7 @@ def test_decimal_clocks_of_all_digits(digits: int) -> None:
         assert clock_step(rounded, unit) == pytest.approx(10.0**-digits, rel=1e-12)
 
 
-@pytest.mark.parametrize("step", [0.25, 0.05, 1e-3 / DAY])
+@pytest.mark.parametrize("step", [0.25, 0.2, 0.05, 0.04, 1 / 7, 1e-3 / DAY])
 def test_parts_of_decimals_and_thousandths_of_a_second(step: float) -> None:
     times = np.floor(np.random.default_rng(9).uniform(0, 1000, 3000) / step) * step
     assert clock_step(times, "day") == pytest.approx(step, rel=1e-12)
@@ -162,7 +162,7 @@ def test_long_poisson_logs_of_ordinary_clocks(
 
 
 def test_tests_by_a_clock_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A third of an update in a step; spread only, as before, the least of 60 logs is rejected."""
+    """A third of an update in a step; times that are only spread, as before, are all rejected."""
     logs = [source_by_clock(seed, 20_000, 330.0, 1e-3) for seed in range(60)]
     values = [fit(log, CONSTANT).summary["time_rescaling"]["p_value"] for log in logs]
     assert min(values) > 1e-3
@@ -204,6 +204,19 @@ def test_a_page_of_many_changes_by_a_clock() -> None:
     found = fit(trace, Options(section="pages"))
     assert found.summary["verdict"] == "poisson", found.notes
     assert "distinct times, too low by about 0.005" in " ".join(found.notes)
+
+
+def test_steps_at_a_break_are_in_their_own_piece() -> None:
+    """Hours, of which some begin a rounding before the day; rates of 0.9 and 0 a day."""
+    rng = np.random.default_rng(15)
+    times = rng.uniform(0.0, 3500.0, 3000)
+    values = np.floor(times[times % 7.0 < 5.0] * 24) / 24 - 1e-12
+    page, nothing = np.zeros(len(values), np.int32), np.empty(0, dtype=bool)
+    trace = Trace("changes", values, page, ("p",), nothing, True, "day", Broken())
+    found = fit(trace, replace(CONSTANT, pieces=7))
+    assert [found.find("update_rate", f"from {day}").estimate for day in (5, 6)] == [0.0, 0.0]
+    assert found.summary["verdict"] == "poisson"
+    assert (values % 7.0 > 6.99).any()  # before: updates of Monday on a Sunday
 
 
 def test_pieces_finer_than_the_clock_show_the_clock() -> None:

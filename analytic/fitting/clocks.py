@@ -15,7 +15,7 @@ _FEWEST = 20
 _SOME = 1000
 _ROUNDING = 1e-5
 _FINEST, _COARSEST = -12, 3
-_PARTS = (1.0, 2.5, 5.0)
+_PARTS = (1.0, 2.0, 2.5, 5.0)
 _OF_A_SECOND = (1e-3, 1e-6)
 _SEED = 2003
 
@@ -27,9 +27,9 @@ def clock_step(times: Array, unit: str) -> float:
     ----------
     times : ndarray
     unit : str
-        Of the times: steps are weeks, days, hours, minutes, seconds and thousandths of them, or
-        else powers of ten of the unit and their halves and quarters, as far as floating-point
-        numbers of this size can show them.
+        Of the times: steps are weeks, days, hours, minutes, seconds and thousandths of them,
+        powers of ten of the unit, twice, half and a quarter of them, or the least gap, as far as
+        floating-point numbers of this size can show them.
 
     Notes
     -----
@@ -39,7 +39,7 @@ def clock_step(times: Array, unit: str) -> float:
     if len(different) < _FEWEST:
         return 0.0
     since, spacing = different - different[0], float(np.spacing(np.abs(different).max()))
-    for step in _steps(unit):
+    for step in sorted({*_steps(unit), *_of_gaps(since)}, reverse=True):
         rounding = _ROUNDING + 4 * spacing / step
         if rounding >= 0.01:
             break
@@ -49,11 +49,17 @@ def clock_step(times: Array, unit: str) -> float:
 
 
 def _steps(unit: str) -> list[float]:
-    """The steps that clocks have, in the unit of the times, the largest first."""
+    """The steps that clocks have, in the unit of the times, in no order."""
     names = [UNITS[name] for name in UNITS] + [part * UNITS["second"] for part in _OF_A_SECOND]
     known = [each / UNITS[unit] for each in names] if unit in UNITS else []
     powers = [float(f"1e{power}") for power in range(_FINEST, _COARSEST + 1)]
-    return sorted({*known, *(part * power for power in powers for part in _PARTS)}, reverse=True)
+    return [*known, *(part * power for power in powers for part in _PARTS)]
+
+
+def _of_gaps(since: Array) -> list[float]:
+    """The least gap, half of it and a third, made to divide the whole: clocks of any step."""
+    whole, least = float(since[-1]), float(np.diff(since).min())
+    return [whole / np.round(part * whole / least) for part in (1, 2, 3)]
 
 
 def _are_multiples(since: Array, step: float, rounding: float) -> bool:

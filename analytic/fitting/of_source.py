@@ -50,8 +50,10 @@ def fit_source(trace: Trace, options: Options) -> Fit:
     period = period_of(trace, options)
     breaks = _breaks(options, period, float(np.abs(times).max()))
     step = clock_step(trace.values, trace.time_unit)
+    # Rounding can put the beginning of a step before the break that it stands for; its middle not.
     known = step if _goes_with_clock(breaks, period, step) else 0.0
-    intensity = periodic_intensity(times, breaks, period, window, known)
+    steps = (window[0] + known, window[1] + known)
+    intensity = periodic_intensity(times + known / 2, breaks, period, steps, known)
     burstiness = _burstiness(times, intensity, window, step)
     updates = {
         "breaks": intensity.breaks.tolist(),
@@ -84,7 +86,7 @@ def _burstiness(
     """
     clock, expected = Clock(0.0, 0.0, len(times)), np.zeros(len(times))
     if step > 0.0:
-        piece = intensity.piece_of(times)
+        piece = intensity.piece_of(times + step / 2)
         steps = intensity.exposures / step
         finer = not _goes_with_clock(intensity.breaks, intensity.period, step)
         if finer:
