@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from analytic.fitting.batches import Batches
 from analytic.fitting.fit_quality import quality_words
-from analytic.fitting.intervals import NORMAL_95, Parameter, shares_by_mid_p
+from analytic.fitting.gap_parameters import (
+    FEWEST_GAPS,
+    gap_parameters,
+    is_chance,
+    lag_correlations,
+)
+from analytic.fitting.intervals import Parameter, shares_by_mid_p
 from analytic.fitting.modulated import fit_modulated, likelihood_of
 from analytic.fitting.order_two import (
     Process,
@@ -25,10 +31,9 @@ from analytic.fitting.order_two import (
     map_of_order_two,
 )
 from analytic.fitting.service_times import FEWEST, MOST_PHASES, SizeFit, fit_sizes
-from analytic.fitting.stretches import Estimate, correlation_of_stretches, of_stretches
+from analytic.fitting.stretches import Estimate, of_stretches
 
 __all__ = [
-    "FEWEST_GAPS",
     "INDEPENDENT",
     "MOST_GAPS",
     "DeliveryFit",
@@ -36,13 +41,10 @@ __all__ = [
     "batch_parameters",
     "batch_process",
     "fit_deliveries",
-    "gap_parameters",
-    "lag_correlations",
 ]
 
 Array = NDArray[np.float64]
 
-_LAGS = 6
 _STRETCHES = 10
 _MET = 1e-6
 _NEARER = tuple(0.5**halving for halving in range(1, 11))
@@ -53,16 +55,6 @@ MOST_GAPS = 200_000
 
 INDEPENDENT = ("poisson", "renewal")
 """Processes whose gaps do not depend on one another."""
-
-FEWEST_GAPS = 1000
-"""Gaps from which on their moments have intervals."""
-
-
-def lag_correlations(gaps: Array, lags: int = _LAGS) -> Array:
-    """Correlations of gaps 1, 2, … apart, shape (lags,)."""
-    centred = gaps - gaps.mean()
-    variance = centred @ centred
-    return np.array([centred[lag:] @ centred[:-lag] / variance for lag in range(1, lags + 1)])
 
 
 @dataclass(frozen=True)
@@ -142,7 +134,7 @@ def fit_deliveries(batches: Batches, wanted: str | None = None) -> DeliveryFit:
     likelihood = likelihood_of(gaps, modulated.process)
     tried["mmpp"] = Tried(modulated.process, likelihood, 4)
     moments = gap_parameters(gaps)
-    chosen = wanted or _least(tried, len(gaps), _is_chance(moments, len(gaps)))
+    chosen = wanted or _least(tried, len(gaps), is_chance(moments, len(gaps)))
     if chosen not in tried:
         raise ValueError(f"there is no {chosen} with these gaps; {notes[0]}")
     if chosen != "map":
@@ -168,14 +160,6 @@ def _least(tried: Mapping[str, Tried], gaps: int, chance: bool) -> str:
     if chance and by_name[independent] < by_name[least] + _CLEARLY:
         return independent
     return least
-
-
-def _is_chance(moments: Sequence[Parameter], gaps: int) -> bool:
-    """Whether the lag correlation's interval holds 0; of few gaps, that of independent ones."""
-    lag = next(each for each in moments if each.name == "lag_correlation")
-    if np.isnan(lag.low):
-        return abs(lag.estimate) < NORMAL_95 / np.sqrt(gaps)
-    return lag.low <= 0.0 <= lag.high
 
 
 def _stretches(gaps: Array) -> Array:
@@ -245,40 +229,6 @@ def _uncorrelated(
     except ValueError:
         return None, notes
     return made, [*notes, "the MAP has no lag correlation instead"]
-
-
-def gap_parameters(gaps: Array) -> list[Parameter]:
-    """Mean, variation and lag correlation of the gaps; intervals from a thousand gaps on.
-
-    Notes
-    -----
-    Below, phases that last for twenty gaps make intervals from the gaps alone cover as little as
-    0.7, and nothing in the gaps says so.
-    """
-    mean = float(gaps.mean())
-    now, then = gaps[:-1] / mean, gaps[1:] / mean
-    averaged = (now, then, now**2, now * then)
-
-    def variation(m: Array) -> float:
-        return float(m[2] / m[0] ** 2 - 1.0)
-
-    def correlation(m: Array) -> float:
-        return float((m[3] - m[0] * m[1]) / (m[2] - m[0] ** 2))
-
-    if len(gaps) < FEWEST_GAPS:
-        means = np.array([each.mean() for each in averaged])
-        found = {
-            "mean_gap": mean,
-            "squared_coefficient_of_variation_of_gaps": variation(means),
-            "lag_correlation": correlation(means),
-        }
-        return [Parameter(name, None, value, np.nan, np.nan) for name, value in found.items()]
-    estimates = {
-        "mean_gap": of_stretches((gaps,), lambda m: float(m[0]), _STRETCHES),
-        "squared_coefficient_of_variation_of_gaps": of_stretches(averaged, variation, _STRETCHES),
-        "lag_correlation": correlation_of_stretches(averaged, correlation, 2 * _STRETCHES),
-    }
-    return [_parameter(name, each) for name, each in estimates.items()]
 
 
 def _parameter(name: str, found: Estimate) -> Parameter:
