@@ -386,7 +386,10 @@ ALARMS: Mapping[str, tuple[Callable[[Rng], Trace], Options]] = {
     "source, 10,000 updates, 0.3 in a step": (source_of(10_000.0, 2800.0, 0.05), _WEEKLY),
     "source, 100,000 updates, 0.01 in a step": (source_of(1e5, 7000.0, 0.0005), _WEEKLY),
     "source, 1,000,000 updates, 0.01 in a step": (source_of(1e6, 7000.0, 0.00005), _WEEKLY),
-    "1 page, 10,000 changes, 0.1 in a step": (pages_of(1, 1e4, 3650.0, 0.04), Options()),
+    "1 page, 10,000 changes, 0.1 in a step": (
+        pages_of(1, 1e4, 3650.0, 0.04),
+        Options(section="pages"),
+    ),
     "50 pages, 200 each, days": (pages_of(50, 200.0, 730.0, 1.0), Options()),
 }
 
