@@ -21,8 +21,9 @@ from analytic.fitting import Options, Trace, fit
 from analytic.fitting.batches import batches_of
 from analytic.fitting.change_rates import change_rates, history_of
 from analytic.fitting.crawl_logs import crawls_of, likely_rates
-from analytic.fitting.deliveries import batch_parameters, gap_parameters
+from analytic.fitting.deliveries import batch_parameters
 from analytic.fitting.equal_gaps import equal_gap_interval
+from analytic.fitting.gap_parameters import gap_parameters
 from analytic.fitting.hyper_erlang import expectation_maximisation, sample_of
 from analytic.fitting.intensity import periodic_intensity
 from analytic.fitting.intervals import Parameter
@@ -330,7 +331,7 @@ class Alarm(NamedTuple):
     dispersion, rescaling : float
         Share of the tests of either kind.
     verdict : float
-        Share of the traces that are called "not poisson".
+        Share of the traces that are called not Poisson, or not exactly.
     """
 
     case: str
@@ -381,6 +382,15 @@ ALARMS: Mapping[str, tuple[Callable[[Rng], Trace], Options]] = {
     "source, 40 updates in a year": (source_of(40.0, 365.0, 0.0), _WEEKLY),
     "source, 100 updates in a year": (source_of(100.0, 365.0, 0.0), _WEEKLY),
     "source, 1000 updates in ten years": (source_of(1000.0, 3650.0, 1 / 86_400), _WEEKLY),
+    "source, 1000 updates, 0.1 in a step": (source_of(1000.0, 2800.0, 0.2), _WEEKLY),
+    "source, 10,000 updates, 0.3 in a step": (source_of(10_000.0, 2800.0, 0.05), _WEEKLY),
+    "source, 100,000 updates, 0.01 in a step": (source_of(1e5, 7000.0, 0.0005), _WEEKLY),
+    "source, 1,000,000 updates, 0.01 in a step": (source_of(1e6, 7000.0, 0.00005), _WEEKLY),
+    "1 page, 10,000 changes, 0.1 in a step": (
+        pages_of(1, 1e4, 3650.0, 0.04),
+        Options(section="pages"),
+    ),
+    "50 pages, 200 each, days": (pages_of(50, 200.0, 730.0, 1.0), Options()),
 }
 
 
@@ -391,7 +401,7 @@ def alarms(case: str, traces: int) -> Alarm:
     summaries = [fit(made(rng), options).summary for _ in range(traces)]
     counts = [each["p_value"] < 1e-3 for one in summaries for each in one["dispersion"]]
     gaps = [one["time_rescaling"]["p_value"] < 1e-3 for one in summaries if one["time_rescaling"]]
-    verdicts = [one["verdict"] == "not poisson" for one in summaries]
+    verdicts = [one["poisson"] is False for one in summaries]
     shares = (float(np.mean(each)) if each else np.nan for each in (counts, gaps, verdicts))
     return Alarm(case, *shares)
 

@@ -158,6 +158,69 @@ def test_a_report_holds_figures_and_notes(crawlsim: Any) -> None:
     assert Path("fit.html").read_text() == before
 
 
+@pytest.mark.usefixtures("traces")
+def test_crawl_logs_show_all_estimators_page_by_page(crawlsim: Any) -> None:
+    _, out, _ = crawlsim("fit", "crawls.csv.gz", "--time-unit", "second")
+    lines = [line.split() for line in out.splitlines()]
+    head, *rows = [
+        line for line in lines if line[-1:] == ["unit"] or line[-2:] == ["per", "second"]
+    ]
+    assert head[0] == "page"
+    assert "bias-reduced" in head
+    assert "naive" in head
+    found = {row[0]: [float(each) for each in row[1:-2]] for row in rows[:3]}
+    _, out, _ = crawlsim("fit", "crawls.csv.gz", "--json")
+    for each in json.loads(out)["parameters"]:
+        column = {"change_rate": 0, "bias_reduced_rate": 4, "naive_rate": 5}[each["parameter"]]
+        assert found[each["subject"]][column] == pytest.approx(each["estimate"], rel=1e-5)
+
+
+@pytest.mark.usefixtures("traces")
+def test_what_is_there_already_is_said_to_be_the_same(crawlsim: Any) -> None:
+    _, out, _ = crawlsim("fit", "sizes.csv", "--into", "one-robot", "--out", "made.toml")
+    assert "Replaced in one-robot: buffer.service." in out
+    _, out, _ = crawlsim("fit", "sizes.csv", "--into", "made.toml")
+    assert "Nothing to replace in one-robot: buffer.service is already the same." in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "table"),
+    [
+        (("changes.csv", "--into", "one-robot", "--section", "pages"), "pages"),
+        (("changes.csv", "--into", "one-robot", "--section", "source"), "source"),
+        (("sizes.csv", "--into", "dbworld-uniform"), "buffer"),
+        (("deliveries.csv", "--into", "dbworld-uniform"), "robots"),
+    ],
+)
+@pytest.mark.usefixtures("traces")
+def test_a_scenario_without_the_section_is_refused_with_a_way_out(
+    arguments: tuple[str, ...], table: str, crawlsim: Any
+) -> None:
+    code, _, err = crawlsim("fit", *arguments, "--time-unit", "day")
+    assert code == 2
+    assert f'--into = "{arguments[2]}"' in err
+    assert f"has no [{table}]" in err
+    assert f"give one with [{table}]" in err
+    assert "leave --into out" in err
+
+
+@pytest.mark.usefixtures("traces")
+def test_the_report_folds_many_pages_the_fastest_first(crawlsim: Any) -> None:
+    rng = np.random.default_rng(21)
+    rows = [f"p{page},{time}" for page in range(60) for time in rng.uniform(0, 99, 5 + page)]
+    Path("many.csv").write_text("\n".join(["page,time", *rows]))
+    assert crawlsim("fit", "many.csv", "--time-unit", "day", "--report", "many.html")[0] == 0
+    page = Path("many.html").read_text()
+    folded = page.index("<summary>Parameters")
+    assert page.index("<summary>Scenario file") < folded
+    cells = [part.split("</td>")[0] for part in page[folded:].split('<td class="n">')[1::4]]
+    values = [float(each) for each in cells]
+    assert len(values) == 60
+    assert values == sorted(values, reverse=True)
+    assert crawlsim("fit", "sizes.csv", "--report", "few.html")[0] == 0
+    assert "<summary>Parameters" not in Path("few.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -6,11 +6,13 @@ alarm of one log is at most six tests at 0.001. The planted bursts and regular c
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from analytic.fitting import Fit, Options, Trace, fit
-from analytic.fitting.clocks import clock_step, spread_within_steps
+from analytic.fitting.clocks import clock_step, fill_steps
 from analytic.fitting.reading import Broken
 
 DAY = 86_400.0
@@ -104,6 +106,136 @@ def test_the_step_of_a_clock() -> None:
     assert clock_step(np.floor(times * 24) / 24 + 20_000.3, "day") == pytest.approx(1 / 24)
     assert clock_step(np.floor(times * 100) / 100, "time unit") == pytest.approx(0.01)
     assert clock_step(np.arange(10.0), "day") == 0.0
-    spread = spread_within_steps(np.floor(times), 1.0)
-    assert np.floor(spread).tolist() == np.floor(times).tolist()
-    assert spread_within_steps(times, 0.0) is times
+    spread = fill_steps(np.floor(times), 1.0, np.zeros(100))
+    assert np.floor(spread).tolist() == np.sort(np.floor(times)).tolist()
+    assert fill_steps(times, 0.0, np.zeros(100)).tolist() == np.sort(times).tolist()
+
+
+@pytest.mark.parametrize("digits", [0, 1, 2, 3, 4, 5, 6, 8])
+def test_decimal_clocks_of_all_digits(digits: int) -> None:
+    times = np.random.default_rng(8).uniform(0, 1000, 3000)
+    rounded = np.array([float(f"{each:.{digits}f}") for each in times])
+    for unit in ("day", "time unit"):
+        assert clock_step(rounded, unit) == pytest.approx(10.0**-digits, rel=1e-12)
+
+
+@pytest.mark.parametrize("step", [0.25, 0.2, 0.05, 0.04, 1 / 7, 1e-3 / DAY])
+def test_parts_of_decimals_and_thousandths_of_a_second(step: float) -> None:
+    times = np.floor(np.random.default_rng(9).uniform(0, 1000, 3000) / step) * step
+    assert clock_step(times, "day") == pytest.approx(step, rel=1e-12)
+
+
+def source_by_clock(
+    seed: int, updates: int, rate: float, step: float, digits: int | None = None
+) -> Trace:
+    """A homogeneous Poisson source; times are cut to steps of a clock, or rounded to digits."""
+    rng = np.random.default_rng(seed)
+    times = np.sort(rng.uniform(0.0, updates / rate, rng.poisson(updates)))
+    values = np.floor(times / step) * step if digits is None else np.round(times, digits)
+    page, nothing = np.zeros(len(values), np.int32), np.empty(0, dtype=bool)
+    return Trace("changes", values, page, ("p",), nothing, True, "day", Broken())
+
+
+CONSTANT = Options(section="source", pieces=1)
+
+
+@pytest.mark.parametrize(
+    ("updates", "rate", "step", "digits"),
+    [
+        (1000, 0.1, 1.0, None),
+        (10_000, 3.0, 0.1, None),
+        (100_000, 10.0, 1e-3, None),
+        (1_000_000, 10.0, 1e-3, None),
+        (500_000, 432.0, 1 / DAY, None),
+        (300_000, 10_000.0, 1e-6, 6),
+    ],
+)
+def test_long_poisson_logs_of_ordinary_clocks(
+    updates: int, rate: float, step: float, digits: int | None
+) -> None:
+    """Up to a million updates of which a step hides some: at 0.001, of up to three tests each."""
+    options = replace(CONSTANT, period=min(7.0, updates / rate / 20))
+    found = fit(source_by_clock(10, updates, rate, step, digits), options)
+    assert found.summary["clock_step"] == pytest.approx(step)
+    assert found.summary["verdict"] == "poisson", found.notes
+    assert found.find("update_rate", "from 0").estimate == pytest.approx(rate, rel=0.12)
+
+
+def test_tests_by_a_clock_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third of an update in a step; times that are only spread, as before, are all rejected."""
+    logs = [source_by_clock(seed, 20_000, 330.0, 1e-3) for seed in range(60)]
+    values = [fit(log, CONSTANT).summary["time_rescaling"]["p_value"] for log in logs]
+    assert min(values) > 1e-3
+    assert (np.array(values) < 0.05).mean() < 0.15
+
+    def only_spread(times: np.ndarray, step: float, expected: np.ndarray) -> np.ndarray:
+        return fill_steps(times, step, 0.0 * expected)
+
+    monkeypatch.setattr("analytic.fitting.of_source.fill_steps", only_spread)
+    planted = [fit(log, CONSTANT).summary["time_rescaling"]["p_value"] for log in logs[:5]]
+    assert max(planted) < 1e-10
+
+
+def test_the_rate_knows_what_a_clock_hides() -> None:
+    """95 % of the intervals hold the rate; counts over time, as before, are 15 % too low."""
+    covered, raw = [], []
+    for seed in range(100):
+        found = fit(source_by_clock(seed, 5000, 330.0, 1e-3), CONSTANT)
+        rate = found.find("update_rate", "from 0")
+        covered.append(rate.low <= 330.0 <= rate.high)
+        raw.append(found.summary["changes"] / found.find("mean_update_rate").estimate / 5000 * 330)
+        assert rate.standard_error == pytest.approx((rate.high - rate.low) / 3.92, rel=0.05)
+    assert 89 <= sum(covered) <= 100
+    assert np.mean(raw) == pytest.approx((1 - np.exp(-0.33)) / 0.33, rel=0.01)
+
+
+def test_bursts_are_seen_through_a_clock() -> None:
+    trace = source_by_clock(11, 20_000, 100.0, 1e-3)
+    rng = np.random.default_rng(11)
+    twice = np.concatenate([trace.values, trace.values + rng.integers(1, 20, trace.rows) * 1e-3])
+    twice = np.round(np.sort(twice), 3)
+    page = np.zeros(len(twice), np.int32)
+    found = fit(replace(trace, values=twice, page=page), CONSTANT)
+    assert found.summary["verdict"] == "not poisson"
+
+
+def test_a_page_of_many_changes_by_a_clock() -> None:
+    trace = source_by_clock(12, 100_000, 10.0, 1e-3)
+    found = fit(trace, Options(section="pages"))
+    assert found.summary["verdict"] == "poisson", found.notes
+    assert "distinct times, too low by about 0.005" in " ".join(found.notes)
+
+
+def test_steps_at_a_break_are_in_their_own_piece() -> None:
+    """Hours, of which some begin a rounding before the day; rates of 0.9 and 0 a day."""
+    rng = np.random.default_rng(15)
+    times = rng.uniform(0.0, 3500.0, 3000)
+    values = np.floor(times[times % 7.0 < 5.0] * 24) / 24 - 1e-12
+    page, nothing = np.zeros(len(values), np.int32), np.empty(0, dtype=bool)
+    trace = Trace("changes", values, page, ("p",), nothing, True, "day", Broken())
+    found = fit(trace, replace(CONSTANT, pieces=7))
+    assert [found.find("update_rate", f"from {day}").estimate for day in (5, 6)] == [0.0, 0.0]
+    assert found.summary["verdict"] == "poisson"
+    assert (values % 7.0 > 6.99).any()  # before: updates of Monday on a Sunday
+
+
+def test_pieces_finer_than_the_clock_show_the_clock() -> None:
+    trace = source_by_clock(13, 500, 0.3, 1.0)
+    found = fit(trace, Options(section="source"))
+    assert found.summary["verdict"] == "too coarse"
+    assert "no whole steps of the clock" in " ".join(found.notes)
+    assert fit(trace, replace(CONSTANT, pieces=7)).summary["verdict"] == "poisson"
+
+
+def test_a_deviation_that_does_nothing_is_called_so() -> None:
+    """Gaps of a gamma law of shape 1.02: no chance among a million, and a distance of 0.003."""
+    gaps = np.random.default_rng(14).gamma(1.02, 1 / 1.02, 1_000_000)
+    page, nothing = np.zeros(len(gaps), np.int32), np.empty(0, dtype=bool)
+    trace = Trace("changes", np.cumsum(gaps), page, ("p",), nothing, True, "second", Broken())
+    found = fit(trace, replace(CONSTANT, period=1000.0))
+    assert found.summary["verdict"] == "nearly poisson"
+    assert found.summary["poisson"] is False
+    text = " ".join(found.notes)
+    assert "Not exactly Poisson" in text
+    assert "does nothing to the answer" in text
+    assert "Not Poisson" not in text

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from analytic.fitting.batches import batches_of
 from analytic.fitting.change_rates import change_rates, history_of
 from analytic.fitting.crawl_logs import crawls_of, likely_rates
-from analytic.fitting.deliveries import batch_parameters, gap_parameters
+from analytic.fitting.deliveries import batch_parameters
 from analytic.fitting.equal_gaps import equal_gap_interval
+from analytic.fitting.gap_parameters import gap_parameters
 from analytic.fitting.hyper_erlang import expectation_maximisation, sample_of
 from analytic.fitting.intensity import periodic_intensity
 from analytic.fitting.intervals import Parameter

@@ -10,7 +10,13 @@ import pytest
 from analytic.fitting import Fit, Options, Trace, fit
 from analytic.fitting.batches import batches_of
 from analytic.fitting.deliveries import batch_parameters, fit_deliveries
-from analytic.fitting.order_two import correlation_bound, gap_moments
+from analytic.fitting.order_two import (
+    Process,
+    correlation_bound,
+    gap_correlations,
+    gap_moments,
+    map_of_order_two,
+)
 from analytic.fitting.reading import Broken
 
 
@@ -89,3 +95,41 @@ def test_a_bound_is_a_correlation() -> None:
     assert correlation_bound(0.3) == 0.0
     assert correlation_bound(0.5) == pytest.approx(0.5)
     assert all(correlation_bound(c) <= 0.5 for c in np.geomspace(0.01, 1e6, 50))
+
+
+def test_ties_of_a_clock_are_no_batches() -> None:
+    """Poisson pages by a clock: as many ties as by chance; batches of it are more."""
+    times = np.cumsum(np.random.default_rng(24).exponential(1.0, 3000))
+    found = fit_of(np.floor(times / 0.1) * 0.1)
+    assert found.summary["clock_step"] == pytest.approx(0.1)
+    assert "these batches are the clock's" in " ".join(found.notes)
+    batches = fit_of(np.repeat(np.floor(times / 0.1) * 0.1, 2))
+    assert "some of these batches are the clock's" in " ".join(batches.notes)
+    assert "clock" not in " ".join(fit_of(times).notes)
+
+
+def test_correlations_within_chance_give_independent_gaps() -> None:
+    """Unless BIC gains ten: of hyperexponential gaps."""
+    rng = np.random.default_rng(25)
+    for _ in range(10):
+        gaps = rng.exponential(np.where(rng.random(1500) < 0.3, 4.0, 0.5))
+        found = fit_deliveries(batches_of(np.cumsum(gaps)))
+        lag = next(each for each in found.parameters if each.name == "lag_correlation")
+        least = min(each.criterion(1499) for each in found.tried.values())
+        if lag.low <= 0.0 <= lag.high:
+            assert found.chosen == "renewal" or found.tried["renewal"].criterion(1499) > least + 10
+        assert not any(note.startswith("the MAP") for note in found.notes)
+    asked = fit_of(np.cumsum(gaps), process="mmpp")
+    assert "is within chance" in " ".join(asked.notes)
+
+
+def test_correlations_of_a_process() -> None:
+    """The order-two formula, and none for independent gaps of three phases."""
+    process = map_of_order_two(1.0, 2.0, 0.12)
+    mean, variation, _, first = gap_moments(process)
+    decay = 2 * variation * first / (variation - 1)
+    assert gap_correlations(process, 4) == pytest.approx(first * decay ** np.arange(4), abs=1e-12)
+    steps = np.array([[-3.0, 3.0, 0.0], [0.0, -2.0, 1.0], [0.0, 0.0, -0.5]])
+    renewal = Process(steps, np.outer(-steps.sum(axis=1), [0.7, 0.2, 0.1]))
+    assert gap_correlations(renewal, 3) == pytest.approx([0.0] * 3, abs=1e-12)
+    assert mean == pytest.approx(1.0)

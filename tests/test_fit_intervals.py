@@ -19,11 +19,10 @@ from scipy import special, stats
 
 from analytic.fitting.batches import batches_of
 from analytic.fitting.deliveries import (
-    FEWEST_GAPS,
     batch_parameters,
     fit_deliveries,
-    gap_parameters,
 )
+from analytic.fitting.gap_parameters import FEWEST_GAPS, gap_parameters
 from analytic.fitting.intervals import Parameter, jackknife, rates_of_counts
 from analytic.fitting.modulated import fit_modulated
 from analytic.fitting.order_two import gap_moments

@@ -103,9 +103,34 @@ def fitted_scenario(fitted: Fit, name: str, into: Scenario | None = None) -> Sce
         if fitted.kind != "sizes" and unit != into.time_unit and {unit, into.time_unit} <= {*UNITS}:
             allowed = f"the trace is counted in {unit}s; read it with this unit"
             raise ScenarioError("time_unit", into.time_unit, allowed)
-        return into.with_(_keeping_shares(fitted.changes, into))
+        return _replaced(fitted, into)
     about = f"Fitted to {counted(fitted.trace.rows, 'row')} of {fitted.kind}"
     return scenario_from({"name": name, "title": about, "time_unit": unit, **fitted.system})
+
+
+def _replaced(fitted: Fit, into: Scenario) -> Scenario:
+    """The scenario with the fitted part, or a refusal that says what it lacks and what to do.
+
+    Raises
+    ------
+    ScenarioError
+        If the fitted part does not go into it.
+    """
+    try:
+        return into.with_(_keeping_shares(fitted.changes, into))
+    except ScenarioError as error:
+        keys = listed(sorted(fitted.changes))
+        table = keys.partition(".")[0]
+        entry = f"{error.key} {error.allowed}".strip()
+        if table in into.as_file():
+            why = f"cannot take the fitted {keys}: {entry}"
+            what = "change it"
+        else:
+            why = f"has no [{table}] that the fitted {keys} could go into: {entry}"
+            what = f"give one with [{table}] and all that it needs"
+        raise ScenarioError(
+            "--into", into.name, f"{why}; {what}, or leave --into out for a new one"
+        ) from None
 
 
 def _keeping_shares(changes: Mapping[str, Any], into: Scenario) -> dict[str, Any]:

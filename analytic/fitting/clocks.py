@@ -7,12 +7,16 @@ from numpy.typing import NDArray
 
 from analytic.fitting.reading import UNITS
 
-__all__ = ["clock_step", "spread_within_steps"]
+__all__ = ["clock_step", "fill_steps", "rate_per_step"]
 
 Array = NDArray[np.float64]
 
 _FEWEST = 20
+_SOME = 1000
 _ROUNDING = 1e-5
+_FINEST, _COARSEST = -12, 3
+_PARTS = (1.0, 2.0, 2.5, 5.0)
+_OF_A_SECOND = (1e-3, 1e-6)
 _SEED = 2003
 
 
@@ -23,8 +27,9 @@ def clock_step(times: Array, unit: str) -> float:
     ----------
     times : ndarray
     unit : str
-        Of the times: steps are weeks, days, hours, minutes and seconds, or else powers of ten of
-        the unit.
+        Of the times: steps are weeks, days, hours, minutes, seconds and thousandths of them,
+        powers of ten of the unit, twice, half and a quarter of them, or the least gap, as far as
+        floating-point numbers of this size can show them.
 
     Notes
     -----
@@ -33,31 +38,79 @@ def clock_step(times: Array, unit: str) -> float:
     different = np.unique(times)
     if len(different) < _FEWEST:
         return 0.0
-    since = different - different[0]
-    known = [UNITS[name] / UNITS[unit] for name in UNITS] if unit in UNITS else []
-    for step in sorted([*known, *(10.0**power for power in range(3, -4, -1))], reverse=True):
-        steps = since / step
-        rounding = _ROUNDING + 4 * np.spacing(np.abs(different).max()) / step
-        if rounding < 0.01 and (np.abs(steps - np.round(steps)) < rounding).all():
-            return float(step)
+    since, spacing = different - different[0], float(np.spacing(np.abs(different).max()))
+    for step in sorted({*_steps(unit), *_of_gaps(since)}, reverse=True):
+        rounding = _ROUNDING + 4 * spacing / step
+        if rounding >= 0.01:
+            break
+        if all(_are_multiples(part, step, rounding) for part in (since[:_SOME], since)):
+            return step
     return 0.0
 
 
-def spread_within_steps(times: Array, step: float) -> Array:
-    """The times, each moved to a random place within its step of the clock; always the same.
+def _steps(unit: str) -> list[float]:
+    """The steps that clocks have, in the unit of the times, in no order."""
+    names = [UNITS[name] for name in UNITS] + [part * UNITS["second"] for part in _OF_A_SECOND]
+    known = [each / UNITS[unit] for each in names] if unit in UNITS else []
+    powers = [float(f"1e{power}") for power in range(_FINEST, _COARSEST + 1)]
+    return [*known, *(part * power for power in powers for part in _PARTS)]
+
+
+def _of_gaps(since: Array) -> list[float]:
+    """The least gap, half of it and a third, made to divide the whole: clocks of any step."""
+    whole, least = float(since[-1]), float(np.diff(since).min())
+    return [whole / np.round(part * whole / least) for part in (1, 2, 3)]
+
+
+def _are_multiples(since: Array, step: float, rounding: float) -> bool:
+    steps = since / step
+    return bool((np.abs(steps - np.round(steps)) < rounding).all())
+
+
+def rate_per_step(counts: NDArray[np.int64], steps: Array) -> Array:
+    """Events per step of the clock, of which one is seen where there are several.
 
     Parameters
     ----------
-    times : ndarray
-    step : float
-        0 leaves the times as they are.
+    counts : ndarray of int
+        Steps with an event, at least one.
+    steps : ndarray
+        All steps watched.
 
     Notes
     -----
-    Independent uniform places make a Poisson process of one that was rounded, as long as no two
-    events of the same page have become one.
+    ``-log(1 - p)`` with ``p = (N - 1) / steps``: for one of the events seen it is what the others
+    say, so that the pairs of events that it predicts are right on average also for small N.
+    """
+    share = np.clip((counts - 1.0) / np.maximum(steps, counts), 0.0, None)
+    result: Array = -np.log1p(-share)
+    return result
+
+
+def fill_steps(times: Array, step: float, expected: Array) -> Array:
+    """The times with those that the clock has hidden, all spread within their steps, increasing.
+
+    Parameters
+    ----------
+    times : ndarray, shape (events,)
+        Beginnings of steps in which something was seen; those of several pages are several.
+    step : float
+        0 only sorts the times.
+    expected : ndarray, shape (events,)
+        Events expected in one step, of the page of each.
+
+    Notes
+    -----
+    A step shows whether there was an event, not how many: given one there are N with the law of
+    Poisson given N >= 1. Rescaled, the first comes at ``e = -log(1 - u (1 - exp(-m)))`` and as many
+    more as Poisson events in m - e; their places are independent and uniform. So that a Poisson
+    process that was rounded becomes a Poisson process again, exactly where `expected` is right.
     """
     if step == 0.0:
-        return times
-    result: Array = times + step * np.random.default_rng(_SEED).random(len(times))
+        return np.sort(times)
+    rng = np.random.default_rng(_SEED)
+    first = -np.log1p(rng.random(len(times)) * np.expm1(-expected))
+    more = rng.poisson(np.maximum(expected - first, 0.0))
+    filled = np.concatenate([times, np.repeat(times, more)])
+    result: Array = np.sort(filled + step * rng.random(len(filled)))
     return result

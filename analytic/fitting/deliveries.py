@@ -7,7 +7,7 @@ process of order two. Sizes are then drawn independently of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,12 @@ from numpy.typing import NDArray
 
 from analytic.fitting.batches import Batches
 from analytic.fitting.fit_quality import quality_words
+from analytic.fitting.gap_parameters import (
+    FEWEST_GAPS,
+    gap_parameters,
+    is_chance,
+    lag_correlations,
+)
 from analytic.fitting.intervals import Parameter, shares_by_mid_p
 from analytic.fitting.modulated import fit_modulated, likelihood_of
 from analytic.fitting.order_two import (
@@ -25,38 +31,30 @@ from analytic.fitting.order_two import (
     map_of_order_two,
 )
 from analytic.fitting.service_times import FEWEST, MOST_PHASES, SizeFit, fit_sizes
-from analytic.fitting.stretches import Estimate, correlation_of_stretches, of_stretches
+from analytic.fitting.stretches import Estimate, of_stretches
 
 __all__ = [
-    "FEWEST_GAPS",
+    "INDEPENDENT",
     "MOST_GAPS",
     "DeliveryFit",
     "Tried",
     "batch_parameters",
     "batch_process",
     "fit_deliveries",
-    "gap_parameters",
-    "lag_correlations",
 ]
 
 Array = NDArray[np.float64]
 
-_LAGS = 6
 _STRETCHES = 10
 _MET = 1e-6
 _NEARER = tuple(0.5**halving for halving in range(1, 11))
 _LARGEST_BATCH = 200
+_CLEARLY = 10.0
+_HEAVY = 0.3
 MOST_GAPS = 200_000
 
-FEWEST_GAPS = 1000
-"""Gaps from which on their moments have intervals."""
-
-
-def lag_correlations(gaps: Array, lags: int = _LAGS) -> Array:
-    """Correlations of gaps 1, 2, … apart, shape (lags,)."""
-    centred = gaps - gaps.mean()
-    variance = centred @ centred
-    return np.array([centred[lag:] @ centred[:-lag] / variance for lag in range(1, lags + 1)])
+INDEPENDENT = ("poisson", "renewal")
+"""Processes whose gaps do not depend on one another."""
 
 
 @dataclass(frozen=True)
@@ -135,15 +133,33 @@ def fit_deliveries(batches: Batches, wanted: str | None = None) -> DeliveryFit:
         tried["map"] = Tried(by_moments, likelihood_of(gaps, by_moments), 4)
     likelihood = likelihood_of(gaps, modulated.process)
     tried["mmpp"] = Tried(modulated.process, likelihood, 4)
-    chosen = wanted or min(tried, key=lambda name: tried[name].criterion(len(gaps)))
+    moments = gap_parameters(gaps)
+    chosen = wanted or _least(tried, len(gaps), is_chance(moments, len(gaps)))
     if chosen not in tried:
         raise ValueError(f"there is no {chosen} with these gaps; {notes[0]}")
-    parameters = (*gap_parameters(gaps), *batch_parameters(batches.sizes))
+    if chosen != "map":
+        notes = [f"of the MAP, which is not taken: {note}" for note in notes]
+    parameters = (*moments, *batch_parameters(batches.sizes))
     parameters += modulated.parameters if chosen == "mmpp" else ()
     if chosen == "renewal" and law.quality.poor:
         notes.append(quality_words(law.quality, MOST_PHASES).removesuffix("."))
-    notes += _few(batches)
+    notes += _doubts(batches, moments)
     return DeliveryFit(batches, correlations, tried, chosen, parameters, tuple(notes))
+
+
+def _least(tried: Mapping[str, Tried], gaps: int, chance: bool) -> str:
+    """The process with the least BIC; a correlated one for no correlation only if clearly less.
+
+    Notes
+    -----
+    Ten is what Kass and Raftery (1995) call very strong.
+    """
+    by_name = {name: each.criterion(gaps) for name, each in tried.items()}
+    least = min(by_name, key=lambda name: by_name[name])
+    independent = min(INDEPENDENT, key=lambda name: by_name[name])
+    if chance and by_name[independent] < by_name[least] + _CLEARLY:
+        return independent
+    return least
 
 
 def _stretches(gaps: Array) -> Array:
@@ -215,40 +231,6 @@ def _uncorrelated(
     return made, [*notes, "the MAP has no lag correlation instead"]
 
 
-def gap_parameters(gaps: Array) -> list[Parameter]:
-    """Mean, variation and lag correlation of the gaps; intervals from a thousand gaps on.
-
-    Notes
-    -----
-    Below, phases that last for twenty gaps make intervals from the gaps alone cover as little as
-    0.7, and nothing in the gaps says so.
-    """
-    mean = float(gaps.mean())
-    now, then = gaps[:-1] / mean, gaps[1:] / mean
-    averaged = (now, then, now**2, now * then)
-
-    def variation(m: Array) -> float:
-        return float(m[2] / m[0] ** 2 - 1.0)
-
-    def correlation(m: Array) -> float:
-        return float((m[3] - m[0] * m[1]) / (m[2] - m[0] ** 2))
-
-    if len(gaps) < FEWEST_GAPS:
-        means = np.array([each.mean() for each in averaged])
-        found = {
-            "mean_gap": mean,
-            "squared_coefficient_of_variation_of_gaps": variation(means),
-            "lag_correlation": correlation(means),
-        }
-        return [Parameter(name, None, value, np.nan, np.nan) for name, value in found.items()]
-    estimates = {
-        "mean_gap": of_stretches((gaps,), lambda m: float(m[0]), _STRETCHES),
-        "squared_coefficient_of_variation_of_gaps": of_stretches(averaged, variation, _STRETCHES),
-        "lag_correlation": correlation_of_stretches(averaged, correlation, 2 * _STRETCHES),
-    }
-    return [_parameter(name, each) for name, each in estimates.items()]
-
-
 def _parameter(name: str, found: Estimate) -> Parameter:
     return Parameter(name, None, found.value, found.low, found.high, found.error)
 
@@ -274,8 +256,8 @@ def _mean_size(sizes: Array) -> Parameter:
     return _parameter("mean_batch_size", of_stretches((sizes,), lambda m: float(m[0]), _STRETCHES))
 
 
-def _few(batches: Batches) -> list[str]:
-    """Why there are no intervals of moments."""
+def _doubts(batches: Batches, moments: Sequence[Parameter]) -> list[str]:
+    """Why there are no intervals of moments, or which of them covers less than it says."""
     found = []
     if len(batches.gaps) < FEWEST_GAPS:
         found.append(
@@ -286,6 +268,13 @@ def _few(batches: Batches) -> list[str]:
         found.append(
             f"the mean batch size has no interval: fewer than {FEWEST} batches do not tell how "
             "skewed the sizes are"
+        )
+    variation = next(each for each in moments if each.name.startswith("squared"))
+    share = float(batches.gaps.max() ** 4 / (batches.gaps**4).sum())
+    if not np.isnan(variation.low) and share > _HEAVY:
+        found.append(
+            f"one gap makes {share:.0%} of the sum of fourth powers, on which the interval of the "
+            "variation rests: of such gaps it covers about 0.9"
         )
     return found
 

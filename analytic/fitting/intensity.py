@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analytic.fitting.intervals import rates_of_counts
+from analytic.fitting.intervals import rates_of_counts, shares_by_mid_p
 
 __all__ = ["Intensity", "equal_breaks", "periodic_intensity"]
 
 Array = NDArray[np.float64]
+
+_COARSE = 0.01
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Intensity:
         Time watched in each piece.
     values, low, high : ndarray, shape (pieces,)
         Rates with 95 % intervals.
+    standard_errors : ndarray, shape (pieces,)
     """
 
     breaks: Array
@@ -38,6 +41,14 @@ class Intensity:
     values: Array
     low: Array
     high: Array
+    standard_errors: Array
+
+    def piece_of(self, times: Array) -> NDArray[np.int64]:
+        """In which piece each time is."""
+        found: NDArray[np.int64] = (
+            np.searchsorted(self.breaks, np.mod(times, self.period), "right") - 1
+        )
+        return found
 
     def cumulative(self, times: ArrayLike) -> Array:
         """Expected events from time 0 until given times (negative before 0)."""
@@ -58,7 +69,11 @@ def equal_breaks(pieces: int, period: float) -> Array:
 
 
 def periodic_intensity(
-    times: Array, breaks: Sequence[float] | Array, period: float, window: tuple[float, float]
+    times: Array,
+    breaks: Sequence[float] | Array,
+    period: float,
+    window: tuple[float, float],
+    step: float = 0.0,
 ) -> Intensity:
     """The maximum likelihood of a Poisson process with a periodic piecewise-constant rate.
 
@@ -71,6 +86,8 @@ def periodic_intensity(
     period : float
     window : pair of float
         When watching began and ended.
+    step : float
+        Of the clock, in which one of several events is seen; 0 where all are.
 
     Raises
     ------
@@ -88,7 +105,32 @@ def periodic_intensity(
         piece = int(np.flatnonzero(exposures <= 0)[0])
         raise ValueError(f"the piece that begins with {edges[piece]:g} is never watched")
     values, low, high = rates_of_counts(counts, exposures)
-    return Intensity(edges[:-1], period, counts, exposures, values, low, high)
+    errors = np.sqrt(counts) / exposures
+    if step > 0.0:
+        values, low, high, errors = _unhidden(counts, exposures / step, values, low, high, errors)
+    return Intensity(edges[:-1], period, counts, exposures, values, low, high, errors)
+
+
+def _unhidden(counts: NDArray[np.int64], steps: Array, *seen: Array) -> list[Array]:
+    """Rates, ends of intervals and errors of all events, from those of the steps with an event.
+
+    Notes
+    -----
+    A step has an event with probability ``p = 1 - exp(-rate)``, so that the likelihood is largest
+    at ``-log(1 - p)``; where all steps have one, for half a step less. The number of those steps is
+    binomial, which differs from Poisson's law where p is not small.
+    """
+    share = np.minimum(counts, steps - 0.5) / steps
+    factor = np.divide(-np.log1p(-share), share, out=np.ones_like(share), where=share > 0)
+    values, low, high, errors = (factor * each for each in seen)
+    coarse = share > _COARSE
+    ends = shares_by_mid_p(np.minimum(counts, steps)[coarse], steps[coarse])
+    per_time = seen[0][coarse] / np.maximum(counts[coarse] / steps[coarse], 1e-300)
+    with np.errstate(divide="ignore"):
+        low[coarse], high[coarse] = (-np.log1p(-end) * per_time for end in ends)
+    values[coarse] = -np.log1p(-share[coarse]) * per_time
+    errors[coarse] = np.sqrt(share / (1.0 - share) / steps)[coarse] * per_time
+    return [values, low, high, errors]
 
 
 def _time_in_pieces(edges: Array, time: float) -> Array:

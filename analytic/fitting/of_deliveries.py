@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from analytic.fitting.batches import Batches, batches_of
+from analytic.fitting.clocks import clock_step
 from analytic.fitting.deliveries import (
+    INDEPENDENT,
     MOST_GAPS,
     DeliveryFit,
     batch_process,
@@ -16,6 +18,7 @@ from analytic.fitting.deliveries import (
 )
 from analytic.fitting.fit import Fit, Options
 from analytic.fitting.order_two import correlation_bound, gap_moments
+from analytic.fitting.poisson_words import duration
 from analytic.fitting.reading import Trace
 from analytic.fitting.words import counted
 from scenarios import ScenarioError
@@ -25,6 +28,7 @@ __all__ = ["PROCESSES", "fit_of_deliveries"]
 PROCESSES = ("poisson", "renewal", "map", "mmpp")
 
 _EQUAL = 1e-6
+_RARE, _DEVIATIONS = 0.02, 3.0
 _PLACES, _LOAD, _HORIZON = 10, 0.5, 800_000.0
 
 
@@ -46,14 +50,15 @@ def fit_of_deliveries(trace: Trace, options: Options) -> Fit:
         raise ScenarioError("trace", said, str(error)) from None
     keep = [robots / options.robots for robots in range(1, options.robots + 1)]
     deliveries = {"thinned": {"process": process, "keep": keep}}
-    summary = _summary(found)
+    step = clock_step(trace.values, trace.time_unit)
+    summary = _summary(found, step)
     return Fit(
         kind="deliveries",
         section="deliveries",
         trace=trace,
         parameters=found.parameters,
         summary=summary,
-        notes=tuple(_notes(found)),
+        notes=(*_clock_note(trace, found.batches, step), *_notes(found)),
         changes={"robots.deliveries": deliveries},
         system=_around(deliveries, summary["pages_per_time"], options.robots),
         details=found,
@@ -70,7 +75,7 @@ def _require_random(batches: Batches) -> None:
         )
 
 
-def _summary(found: DeliveryFit) -> dict[str, Any]:
+def _summary(found: DeliveryFit, step: float) -> dict[str, Any]:
     batches, gaps = found.batches, found.batches.gaps
     variation = float(gaps.var() / gaps.mean() ** 2)
     return {
@@ -82,6 +87,7 @@ def _summary(found: DeliveryFit) -> dict[str, Any]:
         "lag_correlations": found.correlations.tolist(),
         "largest_correlation_of_order_two": correlation_bound(variation),
         "process": found.chosen,
+        "clock_step": step,
         "log_likelihoods": {name: each.log_likelihood for name, each in found.tried.items()},
         "criteria": {name: each.criterion(len(gaps)) for name, each in found.tried.items()},
     }
@@ -97,6 +103,25 @@ def _around(deliveries: dict[str, Any], rate: float, robots: int) -> dict[str, A
         },
         "run": {"horizon": _HORIZON / rate, "warmup": 0.005 * _HORIZON / rate},
     }
+
+
+def _clock_note(trace: Trace, batches: Batches, step: float) -> list[str]:
+    """Pages at one time that the clock, and no batch, has brought together."""
+    times = np.sort(trace.values)
+    tied = int((np.diff(times) == 0).sum())
+    if step == 0.0 or tied == 0:
+        return []
+    steps = 1.0 + (times[-1] - times[0]) / step
+    expected = len(times) - steps * -np.expm1(-len(times) / steps)
+    if batches.threshold >= step or expected < _RARE * tied:
+        return []
+    text = (
+        f"Times are multiples of {duration(step, trace.time_unit)}, and {tied} pages come at the "
+        f"time of the one before; of pages that come one by one {expected:.3g} would"
+    )
+    if tied < expected + _DEVIATIONS * np.sqrt(expected):
+        return [f"{text}: these batches are the clock's, and a finer clock would show none."]
+    return [f"{text}: some of these batches are the clock's, and sizes are too large."]
 
 
 def _notes(found: DeliveryFit) -> list[str]:
@@ -133,10 +158,15 @@ def _correlation_note(found: DeliveryFit) -> Sequence[str]:
     """What the process makes of correlations that are more than chance."""
     gaps, seen = found.batches.gaps, found.correlations
     if abs(seen[0]) < 3 / np.sqrt(len(gaps)):
-        return []
+        if found.chosen in INDEPENDENT:
+            return []
+        return [
+            f"The lag correlation of the gaps, {seen[0]:.2g}, is within chance; {found.chosen} is "
+            "taken for what it makes of their lengths, and --process renewal is without any."
+        ]
     wanted = ", ".join(f"{each:.2g}" for each in seen)
     text = f"Correlations of gaps 1 to {len(seen)} apart are {wanted}"
-    if found.chosen not in ("map", "mmpp"):
+    if found.chosen in INDEPENDENT:
         others = " or ".join(f"--process {name}" for name in ("map", "mmpp") if name in found.tried)
         wrong = "too small" if seen[0] > 0 else "too large"
         return [

@@ -20,11 +20,11 @@ from analytic.fitting.change_rates import (
     expected_changes,
     history_of,
 )
-from analytic.fitting.clocks import clock_step, spread_within_steps
+from analytic.fitting.clocks import clock_step, fill_steps, rate_per_step
 from analytic.fitting.fit import Fit, Options, window_of
 from analytic.fitting.intervals import parameters_of
-from analytic.fitting.poisson_verdict import Burstiness, against_expected, scales
-from analytic.fitting.poisson_words import page_verdict, staleness_verdict
+from analytic.fitting.poisson_verdict import Burstiness, Clock, against_expected, scales
+from analytic.fitting.poisson_words import hidden_note, page_verdict, staleness_verdict
 from analytic.fitting.reading import UNITS, Trace
 
 __all__ = ["PageChanges", "fit_pages", "names_of", "pages_around"]
@@ -96,6 +96,7 @@ def fit_pages(trace: Trace, options: Options) -> Fit:
         *_rows(history.repeated),
         *_left_out(rates.left_out, shortest, trace.time_unit),
         *page_verdict(found.burstiness, found.variation, trace.time_unit),
+        *hidden_note(found.burstiness, trace.time_unit, False),
         *staleness_verdict(found.burstiness, stale, found.poisson_staleness),
     ]
     errors = np.sqrt(rates.counts) / rates.observed
@@ -124,19 +125,24 @@ def _burstiness_of_pages(trace: Trace, history: History) -> Burstiness:
     """Tests of all pages together; changes of several pages at one time are several.
 
     Within a step of the clock a page is seen to change once, so that watching begins one step
-    after its first row.
+    after its first row, and the changes that the clock has hidden are put in.
     """
     if not len(history.time):
         raise ValueError("no page has changed in the window")
     step = clock_step(trace.values, trace.time_unit)
-    times = np.sort(spread_within_steps(history.time, step))
     later = replace(history, first=history.first + step, end=history.end + step)
     window = (float(np.nanmin(later.first)), later.end)
     counts = np.bincount(history.page, minlength=len(history.first))
-    seen = counts > 0
-    hidden = step * float((counts[seen] ** 2 / history.observed[seen]).sum()) / len(times)
+    clock, expected = Clock(0.0, 0.0, len(history.time)), np.zeros(len(history.time))
+    if step > 0.0:
+        seen = np.flatnonzero(counts)
+        per_step = np.zeros(len(counts))
+        per_step[seen] = rate_per_step(counts[seen], history.observed[seen] / step)
+        expected = per_step[history.page]
+        clock = Clock(step, float(expected.mean()), len(expected))
+    times = fill_steps(history.time, step, expected)
     widths = scales(trace.time_unit, (window[1] - window[0]) / len(times))
-    return against_expected(times, window, expected_changes(later), widths, step, hidden)
+    return against_expected(times, window, expected_changes(later), widths, clock)
 
 
 def _shortest(trace: Trace, history: History) -> float:

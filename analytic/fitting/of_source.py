@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.fitting.clocks import clock_step
+from analytic.fitting.clocks import clock_step, fill_steps, rate_per_step
 from analytic.fitting.fit import Fit, Options, period_of, window_of
 from analytic.fitting.intensity import Intensity, equal_breaks, periodic_intensity
 from analytic.fitting.intervals import Parameter, jackknife, parameters_of
-from analytic.fitting.poisson_verdict import Burstiness, against_calendar
-from analytic.fitting.poisson_words import source_verdict
+from analytic.fitting.poisson_verdict import Burstiness, Clock, against_calendar
+from analytic.fitting.poisson_words import hidden_note, source_verdict
 from analytic.fitting.reading import Trace
 from scenarios import ScenarioError
 
@@ -27,6 +27,7 @@ _BLOCKS = 40
 _PROBES, _PATHS = 28, 4000
 _PERIODS = (1, 4, 13)
 _STEPS = 100
+_WHOLE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,12 @@ def fit_source(trace: Trace, options: Options) -> Fit:
     times, window = _updates_in_window(trace, options)
     period = period_of(trace, options)
     breaks = _breaks(options, period, float(np.abs(times).max()))
-    intensity = periodic_intensity(times, breaks, period, window)
-    widths = [period * each for each in _PERIODS]
     step = clock_step(trace.values, trace.time_unit)
-    burstiness = against_calendar(times, window, intensity.cumulative, widths, step)
+    # Rounding can put the beginning of a step before the break that it stands for; its middle not.
+    known = step if _goes_with_clock(breaks, period, step) else 0.0
+    steps = (window[0] + known, window[1] + known)
+    intensity = periodic_intensity(times + known / 2, breaks, period, steps, known)
+    burstiness = _burstiness(times, intensity, window, step)
     updates = {
         "breaks": intensity.breaks.tolist(),
         "values": intensity.values.tolist(),
@@ -61,13 +64,47 @@ def fit_source(trace: Trace, options: Options) -> Fit:
         kind="changes",
         section="source",
         trace=trace,
-        parameters=(_mean_rate(times, *window), *_pieces(intensity)),
+        parameters=(_mean_rate(times, intensity, *window), *_pieces(intensity)),
         summary={"changes": len(times), "period": period, **burstiness.summary()},
-        notes=(*source_verdict(burstiness, trace.time_unit), *_few(len(times))),
+        notes=(
+            *source_verdict(burstiness, trace.time_unit),
+            *hidden_note(burstiness, trace.time_unit, known > 0.0),
+            *_few(len(times)),
+        ),
         changes={"source.updates": updates},
         system=_around(updates, period),
         details=SourceChanges(intensity, burstiness),
     )
+
+
+def _burstiness(
+    times: Array, intensity: Intensity, window: tuple[float, float], step: float
+) -> Burstiness:
+    """The tests, with the updates that the clock has hidden put in.
+
+    An update of a time is one from there to the end of the step, and so is the window.
+    """
+    clock, expected = Clock(0.0, 0.0, len(times)), np.zeros(len(times))
+    if step > 0.0:
+        piece = intensity.piece_of(times + step / 2)
+        steps = intensity.exposures / step
+        finer = not _goes_with_clock(intensity.breaks, intensity.period, step)
+        if finer:
+            expected += rate_per_step(np.array([len(times)]), steps.sum(keepdims=True))
+        else:
+            expected = rate_per_step(np.maximum(intensity.counts, 1), steps)[piece]
+        clock = Clock(step, float(expected.mean()), len(times), finer)
+    filled = fill_steps(times, step, expected)
+    widths = [intensity.period * each for each in _PERIODS]
+    shifted = (window[0] + step, window[1] + step)
+    return against_calendar(filled, shifted, intensity.cumulative, widths, clock)
+
+
+def _goes_with_clock(breaks: Sequence[float] | Array, period: float, step: float) -> bool:
+    """Whether pieces are many steps of the clock, or a whole number, so that each has its own."""
+    steps = np.diff(np.append(np.asarray(breaks, float), period)) / max(step, 1e-300)
+    whole = (steps > 0.5) & (np.abs(steps - np.round(steps)) < _WHOLE)
+    return bool((whole | (steps > _STEPS)).all())
 
 
 def _breaks(options: Options, period: float, latest: float) -> Sequence[float] | Array:
@@ -114,7 +151,7 @@ def _few(updates: int) -> list[str]:
 
 def _pieces(intensity: Intensity) -> tuple[Parameter, ...]:
     """The rate in each piece of the period."""
-    errors = np.sqrt(intensity.counts) / intensity.exposures
+    errors = intensity.standard_errors
     names = [f"from {start:.6g}" for start in intensity.breaks]
     columns = (intensity.values, intensity.low, intensity.high, errors)
     return parameters_of("update_rate", names, *columns)
@@ -132,14 +169,18 @@ def _around(updates: dict[str, Any], period: float) -> dict[str, Any]:
     }
 
 
-def _mean_rate(times: Array, since: float, until: float) -> Parameter:
-    """Changes per unit time; its error from the counts of forty stretches, bursts included.
+def _mean_rate(times: Array, intensity: Intensity, since: float, until: float) -> Parameter:
+    """Changes per unit time, those that the clock hides included.
+
+    The error is that of the counts of forty stretches, bursts included.
 
     Fewer updates than stretches do not show bursts: their interval covers 0.89, so there is none.
     """
+    value = float(intensity.values @ intensity.exposures) / (until - since)
     if len(times) < _BLOCKS:
-        return Parameter("mean_update_rate", None, len(times) / (until - since), np.nan, np.nan)
+        return Parameter("mean_update_rate", None, value, np.nan, np.nan)
     edges = np.linspace(since, until, _BLOCKS + 1)
     counts = np.histogram(times, edges)[0] * (_BLOCKS / (until - since))
-    value, error, low, high = jackknife([counts], lambda m: float(m[0]), _BLOCKS)
+    seen, *ends = jackknife([counts], lambda m: float(m[0]), _BLOCKS)
+    error, low, high = (value / seen * each for each in ends)
     return Parameter("mean_update_rate", None, value, low, high, error)

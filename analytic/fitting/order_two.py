@@ -17,7 +17,14 @@ from scipy import optimize
 
 from analytic.fitting.hyper_erlang import three_moments, two_moments
 
-__all__ = ["Process", "correlation_bound", "decay_of", "gap_moments", "map_of_order_two"]
+__all__ = [
+    "Process",
+    "correlation_bound",
+    "decay_of",
+    "gap_correlations",
+    "gap_moments",
+    "map_of_order_two",
+]
 
 Array = NDArray[np.float64]
 
@@ -76,6 +83,33 @@ def decay_of(variation: float, correlation: float) -> float:
     if abs(correlation) < _ROUNDING:
         return 0.0
     return float(np.clip(2.0 * variation * correlation / (variation - 1.0), -1.0, 1.0))
+
+
+def gap_correlations(process: Process, lags: int) -> Array:
+    """Correlations of gaps 1, 2, … apart, shape (lags,), of a process of any order.
+
+    Parameters
+    ----------
+    process : Process
+    lags : int
+
+    Notes
+    -----
+    ``E X_0 X_k = s M P^k M 1`` with ``M = (-D0)^-1``, ``P = M D1`` and ``s = s P``.
+    """
+    times = np.linalg.inv(-process.D0)
+    jumps = times @ process.D1
+    order = len(jumps)
+    equations = np.vstack([jumps.T - np.eye(order), np.ones(order)])
+    start = np.linalg.lstsq(equations, np.append(np.zeros(order), 1.0), rcond=None)[0]
+    left, right = start @ times, times @ np.ones(order)
+    mean = float(left.sum())
+    variance = 2.0 * float(left @ right) - mean**2
+    found = np.empty(lags)
+    for lag in range(lags):
+        right = jumps @ right
+        found[lag] = (left @ right - mean**2) / variance
+    return found
 
 
 def gap_moments(process: Process) -> tuple[float, float, float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,12 @@ from analytic.fitting.burstiness import (
     dispersion,
     time_rescaling,
 )
-from analytic.fitting.clocks import spread_within_steps
 from analytic.fitting.reading import UNITS
 
 __all__ = [
     "FEWEST",
     "Burstiness",
+    "Clock",
     "against_calendar",
     "against_expected",
     "scales",
@@ -35,12 +35,37 @@ _FEW_WINDOWS = 20
 _MANY_WINDOWS = 40
 _STEPS = 5
 _PAIRS = 25
-_HIDDEN = 0.02
+_HIDDEN = 0.5
+_SLIGHT_DISTANCE, _SLIGHT_INDEX = 0.01, 0.05
 
 FEWEST = 20
 """Changes from which on a verdict is given."""
 
-Verdict = Literal["poisson", "not poisson", "too coarse", "too few"]
+_POISSON = {"poisson": True, "nearly poisson": False, "not poisson": False}
+
+Verdict = Literal["poisson", "not poisson", "nearly poisson", "too coarse", "too few"]
+
+
+class Clock(NamedTuple):
+    """What is known of the clock of a trace.
+
+    Attributes
+    ----------
+    step : float
+        0 if there is none to be seen.
+    expected : float
+        Changes of the same page in one step, of which one only is seen.
+    seen : int
+        Changes that are seen.
+    finer : bool
+        Whether the rate has pieces that are no whole steps of the clock: what is seen in them is
+        the clock.
+    """
+
+    step: float
+    expected: float
+    seen: int
+    finer: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,40 +75,38 @@ class Burstiness:
     Attributes
     ----------
     times : ndarray
-        Increasing.
+        Increasing; with those that the clock has hidden.
     rescaled : ndarray
         Expected changes until each of them: a Poisson process of rate 1, if all is right.
     scales : tuple of Dispersion
         Of counts in windows of several widths.
     rescaling : Rescaling or None
         None for fewer than three times.
-    step : float
-        Of the clock; 0 if there is none to be seen.
-    hidden : float
-        Changes of the same page expected in one step of the clock, of which one only is seen.
+    clock : Clock
     """
 
     times: Array
     rescaled: Array
     scales: tuple[Dispersion, ...]
     rescaling: Rescaling | None
-    step: float = 0.0
-    hidden: float = 0.0
+    clock: Clock
 
     @property
     def verdict(self) -> Verdict:
-        """What the tests say, each at 0.001; a coarse clock explains too even counts only."""
-        if len(self.times) < FEWEST:
+        """What the tests say, each at 0.001; where half is hidden, uneven counts only count."""
+        if self.clock.seen < FEWEST:
             return "too few"
         uneven = any(each.index > 1 for each in self._rejecting)
-        if self.hidden > _HIDDEN and not uneven:
+        if (self.clock.expected > _HIDDEN or self.clock.finer) and not uneven:
             return "too coarse"
-        return "poisson" if self.smallest_p >= _SURE else "not poisson"
+        if self.smallest_p >= _SURE:
+            return "poisson"
+        return "nearly poisson" if self._slight else "not poisson"
 
     @property
     def is_poisson(self) -> bool | None:
         """Whether no test has a p-value below 0.001; None where the trace cannot tell."""
-        return {"poisson": True, "not poisson": False}.get(self.verdict)
+        return _POISSON.get(self.verdict)
 
     @property
     def smallest_p(self) -> float:
@@ -104,6 +127,12 @@ class Burstiness:
         return float(np.sqrt(max(many) if max(many) > 1 else min(many)))
 
     @property
+    def _slight(self) -> bool:
+        """Whether all that is found is too small to change an answer."""
+        near = all(abs(each.index - 1.0) < _SLIGHT_INDEX for each in self._rejecting)
+        return near and self.rescaling is not None and self.rescaling.distance < _SLIGHT_DISTANCE
+
+    @property
     def _rejecting(self) -> list[Dispersion]:
         return [each for each in self.scales if each.p_value < _SURE]
 
@@ -113,7 +142,8 @@ class Burstiness:
         return {
             "poisson": self.is_poisson,
             "verdict": self.verdict,
-            "clock_step": self.step,
+            "clock_step": self.clock.step,
+            "changes_per_step": self.clock.expected,
             "dispersion": [asdict(each) for each in self.scales],
             "time_rescaling": None if rescaling is None else rescaling.summary(),
         }
@@ -124,34 +154,25 @@ def against_calendar(
     window: tuple[float, float],
     expected: Cumulative,
     widths: Sequence[float],
-    step: float = 0.0,
+    clock: Clock,
 ) -> Burstiness:
     """The tests, with counts in whole multiples of some widths, such as calendar weeks.
 
     Parameters
     ----------
     times : ndarray
-        Increasing.
+        Increasing; with those that the clock has hidden.
     window : pair of float
     expected : callable
         Cumulative number of changes; periodic, and `widths` are multiples of the period.
     widths : sequence of float
-    step : float
-        Of the clock.
+    clock : Clock
     """
-    hidden = len(times) * step / (window[1] - window[0])
-    spread = _spread(times, window, step)
     found = [
-        dispersion(spread, window, width) for width in _often(window, widths, len(times), step)
+        dispersion(times, window, width) for width in _often(window, widths, len(times), clock.step)
     ]
-    rescaled = _rescaled(spread, window, expected)
-    return Burstiness(times, rescaled, tuple(found), _rescaling(rescaled), step, hidden)
-
-
-def _spread(times: Array, window: tuple[float, float], step: float) -> Array:
-    """Increasing times, spread within the steps of the clock and kept inside the window."""
-    result: Array = np.sort(np.minimum(spread_within_steps(times, step), window[1]))
-    return result
+    rescaled = _rescaled(times, window, expected)
+    return Burstiness(times, rescaled, tuple(found), _rescaling(rescaled), clock)
 
 
 def against_expected(
@@ -159,31 +180,29 @@ def against_expected(
     window: tuple[float, float],
     expected: Cumulative,
     widths: Sequence[float],
-    step: float = 0.0,
-    hidden: float = 0.0,
+    clock: Clock,
 ) -> Burstiness:
     """The tests, with counts in windows in which equally many changes are expected.
 
     Parameters
     ----------
     times : ndarray
-        Increasing; those of several pages at one time are several.
+        Increasing; those of several pages at one time are several; with those that the clock has
+        hidden.
     window : pair of float
     expected : callable
         Cumulative number of changes, up to a factor: it is made to give the number seen.
     widths : sequence of float
         Windows of these widths on average.
-    step, hidden : float
-        Step of the clock, within which the times have been spread, and changes of the same page
-        expected in one.
+    clock : Clock
     """
     number, rescaled = float(len(times)), _rescaled(times, window, expected)
     per_time = number / (window[1] - window[0])
     found = [
         replace(dispersion(rescaled, (0.0, number), width * per_time), width=width)
-        for width in _often(window, widths, len(times), step)
+        for width in _often(window, widths, len(times), clock.step)
     ]
-    return Burstiness(times, rescaled, tuple(found), _rescaling(rescaled), step, hidden)
+    return Burstiness(times, rescaled, tuple(found), _rescaling(rescaled), clock)
 
 
 def _often(

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from analytic.fitting.poisson_verdict import FEWEST, Burstiness
 from analytic.fitting.reading import UNITS
 
-__all__ = ["duration", "page_verdict", "source_verdict", "staleness_verdict"]
+__all__ = ["duration", "hidden_note", "page_verdict", "source_verdict", "staleness_verdict"]
 
 Array = NDArray[np.float64]
 
 _NEARLY = 0.05
+_MATTERS = 0.2
 
 
 def duration(time: float, unit: str) -> str:
@@ -47,21 +48,59 @@ def _seen(burstiness: Burstiness, unit: str) -> str:
 
 def _open_verdict(burstiness: Burstiness, unit: str) -> list[str]:
     """What is said where nothing speaks against Poisson, or nothing can; empty else."""
+    clock, seen = burstiness.clock, _seen(burstiness, unit)
     if burstiness.verdict == "too few":
         return [
-            f"{len(burstiness.times)} changes are too few to tell whether they are Poisson; "
+            f"{clock.seen} changes are too few to tell whether they are Poisson; "
             f"at least {FEWEST} are needed."
         ]
     if burstiness.verdict == "too coarse":
+        step = f"The clock, with steps of {duration(clock.step, unit)}, is too coarse to tell"
+        if clock.finer:
+            return [
+                f"{step} whether changes are Poisson with such pieces of the rate: they are no "
+                "whole steps of the clock, and what is seen in them is the clock. Give fewer "
+                "--pieces, or --breaks, of whole steps."
+            ]
         return [
-            f"The clock, with steps of {duration(burstiness.step, unit)}, is too coarse to tell "
-            f"whether changes are Poisson: a step has {burstiness.hidden:.2g} changes, and of "
-            "several at once one is seen. Rates are too low by about half of that share; the "
-            "estimators of crawl logs are for such data."
+            f"{step} whether changes are Poisson: a step has {clock.expected:.2g} changes, and of "
+            "several at once one is seen."
+        ]
+    if burstiness.verdict == "nearly poisson":
+        return [
+            f"Not exactly Poisson: {seen}. With so many changes this is no chance, but so small "
+            "that it does nothing to the answer that is worth speaking of: errors of rates are "
+            "those that their intervals say, and formulas for Poisson changes hold."
         ]
     if burstiness.verdict == "poisson":
-        return [f"Nothing speaks against Poisson changes: {_seen(burstiness, unit)}."]
+        return [f"Nothing speaks against Poisson changes: {seen}."]
     return []
+
+
+def hidden_note(burstiness: Burstiness, unit: str, corrected: bool) -> list[str]:
+    """What the clock does to rates, where that is not far below their errors.
+
+    Parameters
+    ----------
+    burstiness : Burstiness
+    unit : str
+        Of time.
+    corrected : bool
+        Whether the rates are those of all changes, or of those that are seen.
+    """
+    clock = burstiness.clock
+    if clock.expected * np.sqrt(clock.seen) < _MATTERS:
+        return []
+    text = (
+        f"In a step of the clock, {duration(clock.step, unit)}, of several changes one is seen, "
+        f"and {clock.expected:.2g} are expected in one"
+    )
+    if corrected:
+        return [f"{text}: rates are those of all changes, -log(1 - share of steps) per step."]
+    return [
+        f"{text}: rates are those of distinct times, too low by about {clock.expected / 2:.2g} of "
+        "their value; the estimators of crawl logs are for such data."
+    ]
 
 
 def _errors(burstiness: Burstiness, of: str) -> str:
@@ -121,7 +160,7 @@ def staleness_verdict(burstiness: Burstiness, seen: float, poisson: float) -> li
         f"of date for {seen:.1%} of the time; Poisson changes, as many, would give {poisson:.1%}"
     )
     if abs(seen - poisson) < _NEARLY * poisson:
-        return [f"{text}: the formulas are nearly right."]
+        return [f"{text}: to freshness it does little, and the formulas are nearly right."]
     return [f"{text}: the formulas are too {'pessimistic' if seen < poisson else 'optimistic'}."]
 
 

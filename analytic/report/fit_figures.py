@@ -15,7 +15,7 @@ from analytic.fitting.deliveries import DeliveryFit
 from analytic.fitting.fit import Fit
 from analytic.fitting.of_pages import PageChanges
 from analytic.fitting.of_source import SourceChanges
-from analytic.fitting.order_two import correlation_bound
+from analytic.fitting.order_two import correlation_bound, gap_correlations
 from analytic.fitting.poisson_verdict import Burstiness
 from analytic.fitting.poisson_words import duration
 from analytic.fitting.service_times import SizeFit
@@ -207,19 +207,21 @@ def plot_batch_sizes(found: Fit, ax: Axes | None = None) -> Axes:
 
 
 def plot_correlations(found: Fit, ax: Axes | None = None) -> Axes:
-    """Correlations of gaps some lags apart, and the largest that order two can have."""
+    """Correlations of gaps some lags apart, seen and of the fitted process."""
     details = found.details
     ax = axes_for(ax, _HEIGHT)
     dress(ax, "lag", "correlation of gaps between batches")
     lags = np.arange(1, len(details.correlations) + 1)
     ax.plot(lags, details.correlations, "o-", color=SIMULATED, ms=4, lw=1, label="seen")
+    fitted = gap_correlations(details.process, len(lags))
+    ax.plot(lags, fitted, "s--", color=_COLOURS[0], ms=3.5, lw=1, label=f"fitted: {details.chosen}")
     gaps = details.batches.gaps
     bound = correlation_bound(float(gaps.var() / gaps.mean() ** 2))
     ax.axhline(bound, color=THEORY, lw=0.9, ls="--", label="bound of order two")
     noise = 1.96 / np.sqrt(len(gaps))
     ax.axhspan(-noise, noise, color=THEORY, alpha=0.1, lw=0, label="95 % if independent")
     _integers(ax)
-    legend_above(ax)
+    legend_above(ax, columns=2)
     return ax
 
 

@@ -11,6 +11,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from analytic.fitting.fit import Fit
+from analytic.fitting.intervals import Parameter
 from analytic.fitting.words import counted, unit_of
 from analytic.report.drawing import svg_text
 from analytic.report.fit_figures import figures_of
@@ -21,6 +22,7 @@ __all__ = ["fit_page"]
 
 _MOST_ROWS = 300
 _MOST_LINES = 300
+_MOST_UNFOLDED = 50
 
 
 def fit_page(found: Fit, scenario: Scenario, trace: str) -> str:
@@ -53,8 +55,18 @@ def fit_page(found: Fit, scenario: Scenario, trace: str) -> str:
         summary=_flat(found.summary, found.trace.time_unit),
         candidates=found.summary.get("candidates", ()),
         file=_shortened(dumps(scenario)),
+        rows=_ordered(found),
+        folded=len(found.parameters) > _MOST_UNFOLDED,
         most_rows=_MOST_ROWS,
     )
+
+
+def _ordered(found: Fit) -> list[Parameter]:
+    """The parameters; of pages those of each name with the largest estimates first."""
+    if found.section != "pages":
+        return list(found.parameters)
+    names = list(dict.fromkeys(each.name for each in found.parameters))
+    return sorted(found.parameters, key=lambda each: (names.index(each.name), -each.estimate))
 
 
 def _text(name: str) -> str:

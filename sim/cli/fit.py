@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import rich
-from rich.markup import escape
-from rich.table import Table
 
 from scenarios import Scenario, ScenarioError, dumps, load
 from scenarios.base import listed
 from scenarios.errors import MISSING
-from sim.cli.output import add_columns, number, print_json, show_table, warn
+from sim.cli.fit_tables import fit_table
+from sim.cli.output import print_json, show_table, warn
 from sim.cli.single_files import are_same, claim, is_own_figure, is_own_text, signed, write
 
 if TYPE_CHECKING:
@@ -27,7 +25,6 @@ __all__ = ["fit"]
 
 Command = Callable[..., Any]
 
-_MOST_ROWS = 20
 _KINDS = ("changes", "crawls", "deliveries", "sizes")
 
 
@@ -128,15 +125,21 @@ def fit(
     if as_json:
         print_json(_record(trace, found, scenario, target))
         return
-    show_table(_table(Path(trace).name, found))
+    show_table(fit_table(Path(trace).name, found))
     for note in found.notes:
         click.echo(note)
     if target is not None:
-        replaced, left_out = replaced_keys(target, scenario)
-        others = f"; instead of {', '.join(left_out)}" if left_out else ""
-        click.echo(f"Replaced in {target.name}: {', '.join(replaced) or 'nothing'}{others}.")
+        click.echo(_replaced(target.name, list(found.changes), *replaced_keys(target, scenario)))
         for line in _unit_lines(read, unit, target):
             click.echo(line)
+
+
+def _replaced(name: str, fitted: list[str], replaced: list[str], left_out: list[str]) -> str:
+    """What has become another in a scenario, or that it is the same already."""
+    if not replaced and not left_out:
+        return f"Nothing to replace in {name}: {', '.join(fitted)} is already the same."
+    others = f"; instead of {', '.join(left_out)}" if left_out else ""
+    return f"Replaced in {name}: {', '.join(replaced)}{others}."
 
 
 def _claimed(out: str | None, report: str | None) -> dict[str, Path]:
@@ -290,54 +293,3 @@ def _record(trace: str, found: Fit, scenario: Scenario, into: Scenario | None) -
         "left_out": left_out,
         "scenario": scenario.name,
     }
-
-
-def _table(trace: str, found: Fit) -> Table:
-    """The parameters, of many pages those with the largest rates."""
-    from analytic.fitting.words import counted, unit_of
-
-    unit = found.trace.time_unit
-    title = f"{escape(trace)}: {found.section} from {counted(found.trace.rows, 'row')} of \
-{found.kind}"
-    if found.kind != "sizes":
-        title += f"; time in {escape(unit)}s"
-    table = Table(title=title, box=rich.box.SIMPLE, title_justify="left", caption_justify="left")
-    add_columns(table, ["parameter", "of"], ["estimate", "± SE", "95 % low", "high"])
-    add_columns(table, ["unit"])
-    shown, left_out = _shown(found)
-    for each in shown:
-        subject = "" if each.subject is None else escape(str(each.subject))
-        values = (each.estimate, each.standard_error, each.low, each.high)
-        words = each.name.replace("_", " ")
-        table.add_row(words, subject, *map(number, values), escape(unit_of(each.name, unit)))
-    notes = [
-        f"{key.replace('_', ' ')} {_plain(value)} {unit_of(key, unit)}".rstrip()
-        for key, value in found.summary.items()
-        if _is_plain(value)
-    ]
-    table.caption = escape("; ".join([*left_out, *notes]))
-    return table
-
-
-def _shown(found: Fit) -> tuple[list[Any], list[str]]:
-    """The first parameters; where there is one per page, those of the largest estimates."""
-    parameters = list(found.parameters)
-    if len(parameters) <= _MOST_ROWS:
-        return parameters, []
-    if found.section == "pages":
-        parameters = sorted(
-            (each for each in parameters if each.name == "change_rate"),
-            key=lambda each: -each.estimate,
-        )
-    some = parameters[:_MOST_ROWS]
-    return some, [f"{len(some)} of {len(found.parameters)} rows (--json has all)"]
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, str | int | float) or value is None
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return number(value) if isinstance(value, float) or value is None else str(value)
