@@ -117,12 +117,19 @@ def least_mean_cycle(
     states = len(ages)
     paths = np.empty(states, np.int32)
     seen = np.empty(states, np.int32)
+    followed = np.empty(states, np.int32)
+    oldest = np.arange(states - 1, -1, -1).astype(np.int32)
     rounds, home, settled = 0, 0, False
     while rounds < most_rounds and not settled:
         rounds += 1
         mean, low, home = _cheapest_cycle(home, ages, after, visit, waiting, policy, seen)
-        _value(home, mean, low, ages, after, visit, waiting, policy, values, paths, seen)
-        settled = not _improve(mean, low, ages, after, visit, waiting, policy, values)
+        _value(home, mean, low, ages, after, visit, waiting, policy, values, paths, seen, followed)
+        # States are numbered as they are met, younger ages first: against that order a gain at a
+        # great age reaches all younger ones in one round. Then after the states that the policy
+        # leads to: a gain on a long way reaches all of it.
+        settled = not _improve(mean, low, oldest, ages, after, visit, waiting, policy, values)
+        if not settled:
+            _improve(mean, low, followed, ages, after, visit, waiting, policy, values)
     bound = _dual_bound(ages, after, visit, waiting, values[:, 0])
     _, _, home = _cheapest_cycle(home, ages, after, visit, waiting, policy, seen)
     return _cycle(home, after, policy), bound, rounds, settled
@@ -202,8 +209,9 @@ def _value(
     values: Floats,
     paths: Integers,
     seen: Integers,
+    order: Integers,
 ) -> None:
-    """Values of all states as pairs, that of `home` 0.
+    """Values of all states as pairs, that of `home` 0, and the order in which they follow.
 
     Where the policy leads to another cycle it is changed: visits are those of the cycle through
     `home` from there on, which lead to that cycle as soon as all ages are what they make them.
@@ -211,7 +219,7 @@ def _value(
     word = _cycle(home, after, policy)
     touched = np.empty(len(ages), np.int32)
     seen[:] = 0
-    seen[home], values[home, :] = 1, 0.0
+    seen[home], values[home, :], order[0], valued = 1, 0.0, home, 1
     for number in range(-1, len(ages)):
         # The cycle itself comes first: nothing may change the policy on it.
         count, u = 0, after[home, policy[home]] if number < 0 else number
@@ -239,7 +247,8 @@ def _value(
                 v = paths[later]
                 seen[v] = 1
                 high, low = _worth(v, policy[v], mean, mean_low, ages, after, visit, waiting, values)
-                values[v, 0], values[v, 1] = high, low
+                values[v, 0], values[v, 1], order[valued] = high, low, v
+                valued += 1
 
 
 @compiled
@@ -279,6 +288,7 @@ def _worth(
 def _improve(
     mean: float,
     mean_low: float,
+    order: Integers,
     ages: Integers,
     after: Integers,
     visit: Floats,
@@ -286,13 +296,9 @@ def _improve(
     policy: Integers,
     values: Floats,
 ) -> bool:
-    """Take the best visit in every state; whether anything was gained.
-
-    States are numbered as they are met, younger ages first. In the opposite order a gain at a great
-    age reaches all younger ones in one round, in place of one round for each.
-    """
+    """Take the best visit in every state, in an order; whether anything was gained."""
     better = False
-    for u in range(len(ages) - 1, -1, -1):
+    for u in order:
         slack = _SLACK * abs(mean) + _PAIRED * (abs(waiting[u]) + abs(values[u, 0]))
         best, best_low = plus(values[u, 0], values[u, 1], -slack)
         chosen = -1
