@@ -246,7 +246,8 @@ def _value(
             for later in range(length - 1, -1, -1):
                 v = paths[later]
                 seen[v] = 1
-                high, low = _worth(v, policy[v], mean, mean_low, ages, after, visit, waiting, values)
+                a = policy[v]
+                high, low = _worth(v, a, mean, mean_low, ages, after, visit, waiting, values)
                 values[v, 0], values[v, 1], order[valued] = high, low, v
                 valued += 1
 
