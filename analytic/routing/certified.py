@@ -45,7 +45,12 @@ _MOST_SERVERS = 8
 """Servers up to which a graph may have all those states; with more of them as many ages only."""
 
 _MOST_ROUNDS = 300
-"""Of Howard's algorithm in one graph: it takes 10 to 40."""
+"""Of Howard's algorithm in one graph: it takes 3 to 25."""
+
+_ROUNDS_OF_ALL = 10_000_000
+"""States times rounds, in a graph that takes more than `_FEW_ROUNDS`."""
+
+_FEW_ROUNDS = 40
 
 _SECONDS = 1e-6
 """Per state and server, of Howard's 20 rounds or so."""
@@ -207,8 +212,9 @@ def _solved(costs: SpacingCosts, caps: Sequence[int], most_states: int) -> Certi
     visit, waits = charges(some, own)
     waiting = waiting_costs(ages, np.array(own), waits)
     policy, values = index_policy(ages, _index(some, own)), np.zeros((len(ages), 2))
+    most = min(_MOST_ROUNDS, max(_FEW_ROUNDS, _ROUNDS_OF_ALL // len(ages)))
     visits, low, rounds, settled = least_mean_cycle(
-        ages, after, _net(visit, waits, own), waiting, policy, values, _MOST_ROUNDS
+        ages, after, _net(visit, waits, own), waiting, policy, values, most
     )
     word = least_rotation([servers[each] for each in visits.tolist()])
     return Certified(

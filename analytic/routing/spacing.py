@@ -43,6 +43,9 @@ _SETTLED = 2.0**-55
 """A row is long enough when it is so near its limit, relatively to how far it began from it; a row
 of losses, to how far the one that is nearest to it began."""
 
+_FAINTEST = 2.0**-133
+"""Of a row's own first loss: what is less, 1e-40, would only make graphs that take minutes."""
+
 
 @dataclass(frozen=True)
 class SpacingCosts:
@@ -181,7 +184,8 @@ def _settled(table: Array, limits: Array, base: float) -> bool:
     """
     began = table[:, 0] - limits
     if base == 0.0:
-        began = np.full_like(began, began.min(initial=np.inf, where=began > 0))
+        least = began.min(initial=np.inf, where=began > 0)
+        began = np.clip(least, _FAINTEST * began, began)
     return bool(np.all(table[:, -1] - limits <= _SETTLED * began))
 
 
