@@ -45,7 +45,12 @@ _MOST_SERVERS = 8
 """Servers up to which a graph may have all those states; with more of them as many ages only."""
 
 _MOST_ROUNDS = 300
-"""Of Howard's algorithm in one graph: it takes 10 to 40."""
+"""Of Howard's algorithm in one graph: it takes 3 to 25."""
+
+_ROUNDS_OF_ALL = 10_000_000
+"""States times rounds, in a graph that takes more than `_FEW_ROUNDS`."""
+
+_FEW_ROUNDS = 40
 
 _SECONDS = 1e-6
 """Per state and server, of Howard's 20 rounds or so."""
@@ -82,6 +87,8 @@ class Certified(NamedTuple):
         Its dual values v: with a visit to a from ages x to y, in which every other server's age
         goes up by one up to its cap and that of a becomes 1, ``visit + waits - v(x) + v(y)`` is
         at least the bound of that graph, whatever v is (`charges` has visits and waits).
+    settled : bool
+        Whether Howard's algorithm came to its end in that graph.
     stopped : str
         Why there was no further graph; empty where the word is proved.
     """
@@ -95,6 +102,7 @@ class Certified(NamedTuple):
     servers: tuple[int, ...] = ()
     ages: NDArray[Any] | None = None
     values: Array | None = None
+    settled: bool = True
     stopped: str = ""
 
     def is_proved(self, costs: SpacingCosts) -> bool:
@@ -122,6 +130,7 @@ def certified_word(costs: SpacingCosts, most_states: int = MOST_STATES) -> Certi
     bound, ages = linear_bound(costs), most_states * _MOST_SERVERS
     best, left_out = Certified(None, math.inf, bound.value), dict[int, int]()
     caps: tuple[int, ...] | None = _first_caps(bound, costs.longest - 1)
+    stopped = ""
     while caps is not None:
         try:
             found = _solved(costs, caps, ages)
@@ -132,7 +141,22 @@ def certified_word(costs: SpacingCosts, most_states: int = MOST_STATES) -> Certi
         if best.is_proved(costs):
             return best
         caps = _raised(found, left_out, costs.longest - 1)
-    return best._replace(stopped=f"ages up to {costs.longest - 1:,} slots prove no more")
+        stopped = _why(found, costs.longest - 1)
+    return best._replace(stopped=stopped)
+
+
+def _why(last: Certified, longest: int) -> str:
+    """Why the last graph is no proof, and no other caps would be one."""
+    assert last.word is not None
+    distances = cyclic_distances(last.word)
+    if not last.settled:
+        return f"Howard's algorithm had not come to its end after {last.rounds} rounds"
+    if any(
+        cap == longest and max(distances.get(server, ()), default=math.inf) > cap + 1
+        for server, cap in enumerate(last.caps)
+    ):
+        return f"ages up to {longest:,} slots, where the table of costs ends, prove no more"
+    return "no distance is above its cap, but rounding keeps cost and bound apart"
 
 
 def _why(error: _TooLargeError, most_states: int) -> str:
@@ -164,16 +188,20 @@ def _raised(found: Certified, left_out: dict[int, int], longest: int) -> tuple[i
     """Caps that can prove more; None where there are none.
 
     A server whose age counts, and that is not visited, is tried with a cap of 0 once; `left_out`
-    has its cap before.
+    has its cap before. If it is visited then, at the limit of e, the graph says nothing about the
+    others: their caps stay.
     """
     assert found.word is not None
     distances = cyclic_distances(found.word)
     caps = list(found.caps)
+    if free := [server for server in distances if not caps[server]]:
+        for server in free:
+            least = max(distances[server]) + 1
+            caps[server] = min(max(least, 2 * left_out.setdefault(server, 0)), longest)
+        return tuple(caps)
     for server, cap in enumerate(found.caps):
         own = distances.get(server, ())
-        if cap == 0 and own:
-            caps[server] = max(max(own) + 1, 2 * left_out.setdefault(server, 0))
-        elif cap and not own:
+        if cap and not own:
             caps[server] = 2 * cap if server in left_out else 0
             left_out[server] = cap
         elif cap and max(own) > cap + 1:
@@ -198,14 +226,15 @@ def _solved(costs: SpacingCosts, caps: Sequence[int], most_ages: int) -> Certifi
     _announce(*ages.shape)
     visit, waits = charges(some, own)
     waiting = waiting_costs(ages, np.array(own), waits)
-    policy, values = index_policy(ages, _index(some, own)), np.zeros(len(ages))
-    visits, low, rounds = least_mean_cycle(
-        ages, after, _net(visit, waits, own), waiting, policy, values, _MOST_ROUNDS
+    policy, values = index_policy(ages, _index(some, own)), np.zeros((len(ages), 2))
+    most = min(_MOST_ROUNDS, max(_FEW_ROUNDS, _ROUNDS_OF_ALL // len(ages)))
+    visits, low, rounds, settled = least_mean_cycle(
+        ages, after, _net(visit, waits, own), waiting, policy, values, most
     )
     word = least_rotation([servers[each] for each in visits.tolist()])
     return Certified(
         word, costs.of(word), costs.base + float(low), tuple(caps), len(ages), int(rounds),
-        servers, ages, values,
+        servers, ages, values[:, 0], settled,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from analytic.routing.bounds import slopes
 from analytic.routing.spacing import SpacingCosts
+from analytic.routing.two_servers import two_servers
 from analytic.routing.words import Word, least_rotation
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "in_turn",
     "index_word",
     "named",
+    "paired_word",
     "shortest_of_the_cheapest",
     "worth_a_visit",
 ]
@@ -91,6 +94,19 @@ def descended_word(costs: SpacingCosts) -> Word:
             improved = improved_word(costs.table, sequence[:length], longest)
             found.append(least_rotation(improved.tolist()))
     return shortest_of_the_cheapest(costs, found)
+
+
+def paired_word(costs: SpacingCosts) -> Word | None:
+    """The best block of any two servers, by the block rule.
+
+    None where there is no rule, costs not being convex, or too many pairs, of more than 12 servers.
+    """
+    if not costs.is_convex or not 2 <= costs.count <= _MOST_DESCENDED:
+        return None
+    pairs = itertools.combinations(range(costs.count), 2)
+    blocks = [(two_servers(costs.of_some(pair)), pair) for pair in pairs]
+    best, pair = min(blocks, key=lambda each: each[0].cost)
+    return least_rotation([pair[each] for each in best.word])
 
 
 def shortest_of_the_cheapest(costs: SpacingCosts, words: Sequence[Word]) -> Word:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.indexing_queue.compiling import compiled
+from analytic.routing.pairs import is_less, plus, ratio
 
 __all__ = [
     "explored",
@@ -98,40 +99,49 @@ def least_mean_cycle(
     policy: Integers,
     values: Floats,
     most_rounds: int,
-) -> tuple[Integers, float, int]:
-    """Visits along the cycle of least mean cost, a bound below every cycle's mean, rounds.
+) -> tuple[Integers, float, int, bool]:
+    """Visits along the cycle of least mean cost, a bound below every mean, rounds, whether all.
 
-    Howard's algorithm. `policy` is where to begin; it and `values` are changed. A visit to a costs
-    ``waiting[u] + visit[a, ages[u, a]]`` in state u. The bound is the least of ``cost + value
-    after - value before`` over all visits, less what rounding can have added to it: whatever the
-    values are, no cycle's mean is below it. Rounds end when no visit gains more than rounding, when
-    rounds gain no less than before, as rounding errors do that go round for ever, or at the most.
+    Howard's algorithm. `policy` is where to begin; it and `values`, pairs in two columns, are
+    changed. A visit to a costs ``waiting[u] + visit[a, ages[u, a]]`` in state u. The bound is the
+    least of ``cost + value after - value before`` over all visits, less what rounding can have
+    added to it: whatever the values are, no cycle's mean is below it. Rounds end when no visit
+    gains more than `_SLACK`, or at the most.
+
+    Notes
+    -----
+    Every state is valued along its way to one cycle, home. A new policy's other cycles have gains
+    on them, so that their means are lower; without one home stays as it is, and values fall. That
+    needs sums in which gains are seen and ties are ties: hence the pairs.
     """
     states = len(ages)
     paths = np.empty(states, np.int32)
     seen = np.empty(states, np.int32)
-    rounds, idle, home = 0, 0, 0
-    least, smallest = np.inf, np.inf
-    while rounds < most_rounds:
+    followed = np.empty(states, np.int32)
+    oldest = np.arange(states - 1, -1, -1).astype(np.int32)
+    rounds, home, settled = 0, 0, False
+    while rounds < most_rounds and not settled:
         rounds += 1
-        mean, home = _cheapest_cycle(ages, after, visit, waiting, policy, seen)
-        _value(home, mean, ages, after, visit, waiting, policy, values, paths, seen)
-        gain = _improve(mean, ages, after, visit, waiting, policy, values)
-        idle += 1
-        if mean < least - 1e-14 * abs(least) or gain < 0.5 * smallest:
-            idle = 0
-        least, smallest = min(least, mean), min(smallest, gain)
-        if gain == 0.0 or idle >= IDLE_ROUNDS:
-            break
-    bound = _dual_bound(ages, after, visit, waiting, values)
-    _, home = _cheapest_cycle(ages, after, visit, waiting, policy, seen)
-    return _cycle(home, after, policy), bound, rounds
+        mean, low, home = _cheapest_cycle(home, ages, after, visit, waiting, policy, seen)
+        _value(home, mean, low, ages, after, visit, waiting, policy, values, paths, seen, followed)
+        # States are numbered as they are met, younger ages first: against that order a gain at a
+        # great age reaches all younger ones in one round. Then after the states that the policy
+        # leads to: a gain on a long way reaches all of it.
+        settled = not _improve(mean, low, oldest, ages, after, visit, waiting, policy, values)
+        if not settled:
+            _improve(mean, low, followed, ages, after, visit, waiting, policy, values)
+    bound = _dual_bound(ages, after, visit, waiting, values[:, 0])
+    _, _, home = _cheapest_cycle(home, ages, after, visit, waiting, policy, seen)
+    return _cycle(home, after, policy), bound, rounds, settled
 
-
-IDLE_ROUNDS = 30
-"""Rounds without progress after which differences are put down to rounding."""
 
 EPSILON = 2.0**-52
+
+_SLACK = 1e-13
+"""Gains per slot that are not worth a round, relatively to the mean."""
+
+_PAIRED = 2.0**-76
+"""More than the rounding of a pair that is summed along a million states, relatively."""
 
 
 @compiled
@@ -151,17 +161,22 @@ def _dual_bound(
 
 @compiled
 def _cheapest_cycle(
+    home: int,
     ages: Integers,
     after: Integers,
     visit: Floats,
     waiting: Floats,
     policy: Integers,
     seen: Integers,
-) -> tuple[float, int]:
-    """Mean cost of the cheapest cycle of a policy, and a state on it."""
-    best, home = np.inf, -1
+) -> tuple[float, float, int]:
+    """Mean cost of the cheapest cycle of a policy, as a pair, and a state on it.
+
+    Of cycles with equal means the one that `home` leads to, or else the first one.
+    """
+    best, best_low, found = np.inf, 0.0, -1
     seen[:] = 0
-    for start in range(len(ages)):
+    for number in range(-1, len(ages)):
+        start = home if number < 0 else number
         if seen[start]:
             continue
         u = start
@@ -169,21 +184,23 @@ def _cheapest_cycle(
             seen[u] = start + 1
             u = after[u, policy[u]]
         if seen[u] == start + 1:
-            total, length, v = 0.0, 0, u
+            total, low, length, v = 0.0, 0.0, 0, u
             while length == 0 or v != u:
-                total += waiting[v] + visit[policy[v], ages[v, policy[v]]]
+                total, low = plus(total, low, waiting[v])
+                total, low = plus(total, low, visit[policy[v], ages[v, policy[v]]])
                 length += 1
                 v = after[v, policy[v]]
-            # Of cycles with means that only rounding tells apart the first one stays.
-            if home < 0 or total / length < best - 1e-15 * abs(best):
-                best, home = total / length, u
-    return best, home
+            mean, low = ratio(total, low, length)
+            if found < 0 or is_less(mean, low + _PAIRED * abs(mean), best, best_low):
+                best, best_low, found = mean, low, u
+    return best, best_low, found
 
 
 @compiled
 def _value(
     home: int,
     mean: float,
+    mean_low: float,
     ages: Integers,
     after: Integers,
     visit: Floats,
@@ -192,8 +209,9 @@ def _value(
     values: Floats,
     paths: Integers,
     seen: Integers,
+    order: Integers,
 ) -> None:
-    """Values of all states, that of `home` 0.
+    """Values of all states as pairs, that of `home` 0, and the order in which they follow.
 
     Where the policy leads to another cycle it is changed: visits are those of the cycle through
     `home` from there on, which lead to that cycle as soon as all ages are what they make them.
@@ -201,9 +219,10 @@ def _value(
     word = _cycle(home, after, policy)
     touched = np.empty(len(ages), np.int32)
     seen[:] = 0
-    seen[home], values[home] = 1, 0.0
-    for start in range(len(ages)):
-        count, u = 0, start
+    seen[home], values[home, :], order[0], valued = 1, 0.0, home, 1
+    for number in range(-1, len(ages)):
+        # The cycle itself comes first: nothing may change the policy on it.
+        count, u = 0, after[home, policy[home]] if number < 0 else number
         while seen[u] == 0:
             seen[u] = 2  # on the way
             touched[count] = u
@@ -227,8 +246,10 @@ def _value(
             for later in range(length - 1, -1, -1):
                 v = paths[later]
                 seen[v] = 1
-                paid = waiting[v] + visit[policy[v], ages[v, policy[v]]]
-                values[v] = values[after[v, policy[v]]] + paid - mean
+                a = policy[v]
+                high, low = _worth(v, a, mean, mean_low, ages, after, visit, waiting, values)
+                values[v, 0], values[v, 1], order[valued] = high, low, v
+                valued += 1
 
 
 @compiled
@@ -246,30 +267,47 @@ def _cycle(home: int, after: Integers, policy: Integers) -> Integers:
 
 
 @compiled
+def _worth(
+    u: int,
+    a: int,
+    mean: float,
+    mean_low: float,
+    ages: Integers,
+    after: Integers,
+    visit: Floats,
+    waiting: Floats,
+    values: Floats,
+) -> tuple[float, float]:
+    """What a visit to a in state u costs above the mean, and the value after it, as a pair."""
+    next_state = after[u, a]
+    high, low = plus(values[next_state, 0], values[next_state, 1], visit[a, ages[u, a]])
+    high, low = plus(high, low, waiting[u])
+    return plus(high, low - mean_low, -mean)
+
+
+@compiled
 def _improve(
     mean: float,
+    mean_low: float,
+    order: Integers,
     ages: Integers,
     after: Integers,
     visit: Floats,
     waiting: Floats,
     policy: Integers,
     values: Floats,
-) -> float:
-    """Take the best visit in every state; the largest gain.
-
-    States are numbered as they are met, younger ages first. In the opposite order a gain at a great
-    age reaches all younger ones in one round, in place of one round for each.
-    """
-    largest = 0.0
-    for u in range(len(ages) - 1, -1, -1):
-        # Smaller gains may be rounding.
-        slack = 1e-13 * abs(mean) + 4 * EPSILON * (abs(waiting[u]) + abs(values[u]))
-        best, chosen = values[u] - slack, -1
+) -> bool:
+    """Take the best visit in every state, in an order; whether anything was gained."""
+    better = False
+    for u in order:
+        slack = _SLACK * abs(mean) + _PAIRED * (abs(waiting[u]) + abs(values[u, 0]))
+        best, best_low = plus(values[u, 0], values[u, 1], -slack)
+        chosen = -1
         for a in range(len(visit)):
-            value = waiting[u] + visit[a, ages[u, a]] - mean + values[after[u, a]]
-            if value < best:
-                best, chosen = value, a
+            high, low = _worth(u, a, mean, mean_low, ages, after, visit, waiting, values)
+            if is_less(high, low, best, best_low):
+                best, best_low, chosen = high, low, a
         if chosen >= 0:
-            largest = max(largest, values[u] - best)
-            policy[u], values[u] = chosen, best
-    return largest
+            better = True
+            policy[u], values[u, 0], values[u, 1] = chosen, best, best_low
+    return better

@@ -17,6 +17,7 @@ from analytic.routing.heuristics import (
     in_turn,
     index_word,
     named,
+    paired_word,
     shortest_of_the_cheapest,
     worth_a_visit,
 )
@@ -152,6 +153,8 @@ def _found(costs: SpacingCosts, most_states: int, floor: float) -> _Found:
         return _Found(words[-1], bound)
     found = certified_word(costs, most_states)
     words += [found.word] if found.word is not None else []
+    if not found.is_proved(costs) and (block := paired_word(costs)) is not None:
+        words.append(block)
     word = shortest_of_the_cheapest(costs, words[::-1])
     return _Found(word, max(found.bound, bound), found.states, found.stopped)
 

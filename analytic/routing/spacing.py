@@ -40,7 +40,11 @@ LONGEST = 2**14
 """Distances up to which costs are tabulated."""
 
 _SETTLED = 2.0**-55
-"""A row is long enough when it is so near its limit, relatively to how far it began from it."""
+"""A row is long enough when it is so near its limit, relatively to how far it began from it; a row
+of losses, to how far the one that is nearest to it began."""
+
+_FAINTEST = 2.0**-133
+"""Of a row's own first loss: what is less, 1e-40, would only make graphs that take minutes."""
 
 
 @dataclass(frozen=True)
@@ -221,14 +225,23 @@ def _tabulated(rows: Sequence[Row], limits: Array, base: float) -> SpacingCosts:
     """A table as long as it takes until all rows have come to their limits."""
     length = FIRST_LENGTH
     table = np.array([row(length) for row in rows])
-    while length < LONGEST and not _settled(table, limits):
+    while length < LONGEST and not _settled(table, limits, base):
         length *= 2
         table = np.array([row(length) for row in rows])
     return SpacingCosts(np.maximum(table, limits[:, None]), limits, base)
 
 
-def _settled(table: Array, limits: Array) -> bool:
-    return bool(np.all(table[:, -1] - limits <= _SETTLED * (table[:, 0] - limits)))
+def _settled(table: Array, limits: Array, base: float) -> bool:
+    """Whether the rest of every row is rounding.
+
+    Losses have no base that they could be compared with: where the fastest server loses 1e-80, a
+    slow one matters until it loses as little.
+    """
+    began = table[:, 0] - limits
+    if base == 0.0:
+        least = began.min(initial=np.inf, where=began > 0)
+        began = np.clip(least, _FAINTEST * began, began)
+    return bool(np.all(table[:, -1] - limits <= _SETTLED * began))
 
 
 def _survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
