@@ -51,7 +51,7 @@ def test_the_best_frequencies(robots: int, places: int) -> None:
     found = optimize(scenario, "frequencies")
     costs = {row["frequencies"]: row["cost"] for row in found.table}
     names = (
-        "coffman1998 (12)-(15), no buffer",
+        "best without a buffer",
         "uniform",
         "the same, discounted weights",
         "optimal",

@@ -182,4 +182,4 @@ def test_more_robots_staler_says_what_the_text_says() -> None:
     assert [row[16] < plain.min() for row in others] == [False, True, True, True, True]
     assert frequencies.frequencies.iloc[-1] == "optimal"
     more = frequencies.set_index("frequencies").more
-    assert more["coffman1998 (12)-(15), no buffer"] > more["uniform"] > 0
+    assert more["best without a buffer"] > more["uniform"] > 0

@@ -121,7 +121,10 @@ def plot_static_costs(search: StaticSearch, ax: Axes | None = None) -> Axes:
     best = search.optimum
     label = f"optimum: {best}"
     ax.plot(best, search.costs[best], "D", color=THEORY, ms=6, mfc="none", label=label)
-    _beside(ax, search.other)
+    if search.other is not None and np.isfinite(search.other[1]):
+        criterion, cost, robots = search.other
+        name = f"{_by((criterion, cost))}, {robots} robots"
+        ax.plot(robots, cost, "s", color=_COLOURS[1], ms=6, mfc="none", label=name)
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     legend_above(ax)
     return ax
