@@ -17,8 +17,8 @@ __all__ = [
     "LabelledRules",
     "LabelledState",
     "PageClass",
-    "replaced_by",
     "renumbered",
+    "replaced_by",
 ]
 
 Array = NDArray[np.floating[Any]]

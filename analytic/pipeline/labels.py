@@ -113,7 +113,9 @@ class _Walk:
             if absent > 0:
                 yield absent * each.share, (kind, len(present))
 
-    def _delivered(self, state: LabelledState, label: Label, rate: float, into: int) -> Iterator[Move]:
+    def _delivered(
+        self, state: LabelledState, label: Label, rate: float, into: int
+    ) -> Iterator[Move]:
         state = state._replace(arrivals=into)
         if state.serving == NOBODY:
             in_service = label if label == FRESH else OTHER
