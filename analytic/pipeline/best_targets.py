@@ -100,7 +100,7 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
         decision={"targets": list(best)},
         changes={"activation": {"switching": {"targets": list(best)}}},
         table=[{"level": level, "target": target} for level, target in enumerate(best)],
-        notes=[searched, *edge, alone.note(found.cost) if alone else reason],
+        notes=[searched, alone.note(found.cost) if alone else reason, *edge],
         search=found,
         proved=False,
     )

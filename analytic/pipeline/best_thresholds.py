@@ -102,7 +102,7 @@ def _searched(scenario: Scenario, alone: Alone | None = None, reason: str = "") 
         search, notes = _best_found(plain, simple, available, other)
     edge = more_may_be_better(max(search.optimum.robots), scenario)
     said = alone.note(search.optimum.cost) if alone else reason
-    return _optimum(search, [*notes, *edge, *[said] * bool(said)], quick or slow)
+    return _optimum(search, [*notes, *[said] * bool(said), *edge], quick or slow)
 
 
 def _optimum(
