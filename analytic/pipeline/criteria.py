@@ -68,7 +68,7 @@ def own_criterion(scenario: Scenario) -> tuple[Scenario, str]:
 
 def copies_leave_together(scenario: Scenario) -> bool:
     """Whether the papers' queues are none of this one's: its pages matter to it."""
-    return changes_matter_to_the_queue(scenario) is None
+    return scenario.buffer is not None and changes_matter_to_the_queue(scenario) is None
 
 
 def cost_of(scenario: Scenario) -> float:
