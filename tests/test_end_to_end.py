@@ -292,7 +292,7 @@ def test_switching_by_losses_and_by_freshness(targets: list[int], stale: float) 
 
 @pytest.mark.statistical
 def test_where_nothing_exact_applies_the_decomposition_is_near() -> None:
-    """Three Erlang robots on one list of twenty pages: rates within 0.02, ages within 3 %; never judged."""
+    """Three Erlang robots on one list of twenty pages: rates within 0.02, ages within 3 %."""
     changes: dict[str, Any] = {
         "robots.accessing": {"policy": "round-robin"},
         "robots.access_time": {"erlang": {"shape": 2, "mean": 4.0}},
