@@ -292,7 +292,7 @@ def test_switching_by_losses_and_by_freshness(targets: list[int], stale: float) 
 
 @pytest.mark.statistical
 def test_where_nothing_exact_applies_the_decomposition_is_near() -> None:
-    """Three Erlang robots on one list of twenty pages: within 0.02, and named an approximation."""
+    """Three Erlang robots on one list of twenty pages: rates within 0.02, ages within 3 %."""
     changes: dict[str, Any] = {
         "robots.accessing": {"policy": "round-robin"},
         "robots.access_time": {"erlang": {"shape": 2, "mean": 4.0}},
@@ -306,7 +306,8 @@ def test_where_nothing_exact_applies_the_decomposition_is_near() -> None:
     for row in rows:
         found = results.find(row.measure, row.subject)
         assert found is not None
-        assert abs(found.estimate - row.value) < 0.02
+        near = 0.03 * row.value if row.measure == "index_age" else 0.02
+        assert abs(found.estimate - row.value) < near
     assert {row.verdict for row in compare(rows, results)} == {"not judged"}
 
 
@@ -361,7 +362,7 @@ def test_labels_that_do_not_matter(rules: LabelledRules) -> None:
     classes = PageClass(2, 0.2, 0.3), PageClass(2, 0.05, 0.2)
     every = (np.array([[1.2]]),) * (chain.top + 1)
     for kind, value in enumerate(expected):
-        levels, rate, _ = labelled_page(chain, every, classes, kind, rules)
+        levels, rate, _, _ = labelled_page(chain, every, classes, kind, rules)
         assert rate == pytest.approx(value, rel=1e-10)
         assert levels == pytest.approx(law, rel=1e-10)
 
@@ -372,7 +373,7 @@ def test_the_phases_of_deliveries_in_the_chain_of_labels() -> None:
     expected = obsolescence_rates(page_queue(chain), [0.2, 0.05], [0.3, 0.7])
     arrivals = np.array([[3.8, 0.0], [0.0, 0.3]])
     classes = PageClass(1, 0.2, 0.3), PageClass(1, 0.05, 0.7)
-    _, rate, _ = labelled_page(chain, (arrivals,) * 4, classes, 0, LabelledRules())
+    _, rate, _, _ = labelled_page(chain, (arrivals,) * 4, classes, 0, LabelledRules())
     assert rate == pytest.approx(expected[0], rel=1e-10)
 
 
@@ -555,7 +556,9 @@ def test_the_map_of_the_decomposition(tmp_path: Path) -> None:
         [0.915, 0.788, 0.632, 0.575, 0.430],
     ]
     assert worst.max(axis=2) == pytest.approx(np.array(table), rel=0.015, abs=5e-5)
-    assert script["bursty_errors"]() == pytest.approx([-0.008, -0.029, -0.073, -0.120], abs=6e-4)
+    assert script["bursty_errors"]() == pytest.approx(
+        [-0.0035, -0.0188, -0.0617, -0.1191], abs=6e-5
+    )
     script["drawn"](np.repeat(worst[:2], 2, axis=2) + 1e-6).savefig(tmp_path / "map.png")
     assert (tmp_path / "map.png").stat().st_size > 10_000
 

@@ -182,7 +182,10 @@ def test_more_robots_staler_says_what_the_text_says() -> None:
     assert bigger["waiting places"][bigger.stale.idxmin()] in (2, 3)
     plain, *others = (helps.loc[name] for name in helps.index)
     assert all(row[16] < plain[16] for row in others)
-    assert [row[16] < plain.min() for row in others] == [False, True, True, True, True]
+    assert [row[16] < plain.min() for row in others] == [False, True, True, True, True, True]
+    replaced = helps.loc["newer copies replace older ones"]
+    assert replaced.is_monotonic_decreasing
+    assert replaced.tolist() == pytest.approx([0.4839, 0.4011, 0.3617, 0.3542], abs=0.0025)
     assert frequencies.frequencies.iloc[-1] == "optimal"
     more = frequencies.set_index("frequencies").more
-    assert more["coffman1998 (12)-(15), no buffer"] > more["uniform"] > 0
+    assert more["best without a buffer"] > more["uniform"] > 0

@@ -75,7 +75,7 @@ def test_where_there_is_no_exact_cost_it_is_null_and_the_note_says_what_was_done
     made = erlang(**{"robots.access_time": MMPP})
     found = optimize(made, "frequencies")
     assert (found.cost, found.lower_bound) == (None, None)
-    assert "of constant times of the same mean" in found.notes[0]
+    assert "at constant intervals of the same mean" in found.notes[0]
     assert "access times are not independent" in found.notes[1]
     law = Deterministic(value=0.5)
     expected = best_random_shares(made.pages.change_rates, [1.0, 0.2, 3.0], law)

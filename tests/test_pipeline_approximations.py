@@ -15,9 +15,11 @@ from pipelines import pipeline
 import sim
 from analytic import compare, overall, predict
 from analytic.formula import Formula
+from analytic.indexing_queue import NotConvergedError, chain_of, iteration, solve_chain
 from analytic.phase_type import as_phase_type, moment
 from analytic.pipeline import (
     FORMULAS,
+    approximations,
     exact_method,
     thinned_ages,
     thinned_cyclic,
@@ -192,3 +194,17 @@ def test_ages_of_the_decomposition_where_an_exact_one_exists(name: str) -> None:
     near = np.array([value for measure, _, value in rows if measure == "index_age"])
     assert near == pytest.approx(exact, rel=0.02)
     assert (abs(near - 1.25 - exact) / exact).min() > 0.02
+
+
+def test_chains_that_would_take_too_long_are_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound on the passes over the states, and one on the pages that are followed."""
+    timers = {"buffer.obsolescence": {"erlang": {"shape": 2, "mean": 3.0}}}
+    scenario = load("pipeline-light").with_(timers | {"buffer.waiting_places": 11})
+    queue = chain_of(scenario)
+    assert solve_chain(queue).passes > 5
+    monkeypatch.setattr(iteration, "MOST_WORK", 5 * queue.states)
+    with pytest.raises(NotConvergedError, match="5 passes left"):
+        solve_chain(queue)
+    assert approximations._discounts_fit(scenario) is None
+    monkeypatch.setattr(approximations, "_MOST_FOLLOWED", 20 * queue.states - 1)
+    assert "20 change rates take too long" in str(approximations._discounts_fit(scenario))

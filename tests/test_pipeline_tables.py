@@ -1,4 +1,4 @@
-"""The tables of docs/pipeline.md are what docs/pipeline_tables.py computes."""
+"""The tables of docs/pipeline.md are what its two scripts compute."""
 
 from __future__ import annotations
 
@@ -57,3 +57,13 @@ def test_the_document_has_these_tables(script: dict[str, Any]) -> None:
     for robots, values in STOPPED.items():
         for value in values:
             assert f"{value:.4f}"[1:] in page, robots
+
+
+def test_the_document_has_the_examples() -> None:
+    """Every row of robots, buffers, frequencies, loads, weights and full buffers."""
+    page = (ROOT / "docs/pipeline.md").read_text().replace("*", "")
+    examples = runpy.run_path(str(ROOT / "docs/pipeline_examples.py"))
+    rows = [line for line in examples["lines"]() if "K" not in line]
+    assert len(rows) == 1 + 3 + 1 + 4 + 2 + 5 + 5 + 5
+    for row in rows:
+        assert row.removesuffix(" |").replace(" 0.", " .") in page, row

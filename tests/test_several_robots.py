@@ -197,7 +197,7 @@ def test_several_exponential_robots_are_one_fast_one_for_random_choices_only() -
     """The frequencies of a periodic policy are those of constant times, and the note says so."""
     law = {"exponential": {"mean": 3.0}}
     shuffled = optimize(shared(law, 3, {"policy": "golden-ratio"}), "frequencies")
-    assert any("constant times of the same mean" in note for note in shuffled.notes)
+    assert any("constant intervals of the same mean" in note for note in shuffled.notes)
     assert shuffled.decision["frequencies"] == pytest.approx(
         best_shares(RATES, np.ones(5), Deterministic(value=1.0)).tolist()
     )

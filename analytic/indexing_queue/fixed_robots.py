@@ -35,14 +35,14 @@ class StaticSearch:
     time_unit : str
     costs : ndarray, shape (available + 1,)
         Per unit time with 0, 1, … robots; NaN where there is none.
-    other : tuple of str and float, optional
-        Another criterion, and the cost of what it decides.
+    other : tuple of str, float and int, optional
+        Another criterion, the cost of what it decides, and that number of robots.
     """
 
     scenario: str
     time_unit: str
     costs: Array = field(repr=False)
-    other: tuple[str, float] | None = None
+    other: tuple[str, float, int] | None = None
 
     @property
     def optimum(self) -> int:

@@ -24,6 +24,7 @@ from analytic.indexing_queue.lumped import (
 from analytic.indexing_queue.marginals import marginals_of
 from analytic.indexing_queue.tables import mean_profile, tables_of, working_space
 from analytic.markov import Band
+from analytic.progress import Progress
 
 __all__ = ["Iterated", "NotConvergedError", "iterate"]
 
@@ -36,6 +37,8 @@ PATIENCE = 5.0
 """Seconds from which on one is told beforehand."""
 
 MOST_PASSES = 2000
+MOST_WORK = 2 * 10**9
+"""States times passes: about a quarter of an hour."""
 TOLERANCE = 1e-12
 ROUNDING = 1e-14
 """Relative changes of this size say no more about the convergence."""
@@ -93,7 +96,7 @@ def iterate(chain: QueueChain, tolerance: float = TOLERANCE) -> Iterated:
     Raises
     ------
     NotConvergedError
-        If the tolerance is not reached.
+        If the tolerance is not reached within `MOST_PASSES` passes and `MOST_WORK`.
 
     Notes
     -----
@@ -111,15 +114,18 @@ def iterate(chain: QueueChain, tolerance: float = TOLERANCE) -> Iterated:
     times, work = _block_times(tables), working_space(chain)
     history: list[float] = []
     errors: list[float] = []
-    while len(history) < MOST_PASSES:
+    most = max(min(MOST_PASSES, MOST_WORK // chain.states), 1)
+    progress = Progress(f"chain of {chain.states:,} states, passes")
+    while len(history) < most:
         history.append(sweep(tables, law, times, work, len(history) % 2 == 1))
         _set_right(chain, rates, law)
         errors.append(_error(history))
+        progress.step()
         if max(errors[-2:]) <= tolerance and abs(law.sum() - 1) < 1e-9:
             flow, spare, _ = work
             left = imbalance(tables, law, (flow, spare, np.empty_like(flow)))
             return Iterated(law, len(history), left, max(errors[-2:]))
-    raise NotConvergedError(f"{MOST_PASSES} passes left a relative error of {errors[-1]:.1e}")
+    raise NotConvergedError(f"{most} passes left a relative error of {errors[-1]:.1e}")
 
 
 def _error(history: list[float]) -> float:

@@ -19,6 +19,7 @@ from analytic.indexing_queue.marginals import marginals_of
 from analytic.indexing_queue.measures import fate_rates
 from analytic.indexing_queue.tables import tables_of, working_space
 from analytic.indexing_queue.tagged import CLASSES, ends_at, ends_of, entries, followed
+from analytic.progress import Progress
 
 __all__ = ["sojourn_cdf", "sojourn_transform"]
 
@@ -55,7 +56,11 @@ def sojourn_transform(chain: QueueChain, law: Array, s: ArrayLike) -> dict[str, 
     """
     points = _not_negative("s", s)
     starts = entries(chain, law)
-    ends = [ends_of(chain, starts, 1, float(each))[0] for each in points.ravel()]
+    progress = Progress(f"sojourn times in a chain of {chain.states:,} states", points.size)
+    ends = []
+    for each in points.ravel():
+        ends.append(ends_of(chain, starts, 1, float(each))[0])
+        progress.step()
     shares = np.array(ends).reshape(*points.shape, 2)
     return _by_class(chain, law, starts, shares)
 

@@ -20,7 +20,7 @@ from analytic.indexing_queue.iteration import NotConvergedError
 from analytic.indexing_queue.large_buffers import SMALLEST_LOSS, closure
 from analytic.indexing_queue.lumped import closed_class_count
 from analytic.indexing_queue.measures import measures_of, queue_measures
-from analytic.indexing_queue.solution import size_beyond_memory, solve_chain
+from analytic.indexing_queue.solution import Solution, size_beyond_memory, solve_chain
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
 from scenarios import Scenario
 from scenarios.activation import Switching
@@ -41,6 +41,7 @@ __all__ = [
     "settled",
     "size_of",
     "sojourns_found",
+    "solution_of",
     "solved",
     "too_large_for_exactness",
 ]
@@ -228,6 +229,18 @@ def chain_of(scenario: Scenario) -> QueueChain:
     return controlled_chain(modes, at, service, timer, capacity, scenario.buffer.admission)
 
 
+@lru_cache(maxsize=1)
+def solution_of(scenario: Scenario) -> Solution:
+    """The solution of its chain, kept for those who ask next: a large one takes a minute.
+
+    Raises
+    ------
+    NotConvergedError
+        As `solve_chain`.
+    """
+    return solve_chain(chain_of(scenario))
+
+
 @lru_cache(maxsize=8)
 def solved(scenario: Scenario) -> Solved | str:
     """All measures of the chain, solved once for all formulas; or why there are none."""
@@ -235,7 +248,7 @@ def solved(scenario: Scenario) -> Solved | str:
     chain = chain_of(scenario)
     ordered = scenario.buffer.discipline == "fifo" and scenario.buffer.when_full == "lose-new"
     try:
-        solution = solve_chain(chain)
+        solution = solution_of(scenario)
     except NotConvergedError as failure:
         return str(failure)
     accuracy = Accuracy(chain.states, *solution[1:])

@@ -29,7 +29,7 @@ __all__ = ["FrequencySearch", "index_numbers", "optimal_frequencies"]
 
 _KEY = "robots.accessing.frequencies"
 _NO_BOUND = "no bound over all schedules: "
-_APPROXIMATE = "frequencies as for one robot without a buffer, of constant times of the same mean"
+_APPROXIMATE = "found as if one robot made all accesses, at constant intervals of the same mean"
 _TIGHT = "of the hosts, {} get all the accesses that they allow"
 _IDLE = "; robots wait for hosts {:.2g} of the time"
 
@@ -75,9 +75,11 @@ def optimal_frequencies(scenario: Scenario) -> Optimum:
         raise NoOptimumError("there are no [pages]")
     policy = scenario.robots.accessing
     if "frequencies" not in type(policy).model_fields:
+        # Through a buffer the frequencies of random choices are the ones with a known optimum.
+        other = "deadline" if scenario.buffer is None else "randomized"
         raise NoOptimumError(
             f'policy = "{policy.policy}" takes no frequencies; one that does: '
-            "--set robots.accessing.policy=deadline"
+            f"--set robots.accessing.policy={other}"
         )
     shares, notes = _shares(scenario)
     decided = scenario.with_(_KEY, shares.tolist())

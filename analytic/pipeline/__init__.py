@@ -11,7 +11,8 @@ from analytic.pipeline.closed_forms import (
     unlimited_rates,
 )
 from analytic.pipeline.formulas import FORMULAS, end_to_end_cost
-from analytic.pipeline.labels import LabelledRules, PageClass, labelled_page
+from analytic.pipeline.label_states import LabelledRules, PageClass
+from analytic.pipeline.labels import labelled_page
 from analytic.pipeline.methods import METHODS, exact_method
 from analytic.pipeline.old_and_new import Handling, counted_ages, counted_rates, old_and_new
 from analytic.pipeline.one_robot import (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from analytic import conditions, page_conditions
 from analytic.active_robots import robots_at
 from analytic.formula import Formula, Values
-from analytic.indexing_queue import chain_of, sojourn_transform, solve_chain
+from analytic.indexing_queue import chain_of, count_states, sojourn_transform
 from analytic.indexing_queue.marginals import marginals_of
 from analytic.indexing_queue.measures import fate_rates
 from analytic.indexing_queue.solved import (
@@ -18,6 +18,8 @@ from analytic.indexing_queue.solved import (
     converged,
     fits_in_memory,
     one_closed_class,
+    size_of,
+    solution_of,
     solved,
 )
 from analytic.pipeline import conditions as own
@@ -48,6 +50,10 @@ __all__ = ["APPROXIMATIONS"]
 Array = NDArray[np.floating[Any]]
 
 
+_MOST_FOLLOWED = 5 * 10**7
+"""States times change rates: those of about a minute."""
+
+
 def _no_method(scenario: Scenario) -> str | None:
     """No exact method covers it."""
     method = exact_method(scenario)
@@ -59,9 +65,10 @@ def _no_method(scenario: Scenario) -> str | None:
 
 def _decomposed(scenario: Scenario) -> Values:
     mu, chain = page_changes(scenario), chain_of(scenario)
-    law = solve_chain(chain).law
+    law = solution_of(scenario).law
     rates = fate_rates(chain, marginals_of(chain, law))
-    discount = sojourn_transform(chain, law, mu)["served"]
+    kinds, which = np.unique(mu, return_inverse=True)
+    discount = sojourn_transform(chain, law, kinds)["served"][which.ravel()]
     lost = 1.0 - rates["served"] / rates["delivered"]
     thinned, ages = _thinned(scenario, mu, lost)
     delayed = ages + _mean_delay(scenario)
@@ -87,6 +94,14 @@ def _thinned(scenario: Scenario, mu: Array, lost: float) -> tuple[Array, Array]:
         return thinned_cyclic(mu, cycle, between, lost), ages
     ages = thinned_ages(shares, between, lost)
     return thinned_randomized(mu, shares, between, lost), ages
+
+
+def _discounts_fit(scenario: Scenario) -> str | None:
+    """A page can be followed to its end for each change rate."""
+    states, rates = count_states(*size_of(scenario)), len(np.unique(page_changes(scenario)))
+    if states * rates <= _MOST_FOLLOWED:
+        return None
+    return f"{states} states for each of {rates} change rates take too long"
 
 
 def _pace_known(scenario: Scenario) -> str | None:
@@ -242,6 +257,7 @@ _OF_PHASES: tuple[Formula, ...] = (
             conditions.first_come_first_served,
             fits_in_memory,
             one_closed_class,
+            _discounts_fit,
             converged,
             _no_method,
         ),

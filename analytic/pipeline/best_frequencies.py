@@ -33,7 +33,7 @@ __all__ = ["best_end_to_end_shares", "discounted_shares", "end_to_end_frequencie
 Array = NDArray[np.floating[Any]]
 
 _KEY = "robots.accessing.frequencies"
-_ALONE = "coffman1998 (12)-(15), no buffer"
+_ALONE = "best without a buffer"
 _PROVED = 1e-9
 """Certified gaps, relative to the cost, from which on frequencies are not called the best."""
 
@@ -136,7 +136,7 @@ def end_to_end_frequencies(scenario: Scenario) -> Optimum:
         "more: per cent above the optimum",
     ]
     if _ALONE in costs:
-        notes.append(f"frequencies best without a buffer: {said_more(costs[_ALONE], cost)}")
+        notes.append(f"{_ALONE} (coffman1998): {said_more(costs[_ALONE], cost)}")
     return Optimum(
         target="frequencies",
         cost=cost,
@@ -232,7 +232,7 @@ def _as_without_buffer(scenario: Scenario) -> Optimum:
     found = optimal_frequencies(scenario)
     assert scenario.pages is not None
     rows: dict[str, Any] = _words(change_rates(scenario.pages))
-    name = "best without a buffer"
+    name = _ALONE
     rows[name] = np.array(found.decision["frequencies"])
     costs, measure = _costs_through(scenario, rows)
     cost = costs[name]

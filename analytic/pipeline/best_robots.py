@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from analytic.indexing_queue.fixed_robots import StaticSearch, optimal_fixed_number
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.criteria import (
+    copies_leave_together,
     cost_of,
     cost_of_no_robot,
+    more_may_be_better,
     more_than,
     price_of_alone,
     prices_staleness,
@@ -19,11 +25,14 @@ from scenarios import Scenario
 
 __all__ = ["end_to_end_robots"]
 
+Array = NDArray[np.floating[Any]]
+
 
 def end_to_end_robots(scenario: Scenario) -> Optimum:
     """The best fixed number of robots from 0 on, end to end; the table has the cost of each.
 
-    Where staleness has no price, that of `optimal_fixed_number`.
+    Where staleness has no price, that of `optimal_fixed_number`; where copies of a page leave the
+    buffer together, the same search by the formulas of this package.
 
     Raises
     ------
@@ -32,7 +41,26 @@ def end_to_end_robots(scenario: Scenario) -> Optimum:
     """
     if not prices_staleness(scenario):
         require_prices(scenario)
+        return _by_papers(scenario)
+    costs = _costs(scenario)
+    alone, reason = price_of_alone(scenario, _by_papers)
+    other = (*alone.short, alone.decision["robots"]) if alone else None
+    search = StaticSearch(scenario.name, scenario.time_unit, costs, other)
+    best = float(costs[search.optimum])
+    said = ["more: per cent above the best", alone.note(best) if alone else reason]
+    return _optimum(scenario, search, said)
+
+
+def _by_papers(scenario: Scenario) -> Optimum:
+    """The best number by other prices than that of staleness."""
+    if not copies_leave_together(scenario):
         return optimal_fixed_number(scenario)
+    search = StaticSearch(scenario.name, scenario.time_unit, _costs(scenario))
+    return _optimum(scenario, search, ["more: per cent above the best"])
+
+
+def _costs(scenario: Scenario) -> Array:
+    """The cost of each number of robots from 0 on."""
     assert scenario.robots is not None
     available = scenario.robots.available
     doing = f"{scenario.name}: numbers of robots"
@@ -41,10 +69,12 @@ def end_to_end_robots(scenario: Scenario) -> Optimum:
     costs = np.array([cost_of_no_robot(scenario), *some])
     if np.isnan(costs).all():
         raise NoOptimumError("no number has a cost: nothing is served")
-    alone, reason = price_of_alone(scenario, optimal_fixed_number)
-    other = alone.short if alone else None
-    search = StaticSearch(scenario.name, scenario.time_unit, costs, other)
-    best = float(costs[search.optimum])
+    return costs
+
+
+def _optimum(scenario: Scenario, search: StaticSearch, said: Sequence[str]) -> Optimum:
+    best = float(search.costs[search.optimum])
+    edge = more_may_be_better(search.optimum, scenario)
     return Optimum(
         target="static",
         cost=best,
@@ -52,11 +82,7 @@ def end_to_end_robots(scenario: Scenario) -> Optimum:
         decision={"robots": search.optimum},
         changes={"activation": {"static": search.optimum}},
         table=[row | {"more": more_than(row["cost"], best)} for row in search.rows()],
-        notes=[
-            "more: per cent above the best",
-            alone.note(best) if alone else reason,
-            *search.notes(),
-        ],
+        notes=[*said, *edge, *search.notes()],
         search=search,
         proved=True,
         gap=0.0,

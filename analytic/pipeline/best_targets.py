@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.criteria import (
     cost_of,
+    more_may_be_better,
     own_criterion,
     price_of_alone,
     prices_staleness,
@@ -90,6 +91,7 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
         "not proved"
     )
     other = alone.short if alone else None
+    edge = more_may_be_better(max(best), scenario)
     found = FoundTargets(scenario.name, best, cost(best), other, *by_papers[:1])
     return Optimum(
         target="switching",
@@ -98,7 +100,7 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
         decision={"targets": list(best)},
         changes={"activation": {"switching": {"targets": list(best)}}},
         table=[{"level": level, "target": target} for level, target in enumerate(best)],
-        notes=[searched, alone.note(found.cost) if alone else reason],
+        notes=[searched, alone.note(found.cost) if alone else reason, *edge],
         search=found,
         proved=False,
     )

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from analytic.indexing_queue.thresholds import ThresholdSearch, optimal_thresholds
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.criteria import (
+    Alone,
+    copies_leave_together,
     cost_of,
+    more_may_be_better,
     price_of_alone,
     prices_staleness,
     require_prices,
@@ -64,7 +67,8 @@ def end_to_end_thresholds(scenario: Scenario) -> Optimum:
 
     Proved where all policies are evaluated; otherwise the best that a descent from the best single
     number and the best pairs of numbers finds, one level or run of levels at a time. Where
-    staleness has no price, the policy of `optimal_thresholds`.
+    staleness has no price, the policy of `optimal_thresholds`; where copies of a page leave the
+    buffer together, the same search by the formulas of this package.
 
     Raises
     ------
@@ -73,16 +77,20 @@ def end_to_end_thresholds(scenario: Scenario) -> Optimum:
     """
     if not prices_staleness(scenario):
         require_prices(scenario)
-        return optimal_thresholds(scenario)
-    assert scenario.robots is not None
+        return _searched(scenario) if copies_leave_together(scenario) else _by_papers(scenario)
     assert scenario.buffer is not None
     if scenario.buffer.admission == "complete":
         raise NoOptimumError('through the buffer: admission is "complete"')
-    plain = scenario.with_("activation", None)
-    cost_of(plain)  # the reason why no policy has a cost comes before any search
-    top, available = scenario.buffer.waiting_places + 1, scenario.robots.available
+    cost_of(scenario.with_("activation", None))  # why no policy has a cost, before any search
     alone, reason = price_of_alone(scenario, _by_papers)
-    other = alone.short if alone else None
+    return _searched(scenario, alone, reason)
+
+
+def _searched(scenario: Scenario, alone: Alone | None = None, reason: str = "") -> Optimum:
+    """By the scenario's own prices, beside what is best by the papers', or why there is none."""
+    assert scenario.robots is not None
+    top, available = _top(scenario), scenario.robots.available
+    plain, other = scenario.with_("activation", None), alone.short if alone else None
     simple, count = birth_death(plain), members(available + 1, top + 1)
     quick = simple is not None and count * (top + 1) * simple.kinds <= _MOST_WORK
     slow = simple is None and count <= _MOST_SLOW
@@ -92,8 +100,9 @@ def end_to_end_thresholds(scenario: Scenario) -> Optimum:
         search, notes = _all_slowly(plain, available, other)
     else:
         search, notes = _best_found(plain, simple, available, other)
-    proved = quick or slow
-    return _optimum(search, [*notes, alone.note(search.optimum.cost) if alone else reason], proved)
+    edge = more_may_be_better(max(search.optimum.robots), scenario)
+    said = alone.note(search.optimum.cost) if alone else reason
+    return _optimum(search, [*notes, *[said] * bool(said), *edge], quick or slow)
 
 
 def _optimum(
@@ -117,6 +126,8 @@ def _optimum(
 
 def _by_papers(scenario: Scenario) -> Optimum:
     """The best thresholds by the other prices; where they are too many, the best found."""
+    if copies_leave_together(scenario):
+        return _searched(scenario)
     try:
         return optimal_thresholds(scenario)
     except NoOptimumError:

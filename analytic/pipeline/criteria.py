@@ -7,16 +7,18 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from analytic.optimum import NoOptimumError, Optimum
-from analytic.pipeline.conditions import some_robot_delivers
-from analytic.pipeline.formulas import COST, end_to_end_cost
+from analytic.pipeline.conditions import changes_matter_to_the_queue, some_robot_delivers
+from analytic.pipeline.formulas import COST, LABELLED_COST, end_to_end_cost, queue_cost
 from analytic.pipeline.methods import exact_method, nearest_reason
 from scenarios import Scenario
 from scenarios.page_data import change_rates, page_weights
 
 __all__ = [
     "Alone",
+    "copies_leave_together",
     "cost_of",
     "cost_of_no_robot",
+    "more_may_be_better",
     "more_than",
     "own_criterion",
     "price_of_alone",
@@ -64,8 +66,15 @@ def own_criterion(scenario: Scenario) -> tuple[Scenario, str]:
     return others.with_(prices), f"loss and {gamma:.4g} starvation alone (talim2001)"
 
 
+def copies_leave_together(scenario: Scenario) -> bool:
+    """Whether the papers' queues are none of this one's: its pages matter to it."""
+    return scenario.buffer is not None and changes_matter_to_the_queue(scenario) is None
+
+
 def cost_of(scenario: Scenario) -> float:
     """The cost end to end, also of no robot at all; NaN where there is no response to price.
+
+    Where staleness has no price, that of a queue whose copies of a page leave together.
 
     Raises
     ------
@@ -74,9 +83,10 @@ def cost_of(scenario: Scenario) -> float:
     """
     if scenario.activation is not None and some_robot_delivers(scenario) is not None:
         return cost_of_no_robot(scenario)
-    reason = COST.reason_against(scenario)
+    priced = prices_staleness(scenario)
+    reason = (COST if priced else LABELLED_COST).reason_against(scenario)
     if reason is None:
-        return end_to_end_cost(scenario)
+        return end_to_end_cost(scenario) if priced else queue_cost(scenario)
     if exact_method(scenario) is None:
         reason = f"no exact method covers its obsolescence rates: {nearest_reason(scenario)}"
     raise NoOptimumError(f"through the buffer: {reason}")
@@ -98,6 +108,14 @@ def more_than(cost: float | None, best: float | None) -> float | None:
     if abs(cost - best) <= _ALIKE * abs(best):
         return 0.0
     return 100.0 * (cost / best - 1.0) if best else math.inf
+
+
+def more_may_be_better(most: int, scenario: Scenario) -> list[str]:
+    """What is said of a decision that uses all robots at some level; nothing of fewer."""
+    assert scenario.robots is not None
+    if most < scenario.robots.available:
+        return []
+    return [f"{most} robots are all that are available; more may be better (robots.available)"]
 
 
 def said_more(cost: float, best: float) -> str:

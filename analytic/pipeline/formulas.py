@@ -11,16 +11,17 @@ from analytic import conditions, page_conditions
 from analytic.active_robots import robots_at
 from analytic.formula import Formula, Values
 from analytic.indexing_queue import FORMULAS as QUEUE_FORMULAS
+from analytic.indexing_queue.measures import control_cost
 from analytic.pipeline import conditions as own
 from analytic.pipeline.approximations import APPROXIMATIONS
 from analytic.pipeline.closed_forms import single_place_rates
+from analytic.pipeline.labelled_queue import labelled_cost, labelled_queue
 from analytic.pipeline.methods import METHODS, Method, exact_method
 from analytic.pipeline.reading import PAPER, freshness_rows, page_shares
-from analytic.pipeline.walked import labelled
 from scenarios import Scenario
 from scenarios.page_data import change_rates, page_weights
 
-__all__ = ["COST", "FORMULAS", "end_to_end_cost", "queue_cost"]
+__all__ = ["COST", "FORMULAS", "LABELLED_COST", "end_to_end_cost", "queue_cost"]
 
 Array = NDArray[np.floating[Any]]
 
@@ -37,16 +38,6 @@ def _row(method: Method) -> Formula:
             scenario, method.rates(scenario), method.ages and method.ages(scenario)
         ),
     )
-
-
-def _labelled_levels(scenario: Scenario) -> Values:
-    found = labelled(scenario)
-    assert not isinstance(found, str)
-    levels = found[0].levels
-    yield "starvation_probability", None, float(levels[0])
-    yield "mean_in_system", None, float(levels @ np.arange(len(levels)))
-    for level, probability in enumerate(levels.tolist()):
-        yield "level_probability", level, probability
 
 
 def _single_place(scenario: Scenario) -> Values:
@@ -69,15 +60,34 @@ def _staleness_priced(scenario: Scenario) -> str | None:
 
 def _queue_cost_known(scenario: Scenario) -> str | None:
     """The part of the cost that the queue makes is known."""
-    others = scenario.with_("costs.staleness", 0.0)
-    if not _prices(others):
+    reason = _against_queue_cost(scenario)
+    if reason is None:
         return None
+    others = [name for name in _priced_names(scenario) if name != "staleness"]
+    answered = _against_queue_cost(scenario.with_("costs.response", 0.0)) is None
+    dropped = ["response"] if answered else others
+    return f"{reason}; drop {' and '.join(f'costs.{name}' for name in dropped)}"
+
+
+def _against_queue_cost(scenario: Scenario) -> str | None:
+    others = scenario.with_("costs.staleness", 0.0)
+    if not _priced_names(others):
+        return None
+    if own.changes_matter_to_the_queue(scenario) is None:
+        return _no_response_priced(others)
     return _queue_formula().reason_against(others)
 
 
-def _prices(scenario: Scenario) -> bool:
-    """Whether anything but staleness has a price."""
-    return any(getattr(scenario.costs, name) for name in type(scenario.costs).model_fields)
+def _no_response_priced(scenario: Scenario) -> str | None:
+    """[costs] does not price the response time."""
+    priced = scenario.costs.response
+    return "[costs] prices the response time of pages that wait for others" if priced else None
+
+
+def _priced_names(scenario: Scenario) -> list[str]:
+    """What has a price."""
+    names = type(scenario.costs).model_fields
+    return [name for name in names if getattr(scenario.costs, name)]
 
 
 def _queue_formula() -> Formula:
@@ -102,7 +112,11 @@ def queue_cost(scenario: Scenario) -> float:
     It does not depend on which pages are delivered, unless the queue does.
     """
     others = scenario.with_("costs.staleness", 0.0)
-    return _queue_formula().predict(others)[0].value if _prices(others) else 0.0
+    if not _priced_names(others):
+        return 0.0
+    if own.changes_matter_to_the_queue(scenario) is None:
+        return labelled_cost(others)
+    return _queue_formula().predict(others)[0].value
 
 
 def _cost(scenario: Scenario) -> Values:
@@ -127,17 +141,29 @@ COST = Formula(
 )
 """The row of the control cost end to end."""
 
+LABELLED_COST = Formula(
+    paper=PAPER,
+    number="(4), cost",
+    quantity="control cost of such a queue",
+    function=control_cost,
+    kind="exact",
+    conditions=(*_LABELS.conditions, conditions.priced, _no_response_priced),
+    evaluate=lambda scenario: [("control_cost", None, labelled_cost(scenario))],
+)
+"""The row of the control cost where copies of a page leave together and staleness has no price."""
+
 FORMULAS: tuple[Formula, ...] = (
     *(_row(method) for method in METHODS),
     Formula(
         paper=PAPER,
-        number="(4), levels",
-        quantity="levels with page-change dropping or replacement of older copies",
+        number="(4), queue",
+        quantity="levels, rates, shares of the fates with page-change dropping or replacement",
         function=_LABELS.function,
         kind="exact",
         conditions=_LABELS.conditions,
-        evaluate=_labelled_levels,
+        evaluate=labelled_queue,
     ),
+    LABELLED_COST,
     Formula(
         paper=PAPER,
         number="(7)",

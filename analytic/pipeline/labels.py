@@ -18,31 +18,29 @@ from numpy.typing import NDArray
 from analytic.decision_process import stationary_law
 from analytic.indexing_queue import QueueChain
 from analytic.pipeline.exploring import Explored, Move, explore, totals
+from analytic.pipeline.label_states import (
+    FRESH,
+    NOBODY,
+    OTHER,
+    STALE,
+    Fates,
+    Label,
+    LabelledRules,
+    LabelledState,
+    PageClass,
+    renumbered,
+    replaced_by,
+)
 
 __all__ = ["MOST_LABELLED", "LabelledPage", "LabelledRules", "PageClass", "labelled_page"]
 
 Array = NDArray[np.floating[Any]]
-Label = tuple[int, int]
 
 MOST_LABELLED = 20_000
 """States: those of half a minute."""
 
-STALE, FRESH = (-2, 0), (-1, 0)
-"""Labels of a waiting copy of the page that is followed; others are (class, number)."""
-OTHER = (-3, 0)
-"""The label in service of any other page: which one does not matter."""
-NOBODY = (-4, 0)
-
 _CHANGED = 1
 """Kind of the moves at which the page that is followed changes."""
-
-
-class PageClass(NamedTuple):
-    """Pages that are alike: how many, their change rate, and the share of each."""
-
-    pages: int
-    changes: float
-    share: float
 
 
 class LabelledPage(NamedTuple):
@@ -55,54 +53,14 @@ class LabelledPage(NamedTuple):
         Obsolescence rate.
     age : float
         Mean age of the copy in the index; nan where waiting copies are dropped at changes.
+    fates : Fates
+        Of the pages of all kinds.
     """
 
     levels: Array
     rate: float
     age: float
-
-
-class LabelledRules(NamedTuple):
-    """What the buffer does beyond first come first served.
-
-    Attributes
-    ----------
-    drops_changed : bool
-        All waiting copies of a page are dropped when it changes.
-    replaces : bool
-        A delivered page takes the place of its waiting older copy.
-    last_first : bool
-        The newest waiting page is served next.
-    pushes_out : bool
-        A full buffer loses its oldest waiting page.
-    """
-
-    drops_changed: bool = False
-    replaces: bool = False
-    last_first: bool = False
-    pushes_out: bool = False
-
-
-class _State(NamedTuple):
-    """Waiting labels in order of the queue; label in service; is the index current; phases."""
-
-    waiting: tuple[Label, ...]
-    serving: Label
-    current: bool
-    arrivals: int
-    phase: int
-
-
-def _renumbered(waiting: tuple[Label, ...]) -> tuple[Label, ...]:
-    """Pages of a class numbered by first appearance: which they are does not matter."""
-    names: dict[Label, Label] = {}
-    counts: dict[int, int] = {}
-    for label in waiting:
-        kind = label[0]
-        if kind >= 0 and label not in names:
-            names[label] = (kind, counts.get(kind, 0))
-            counts[kind] = counts.get(kind, 0) + 1
-    return tuple(names.get(label, label) for label in waiting)
+    fates: Fates
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +73,7 @@ class _Walk:
     others: tuple[PageClass, ...]
     rules: LabelledRules
 
-    def moves(self, state: _State) -> Iterator[Move]:
+    def moves(self, state: LabelledState) -> Iterator[Move]:
         """All moves from a state."""
         level = 0 if state.serving == NOBODY else len(state.waiting) + 1
         yield from self._quiet(state, level)
@@ -127,7 +85,7 @@ class _Walk:
         if level:
             yield from self._service(state, level)
 
-    def _quiet(self, state: _State, level: int) -> Iterator[Move]:
+    def _quiet(self, state: LabelledState, level: int) -> Iterator[Move]:
         """Phase changes of the deliveries that bring nothing."""
         hidden = self._hidden[level][state.arrivals]
         for arrivals in np.flatnonzero(hidden > 0).tolist():
@@ -144,7 +102,7 @@ class _Walk:
             kept.append(np.where(np.eye(len(quiet)) > 0, 0.0, np.maximum(quiet - lost, 0.0)))
         return tuple(kept)
 
-    def _labels(self, state: _State) -> Iterator[tuple[float, Label]]:
+    def _labels(self, state: LabelledState) -> Iterator[tuple[float, Label]]:
         """What a delivered page can be: the page followed, one that waits, one that does not."""
         yield self.page.share, FRESH
         for kind, each in enumerate(self.others):
@@ -155,37 +113,39 @@ class _Walk:
             if absent > 0:
                 yield absent * each.share, (kind, len(present))
 
-    def _delivered(self, state: _State, label: Label, rate: float, into: int) -> Iterator[Move]:
+    def _delivered(
+        self, state: LabelledState, label: Label, rate: float, into: int
+    ) -> Iterator[Move]:
         state = state._replace(arrivals=into)
         if state.serving == NOBODY:
             in_service = label if label == FRESH else OTHER
             for phase, share in enumerate(self.chain.service.start.tolist()):
                 yield Move(rate * share, state._replace(serving=in_service, phase=phase))
             return
-        yield Move(rate, state._replace(waiting=_renumbered(self._joined(state.waiting, label))))
+        yield Move(rate, state._replace(waiting=renumbered(self._joined(state.waiting, label))))
 
     def _joined(self, waiting: tuple[Label, ...], label: Label) -> tuple[Label, ...]:
-        older = (FRESH, STALE) if label == FRESH else (label,)
-        if self.rules.replaces and set(older) & set(waiting):
+        older = replaced_by(label, waiting)
+        if self.rules.replaces and older:
             return tuple(label if each in older else each for each in waiting)
         if len(waiting) + 1 < self.chain.top:
             return (*waiting, label)
         return (*waiting[1:], label) if self.rules.pushes_out and waiting else waiting
 
-    def _changes(self, state: _State) -> Iterator[Move]:
+    def _changes(self, state: LabelledState) -> Iterator[Move]:
         """The page followed changes, or others that wait do."""
         turned = tuple(STALE if each == FRESH else each for each in state.waiting)
         if self.rules.drops_changed:
             turned = tuple(each for each in state.waiting if each not in (FRESH, STALE))
         serving = STALE if state.serving == FRESH else state.serving
-        changed = state._replace(waiting=_renumbered(turned), serving=serving, current=False)
+        changed = state._replace(waiting=renumbered(turned), serving=serving, current=False)
         yield Move(self.page.changes, changed, _CHANGED)
         if self.rules.drops_changed:
             for label in dict.fromkeys(each for each in state.waiting if each[0] >= 0):
                 left = tuple(each for each in state.waiting if each != label)
-                yield Move(self.others[label[0]].changes, state._replace(waiting=_renumbered(left)))
+                yield Move(self.others[label[0]].changes, state._replace(waiting=renumbered(left)))
 
-    def _service(self, state: _State, level: int) -> Iterator[Move]:
+    def _service(self, state: LabelledState, level: int) -> Iterator[Move]:
         service, turns = self.chain.service, self.chain.turnover[level]
         for phase, rate in enumerate(service.generator[state.phase].tolist()):
             if phase != state.phase:
@@ -196,7 +156,7 @@ class _Walk:
             for arrivals in np.flatnonzero(turn).tolist():
                 yield Move(done * share * float(turn[arrivals]), after._replace(arrivals=arrivals))
 
-    def _next(self, state: _State) -> Iterator[tuple[float, _State]]:
+    def _next(self, state: LabelledState) -> Iterator[tuple[float, LabelledState]]:
         """The state when a copy is indexed and the next page is in service."""
         state = state._replace(current=state.current or state.serving == FRESH)
         if not state.waiting:
@@ -204,10 +164,28 @@ class _Walk:
             return
         place = len(state.waiting) - 1 if self.rules.last_first else 0
         label = state.waiting[place]
-        left = _renumbered(state.waiting[:place] + state.waiting[place + 1 :])
+        left = renumbered(state.waiting[:place] + state.waiting[place + 1 :])
         serving = label if label in (FRESH, STALE) else OTHER
         for phase, share in enumerate(self.chain.service.start.tolist()):
             yield share, state._replace(waiting=left, serving=serving, phase=phase)
+
+    def fates(self, state: LabelledState) -> Fates:
+        """Pages per unit time by what becomes of them, in a state."""
+        level = 0 if state.serving == NOBODY else len(state.waiting) + 1
+        delivered = float(self.deliveries[level][state.arrivals].sum())
+        lost = dropped = replaced = 0.0
+        for share, label in self._labels(state):
+            if self.rules.replaces and replaced_by(label, state.waiting):
+                replaced += delivered * share
+            elif level == self.chain.top:
+                lost += delivered * share
+        if self.rules.drops_changed:
+            dropped = sum(
+                self.page.changes if each in (FRESH, STALE) else self.others[each[0]].changes
+                for each in state.waiting
+            )
+        served = float(self.chain.service.exit_rates[state.phase]) if level else 0.0
+        return Fates(delivered, lost, dropped, replaced, served)
 
 
 def labelled_page(
@@ -217,7 +195,7 @@ def labelled_page(
     followed: int,
     rules: LabelledRules,
 ) -> LabelledPage:
-    """Levels of the queue, and obsolescence rate and age of the copy of the pages of a class.
+    """Levels and flows of the queue, obsolescence rate and age of the copy of a class of pages.
 
     Parameters
     ----------
@@ -251,7 +229,7 @@ def labelled_page(
     aged = not rules.drops_changed
     seen = page._replace(changes=page.changes or 1.0) if aged else page
     walk = _Walk(chain, deliveries, seen, others, rules)
-    start = _State((), NOBODY, True, 0 if chain.start is None else chain.start, 0)
+    start = LabelledState((), NOBODY, True, 0 if chain.start is None else chain.start, 0)
     found = explore([start], walk.moves, kinds=2, most=MOST_LABELLED)
     rates = (found.rates[0] + found.rates[_CHANGED]).tolil()
     rates.setdiag(0.0)
@@ -262,7 +240,8 @@ def labelled_page(
         levels[0 if state.serving == NOBODY else len(state.waiting) + 1] += law[index]
     stale = sum(law[index] for state, index in found.states.items() if not state.current)
     age = _age(found, law @ found.rates[_CHANGED] / seen.changes) if aged else np.nan
-    return LabelledPage(levels, float(stale) if page.changes else 0.0, age)
+    fates = Fates(*(law @ np.array([walk.fates(state) for state in found.states])).tolist())
+    return LabelledPage(levels, float(stale) if page.changes else 0.0, age, fates)
 
 
 def _age(found: Explored, starts: Array) -> float:

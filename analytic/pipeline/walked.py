@@ -15,13 +15,8 @@ from analytic.indexing_queue.chain import NO_TIMER, controlled_chain
 from analytic.indexing_queue.solved import size_of
 from analytic.phase_type import as_phase_type
 from analytic.pipeline.exploring import MOST_STATES, TooManyStatesError
-from analytic.pipeline.labels import (
-    MOST_LABELLED,
-    LabelledPage,
-    LabelledRules,
-    PageClass,
-    labelled_page,
-)
+from analytic.pipeline.label_states import LabelledRules, PageClass
+from analytic.pipeline.labels import MOST_LABELLED, LabelledPage, labelled_page
 from analytic.pipeline.old_and_new import (
     Handling,
     counted_ages,
@@ -39,6 +34,7 @@ from analytic.pipeline.separable import SlopesOf
 from analytic.pipeline.timer_phases import timed_pages
 from analytic.progress import followed
 from scenarios import Scenario
+from scenarios.sections import Costs
 
 __all__ = [
     "ages_by_counts",
@@ -129,9 +125,13 @@ def _chain_and_law(scenario: Scenario) -> tuple[QueueChain, Array]:
 # --- (4) labels -------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=4)
 def labelled(scenario: Scenario) -> tuple[LabelledPage, ...] | str:
-    """What labels say of each page, or why they are not found."""
+    """What labels say of each page, or why they are not found; whatever the prices."""
+    return _labelled(scenario.model_copy(update={"costs": Costs()}))
+
+
+@lru_cache(maxsize=1024)
+def _labelled(scenario: Scenario) -> tuple[LabelledPage, ...] | str:
     assert scenario.buffer is not None
     assert scenario.robots is not None
     service = as_phase_type(scenario.buffer.service)

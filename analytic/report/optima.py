@@ -36,8 +36,8 @@ _COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
 _MARKERS = "os^Dv<"
 _HEIGHT = 3.2
 _FEW_LEVELS = 40
-_LEGEND = 24
-"""Letters on a line of a legend."""
+_LEGEND, _ALONE = 24, 56
+"""Letters on a line of a legend of two columns, and of one."""
 
 
 def plot_threshold_costs(search: ThresholdSearch | FoundThresholds, ax: Axes | None = None) -> Axes:
@@ -90,9 +90,9 @@ def _beside(ax: Axes, other: tuple[str, float] | None) -> None:
         ax.axhline(other[1], color=_COLOURS[1], lw=0.9, ls=":", label=_by(other))
 
 
-def _by(other: tuple[str, float]) -> str:
-    """Another criterion in a legend, and what its decision costs."""
-    return "\n".join(wrap(f"by {other[0]}: {other[1]:.6g}", _LEGEND))
+def _by(other: tuple[str, float], letters: int = _LEGEND, decided: str = "") -> str:
+    """Another criterion in a legend, what it decides, and what that costs."""
+    return "\n".join(wrap(f"by {other[0]}: {decided}{other[1]:.6g}", letters))
 
 
 def _described(robots: tuple[int, ...], at: tuple[int, ...]) -> str:
@@ -117,11 +117,14 @@ def plot_static_costs(search: StaticSearch, ax: Axes | None = None) -> Axes:
     mark = "o" if len(numbers) <= _FEW_LEVELS else None
     ax.plot(numbers, search.costs, color=_COLOURS[0], marker=mark, ms=3.5, lw=1.1)
     best = search.optimum
-    label = f"optimum: {best}"
+    label = f"optimum: {best}, {search.costs[best]:.6g}"
     ax.plot(best, search.costs[best], "D", color=THEORY, ms=6, mfc="none", label=label)
-    _beside(ax, search.other)
+    if search.other is not None and np.isfinite(search.other[1]):
+        criterion, cost, robots = search.other
+        name = _by((criterion, cost), _ALONE, f"{robots}, ")
+        ax.plot(robots, cost, "s", color=_COLOURS[1], ms=8, mfc="none", label=name)
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
-    legend_above(ax)
+    legend_above(ax, columns=1)
     return ax
 
 
@@ -175,13 +178,14 @@ def plot_targets(search: FoundTargets, ax: Axes | None = None) -> Axes:
     dress(ax, "pages in the system", "robots wanted")
     rules = [(f"best found: {search.cost:.6g}", search.targets, "o", _COLOURS[0])]
     if search.other is not None and search.other_targets:
-        rules.append((_by(search.other), search.other_targets, "s", _COLOURS[1]))
+        rules.append((_by(search.other, _ALONE), search.other_targets, "s", _COLOURS[1]))
     for name, targets, marker, colour in rules:
         mark = marker if len(targets) <= _FEW_LEVELS else None
-        ax.plot(targets, color=colour, marker=mark, ms=3.5, lw=1.1, label=name)
+        size = 3.5 if marker == "o" else 7.0  # open around the other where both are alike
+        ax.plot(targets, color=colour, marker=mark, ms=size, mfc="none", lw=1.1, label=name)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator("auto", integer=True))
-    legend_above(ax)
+    legend_above(ax, columns=1)
     return ax
 
 

@@ -31,6 +31,8 @@ Array = NDArray[np.float64]
 
 _MOST_STEPS = 150
 _FEW_PAGES, _FEW_PROBES = 20, 60
+_FAR_APART = 40
+"""Points whose intervals have room for caps."""
 _BOUND = "#8a8f98"
 _STYLES = {"exact": "-", "lower bound": "--", "upper bound": "-."}
 _IMPORTANCE = "#b07800"
@@ -172,16 +174,16 @@ def _theory(kind: str) -> str:
 
 
 def _draw_estimates(ax: Axes, x: Array, estimates: Sequence[Estimate]) -> None:
-    """Points with their intervals; many of them as an image inside the figure."""
-    many = len(estimates) > MANY_POINTS
+    """Points with their intervals; smaller where they would touch, many as an image."""
+    many, close = len(estimates) > MANY_POINTS, len(estimates) > _FAR_APART
     ax.errorbar(
         x,
         [row.estimate for row in estimates],
         half_widths(estimates),
         fmt="o",
-        ms=2 if many else 4.5,
-        lw=0.5 if many else 1.2,
-        capsize=0 if many else 2.5,
+        ms=2 if close else 4.5,
+        lw=0.5 if many else 0.8 if close else 1.2,
+        capsize=0 if close else 2.5,
         color=SIMULATED,
         alpha=0.5 if many else 1.0,
         mew=0,

@@ -135,7 +135,7 @@ def certified_word(costs: SpacingCosts, most_states: int = MOST_STATES) -> Certi
         try:
             found = _solved(costs, caps, ages)
         except _TooLargeError as error:
-            return best._replace(stopped=_why(error, most_states))
+            return best._replace(stopped=_why_too_large(error, most_states))
         ages -= found.states * max(len(found.servers), _MOST_SERVERS)
         best = _better(best, found)
         if best.is_proved(costs):
@@ -159,7 +159,7 @@ def _why(last: Certified, longest: int) -> str:
     return "no distance is above its cap, but rounding keeps cost and bound apart"
 
 
-def _why(error: _TooLargeError, most_states: int) -> str:
+def _why_too_large(error: _TooLargeError, most_states: int) -> str:
     """What stopped the search, with the limit that was given, and how to have another one."""
     if error.servers is None:
         return str(error)

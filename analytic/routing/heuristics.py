@@ -101,7 +101,7 @@ def paired_word(costs: SpacingCosts) -> Word | None:
 
     None where there is no rule, costs not being convex, or too many pairs, of more than 12 servers.
     """
-    if not costs.is_convex or not 2 <= costs.count <= _MOST_DESCENDED:
+    if not costs.is_convex or not 2 <= costs.count <= MOST_DESCENDED:
         return None
     pairs = itertools.combinations(range(costs.count), 2)
     blocks = [(two_servers(costs.of_some(pair)), pair) for pair in pairs]

@@ -153,7 +153,7 @@ def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Tabl
     for row in rows:
         is_best = all(_plain(row.get(key)) == value for key, value in optimum.decision.items())
         table.add_row(*map(_cell, row.values()), style="green" if is_best else None)
-    table.caption = "; ".join(map(escape, [*optimum.notes, *left_out])) or None
+    table.caption = "\n".join(map(escape, [*optimum.notes, *left_out])) or None
     return table
 
 

@@ -117,7 +117,7 @@ class _Console(Console):
 
 
 def show_table(table: Table, optional: Sequence[str] = ()) -> None:
-    """A table on stdout, below its title, which may be wider than the table.
+    """A table on stdout, between its title and its notes, which may be wider than the table.
 
     Parameters
     ----------
@@ -134,7 +134,10 @@ def show_table(table: Table, optional: Sequence[str] = ()) -> None:
     if optional:
         table = _fitting(table, optional, console.width)
         console.width = max(console.width, _width(table, folded=True))
+    notes, table.caption = table.caption, None
     console.print(table, crop=False)
+    if notes:
+        console.print(notes, soft_wrap=True)
 
 
 def _fitting(table: Table, optional: Sequence[str], width: int) -> Table:
