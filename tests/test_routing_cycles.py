@@ -171,11 +171,11 @@ def test_a_server_that_is_visited_once_in_a_million_slots_has_a_cap() -> None:
 
 def test_a_graph_may_have_eight_codes_for_a_state(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(_TooLargeError):
-        _graph([3000] * 3, 100)  # nor are 27 thousand million codes counted first
+        _graph([3000] * 3, 800)  # nor are 27 thousand million codes counted first
     monkeypatch.setattr("analytic.routing.certified._MOST_CODES", 10)
-    assert len(_graph([5, 5], 25)[0]) > 5
+    assert len(_graph([5, 5], 200)[0]) > 5
     with pytest.raises(_TooLargeError):
-        _graph([15, 15], 25)
+        _graph([15, 15], 200)
 
 
 def test_why_there_is_no_proof() -> None:
