@@ -7,7 +7,7 @@ phase), Erlang (one branch), hyperexponential (branches of one phase), and mixtu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -209,11 +209,14 @@ class Sample:
         Weights are numbers of observations.
     moments : tuple of float
         Means of x, x^2 and x^3 of the observations themselves.
+    observations : ndarray
+        All of them, one by one.
     """
 
     values: Array
     weights: Array
     moments: tuple[float, float, float]
+    observations: Array = field(repr=False)
 
     @property
     def count(self) -> float:
@@ -227,20 +230,22 @@ class Sample:
 
 
 def sample_of(values: Array) -> Sample:
-    """The observations; of more than 5000, means over cells 1/400 wide in ln x.
+    """The observations; of more than 5000, means over cells at most 1/400 wide in ln x.
 
     A cell's mean stands for its observations up to the curvature of the log-density, a millionth
-    per observation, while a pass costs the same for any number of them.
+    per observation, while a pass costs the same for any number of them. There are at least 5000
+    cells, so that observations that are nearly equal still differ.
     """
-    moments = tuple(float((values**order).mean()) for order in (1, 2, 3))
+    mean, second, third = (float((values**order).mean()) for order in (1, 2, 3))
     if len(values) <= _FEW:
-        return Sample(values, np.ones(len(values)), moments)  # type: ignore[arg-type]  # three
-    cells = np.floor(np.log(values) * _LOG_GRID).astype(np.int64)
-    cells -= cells.min()
+        return Sample(values, np.ones(len(values)), (mean, second, third), values)
+    above = np.log(values / values.min())
+    cells = np.floor(above * max(_LOG_GRID, _FEW / above.max())).astype(np.int64)
     counts = np.bincount(cells)
     sums = np.bincount(cells, values)
     held = counts > 0
-    return Sample(sums[held] / counts[held], counts[held].astype(float), moments)  # type: ignore[arg-type]  # three
+    centres = sums[held] / counts[held]
+    return Sample(centres, counts[held].astype(float), (mean, second, third), values)
 
 
 def expectation_maximisation(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,10 +76,10 @@ class SizeFit:
     sample: Sample
     candidates: tuple[Candidate, ...]
 
-    @property
+    @cached_property
     def quality(self) -> Quality:
         """How well the best goes with the sample."""
-        return quality_of(self.sample, self.best.law)
+        return quality_of(self.sample.observations, self.best.law)
 
     def notes(self) -> list[str]:
         """How well the best fits, and which intervals are not given."""
