@@ -75,3 +75,37 @@ def test_a_negative_number_among_dates_is_broken(tmp_path: Path) -> None:
     assert np.diff(trace.values).tolist() == [5.0]
     with pytest.raises(ScenarioError, match="must be a date"):
         fit_changes(trace, Options(section="pages", since="-1"))
+
+
+@pytest.mark.parametrize("name", ["a", 'say "a"', '"a ""b"""'])
+def test_a_carriage_return_within_a_line_is_broken(tmp_path: Path, name: str) -> None:
+    """Of plain lines, and of those with quotes that are taken apart one by one."""
+    path = tmp_path / "t.csv"
+    lines = ["page,time", f"{name},1", f"{name},2\r", "\r", f"{name},3\r4", f"\r{name},5", "b\rc,6"]
+    path.write_bytes("\r\n".join([*lines, f"{name},7\r\n"]).encode())
+    trace = read_trace(path)
+    assert trace.values.tolist() == [1.0, 7.0]
+    assert trace.broken.count == 4
+    assert trace.broken.lines[0] == (3, "holds a carriage return alone")
+    assert [line for line, _ in trace.broken.lines] == [3, 5, 6, 7]
+
+
+def test_doubled_quotes_are_not_taken_apart_line_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from analytic.fitting import lines
+
+    fields = ['"a ""b"" c"', '"""', '""""', '""', '"x,""y"', '"a"""', '"""a"', "plain", '"q"']
+    rows = [f"{field},{place}" for place, field in enumerate(fields) if field != '"""']
+    path = written(tmp_path / "t.csv", "page,time", rows)
+    one_by_one = [lines.fields_of(row.encode())[0] for row in rows]
+    monkeypatch.setattr(lines, "_counted", lambda _: pytest.fail("line by line"))
+    trace = read_trace(path)
+    assert [name for name in one_by_one if name] == list(trace.pages)
+    assert trace.pages[:3] == ('a "b" c', '"', 'x,"y')
+    assert trace.broken.lines == [(4, "page = '' is no name")]
+    monkeypatch.undo()
+    path = written(path, "page,time", [*rows, '""",8', '""z"",9', '"a"",10'])
+    assert read_trace(path).broken.lines[1:] == [
+        (line, "has a quote that is not closed, or out of place") for line in (10, 11, 12)
+    ]
