@@ -48,13 +48,15 @@ def test_rows_at_both_ends_of_a_window_are_in_it() -> None:
     assert inside.pages == ("p0", "p1", "p2")
 
 
-def test_updates_of_a_source_are_those_after_since_until_the_end() -> None:
-    times = [1.0, 2.0, 2.5, 3.25, 4.0, 5.0]
-    found = fit_source(trace_of("changes", times, [0] * 6), Options(
-        since="2", until="4", pieces=1, period=1.0))  # fmt: skip
-    assert found.summary["changes"] == 3
-    assert found.find("mean_update_rate").estimate == 3 / 2
-    assert found.details.intensity.counts.tolist() == [3]
+@pytest.mark.parametrize(("since", "until", "count"), [("2", "4.5", 3), ("1.5", "4", 4)])
+def test_updates_of_a_source_are_those_after_since_until_the_end(
+    since: str, until: str, count: int
+) -> None:
+    """One at the beginning of the window is before it, one at its end is in it."""
+    trace = trace_of("changes", [1.0, 2.0, 2.5, 3.25, 4.0, 5.0], [0] * 6)
+    found = fit_source(trace, Options(since=since, until=until, pieces=1, period=1.0))
+    assert found.summary["changes"] == count
+    assert found.details.intensity.counts.tolist() == [count]
 
 
 def test_gaps_of_a_poisson_process_without_phases_have_its_likelihood() -> None:
