@@ -133,7 +133,12 @@ PROCESSES: Mapping[str, Process] = {
     "MMPP, phases of 25 and 100 gaps": switching(0.5, 2.0, 0.02, 0.02),
 }
 
-MODULATED = {"1 and 10": (1.0, 10.0, 0.2, 0.5), "0.5 and 2": (0.5, 2.0, 0.05, 0.05)}
+MODULATED = {
+    "1 and 10": (1.0, 10.0, 0.2, 0.5),
+    "0.5 and 2": (0.5, 2.0, 0.05, 0.05),
+    "0.1 and 1, quickly switching": (0.1, 1.0, 0.3, 0.2),
+    "0.13 and 0.94, hardly told from Poisson": (0.13, 0.94, 1.6, 0.24),
+}
 _NAMES = ("slow_rate", "fast_rate", "rate_of_speeding_up", "rate_of_slowing_down")
 
 

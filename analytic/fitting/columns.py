@@ -1,12 +1,14 @@
 """Columns of text as numbers, dates, names and signs; what is none of them is told apart.
 
 Times are dates (ISO 8601, without a zone UTC) or numbers. Dates become seconds since Monday, 29
-December 1969, 0:00 UTC, so that whole weeks of them are calendar weeks. Digits alone, such as
-20200101, are a number.
+December 1969, 0:00 UTC, so that whole weeks of them are calendar weeks. A date begins with four
+digits of a year, a hyphen and two digits of a month. All else that parsers take for one is none:
+20200101 is a number, and so is -300, which is no year before Christ.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,6 +35,7 @@ SMALLEST, LARGEST = 1e-50, 1e50
 _MONDAY = 3 * 86400.0  # from Monday, 29 December 1969, to the epoch
 _WORDS: Mapping[str, int] = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
 _FEW = 3
+_BEGUN = re.compile(r"\d{4}-\d{2}", re.ASCII).match
 
 
 def numbers(column: Any) -> Array:
@@ -70,8 +73,10 @@ def _instants(column: Any) -> Array:
     dates = pd.to_datetime(column, format="ISO8601", errors="coerce", utc=True)
     values = dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
     seconds: Array = values.astype(np.int64) / 1e6 + _MONDAY
-    hyphened = np.fromiter(("-" in text for text in column.to_numpy(object)), bool, len(column))
-    return np.where(np.isnat(values) | ~hyphened, np.nan, seconds)  # "now" would be one
+    begun = np.fromiter(
+        (_BEGUN(text) is not None for text in column.to_numpy(object)), bool, len(column)
+    )
+    return np.where(np.isnat(values) | ~begun, np.nan, seconds)  # "now" would be one
 
 
 def are_dates(column: Any) -> bool | None:

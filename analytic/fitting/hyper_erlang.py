@@ -7,8 +7,9 @@ phase), Erlang (one branch), hyperexponential (branches of one phase), and mixtu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +30,7 @@ Array = NDArray[np.float64]
 
 _FEW = 5000
 _LOG_GRID = 400.0
+_ROUGH_PASSES = 40
 _MOST_PASSES = 1500
 _MOST_PHASES = 1000
 
@@ -209,11 +211,14 @@ class Sample:
         Weights are numbers of observations.
     moments : tuple of float
         Means of x, x^2 and x^3 of the observations themselves.
+    observations : ndarray
+        All of them, one by one.
     """
 
     values: Array
     weights: Array
     moments: tuple[float, float, float]
+    observations: Array = field(repr=False)
 
     @property
     def count(self) -> float:
@@ -227,24 +232,29 @@ class Sample:
 
 
 def sample_of(values: Array) -> Sample:
-    """The observations; of more than 5000, means over cells 1/400 wide in ln x.
+    """The observations; of more than 5000, means over cells at most 1/400 wide in ln x.
 
     A cell's mean stands for its observations up to the curvature of the log-density, a millionth
-    per observation, while a pass costs the same for any number of them.
+    per observation, while a pass costs the same for any number of them. There are at least 5000
+    cells, so that observations that are nearly equal still differ.
     """
-    moments = tuple(float((values**order).mean()) for order in (1, 2, 3))
+    mean, second, third = (float((values**order).mean()) for order in (1, 2, 3))
     if len(values) <= _FEW:
-        return Sample(values, np.ones(len(values)), moments)  # type: ignore[arg-type]  # three
-    cells = np.floor(np.log(values) * _LOG_GRID).astype(np.int64)
-    cells -= cells.min()
+        return Sample(values, np.ones(len(values)), (mean, second, third), values)
+    above = np.log(values / values.min())
+    cells = np.floor(above * max(_LOG_GRID, _FEW / above.max())).astype(np.int64)
     counts = np.bincount(cells)
     sums = np.bincount(cells, values)
     held = counts > 0
-    return Sample(sums[held] / counts[held], counts[held].astype(float), moments)  # type: ignore[arg-type]  # three
+    centres = sums[held] / counts[held]
+    return Sample(centres, counts[held].astype(float), (mean, second, third), values)
 
 
 def expectation_maximisation(
-    sample: Sample, shapes: Sequence[int], precision: float = 1e-9
+    sample: Sample,
+    shapes: Sequence[int],
+    precision: float = 1e-9,
+    start: HyperErlang | None = None,
 ) -> tuple[HyperErlang, float]:
     """The mixture of Erlang laws of given shapes by maximum likelihood, and its log-likelihood.
 
@@ -252,9 +262,11 @@ def expectation_maximisation(
     ----------
     sample : Sample
     shapes : sequence of int
-        Phases of each branch.
+        Phases of each branch; their order does not matter without a start.
     precision : float
         The passes stop when the log-likelihood per observation gains less.
+    start : HyperErlang, optional
+        Whose probabilities and means the passes begin with, branch by branch.
 
     Returns
     -------
@@ -265,40 +277,83 @@ def expectation_maximisation(
     Notes
     -----
     Thümmler, Buchholz and Telek (IEEE Transactions on Dependable and Secure Computing, 2006). The
-    likelihood never decreases; the start has the branches on equal stretches of ln x.
+    likelihood never decreases, but it has several maxima. Without a start the branches begin on
+    equal stretches of ln x and on equally many observations, the shapes in every order, and the
+    passes go on from where a few of them have come farthest.
     """
-    shape = np.array(shapes, float)
-    share, rate = _start(sample, shape)
-    last = -np.inf
+    if start is not None:
+        begun = [_State.of(shapes, np.array(start.probabilities), start.means)]
+    else:
+        begun = [
+            _State.of(order, *stretches)
+            for order in sorted(set(permutations(shapes)))
+            for stretches in _stretches(sample, len(shapes))
+        ]
     logs = np.log(sample.values)
-    for _ in range(_MOST_PASSES):
-        belonging, value = _belonging(sample, logs, shape, share, rate)
-        weights = belonging * sample.weights[:, None]
-        counts = weights.sum(axis=0) + 1e-300
-        share = counts / counts.sum()
-        rate = shape * counts / (sample.values @ weights + 1e-300)
-        if value - last < precision * sample.count:
-            break
-        last = value
-    order = np.argsort(shape / rate)
-    law = HyperErlang(
-        tuple(share[order].tolist()),
-        tuple(shape[order].astype(int).tolist()),
-        tuple(rate[order].tolist()),
-    )
+    if len(begun) > 1:
+        rough = [_climbed(sample, logs, each, precision, _ROUGH_PASSES) for each in begun]
+        begun = [max(rough, key=lambda each: each.value)]
+    law = _climbed(sample, logs, begun[0], precision, _MOST_PASSES).law
     return law, log_likelihood(sample, law)
 
 
-def _start(sample: Sample, shape: Array) -> tuple[Array, Array]:
-    """Shares and rates of branches on equal stretches of the logarithm."""
+class _State(NamedTuple):
+    """Where the passes have come to; log-likelihood of the state before the last pass."""
+
+    shape: Array
+    share: Array
+    rate: Array
+    value: float
+
+    @classmethod
+    def of(cls, shapes: Sequence[int], shares: Array, means: Array) -> _State:
+        """Before the first pass."""
+        shape = np.array(shapes, float)
+        return cls(shape, shares, shape / means, -np.inf)
+
+    @property
+    def law(self) -> HyperErlang:
+        """The branch of the largest mean last."""
+        order = np.argsort(self.shape / self.rate, kind="stable")
+        return HyperErlang(
+            tuple(self.share[order].tolist()),
+            tuple(self.shape[order].astype(int).tolist()),
+            tuple(self.rate[order].tolist()),
+        )
+
+
+def _climbed(sample: Sample, logs: Array, state: _State, precision: float, most: int) -> _State:
+    """After some passes."""
+    for _ in range(most):
+        belonging, value = _belonging(sample, logs, *state[:3])
+        weights = belonging * sample.weights[:, None]
+        counts = weights.sum(axis=0) + 1e-300
+        rate = state.shape * counts / (sample.values @ weights + 1e-300)
+        gain, state = value - state.value, _State(state.shape, counts / counts.sum(), rate, value)
+        if gain < precision * sample.count:
+            break
+    return state
+
+
+def _stretches(sample: Sample, branches: int) -> list[tuple[Array, Array]]:
+    """Shares and means of equal stretches of ln x, and of equally many observations."""
+    if branches == 1:
+        return [(np.ones(1), np.array([sample.moments[0]]))]
     logs = np.log(sample.values)
-    edges = np.linspace(logs.min(), logs.max() + 1e-9, len(shape) + 1)
-    piece = np.clip(np.searchsorted(edges, logs, "right") - 1, 0, len(shape) - 1)
-    counts = np.bincount(piece, sample.weights, len(shape)) + 1e-3 * sample.count
-    sums = np.bincount(piece, sample.weights * sample.values, len(shape))
-    middle = np.exp((edges[1:] + edges[:-1]) / 2)
-    means = (sums + 1e-3 * sample.count * middle) / counts
-    return counts / counts.sum(), shape / means
+    order = np.argsort(logs)
+    places = np.empty(len(order))
+    places[order] = np.cumsum(sample.weights[order]) / sample.count
+    return [_start(sample, values, branches) for values in (logs, places)]
+
+
+def _start(sample: Sample, values: Array, branches: int) -> tuple[Array, Array]:
+    """Shares and means of the observations on equal stretches of some values that increase."""
+    edges = np.linspace(values.min(), values.max() + 1e-9, branches + 1)
+    piece = np.clip(np.searchsorted(edges, values, "right") - 1, 0, branches - 1)
+    counts = np.bincount(piece, sample.weights, branches) + 1e-3 * sample.count
+    sums = np.bincount(piece, sample.weights * sample.values, branches)
+    spread = np.geomspace(sample.values.min(), sample.values.max(), 2 * branches + 1)[1::2]
+    return counts / counts.sum(), (sums + 1e-3 * sample.count * spread) / counts
 
 
 def _belonging(

@@ -2,7 +2,7 @@
 
 Every line keeps its number, and one with another number of fields than the header is named, never
 dropped unseen. Lines are told apart by bytes, so that ten million of them are no ten million
-objects; only blocks with quotes inside of fields are taken apart line by line. The file is read
+objects; only blocks with quotes out of place are taken apart line by line. The file is read
 once from its beginning to its end, so that a pipe will do.
 """
 
@@ -28,7 +28,7 @@ _BLOCK = 1 << 23
 _LONGEST_LINE = 1 << 26
 _NEWLINE, _COMMA, _QUOTE = 10, 44, 34
 _BLANKS = (32, 9, 11, 12, 13)
-_NUL, _MISQUOTED = 0, -1  # instead of a number of fields
+_NUL, _MISQUOTED, _RETURN = 0, -1, -2  # instead of a number of fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +165,9 @@ def table_of(block: Block, width: int, wanted: Sequence[int], most: int) -> Tabl
     quotes = np.flatnonzero(letters == _QUOTE) if b'"' in text else np.empty(0, np.int64)
     by_line = len(quotes) > 0 and not _are_around_fields(letters, ends, quotes)
     fields = _counted(text) if by_line else _fields_per_line(letters, ends, quotes)
-    if b"\0" in text:
-        fields[np.searchsorted(ends, np.flatnonzero(letters == 0))] = _NUL
+    for letter, instead in ((13, _RETURN), (0, _NUL)):
+        if letter in text:
+            fields[np.searchsorted(ends, np.flatnonzero(letters == letter))] = instead
     blank = _are_blank(text, letters, ends)
     good = (fields == width) & ~blank
     if not good.all():
@@ -183,6 +184,8 @@ def table_of(block: Block, width: int, wanted: Sequence[int], most: int) -> Tabl
 def _shape(found: int, width: int) -> str:
     if found == _NUL:
         return "holds a NUL byte"
+    if found == _RETURN:
+        return "holds a carriage return alone"
     if found == _MISQUOTED:
         return "has a quote that is not closed, or out of place"
     return f"has {found} field{'s' * (found != 1)}, the first line has {width}"
@@ -191,9 +194,11 @@ def _shape(found: int, width: int) -> str:
 def _are_around_fields(
     letters: NDArray[np.uint8], ends: NDArray[np.int64], quotes: NDArray[np.int64]
 ) -> bool:
-    """Whether quotes stand only around whole fields, each closed on its line."""
+    """Whether quotes stand only around whole fields, each closed on its line, or doubled in one."""
     if len(quotes) % 2:
         return False
+    doubled = np.flatnonzero(quotes[2::2] == quotes[1:-1:2] + 1)  # closed and at once open again
+    quotes = np.delete(quotes, np.concatenate([2 * doubled + 1, 2 * doubled + 2]))
     opening, closing = quotes[0::2], quotes[1::2]
     before = np.where(opening > 0, letters[opening - 1], _NEWLINE)
     after = letters[closing + 1]  # every line has its newline
@@ -257,7 +262,7 @@ def _parsed(text: bytes, width: int, wanted: Sequence[int]) -> list[Any]:
 
 
 def _by_line(text: bytes, width: int, wanted: Sequence[int]) -> list[Any]:
-    """The same for lines with quotes inside of fields."""
+    """The same for lines with quotes that only a parser of single lines understands."""
     import pandas as pd
 
     del width  # all of these lines have it

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.fitting.erlang_shapes import criterion, likely_laws, numbers_in
 from analytic.fitting.fit_quality import Quality, quality_of, quality_words
 from analytic.fitting.hyper_erlang import (
     HyperErlang,
     Sample,
-    expectation_maximisation,
     information,
     log_likelihood,
     sample_of,
@@ -76,10 +76,10 @@ class SizeFit:
     sample: Sample
     candidates: tuple[Candidate, ...]
 
-    @property
+    @cached_property
     def quality(self) -> Quality:
         """How well the best goes with the sample."""
-        return quality_of(self.sample, self.best.law)
+        return quality_of(self.sample.observations, self.best.law)
 
     def notes(self) -> list[str]:
         """How well the best fits, and which intervals are not given."""
@@ -113,55 +113,12 @@ def fit_sizes(values: Array) -> SizeFit:
     if len(values) < 3 or values.std() <= _EQUAL * values.mean():
         raise ValueError("needs at least three observations that are not all equal")
     sample = sample_of(values)
-    found = [_by_likelihood(sample, shapes) for shapes in _shapes(sample)]
+    found = [
+        _candidate(sample, law, "maximum likelihood", value)
+        for law, value in likely_laws(sample, MOST_PHASES)
+    ]
     found += _by_moments(sample)
     return SizeFit(sample, tuple(sorted(found, key=lambda each: each.criterion)))
-
-
-def _shapes(sample: Sample) -> list[tuple[int, ...]]:
-    """The shapes that are tried: Erlang near the variation seen, and mixtures of two or three.
-
-    Among them are those of the two groups into which the logarithms fall apart, each with its own
-    variation: two narrow peaks. No law has more phases than the solvers can bear.
-    """
-    near = _order(sample.variation)
-    single = {(order,) for order in (1, near - 1, near, near + 1) if order >= 1}
-    larger = {2 * near, near + 1, max(near, 2)}
-    pairs = {(1, 1), *((near, order) for order in larger), *((1, order) for order in larger)}
-    pairs |= {(order, order) for order in larger}
-    pairs.add(_two_groups(sample))
-    tried = sorted(single) + sorted(pairs) + [(1, 1, 1)]
-    return [shapes for shapes in tried if sum(shapes) <= MOST_PHASES]
-
-
-def _order(variation: float) -> int:
-    """Phases of the Erlang law that is nearest to a squared coefficient of variation."""
-    return int(min(max(1.0, np.round(1.0 / max(variation, 1e-9))), MOST_PHASES))
-
-
-def _two_groups(sample: Sample) -> tuple[int, int]:
-    """Orders of the groups left and right of the cut that leaves the least variance of ln x."""
-    order = np.argsort(sample.values)
-    values, weights = sample.values[order], sample.weights[order]
-    logs, below = np.log(values), np.cumsum(weights)[:-1]
-    left, total = np.cumsum(weights * logs)[:-1], float(weights @ logs)
-    apart = left / below - (total - left) / (sample.count - below)
-    cut = int(np.argmax(below * (sample.count - below) * apart**2)) + 1
-    orders = np.array(
-        [_order(_variation(values[part], weights[part])) for part in (slice(cut), slice(cut, None))]
-    )
-    low, high = np.maximum(orders * min(1.0, MOST_PHASES / orders.sum()), 1).astype(int).tolist()
-    return low, high
-
-
-def _variation(values: Array, weights: Array) -> float:
-    mean = np.average(values, weights=weights)
-    return float(np.average((values / mean - 1.0) ** 2, weights=weights))
-
-
-def _by_likelihood(sample: Sample, shapes: tuple[int, ...]) -> Candidate:
-    law, value = expectation_maximisation(sample, shapes)
-    return _candidate(sample, law, "maximum likelihood", value)
 
 
 def _by_moments(sample: Sample) -> list[Candidate]:
@@ -183,10 +140,7 @@ def _by_moments(sample: Sample) -> list[Candidate]:
 
 
 def _candidate(sample: Sample, law: HyperErlang, how: str, value: float) -> Candidate:
-    branches = len(law.shapes)
-    number = 2 * branches - 1 + sum(shape > 1 for shape in law.shapes)
-    criterion = number * np.log(sample.count) - 2 * value
-    return Candidate(law.name, how, law, value, number, float(criterion))
+    return Candidate(law.name, how, law, value, numbers_in(law), criterion(sample, law, value))
 
 
 def mean_of(values: Array) -> Parameter:
