@@ -620,3 +620,29 @@ def test_levels_of_a_labelled_chain() -> None:
     assert found["mean_in_system", None] == pytest.approx(mean, rel=1e-10)
     for level, probability in enumerate(levels):
         assert found["level_probability", level] == pytest.approx(probability, rel=1e-10)
+
+
+SWALLOWED = """
+import ctypes, time
+from sim.cli.interrupts import keep_interrupts
+
+def interrupted():
+    raise KeyboardInterrupt
+
+{hook}
+ctypes.CFUNCTYPE(None)(interrupted)()
+try:
+    for _ in range(100):
+        time.sleep(0.01)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize(("hook", "said"), [("", ""), ("keep_interrupts()", "interrupted\n")])
+def test_an_interrupt_of_the_compiler_comes_again(hook: str, said: str) -> None:
+    """It is raised in a callback that can raise nothing, as while a solver is compiled."""
+    program = [sys.executable, "-c", SWALLOWED.format(hook=hook)]
+    ended = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert ended.stdout == said
+    assert ("ignored" in ended.stderr) == (not hook)
