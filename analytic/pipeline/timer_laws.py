@@ -191,6 +191,7 @@ class _Timed(OldAndNew):
     drops: DropRates
 
     def dropped(self, state: OldNewState) -> Iterator[Move]:
+        """Waiting pages, at the mean rates of their number."""
         waiting = state.old + state.new
         if not waiting:
             return
