@@ -20,15 +20,26 @@ from scipy.optimize import minimize
 from test_end_to_end_optimum import example, predicted_cost
 
 import sim
-from analytic import optimize, predict, progress
-from analytic.pipeline import best_targets, best_thresholds, exact_method, level_costs
+from analytic import optimize, predict, progress, resolve
+from analytic.indexing_queue.closed_forms import mm1k_levels
+from analytic.page_refresh import best_random_shares, optimal_frequencies
+from analytic.pipeline import (
+    Slopes,
+    best_frequencies,
+    best_targets,
+    best_thresholds,
+    exact_method,
+    level_costs,
+    separable,
+)
 from analytic.pipeline.best_frequencies import slopes_of
 from analytic.pipeline.criteria import cost_of, more_than, said_more
 from analytic.pipeline.level_costs import birth_death, by_level, members, nth_policy, policies
 from analytic.pipeline.level_search import descended
 from analytic.report.optima import PLOTS
 from scenarios import Scenario, ScenarioError, load
-from scenarios.page_data import page_weights
+from scenarios.distributions import Deterministic
+from scenarios.page_data import change_rates, page_weights
 
 SHARES = "robots.accessing.frequencies"
 ERLANG = {
@@ -470,3 +481,168 @@ def test_a_long_search_can_be_interrupted() -> None:
         assert time.monotonic() - start < 10
     assert run.returncode == 130
     assert "interrupted" in err
+
+
+# --- frequencies that are best without a buffer ------------------------------------------------
+
+
+def filled(changes: np.ndarray, weights: np.ndarray, pace: float) -> np.ndarray:
+    """The least ``sum c mu / (mu + f pace)`` over ``sum f = 1``, by bisection on the multiplier."""
+    low, high = 1e-12, 1e12
+    for _ in range(400):
+        middle = (low * high) ** 0.5
+        shares = np.maximum(np.sqrt(weights * changes) * middle - changes, 0.0) / pace
+        low, high = (middle, high) if shares.sum() < 1 else (low, middle)
+    return shares
+
+
+def wide(kind: str) -> Scenario:
+    """Four pages of which one is not worth a fetch, two exponential robots."""
+    changes = {
+        "pages.change_rates": [8.0, 1.0, 0.3, 0.02],
+        "pages.weights": [1.0, 1.0, 2.0, 0.5],
+        "robots.available": 2,
+        "robots.access_time": {"exponential": {"mean": 2.0}},
+        "buffer.waiting_places": 3,
+    }
+    return pipeline(kind).with_(changes | {SHARES: "uniform"})
+
+
+@pytest.mark.parametrize("kind", ["replacement", "page-change"])
+def test_best_without_a_buffer_is_for_the_robots_there_are(kind: str) -> None:
+    """Planted: with constant access times of the same mean they would be over 0.01 off."""
+    scenario = wide(kind)
+    assert scenario.pages is not None
+    mu, c = change_rates(scenario.pages), page_weights(scenario.pages)
+    wanted = filled(mu, c, 1.0)
+    found = optimize(scenario, "frequencies")
+    assert found.decision["frequencies"] == pytest.approx(wanted, abs=1e-9)
+    assert found.search.shares == pytest.approx(wanted, abs=1e-9)
+    assert abs(best_random_shares(mu, c, Deterministic(value=1.0)) - wanted).max() > 0.01
+    assert not [note for note in found.notes if "constant times" in note]
+    decided = resolve(scenario.with_(SHARES, "optimal")).robots
+    assert decided is not None
+    assert decided.accessing.frequencies == pytest.approx(wanted, abs=1e-9)
+
+
+def test_where_a_constant_stands_for_the_times_it_is_said() -> None:
+    policy = {"policy": "golden-ratio", "frequencies": "uniform", "cycle": 21}
+    listed = wide("replacement").with_("robots.accessing", policy)
+    regular = wide("replacement").with_("robots.access_time", {"deterministic": {"value": 2.0}})
+    for scenario in (listed, regular):
+        found = optimize(scenario, "frequencies")
+        alone = optimal_frequencies(scenario)
+        assert found.decision == alone.decision
+        assert [note for note in found.notes if "constant times" in note]
+
+
+# --- certificates -------------------------------------------------------------------------------
+
+
+def test_a_loose_bound_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gap of one per mille, or of one in 1e8, is not a proof."""
+    true = best_frequencies.least_shares
+    for loose, proved in ((1e-3, False), (1e-8, False), (1e-11, True)):
+
+        def stub(*given: Any, loose: float = loose) -> Any:
+            found = true(*given)
+            return found._replace(lower_bound=found.cost * (1 - loose))
+
+        monkeypatch.setattr(best_frequencies, "least_shares", stub)
+        found = optimize(few_pages("plain"), "frequencies")
+        assert found.proved is proved
+        assert found.gap == pytest.approx(100 * loose / (1 - loose), rel=1e-3)
+
+
+def test_the_gap_bounds_what_can_be_gained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Away from the best shares; half the gap is too little where rates are nearly linear."""
+    monkeypatch.setattr(separable, "_ROUNDS", 0)
+    draw = np.random.default_rng(5)
+    mu, c = np.array([0.5, 0.3, 0.2]), np.array([1.0, 0.7, 0.4])
+    steep = 1e-3 * np.array([1.0, 2.0, 1.5])
+
+    def slopes(_: Any, f: np.ndarray) -> Slopes:
+        """Rates ``1 - g f + e f²``: nearly all that the tangents promise can be had."""
+        gain = np.array([0.9, 0.6, 0.8])
+        return Slopes(1.0 - gain * f + steep * f**2, 2 * steep * f - gain, 2 * steep)
+
+    def cost(f: np.ndarray) -> float:
+        return float(c @ slopes(mu, f).rates)
+
+    least = cost(np.array([1.0, 0.0, 0.0]))
+    for start in draw.dirichlet(np.ones(3), size=20):
+        found = separable.least_shares(slopes, mu, c, start)
+        assert found.cost == pytest.approx(cost(start), rel=1e-12)
+        assert found.lower_bound <= least + 1e-12
+        assert found.cost - found.lower_bound < 1.02 * (found.cost - least) + 1e-2
+
+
+def test_descent_takes_small_gains() -> None:
+    """Of one in ten thousand, level by level; below rounding there are none."""
+    wanted = np.array([3, 2, 1, 0])
+
+    def costs(given: Any) -> np.ndarray:
+        return 1.0 + 1e-4 * np.abs(np.array(given) - wanted).sum(axis=1)
+
+    assert descended((1, 1, 1, 1), 4, costs)[0] == (3, 2, 1, 0)
+
+    def rounding(given: Any) -> np.ndarray:
+        return 1.0 + 1e-14 * np.abs(np.array(given) - wanted).sum(axis=1)
+
+    assert descended((1, 1, 1, 1), 4, rounding)[0] == (1, 1, 1, 1)
+
+
+def test_pages_without_weight_get_nothing() -> None:
+    """They would gain nothing, and are not asked about."""
+    seen = []
+
+    def slopes(mu: np.ndarray, f: np.ndarray) -> Slopes:
+        seen.append(len(mu))
+        return Slopes(mu / (mu + f), -mu / (mu + f) ** 2, 2 * mu / (mu + f) ** 3)
+
+    found = separable.least_shares(slopes, np.array([0.5, 0.3, 0.2]), np.array([1.0, 0.0, 1.0]))
+    assert found.shares[1] == 0.0
+    assert set(seen) == {2}
+
+
+def test_levels_of_a_labelled_chain() -> None:
+    """Pages that never change are never dropped: M/M/1/K."""
+    scenario = wide("page-change").with_("pages.change_rates", [0.0, 0.0, 0.0, 0.0])
+    assert scenario.buffer is not None
+    method = exact_method(scenario)
+    assert method is not None
+    assert method.number == "(4)"
+    rows = [row for row in predict(scenario)[0] if row.source == "pipeline (4), levels"]
+    levels = mm1k_levels(1.0, scenario.buffer.waiting_places + 1)
+    found = {(row.measure, row.subject): row.value for row in rows}
+    assert found["starvation_probability", None] == pytest.approx(levels[0], rel=1e-10)
+    mean = float(levels @ np.arange(len(levels)))
+    assert found["mean_in_system", None] == pytest.approx(mean, rel=1e-10)
+    for level, probability in enumerate(levels):
+        assert found["level_probability", level] == pytest.approx(probability, rel=1e-10)
+
+
+SWALLOWED = """
+import ctypes, time
+from sim.cli.interrupts import keep_interrupts
+
+def interrupted():
+    raise KeyboardInterrupt
+
+{hook}
+ctypes.CFUNCTYPE(None)(interrupted)()
+try:
+    for _ in range(100):
+        time.sleep(0.01)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize(("hook", "said"), [("", ""), ("keep_interrupts()", "interrupted\n")])
+def test_an_interrupt_of_the_compiler_comes_again(hook: str, said: str) -> None:
+    """It is raised in a callback that can raise nothing, as while a solver is compiled."""
+    program = [sys.executable, "-c", SWALLOWED.format(hook=hook)]
+    ended = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert ended.stdout == said
+    assert ("ignored" in ended.stderr) == (not hook)

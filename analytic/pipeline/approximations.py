@@ -22,6 +22,7 @@ from analytic.indexing_queue.solved import (
     solution_of,
     solved,
 )
+from analytic.phase_type import exponential_rate
 from analytic.pipeline import conditions as own
 from analytic.pipeline.closed_forms import (
     decomposed,
@@ -41,7 +42,9 @@ from analytic.pipeline.reading import (
     page_shares,
 )
 from analytic.pipeline.replaced_copies import replacement_ages_and_rates
-from analytic.pipeline.stand_ins import stand_in, with_phases
+from analytic.pipeline.stand_ins import stand_in, variance_of_timers_kept, with_phases
+from analytic.pipeline.timer_laws import drop_rates, timed_rates_and_ages
+from analytic.pipeline.walked import counts_fit
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 
@@ -162,11 +165,39 @@ def _places_fit(scenario: Scenario) -> str | None:
     return None
 
 
+# --- (13) timers of any law ---------------------------------------------------------------------
+
+
+def _timed(scenario: Scenario) -> Values:
+    timer, (deliveries, service) = conditions.timers_of(scenario), _poisson_by_level(scenario)
+    assert timer is not None
+    drops = drop_rates(timer, service, len(deliveries) - 2)
+    mu, shares = page_changes(scenario), page_shares(scenario)
+    return freshness_rows(scenario, *timed_rates_and_ages(mu, shares, deliveries, service, drops))
+
+
+def _timers_with_memory(scenario: Scenario) -> str | None:
+    """Waiting pages have timers that are not exponential."""
+    timer = conditions.timers_of(scenario)
+    exponential = timer is None or exponential_rate(timer) is not None
+    return "waiting pages have no timers, or exponential ones" if exponential else None
+
+
+def _counts_fit(scenario: Scenario) -> str | None:
+    """Old and new pages are few enough."""
+    return counts_fit(scenario.with_("buffer.obsolescence", "never"))
+
+
 # --- (12) laws of phase type in place of others -------------------------------------------------
 
 
 def _some_without_phases(scenario: Scenario) -> str | None:
-    """Some law is not of phase type, or not exponential where copies leave together."""
+    """Some law is not of phase type, has many phases, or is not exponential where copies leave
+    together.
+    """
+    row = _covering(scenario)
+    if row is not None:
+        return f"{row.number.partition(',')[0]} covers it as it is"
     return None if with_phases(scenario) else "its laws are of phase type"
 
 
@@ -182,7 +213,7 @@ def _covered_with_phases(scenario: Scenario) -> str | None:
 def _nearest(scenario: Scenario) -> Formula:
     """The approximation for what the buffer of a scenario does."""
     assert scenario.buffer is not None
-    dropping, replacing, alone = _OF_PHASES
+    dropping, replacing, _, alone = _OF_PHASES
     if scenario.buffer.replace_older_copy:
         return replacing
     return dropping if scenario.buffer.obsolescence == "page-change" else alone
@@ -202,6 +233,33 @@ def _with_phases(scenario: Scenario) -> Values:
         )
     assert row is not None
     return row.evaluate(replaced)
+
+
+_TIMED = Formula(
+    paper=PAPER,
+    number="(13), timers of any law",
+    quantity="obsolescence rates and ages with timers of any law, many waiting places",
+    function=timed_rates_and_ages,
+    kind="approximation",
+    conditions=(
+        *own.PATH,
+        conditions.pages_leave_the_queue_alone,
+        page_conditions.randomized_policy,
+        _timers_with_memory,
+        conditions.first_come_first_served,
+        conditions.not_switching,
+        conditions.poisson_accesses,
+        conditions.exponential_service,
+        _counts_fit,
+        _no_method,
+    ),
+    evaluate=_timed,
+)
+
+
+def _not_by_timer_law(scenario: Scenario) -> str | None:
+    """(13) does not cover it."""
+    return None if _TIMED.reason_against(scenario) else "(13) knows the law of the level"
 
 
 _OF_PHASES: tuple[Formula, ...] = (
@@ -240,6 +298,7 @@ _OF_PHASES: tuple[Formula, ...] = (
         ),
         evaluate=_replaced,
     ),
+    _TIMED,
     Formula(
         paper=PAPER,
         number="(9), decomposition",
@@ -255,6 +314,7 @@ _OF_PHASES: tuple[Formula, ...] = (
             *own.MARKOVIAN,
             conditions.phase_type_timers,
             conditions.first_come_first_served,
+            _not_by_timer_law,
             fits_in_memory,
             one_closed_class,
             _discounts_fit,
@@ -273,7 +333,13 @@ APPROXIMATIONS: tuple[Formula, ...] = (
         quantity="any of these with laws of phase type in place of others",
         function=stand_in,
         kind="approximation",
-        conditions=(*own.PATH, _no_method, _some_without_phases, _covered_with_phases),
+        conditions=(
+            *own.PATH,
+            _no_method,
+            _some_without_phases,
+            _covered_with_phases,
+            variance_of_timers_kept,
+        ),
         evaluate=_with_phases,
     ),
 )

@@ -12,7 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from analytic import page_conditions
 from analytic.optimum import Optimum
 from analytic.page_refresh import FrequencySearch, best_random_shares, optimal_frequencies
-from analytic.pipeline.conditions import changes_matter_to_the_queue, law_without_buffer
+from analytic.page_refresh.hosts import hosts_never_wait
+from analytic.pipeline.conditions import (
+    changes_matter_to_the_queue,
+    law_without_buffer,
+    times_between_known,
+)
 from analytic.pipeline.criteria import more_than, said_more
 from analytic.pipeline.formulas import COST, queue_cost
 from analytic.pipeline.listed import queue_of_one_robot
@@ -25,7 +30,7 @@ from analytic.pipeline.separable import BestShares, SlopesOf, least_shares
 from analytic.pipeline.walked import slopes_by_counts, slopes_by_timers
 from analytic.progress import Progress
 from scenarios import Scenario
-from scenarios.distributions import Exponential
+from scenarios.distributions import Distribution, Exponential
 from scenarios.page_data import change_rates, page_weights
 
 __all__ = ["best_end_to_end_shares", "discounted_shares", "end_to_end_frequencies", "slopes_of"]
@@ -231,9 +236,14 @@ def _as_without_buffer(scenario: Scenario) -> Optimum:
     """The frequencies that are best without a buffer, by that name, and their cost through it."""
     found = optimal_frequencies(scenario)
     assert scenario.pages is not None
-    rows: dict[str, Any] = _words(change_rates(scenario.pages))
+    mu, c = change_rates(scenario.pages), page_weights(scenario.pages)
+    shares, said_of_them = np.array(found.decision["frequencies"]), found.notes
+    law = _known_law(scenario)
+    if law is not None:
+        shares, said_of_them = best_random_shares(mu, c, law), []
+    rows: dict[str, Any] = _words(mu)
     name = _ALONE
-    rows[name] = np.array(found.decision["frequencies"])
+    rows[name] = shares
     costs, measure = _costs_through(scenario, rows)
     cost = costs[name]
     said = "their cost through it is not known exactly" if cost is None else f"cost {cost:.6g}"
@@ -249,14 +259,25 @@ def _as_without_buffer(scenario: Scenario) -> Optimum:
         target="frequencies",
         cost=cost,
         lower_bound=None,
-        decision=found.decision,
-        changes=found.changes,
+        decision={"frequencies": shares.tolist()},
+        changes={_KEY: shares.tolist()},
         table=_rows(costs, cost),
-        notes=[*notes, *(each for each in found.notes if "no bound" not in each)],
-        search=found.search,
+        notes=[*notes, *(each for each in said_of_them if "no bound" not in each)],
+        search=FrequencySearch(mu, c, shares, scenario.time_unit),
         measure=measure,
         proved=False,
     )
+
+
+def _known_law(scenario: Scenario) -> Distribution | None:
+    """Law of the time between accesses of random choices, None where a constant stands for it."""
+    if (
+        page_conditions.randomized_policy(scenario) is not None
+        or hosts_never_wait(scenario) is not None
+        or not times_between_known(scenario)
+    ):
+        return None
+    return law_without_buffer(scenario)
 
 
 def _costs_through(

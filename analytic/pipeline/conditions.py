@@ -26,6 +26,7 @@ __all__ = [
     "several_robots",
     "single_phase_timers",
     "timers_with_phases",
+    "times_between_known",
     "without_clocks",
 ]
 
@@ -140,13 +141,18 @@ def law_without_buffer(scenario: Scenario) -> Distribution | None:
 
     Where those times are not independent a constant of the same mean stands for them.
     """
-    if (
+    if times_between_known(scenario):
+        return page_conditions.law_between_accesses(scenario)
+    return page_conditions.pace_of_accesses(scenario)[0]
+
+
+def times_between_known(scenario: Scenario) -> bool:
+    """Whether times between accesses are independent and have a known law, without a buffer."""
+    return (
         page_conditions.robots_always_work(scenario) is None
         and page_conditions.independent_accesses(scenario) is None
         and page_conditions.one_robot_or_memoryless(scenario) is None
-    ):
-        return page_conditions.law_between_accesses(scenario)
-    return page_conditions.pace_of_accesses(scenario)[0]
+    )
 
 
 def service_phases(scenario: Scenario) -> int:

@@ -19,7 +19,15 @@ from analytic.indexing_queue import QueueChain
 from analytic.pipeline.exploring import Explored, Move, explore, factorized, totals
 from analytic.pipeline.random_pages import Slopes
 
-__all__ = ["Handling", "counted_ages", "counted_rates", "counted_slopes", "old_and_new"]
+__all__ = [
+    "Handling",
+    "OldAndNew",
+    "OldNewState",
+    "counted_ages",
+    "counted_rates",
+    "counted_slopes",
+    "old_and_new",
+]
 
 Array = NDArray[np.floating[Any]]
 INDEXED = 1
@@ -41,7 +49,7 @@ class Handling(NamedTuple):
     lost: Array | None = None
 
 
-class _State(NamedTuple):
+class OldNewState(NamedTuple):
     """Old and new waiting pages; in service -1 nothing, 0 a new page, 1 an old one; phases."""
 
     old: int
@@ -57,30 +65,40 @@ class _State(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Walk:
-    """The moves of a chain with single-phase timers."""
+class OldAndNew:
+    """The moves of a chain with single-phase timers.
+
+    Attributes
+    ----------
+    chain : QueueChain
+    handling : Handling
+    """
 
     chain: QueueChain
     handling: Handling
 
-    def starts(self) -> Iterator[_State]:
+    def starts(self) -> Iterator[OldNewState]:
         """All pages old, in the order of the chain's states."""
         phases = len(self.chain.service.start)
         for level in range(self.chain.top + 1):
             for arrivals in range(self.chain.order):
                 for phase in range(phases if level else 1):
-                    yield _State(max(level - 1, 0), 0, 1 if level else -1, arrivals, phase)
+                    yield OldNewState(max(level - 1, 0), 0, 1 if level else -1, arrivals, phase)
 
-    def moves(self, state: _State) -> Iterator[Move]:
+    def moves(self, state: OldNewState) -> Iterator[Move]:
         """All moves from a state."""
         yield from self._deliveries(state)
         if state.level:
             yield from self._service(state)
-            theta = float(self.chain.timer.exit_rates[0])
-            yield Move(theta * state.old, state._replace(old=state.old - 1))
-            yield Move(theta * state.new, state._replace(new=state.new - 1))
+            yield from self.dropped(state)
 
-    def _deliveries(self, state: _State) -> Iterator[Move]:
+    def dropped(self, state: OldNewState) -> Iterator[Move]:
+        """Waiting pages whose timers end."""
+        theta = float(self.chain.timer.exit_rates[0])
+        yield Move(theta * state.old, state._replace(old=state.old - 1))
+        yield Move(theta * state.new, state._replace(new=state.new - 1))
+
+    def _deliveries(self, state: OldNewState) -> Iterator[Move]:
         for entering, matrices in self.chain.arrivals[state.level].items():
             rates = matrices[state.phase if len(matrices) > 1 else 0][state.arrivals]
             if state.level == self.chain.top and self.handling.lost is not None:
@@ -93,7 +111,7 @@ class _Walk:
             for arrivals, rate in enumerate(self.handling.lost[state.arrivals].tolist()):
                 yield Move(rate, pushed._replace(arrivals=arrivals))
 
-    def _entered(self, state: _State, entering: int) -> Iterator[tuple[float, _State]]:
+    def _entered(self, state: OldNewState, entering: int) -> Iterator[tuple[float, OldNewState]]:
         """The state when new pages have joined; a page that finds nobody is served at once."""
         if state.level or not entering:
             yield 1.0, state._replace(new=state.new + entering)
@@ -101,7 +119,7 @@ class _Walk:
         for phase, share in enumerate(self.chain.service.start.tolist()):
             yield share, state._replace(new=entering - 1, serving=0, phase=phase)
 
-    def _service(self, state: _State) -> Iterator[Move]:
+    def _service(self, state: OldNewState) -> Iterator[Move]:
         service, turns = self.chain.service, self.chain.turnover[state.level]
         for phase, rate in enumerate(service.generator[state.phase].tolist()):
             if phase != state.phase:
@@ -114,7 +132,7 @@ class _Walk:
                 rate = done * share * float(turn[arrivals])
                 yield Move(rate, after._replace(arrivals=arrivals), kind)
 
-    def _next(self, state: _State) -> Iterator[tuple[float, _State]]:
+    def _next(self, state: OldNewState) -> Iterator[tuple[float, OldNewState]]:
         """The state when the next page is in service."""
         if state.level == 1:
             yield 1.0, state._replace(serving=-1, phase=0)
@@ -140,7 +158,7 @@ def old_and_new(chain: QueueChain, handling: Handling) -> Explored:
     TooManyStatesError
         If it has more than `MOST_STATES` states.
     """
-    walk = _Walk(chain, handling)
+    walk = OldAndNew(chain, handling)
     return explore(walk.starts(), walk.moves, kinds=2)
 
 

@@ -26,7 +26,7 @@ from scenarios.distributions import (
     PhaseType,
 )
 
-__all__ = ["stand_in", "with_phases"]
+__all__ = ["stand_in", "variance_of_timers_kept", "with_phases"]
 
 _MOST_PHASES = 16
 """Of a service or a timer; a constant becomes an Erlang law with so many."""
@@ -36,6 +36,8 @@ _MOST_STATES = 128
 """Of robots and service at one level, where both have stand-ins."""
 _MOST_TIMERS = 5_000
 """Phases of all timers in a full buffer."""
+_MOST_AMISS = 0.25
+"""By how much the squared coefficient of variation of the timers may be wrong."""
 
 
 def stand_in(law: Distribution, phases: int) -> Distribution:
@@ -53,8 +55,7 @@ def stand_in(law: Distribution, phases: int) -> Distribution:
     probability p of the shorter (Tijms, 1994, Appendix B); below 1 / phases, an Erlang law, which
     varies more.
     """
-    mean, second = moments(law)
-    c2 = second / mean**2 - 1.0
+    mean, c2 = moments(law)[0], _variation(law)
     if phases == 1 or math.isclose(c2, 1.0, rel_tol=1e-9):
         return Exponential(mean=mean)
     if c2 > 1.0:
@@ -75,7 +76,7 @@ def stand_in(law: Distribution, phases: int) -> Distribution:
 
 @lru_cache(maxsize=4)
 def with_phases(scenario: Scenario) -> Scenario | None:
-    """The scenario with stand-ins for laws without phases; None where it needs none.
+    """The scenario with stand-ins for laws without phases, or with too many; None: it has none.
 
     Where copies of a page leave the buffer together the service becomes exponential.
     """
@@ -91,12 +92,41 @@ def with_phases(scenario: Scenario) -> Scenario | None:
     if own.changes_matter_to_the_queue(scenario) is None:
         most = 1
     law = scenario.buffer.service
-    if as_phase_type(law) is None or (most == 1 and exponential_rate(law) is None):
+    if _phases_in(law) > most:
         changes["buffer.service"] = _written(stand_in(law, most))
     timer = conditions.timers_of(scenario)
-    if timer is not None and as_phase_type(timer) is None:
+    if timer is not None and _phases_in(timer) > _phases_of_timers(scenario):
         changes["buffer.obsolescence"] = _written(stand_in(timer, _phases_of_timers(scenario)))
     return scenario.with_(changes) if changes else None
+
+
+def variance_of_timers_kept(scenario: Scenario) -> str | None:
+    """Stand-ins of timers have nearly their variance (c² right to 0.25)."""
+    assert scenario.buffer is not None
+    replaced = with_phases(scenario)
+    law = conditions.timers_of(scenario)
+    found = conditions.timers_of(replaced) if replaced is not None else None
+    if law is None or found is None or abs(_variation(found) - _variation(law)) <= _MOST_AMISS:
+        return None
+    return (
+        f"{scenario.buffer.waiting_places} timers at a time may have {_phases_in(found):g} phases, "
+        f"with a squared coefficient of variation of {_variation(found):.2g} in place of "
+        f"{_variation(law):.2g}"
+    )
+
+
+def _variation(law: Distribution) -> float:
+    """The squared coefficient of variation c²."""
+    mean, second = moments(law)
+    return second / mean**2 - 1.0
+
+
+def _phases_in(law: Distribution) -> float:
+    """Phases of a law, one if it is exponential however it is written; inf: it has none."""
+    found = as_phase_type(law)
+    if found is None:
+        return math.inf
+    return 1 if exponential_rate(law) is not None else len(np.atleast_1d(found.start))
 
 
 def _phases_of_robots(scenario: Scenario, beside_service: bool) -> int:

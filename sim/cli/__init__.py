@@ -15,6 +15,7 @@ import click
 from scenarios import ScenarioError
 from sim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
 from sim.cli.fit import fit
+from sim.cli.interrupts import keep_interrupts
 from sim.cli.optimize import optimize
 from sim.cli.sweep import sweep
 from sim.cli.sweeping import Interrupted
@@ -44,6 +45,7 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     _show_what_is_logged()
+    keep_interrupts()
     code = _exit_code(arguments)
     if code in (_DEFECT, _INTERRUPTED) and threading.active_count() > 1:
         os._exit(code)  # worker threads would first finish their replications
