@@ -24,9 +24,9 @@ from analytic.fitting.crawl_logs import crawls_of, likely_rates
 from analytic.fitting.deliveries import batch_parameters
 from analytic.fitting.equal_gaps import equal_gap_interval
 from analytic.fitting.gap_parameters import gap_parameters
-from analytic.fitting.hyper_erlang import expectation_maximisation, sample_of
 from analytic.fitting.intensity import periodic_intensity
 from analytic.fitting.intervals import Parameter
+from analytic.fitting.mixture_likelihood import expectation_maximisation, sample_of
 from analytic.fitting.modulated import fit_modulated
 from analytic.fitting.order_two import Process, gap_moments, map_of_order_two
 from analytic.fitting.reading import Broken

@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from analytic.fitting.fit_quality import quality_of
-from analytic.fitting.hyper_erlang import (
-    HyperErlang,
-    expectation_maximisation,
-    log_likelihood,
-    sample_of,
-)
+from analytic.fitting.hyper_erlang import HyperErlang
+from analytic.fitting.mixture_likelihood import expectation_maximisation, log_likelihood, sample_of
 from analytic.fitting.service_times import fit_sizes
 
 

@@ -26,15 +26,9 @@ from analytic.fitting.equal_gaps import (
     bias_of_naive,
     cho_garcia_molina,
 )
-from analytic.fitting.hyper_erlang import (
-    HyperErlang,
-    expectation_maximisation,
-    log_likelihood,
-    sample_of,
-    three_moments,
-    two_moments,
-)
+from analytic.fitting.hyper_erlang import HyperErlang, three_moments, two_moments
 from analytic.fitting.intensity import equal_breaks, periodic_intensity
+from analytic.fitting.mixture_likelihood import expectation_maximisation, log_likelihood, sample_of
 from analytic.fitting.modulated import likelihood_of
 from analytic.fitting.order_two import (
     Process,

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.fitting.hyper_erlang import HyperErlang, Sample, expectation_maximisation
+from analytic.fitting.hyper_erlang import HyperErlang
+from analytic.fitting.mixture_likelihood import Sample, expectation_maximisation
 
 __all__ = ["criterion", "likely_laws", "numbers_in"]
 

@@ -10,16 +10,9 @@ from numpy.typing import NDArray
 
 from analytic.fitting.erlang_shapes import criterion, likely_laws, numbers_in
 from analytic.fitting.fit_quality import Quality, quality_of, quality_words
-from analytic.fitting.hyper_erlang import (
-    HyperErlang,
-    Sample,
-    information,
-    log_likelihood,
-    sample_of,
-    three_moments,
-    two_moments,
-)
+from analytic.fitting.hyper_erlang import HyperErlang, three_moments, two_moments
 from analytic.fitting.intervals import NORMAL_95, Parameter, mean_of_exponentials
+from analytic.fitting.mixture_likelihood import Sample, information, log_likelihood, sample_of
 from analytic.fitting.stretches import skewed_mean
 
 __all__ = [
