@@ -214,6 +214,8 @@ def test_a_figure_tells_what_is_never_visited() -> None:
     assert (ax.get_xlabel(), ax.get_ylabel(), legend) == ("slot", "page", ["never visited"])
     ax, legend = drawn(losses_at(1e-9, 1e6, 2e6))
     assert (ax.get_ylabel(), legend) == ("server", ["never used"])
+    slots = ax.get_xticks().tolist()
+    assert (slots[0], slots[-1]) == (0, 3), "no slot -1 where the crosses are, none after the last"
     ax, legend = drawn(losses_at(1.0, 2.0, 3.0))
     assert (legend, ax.get_yticks().tolist()) == ([], [0, 1, 2])
 

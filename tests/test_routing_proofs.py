@@ -12,8 +12,10 @@ import pytest
 
 from analytic import optimize, predict
 from analytic.phase_type import PhaseLaw
+from analytic.report import plot_word
 from analytic.routing import (
     SpacingCosts,
+    best_random_shares,
     best_word,
     certified_word,
     charges,
@@ -25,6 +27,7 @@ from analytic.routing import (
 from analytic.routing.bounds import BrokenBoundError, convex_minorant, is_attained
 from analytic.routing.certified import _graph, _solved, _TooLargeError
 from analytic.routing.multimodularity import horizon_cost, violations
+from analytic.routing.random_visits import random_costs
 from scenarios import Scenario, ScenarioError, scenario_from
 from scenarios.processes import Poisson
 
@@ -305,3 +308,122 @@ def test_exact_costs_stay_exact() -> None:
         1, 2
     ) + Fraction(1, 9)
     assert not violations(cost, 4, tolerance=0)
+
+
+# --- rounding ------------------------------------------------------------------------------------
+
+NEARLY_NOTHING = [6.401739016889687e-19, 6.117143356434797e-15]
+"""Change rates of which the linear bound is -4.6e-13, by rounding of a base of 2."""
+
+
+def pages_at(rates: list[float], accessing: Any = None) -> Scenario:
+    return scenario_from(
+        {
+            "name": "pages",
+            "pages": {"change_rates": rates, "weights": [1.0] * len(rates)},
+            "robots": {
+                "available": 1,
+                "access_time": {"exponential": {"rate": 1.0}},
+                "accessing": accessing or {"policy": "round-robin"},
+            },
+        }
+    )
+
+
+def bounds_of_pages(scenario: Scenario) -> list[Any]:
+    return [each for each in predict(scenario)[0] if "section 6, linear bound" in each.source]
+
+
+def test_costs_that_are_rounding_of_the_base_say_so() -> None:
+    """A block of 245 slots, which is written out; no row is below the best one."""
+    costs = visit_costs(Poisson(rate=1.0), NEARLY_NOTHING, [1.0, 1.0])
+    assert two_servers(costs).length == 245
+    found = optimize(pages_at(NEARLY_NOTHING), "template")
+    assert not found.proved
+    assert "cost and bound are rounding of the base, 2 without any visit" in found.notes[0]
+    assert "written out" not in " ".join(found.notes)
+    assert min(row["above the best, %"] for row in found.table) == 0.0
+    assert min(row["cost"] for row in found.table) < found.cost
+
+
+def test_a_bound_on_pages_is_never_below_0() -> None:
+    costs = visit_costs(Poisson(rate=1.0), NEARLY_NOTHING, [1.0, 1.0])
+    assert linear_bound(costs).value < 0
+    (bound,) = bounds_of_pages(pages_at(NEARLY_NOTHING))
+    assert bound.value == 0.0
+
+
+def test_a_bound_of_the_long_run_is_not_set_beside_a_finite_one() -> None:
+    """Copies are new when a plan starts; round-robin has a period, and the bound."""
+    rates = [0.5, 1.0, 2.0]
+    assert len(bounds_of_pages(pages_at(rates))) == 1
+    planned = pages_at(rates, {"policy": "whittle"})
+    assert not bounds_of_pages(planned)
+    (reason,) = (
+        each.reason for each in predict(planned)[1] if "section 6, linear bound" in each.source
+    )
+    assert "costed along a finite run" in reason
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e-6, 1e-8, 1e-9, 1e-10])
+@pytest.mark.parametrize(("rates", "above"), [([1.0, 0.01], 5.5452), ([3.0, 1.0, 0.3], 39.39)])
+def test_the_best_order_at_random_does_not_depend_on_the_unit_of_time(
+    scale: float, rates: list[float], above: float
+) -> None:
+    """With equal shares it is 76 and 67 % above the best one."""
+    found = {row["order"][:9]: row for row in optimize(pages_of(scale, rates), "template").table}
+    assert found["at random"]["above the best, %"] == pytest.approx(
+        above, abs=0.02
+    )  # 39.38 to 39.40
+
+
+def pages_of(scale: float, rates: list[float]) -> Scenario:
+    return pages_at([scale * rate for rate in rates])
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e-7, 1e-9])
+def test_shares_at_random_of_slow_changes_go_as_the_roots_of_the_rates(scale: float) -> None:
+    """The sum of r/p is least there; one page so slow that the table ends far from its limit."""
+    rates = np.array([1.0, 1e-4, 0.1, 3.0])
+    costs = visit_costs(Poisson(rate=1.0), scale * rates, np.ones(4))
+    roots = np.sqrt(rates)
+    shares = best_random_shares(costs)
+    assert float((rates / shares).sum()) == pytest.approx(float(roots.sum() ** 2), rel=1e-4)
+    assert shares == pytest.approx(roots / roots.sum(), rel=0.1)
+
+
+@pytest.mark.parametrize("shares", [[0.5, 0.5], [1e-3, 0.999], [1e-7, 1 - 1e-7], [0.0, 1.0]])
+def test_pages_drawn_at_random_beyond_the_table(shares: list[float]) -> None:
+    """``c r / (r + p)`` in closed form, with access times of mean 1, and its derivative."""
+    rates, weights, p = np.array([1e-8, 3e-7]), np.array([1.0, 2.0]), np.array(shares)
+    costs = visit_costs(Poisson(rate=1.0), rates, weights)
+    paid, rises = random_costs(costs.table, costs.limits, p)
+    assert weights + paid == pytest.approx(weights * rates / (rates + p), rel=1e-10, abs=1e-14)
+    assert rises == pytest.approx(-weights * rates / (rates + p) ** 2, rel=1e-6)
+    assert costs.at_random(p) == pytest.approx(float((weights + paid).sum()), abs=1e-14)
+
+
+# --- what is said of it --------------------------------------------------------------------------
+
+
+def test_the_gap_is_one_number_everywhere() -> None:
+    """1.8e-07 % is told as 1e-06 %, in the notes, the figure, JSON and the search alike."""
+    found = optimize(pages_of(1e-6, [3.0, 1.0, 0.3]), "template")
+    assert (found.proved, found.gap, found.search.gap) == (False, 1e-6, 1e-6)
+    assert 100 * (found.cost / found.lower_bound - 1) < 1e-6
+    assert "at most 1e-06 % above it" in found.notes[0]
+    assert "at most 1e-06 % above" in repr(found.search)
+    assert "at most 1e-06 % above" in plot_word(found.search).get_title("left")
+
+
+def test_a_long_search_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    """500 pages with costs of 16,384 distances are told, 50 are not."""
+
+    def said(pages: int) -> list[str]:
+        caplog.clear()
+        with caplog.at_level("INFO", logger="analytic.routing.searching"):
+            best_word(visit_costs(Poisson(rate=1.0), [1e-3] * pages, [1.0] * pages))
+        return [record.getMessage() for record in caplog.records]
+
+    assert said(500) == ["500 pages, costs of 16,384 distances of each: about 4 s"]
+    assert said(50) == []

@@ -56,7 +56,7 @@ def plot_word(search: WordSearch, ax: Axes | None = None) -> Axes:
         legend_above(ax)
         above = 1.09
     ax.set_title(_title(search, len(shown)), fontsize=9, loc="left", color="#333333", y=above)
-    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    ax.xaxis.set_major_locator(FixedLocator(_slot_ticks(len(shown))))
     ax.yaxis.set_major_locator(FixedLocator(_ticks(count)))
     ax.set_xlim(-1.8 if never.size else -0.9, len(shown) + 0.8)
     ax.set_ylim(count - 0.5, -0.5)
@@ -83,6 +83,12 @@ def _at_the_edge(
     """A grey mark for each row beside the drawn slots, and what it means in the legend."""
     if rows.size:
         ax.plot(np.full(len(rows), slot), rows, marker, color=_GREY, ms=size, label=label)
+
+
+def _slot_ticks(shown: int) -> list[float]:
+    """Whole numbers, none left of the first slot or right of the last one."""
+    inner = list(MaxNLocator(9, integer=True).tick_values(0, max(shown - 1, 1)))
+    return [each for each in inner if 0 <= each < shown]
 
 
 def _ticks(count: int) -> list[float]:

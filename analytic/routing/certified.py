@@ -45,7 +45,7 @@ _MOST_SERVERS = 8
 """Servers up to which a graph may have all those states; with more of them as many ages only."""
 
 _MOST_ROUNDS = 300
-"""Of Howard's algorithm in one graph: it takes 3 to 25."""
+"""Of Howard's algorithm in one graph: it usually takes 2 to 25."""
 
 _ROUNDS_OF_ALL = 10_000_000
 """States times rounds, in a graph that takes more than `_FEW_ROUNDS`."""

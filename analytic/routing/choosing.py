@@ -14,6 +14,7 @@ from analytic.page_refresh import schedule_bound
 from analytic.phase_type import as_phase_type
 from analytic.routing import conditions, visits
 from analytic.routing.comparing import Alternative
+from analytic.routing.heuristics import are_alike
 from analytic.routing.losses import gap_law
 from analytic.routing.own_order import order_of_pages, order_of_servers
 from analytic.routing.searching import WordSearch, best_word
@@ -33,9 +34,6 @@ _AS_GOOD = 1e-12
 
 _NO_PER_CENT = 1e-8
 """Per cent below which a difference is rounding: of what is proved 1e-10 is."""
-
-_LEAST_GAP = 1e-6
-"""Per cent: a smaller gap is not worth its digits."""
 
 
 def optimal_routing(scenario: Scenario) -> Optimum:
@@ -164,14 +162,16 @@ def _rows(search: WordSearch, own: Alternative | None, key: str) -> Iterator[dic
     first, *others = search.alternatives
     for each in (first, *([own] if own else []), *others):
         word = None if each.word is None else list(each.word)
-        above = _per_cent_above(each.cost, search.cost)
+        above = _per_cent_above(search.costs, each.cost, search.cost)
         yield {"order": each.order, key: word, "cost": each.cost, ABOVE: above}
 
 
-def _per_cent_above(cost: float, best: float) -> float | None:
-    """0 where it is rounding; None of a best that costs nothing."""
+def _per_cent_above(costs: SpacingCosts, cost: float, best: float) -> float | None:
+    """0 where it is rounding, of the base too; None of a best that costs nothing."""
+    if are_alike(costs, cost, best) and are_alike(costs, best, cost):
+        return 0.0
     if not best:
-        return None if cost else 0.0
+        return None
     above = 100 * (cost / best - 1)
     return 0.0 if abs(above) < _NO_PER_CENT else above
 
@@ -184,8 +184,8 @@ def _notes(
     if search.proved:
         yield f"proved: no open-loop order costs less{states}"
     else:
-        most = max(search.gap, _LEAST_GAP)
-        yield f"not proved to be the best, at most {most:.3g} % above it: {search.unproved}"
+        most = f"at most {search.gap:.3g} % above it"
+        yield f"not proved to be the best, {most}: {search.unproved}"
     yield from _beside_the_own(search, own)
     if not search.cost:
         yield "the best order costs 0: nothing is so many per cent above it"
@@ -216,7 +216,7 @@ def _beside_the_own(search: WordSearch, own: Alternative | None) -> Iterator[str
 def _beside_the_smooth(search: WordSearch, floor: float) -> Iterator[str]:
     """Coffman's bound, as if visits could be evenly spaced at any distance."""
     if floor > 0:
-        above = _per_cent_above(search.cost, floor)
+        above = _per_cent_above(search.costs, search.cost, floor)
         said = f"the cost is {above:.3g} % above it" if above else "attained"
         yield f"bound of coffman1998 (7): {floor:.6g}, {said}"
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.routing.bounds import slopes
+from analytic.routing.random_visits import random_costs
 from analytic.routing.spacing import SpacingCosts
 from analytic.routing.two_servers import two_servers
 from analytic.routing.words import Word, least_rotation
@@ -139,9 +140,21 @@ def best_random_shares(costs: SpacingCosts) -> Array:
     from scipy.optimize import minimize
 
     start = np.full(costs.count, 1.0 / costs.count)
+    paid, rises = random_costs(costs.table, costs.limits, start)
+    if not (spread := float(np.ptp(rises))):
+        return start
+
+    def above_the_start(p: Array) -> tuple[float, Array]:
+        """In units of what moving shares is worth: costs may be tiny, or differ very little."""
+        shares = p / p.sum()
+        now, slope = random_costs(costs.table, costs.limits, shares)
+        gradient = (slope - slope @ shares) / p.sum()
+        return float((now - paid).sum()) / spread, gradient / spread
+
     found = minimize(
-        lambda p: costs.at_random(p / p.sum()),
+        above_the_start,
         start,
+        jac=True,
         bounds=[(1e-9, 1.0)] * costs.count,
         method="L-BFGS-B",
         options={"ftol": 1e-15, "gtol": 1e-10},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +31,20 @@ __all__ = ["Alternative", "WordSearch", "best_word"]
 
 _FEW_STATES = 20_000
 """States of graphs that take milliseconds: they are tried before words are improved."""
+
+_OF_THE_BASE = 1e-12
+"""Of what is paid without any visit: a smaller cost has few digits that are not rounding."""
+
+_SECONDS = 4.5e-7
+"""Per server and distance in the table, of a search without a graph."""
+
+_PATIENCE = 3.0
+"""Seconds after which a person wants to know what goes on."""
+
+_LOG = logging.getLogger(__name__)
+
+_LEAST_GAP = 1e-6
+"""Per cent: a smaller gap is not worth its digits."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +84,14 @@ class WordSearch:
 
     @property
     def gap(self) -> float:
-        """How far the cost is above the bound, in per cent of the bound; inf above a bound of 0."""
+        """How far the cost may be above the least one, in per cent of the bound.
+
+        0 where it is proved, 1e-6 at least where it is not; inf above a bound of 0.
+        """
         if self.proved:
             return 0.0
-        return 100 * (self.cost / self.bound - 1) if self.bound > 0 else math.inf
+        above = 100 * (self.cost / self.bound - 1) if self.bound > 0 else math.inf
+        return max(above, _LEAST_GAP)
 
     def __repr__(self) -> str:
         said = "proved" if self.proved else f"at most {self.gap:.3g} % above the best"
@@ -104,6 +123,7 @@ def best_word(
     known : sequence of words
         Orders that the word found must not be dearer than.
     """
+    _announce(costs)
     chosen = worth_a_visit(costs)
     some = costs.of_some(chosen)
     found = _found(some, most_states, floor)
@@ -112,9 +132,23 @@ def best_word(
     word = _cheapest(costs, named(best, chosen), known)
     cost = costs.of(word)
     is_proved = is_attained(some, cost, found.bound)
-    reason = "" if is_proved else found.unproved
+    reason = "" if is_proved else _why(costs, cost, found.unproved)
     bound = min(found.bound, cost)  # above it by rounding only
     return WordSearch(costs, word, cost, bound, is_proved, found.states, reason)
+
+
+def _announce(costs: SpacingCosts) -> None:
+    """Say that many servers or pages take their time, before they do."""
+    if (seconds := costs.table.size * _SECONDS) > _PATIENCE:
+        size = f"{costs.count:,} {costs.subject}s, costs of {costs.longest:,} distances of each"
+        _LOG.info("%s: about %.0f s", size, seconds)
+
+
+def _why(costs: SpacingCosts, cost: float, unproved: str) -> str:
+    """Why there is no proof; of a cost that is nearly all rounding nothing else matters."""
+    if abs(cost) < _OF_THE_BASE * costs.base:
+        return f"cost and bound are rounding of the base, {costs.base:.6g} without any visit"
+    return unproved
 
 
 def _cheapest(costs: SpacingCosts, word: Word, known: Sequence[Word]) -> Word:
@@ -166,4 +200,6 @@ def _of_two(costs: SpacingCosts) -> _Found:
         f"the best order is a block of {block.length or 0:,} slots, of cost {block.bound:.10g} by "
         f"the block rule; words of more than {MOST_LETTERS:,} slots are not written out"
     )
+    if (block.length or 0) <= MOST_LETTERS:
+        reason = "rounding keeps the costs of the block and of the word apart"
     return _Found(block.word, block.bound, unproved=reason)

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from analytic.arrival_process import gap_map, interval_phases
 from analytic.phase_type import PhaseLaw
 from analytic.routing.losses import gap_law, over_gap, phases_at_arrivals
+from analytic.routing.random_visits import random_costs
 from analytic.routing.words import average_loss, check_word
 from analytic.transforms import log_transform, mean_time
 from scenarios.distributions import Distribution
@@ -133,10 +134,8 @@ class SpacingCosts:
 
     def at_random(self, shares: ArrayLike) -> float:
         """Cost per slot where each visit is drawn: ``base + sum_m sum_n p² (1 - p)^(n-1) e(n)``."""
-        p = np.asarray(shares, dtype=float)[:, None]
-        before = (1 - p) ** np.arange(self.longest)
-        last = p[:, 0] * (1 - p[:, 0]) ** self.longest * self.limits
-        return float(self.base + (p**2 * before * self.table).sum() + last.sum())
+        p = np.asarray(shares, dtype=float)
+        return float(self.base + random_costs(self.table, self.limits, p)[0].sum())
 
 
 def loss_costs(arrivals: ArrivalProcess, services: Sequence[PhaseLaw]) -> SpacingCosts:
