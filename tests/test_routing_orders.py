@@ -205,6 +205,7 @@ def test_a_figure_says_which_slots_it_shows() -> None:
     assert ax.get_title("left").startswith("period of 103, first 60 slots drawn\n")
     assert (ax.get_ylabel(), legend) == ("page", ["first visit after slot 59"])
     assert (ax.get_yticks()[0], ax.get_yticks()[-1]) == (0, 102)
+    assert (ax.get_xticks()[0], ax.get_xticks()[-1]) == (0, 56), "slots 0 … 59, every eighth"
     later = next(line for line in ax.lines if line.get_label() == legend[0])
     assert later.get_ydata().tolist() == list(range(60, 103))
 
