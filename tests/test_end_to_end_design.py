@@ -519,7 +519,7 @@ def test_best_without_a_buffer_is_for_the_robots_there_are(kind: str) -> None:
     assert found.decision["frequencies"] == pytest.approx(wanted, abs=1e-9)
     assert found.search.shares == pytest.approx(wanted, abs=1e-9)
     assert abs(best_random_shares(mu, c, Deterministic(value=1.0)) - wanted).max() > 0.01
-    assert not [note for note in found.notes if "constant times" in note]
+    assert not [note for note in found.notes if "at constant intervals" in note]
     decided = resolve(scenario.with_(SHARES, "optimal")).robots
     assert decided is not None
     assert decided.accessing.frequencies == pytest.approx(wanted, abs=1e-9)
@@ -533,7 +533,7 @@ def test_where_a_constant_stands_for_the_times_it_is_said() -> None:
         found = optimize(scenario, "frequencies")
         alone = optimal_frequencies(scenario)
         assert found.decision == alone.decision
-        assert [note for note in found.notes if "constant times" in note]
+        assert [note for note in found.notes if "at constant intervals" in note]
 
 
 # --- certificates -------------------------------------------------------------------------------
@@ -612,7 +612,7 @@ def test_levels_of_a_labelled_chain() -> None:
     method = exact_method(scenario)
     assert method is not None
     assert method.number == "(4)"
-    rows = [row for row in predict(scenario)[0] if row.source == "pipeline (4), levels"]
+    rows = [row for row in predict(scenario)[0] if row.source == "pipeline (4), queue"]
     levels = mm1k_levels(1.0, scenario.buffer.waiting_places + 1)
     found = {(row.measure, row.subject): row.value for row in rows}
     assert found["starvation_probability", None] == pytest.approx(levels[0], rel=1e-10)
