@@ -111,6 +111,20 @@ def test_the_step_of_a_clock() -> None:
     assert fill_steps(times, 0.0, np.zeros(100)).tolist() == np.sort(times).tolist()
 
 
+@pytest.mark.parametrize("length", [1e-7, 1e-4, 0.04, 0.9])
+def test_a_log_that_is_short_in_its_unit_has_no_long_step(
+    length: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten days in years: all times were multiples of a step of 5000 years, each of 0 of them."""
+    times = np.random.default_rng(16).uniform(0.0, length, 5000)
+    assert clock_step(times, "year") == 0.0
+    tick = length / 2**20
+    assert clock_step(np.floor(times / tick) * tick, "year") == pytest.approx(tick, rel=1e-6)
+    if length < 0.05:
+        monkeypatch.setattr("analytic.fitting.clocks._least_gap", lambda *_: np.inf)  # as before
+        assert clock_step(times, "year") > length
+
+
 @pytest.mark.parametrize("digits", [0, 1, 2, 3, 4, 5, 6, 8])
 def test_decimal_clocks_of_all_digits(digits: int) -> None:
     times = np.random.default_rng(8).uniform(0, 1000, 3000)

@@ -33,14 +33,18 @@ def clock_step(times: Array, unit: str) -> float:
 
     Notes
     -----
-    Fewer than twenty distinct times say nothing about their clock.
+    Fewer than twenty distinct times say nothing about their clock, and no step is longer than the
+    least gap: all times of a short log are within a rounding of 0 long steps.
     """
     different = np.unique(times)
     if len(different) < _FEWEST:
         return 0.0
     since, spacing = different - different[0], float(np.spacing(np.abs(different).max()))
+    longest = _least_gap(since, spacing)
     for step in sorted({*_steps(unit), *_of_gaps(since)}, reverse=True):
         rounding = _ROUNDING + 4 * spacing / step
+        if step * (1 - 2 * rounding) > longest:
+            continue
         if rounding >= 0.01:
             break
         if all(_are_multiples(part, step, rounding) for part in (since[:_SOME], since)):
@@ -54,6 +58,12 @@ def _steps(unit: str) -> list[float]:
     known = [each / UNITS[unit] for each in names] if unit in UNITS else []
     powers = [float(f"1e{power}") for power in range(_FINEST, _COARSEST + 1)]
     return [*known, *(part * power for power in powers for part in _PARTS)]
+
+
+def _least_gap(since: Array, spacing: float) -> float:
+    """The least gap that is no rounding of floating-point numbers."""
+    gaps = np.diff(since)
+    return float(gaps[gaps > 4 * spacing].min(initial=np.inf))
 
 
 def _of_gaps(since: Array) -> list[float]:

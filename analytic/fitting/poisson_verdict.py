@@ -81,7 +81,7 @@ class Burstiness:
     scales : tuple of Dispersion
         Of counts in windows of several widths.
     rescaling : Rescaling or None
-        None for fewer than three times.
+        None for fewer than three times, or all at one.
     clock : Clock
     """
 
@@ -230,7 +230,10 @@ def _rescaled(times: Array, window: tuple[float, float], expected: Cumulative) -
 
 
 def _rescaling(rescaled: Array) -> Rescaling | None:
-    return time_rescaling(rescaled) if len(rescaled) > 2 else None
+    """None for fewer than three times, or all at one."""
+    if len(rescaled) < 3 or rescaled[-1] <= rescaled[0]:
+        return None
+    return time_rescaling(rescaled)
 
 
 def scales(time_unit: str, mean_gap: float) -> list[float]:
