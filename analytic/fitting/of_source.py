@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -197,7 +197,8 @@ def _mean_rate(
     if len(times) < _BLOCKS:
         return Parameter("mean_update_rate", None, value, np.nan, np.nan)
     periods = (until - since) / intensity.period
-    expected, fitted = lambda some: np.asarray(some), 0.0
+    expected: Callable[[Array], Array] = np.asarray
+    fitted = 0.0
     if periods >= _FEWEST_PERIODS:
         rates = intensity.counts / intensity.exposures
         expected = replace(intensity, values=rates).cumulative
