@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from analytic.fitting.reading import UNITS
 
-__all__ = ["clock_step", "fill_steps", "rate_per_step"]
+__all__ = ["clock_step", "fill_steps", "filled_rows", "rate_per_step"]
 
 Array = NDArray[np.float64]
 
@@ -98,16 +98,29 @@ def rate_per_step(counts: NDArray[np.int64], steps: Array) -> Array:
 
 
 def fill_steps(times: Array, step: float, expected: Array) -> Array:
-    """The times with those that the clock has hidden, all spread within their steps, increasing.
+    """The times with those that the clock has hidden, increasing, as `filled_rows` has them."""
+    filled: Array = np.sort(filled_rows(times, step, expected)[0])
+    return filled
+
+
+def filled_rows(times: Array, step: float, expected: Array) -> tuple[Array, NDArray[np.int64]]:
+    """The times with those that the clock has hidden, all spread within their steps, and whose.
 
     Parameters
     ----------
     times : ndarray, shape (events,)
         Beginnings of steps in which something was seen; those of several pages are several.
     step : float
-        0 only sorts the times.
+        0 leaves the times as they are.
     expected : ndarray, shape (events,)
         Events expected in one step, of the page of each.
+
+    Returns
+    -------
+    filled : ndarray
+        In no order.
+    rows : ndarray of int
+        Of which of the times each comes.
 
     Notes
     -----
@@ -116,11 +129,12 @@ def fill_steps(times: Array, step: float, expected: Array) -> Array:
     more as Poisson events in m - e; their places are independent and uniform. So that a Poisson
     process that was rounded becomes a Poisson process again, exactly where `expected` is right.
     """
+    rows = np.arange(len(times))
     if step == 0.0:
-        return np.sort(times)
+        return times, rows
     rng = np.random.default_rng(_SEED)
     first = -np.log1p(rng.random(len(times)) * np.expm1(-expected))
     more = rng.poisson(np.maximum(expected - first, 0.0))
-    filled = np.concatenate([times, np.repeat(times, more)])
-    result: Array = np.sort(filled + step * rng.random(len(filled)))
-    return result
+    rows = np.concatenate([rows, np.repeat(rows, more)])
+    filled: Array = times[rows] + step * rng.random(len(rows))
+    return filled, rows
