@@ -401,6 +401,10 @@ def trace_of(page: NDArray[Any], time: Array, pages: int, step: float) -> Trace:
 _WEEKLY = Options(section="source", pieces=7)
 ALARMS: Mapping[str, tuple[Callable[[Rng], Trace], Options]] = {
     "1 page, 60 changes in 100 days": (pages_of(1, 60.0, 100.0, 0.0), Options()),
+    "1 page, 60 changes in 100 days, pages": (
+        pages_of(1, 60.0, 100.0, 0.0),
+        Options(section="pages"),
+    ),
     "20 pages, 10 each in a year": (pages_of(20, 10.0, 365.0, 0.0), Options()),
     "20 pages, 10 each in ten years": (pages_of(20, 10.0, 3650.0, 0.0), Options()),
     "200 pages, 5 each in a year, seconds": (pages_of(200, 5.0, 365.0, 1 / 86_400), Options()),

@@ -1,7 +1,7 @@
 """Verdicts on Poisson changes under the clocks of real logs.
 
 Logs of truly Poisson pages with clocks of a second and a day must not be called bursty: the false
-alarm of one log is at most six tests at 0.001. The planted bursts and regular changes are seen.
+alarm of one log is at most seven tests at 0.001. The planted bursts and regular changes are seen.
 """
 
 from __future__ import annotations
