@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,6 @@ from analytic.fitting.modulated import fit_modulated
 from analytic.fitting.order_two import Process, gap_moments, map_of_order_two
 from analytic.fitting.reading import Broken
 from analytic.fitting.service_times import law_parameters, mean_of
-from analytic.fitting.stretches import Estimate
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
@@ -170,24 +170,45 @@ def of_weekly_rates(rng: Rng, traces: int) -> Iterator[Row]:
             yield Row("update_rate", case, round(value * weeks), 1.0, float(share))
 
 
+WEEK = np.array([20.0, 60.0, 60.0, 60.0, 40.0, 10.0, 6.0])
+"""Updates on the days of a week, up to a factor."""
+
+
 def of_mean_rates(rng: Rng, traces: int) -> Iterator[Row]:
-    """All updates of a source together, by forty stretches: Poisson, and bursts of three."""
-    for case, burst in (("Poisson", 1), ("bursts of three", 3)):
-        for size in (20, 200, 2000):
-            counts = burst * rng.poisson(size / burst / 40, (traces, 40))
-            counts[counts.sum(axis=1) == 0, 0] = burst
-            ends = [mean_rate(each) for each in counts.astype(float)]
-            share = covered([e.low for e in ends], [e.high for e in ends], size / 40)
-            given = float(np.mean([not np.isnan(each.low) for each in ends]))
-            yield Row("mean_update_rate", case, size, given, share)
+    """All updates of a source together, constant or weekly: Poisson, and bursts of three."""
+    for case, shares, weeks, pieces in (
+        ("", np.ones(7), 20, 1),
+        (", weekly, 20 weeks", WEEK, 20, 7),
+        (", weekly, 100 weeks", WEEK, 100, 7),
+        (", weekly, 3 weeks by hours", WEEK, 3, 168),
+    ):
+        for name, burst in (("Poisson", 1), ("bursts of three", 3)):
+            for size in (200, 2000) if case else (20, 200, 2000):
+                ends = []
+                for _ in range(traces):
+                    times = weekly_updates(rng, size * shares / shares.sum(), weeks, burst)
+                    ends.append(mean_rate(times, weeks, pieces))
+                low, high = np.array(ends).T
+                share = covered(low, high, size / (7 * weeks))
+                given = float((~np.isnan(low)).mean())
+                yield Row("mean_update_rate", name + case, size, given, share)
 
 
-def mean_rate(counts: Array) -> Estimate:
-    """As a fit of a source does it."""
-    from analytic.fitting.intervals import jackknife
+def weekly_updates(rng: Rng, by_day: Array, weeks: int, burst: int) -> Array:
+    """Times in days; at least one, some come together."""
+    counts = rng.poisson(np.tile(by_day / (weeks * burst), weeks))
+    counts[0] += counts.sum() == 0
+    days = np.repeat(np.arange(7 * weeks), counts) + 0.9 * rng.random(counts.sum())
+    return np.sort((days[:, None] + 1e-3 * np.arange(burst)).ravel())
 
-    value, error, low, high = jackknife([counts], lambda m: float(m[0]), len(counts))
-    return Estimate(value, error, low, high)
+
+def mean_rate(times: Array, weeks: int, pieces: int) -> tuple[float, float]:
+    """The interval of a fit of a source watched for some weeks."""
+    end = f"{7 * weeks}"
+    options = Options(section="source", pieces=pieces, since="0", until=end)
+    trace = replace(trace_of(np.zeros(len(times), dtype=int), times, 1, 0.0), dated=False)
+    found = fit(trace, options).find("mean_update_rate")
+    return found.low, found.high
 
 
 def of_crawl_logs(rng: Rng, traces: int) -> Iterator[Row]:
@@ -333,8 +354,8 @@ class Alarm(NamedTuple):
     Attributes
     ----------
     case : str
-    dispersion, rescaling : float
-        Share of the tests of either kind.
+    dispersion, rescaling, within : float
+        Share of the tests of each kind; the last is that of gaps within pages.
     verdict : float
         Share of the traces that are called not Poisson, or not exactly.
     """
@@ -342,6 +363,7 @@ class Alarm(NamedTuple):
     case: str
     dispersion: float
     rescaling: float
+    within: float
     verdict: float
 
 
@@ -379,6 +401,10 @@ def trace_of(page: NDArray[Any], time: Array, pages: int, step: float) -> Trace:
 _WEEKLY = Options(section="source", pieces=7)
 ALARMS: Mapping[str, tuple[Callable[[Rng], Trace], Options]] = {
     "1 page, 60 changes in 100 days": (pages_of(1, 60.0, 100.0, 0.0), Options()),
+    "1 page, 60 changes in 100 days, pages": (
+        pages_of(1, 60.0, 100.0, 0.0),
+        Options(section="pages"),
+    ),
     "20 pages, 10 each in a year": (pages_of(20, 10.0, 365.0, 0.0), Options()),
     "20 pages, 10 each in ten years": (pages_of(20, 10.0, 3650.0, 0.0), Options()),
     "200 pages, 5 each in a year, seconds": (pages_of(200, 5.0, 365.0, 1 / 86_400), Options()),
@@ -405,19 +431,22 @@ def alarms(case: str, traces: int) -> Alarm:
     rng = np.random.default_rng(2003)
     summaries = [fit(made(rng), options).summary for _ in range(traces)]
     counts = [each["p_value"] < 1e-3 for one in summaries for each in one["dispersion"]]
-    gaps = [one["time_rescaling"]["p_value"] < 1e-3 for one in summaries if one["time_rescaling"]]
+    gaps, within = (
+        [one[test]["p_value"] < 1e-3 for one in summaries if one.get(test)]
+        for test in ("time_rescaling", "gaps_within_pages")
+    )
     verdicts = [one["poisson"] is False for one in summaries]
-    shares = (float(np.mean(each)) if each else np.nan for each in (counts, gaps, verdicts))
+    shares = (float(np.mean(each)) if each else np.nan for each in (counts, gaps, within, verdicts))
     return Alarm(case, *shares)
 
 
 def print_alarms(traces: int) -> None:
     """The table of false alarms as Markdown."""
-    print("| Poisson changes | dispersion | time rescaling | verdict |\n|---|--:|--:|--:|")
+    print("| Poisson changes | dispersion | time rescaling | within pages | verdict |")
+    print("|---|--:|--:|--:|--:|")
     for case in ALARMS:
         found = alarms(case, traces)
-        shares = (found.dispersion, found.rescaling, found.verdict)
-        print("|", case, "|", " | ".join(f"{each:.4f}" for each in shares), "|", flush=True)
+        print("|", case, "|", " | ".join(f"{each:.4f}" for each in found[1:]), "|", flush=True)
 
 
 def main() -> None:

@@ -102,6 +102,6 @@ def test_variation_of_gaps_is_one_if_poisson(changes: int) -> None:
 
 @pytest.mark.parametrize("case", ["20 pages, 10 each in a year", "source, 100 updates in a year"])
 def test_verdicts_on_poisson_changes(case: str) -> None:
-    """As `crawlsim fit` does it: up to four tests at 0.001 each."""
+    """As `crawlsim fit` does it: up to five tests at 0.001 each."""
     script: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[1] / "docs/fit_coverage.py"))
-    assert script["alarms"](case, 400).verdict <= most_by_chance(400, 4e-3) / 400
+    assert script["alarms"](case, 400).verdict <= most_by_chance(400, 5e-3) / 400

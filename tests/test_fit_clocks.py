@@ -1,7 +1,7 @@
 """Verdicts on Poisson changes under the clocks of real logs.
 
 Logs of truly Poisson pages with clocks of a second and a day must not be called bursty: the false
-alarm of one log is at most six tests at 0.001. The planted bursts and regular changes are seen.
+alarm of one log is at most seven tests at 0.001. The planted bursts and regular changes are seen.
 """
 
 from __future__ import annotations
@@ -109,6 +109,20 @@ def test_the_step_of_a_clock() -> None:
     spread = fill_steps(np.floor(times), 1.0, np.zeros(100))
     assert np.floor(spread).tolist() == np.sort(np.floor(times)).tolist()
     assert fill_steps(times, 0.0, np.zeros(100)).tolist() == np.sort(times).tolist()
+
+
+@pytest.mark.parametrize("length", [1e-7, 1e-4, 0.04, 0.9])
+def test_a_log_that_is_short_in_its_unit_has_no_long_step(
+    length: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten days in years: all times were multiples of a step of 5000 years, each of 0 of them."""
+    times = np.random.default_rng(16).uniform(0.0, length, 5000)
+    assert clock_step(times, "year") == 0.0
+    tick = length / 2**20
+    assert clock_step(np.floor(times / tick) * tick, "year") == pytest.approx(tick, rel=1e-6)
+    if length < 0.05:
+        monkeypatch.setattr("analytic.fitting.clocks._least_gap", lambda *_: np.inf)  # as before
+        assert clock_step(times, "year") > length
 
 
 @pytest.mark.parametrize("digits", [0, 1, 2, 3, 4, 5, 6, 8])

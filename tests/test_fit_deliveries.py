@@ -133,3 +133,19 @@ def test_correlations_of_a_process() -> None:
     renewal = Process(steps, np.outer(-steps.sum(axis=1), [0.7, 0.2, 0.1]))
     assert gap_correlations(renewal, 3) == pytest.approx([0.0] * 3, abs=1e-12)
     assert mean == pytest.approx(1.0)
+
+
+def test_intervals_of_a_process_that_is_not_taken_are_not_sought(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They take most of the time of a fit; taken, the process has them."""
+    asked: list[float] = []
+    monkeypatch.setattr(
+        "analytic.fitting.modulated._parameters", lambda *given: (asked.append(given[2]), ())[1]
+    )
+    gaps = correlated(np.random.default_rng(27), 3000, 0.5)
+    taken = fit_of(np.cumsum(gaps), process="renewal")
+    assert "mmpp" in taken.summary["criteria"]
+    assert not asked
+    fit_of(np.cumsum(gaps), process="mmpp")
+    assert len(asked) == 1

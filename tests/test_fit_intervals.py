@@ -192,3 +192,20 @@ def test_the_ends_of_a_skewed_mean_solve_halls_cubic(values: list[float]) -> Non
         t = (found.value - end) / error
         cubic = t + tilt * t**2 / 3 + tilt**2 * t**3 / 27 + tilt / 6
         assert cubic == pytest.approx(stats.t.ppf(level, number - 1))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("weeks", "burst"), [(20, 1), (20, 3), (100, 1)])
+def test_the_rhythm_of_the_week_is_no_error_of_the_mean_rate(
+    script: dict[str, Any], weeks: int, burst: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stretches equal in time, as before, take it for one: their intervals hold nearly always."""
+    rng = np.random.default_rng(66)
+    by_day = script["WEEK"] / script["WEEK"].sum() * 2000
+    traces = [script["weekly_updates"](rng, by_day, weeks, burst) for _ in range(TRACES)]
+    found = np.array([script["mean_rate"](each, weeks, 7) for each in traces])
+    assert LOW <= held(found, 2000 / (7 * weeks)) <= HIGH
+    if (weeks, burst) == (20, 1):
+        monkeypatch.setattr("analytic.fitting.of_source._FEWEST_PERIODS", np.inf)
+        before = np.array([script["mean_rate"](each, weeks, 7) for each in traces])
+        assert held(before, 2000 / (7 * weeks)) > HIGH

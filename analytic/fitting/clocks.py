@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from analytic.fitting.reading import UNITS
 
-__all__ = ["clock_step", "fill_steps", "rate_per_step"]
+__all__ = ["clock_step", "fill_steps", "filled_rows", "rate_per_step"]
 
 Array = NDArray[np.float64]
 
@@ -33,14 +33,18 @@ def clock_step(times: Array, unit: str) -> float:
 
     Notes
     -----
-    Fewer than twenty distinct times say nothing about their clock.
+    Fewer than twenty distinct times say nothing about their clock, and no step is longer than the
+    least gap: all times of a short log are within a rounding of 0 long steps.
     """
     different = np.unique(times)
     if len(different) < _FEWEST:
         return 0.0
     since, spacing = different - different[0], float(np.spacing(np.abs(different).max()))
+    longest = _least_gap(since, spacing)
     for step in sorted({*_steps(unit), *_of_gaps(since)}, reverse=True):
         rounding = _ROUNDING + 4 * spacing / step
+        if step * (1 - 2 * rounding) > longest:
+            continue
         if rounding >= 0.01:
             break
         if all(_are_multiples(part, step, rounding) for part in (since[:_SOME], since)):
@@ -54,6 +58,12 @@ def _steps(unit: str) -> list[float]:
     known = [each / UNITS[unit] for each in names] if unit in UNITS else []
     powers = [float(f"1e{power}") for power in range(_FINEST, _COARSEST + 1)]
     return [*known, *(part * power for power in powers for part in _PARTS)]
+
+
+def _least_gap(since: Array, spacing: float) -> float:
+    """The least gap that is no rounding of floating-point numbers."""
+    gaps = np.diff(since)
+    return float(gaps[gaps > 4 * spacing].min(initial=np.inf))
 
 
 def _of_gaps(since: Array) -> list[float]:
@@ -88,16 +98,29 @@ def rate_per_step(counts: NDArray[np.int64], steps: Array) -> Array:
 
 
 def fill_steps(times: Array, step: float, expected: Array) -> Array:
-    """The times with those that the clock has hidden, all spread within their steps, increasing.
+    """The times with those that the clock has hidden, increasing, as `filled_rows` has them."""
+    filled: Array = np.sort(filled_rows(times, step, expected)[0])
+    return filled
+
+
+def filled_rows(times: Array, step: float, expected: Array) -> tuple[Array, NDArray[np.int64]]:
+    """The times with those that the clock has hidden, all spread within their steps, and whose.
 
     Parameters
     ----------
     times : ndarray, shape (events,)
         Beginnings of steps in which something was seen; those of several pages are several.
     step : float
-        0 only sorts the times.
+        0 leaves the times as they are.
     expected : ndarray, shape (events,)
         Events expected in one step, of the page of each.
+
+    Returns
+    -------
+    filled : ndarray
+        In no order.
+    rows : ndarray of int
+        Of which of the times each comes.
 
     Notes
     -----
@@ -106,11 +129,12 @@ def fill_steps(times: Array, step: float, expected: Array) -> Array:
     more as Poisson events in m - e; their places are independent and uniform. So that a Poisson
     process that was rounded becomes a Poisson process again, exactly where `expected` is right.
     """
+    rows = np.arange(len(times))
     if step == 0.0:
-        return np.sort(times)
+        return times, rows
     rng = np.random.default_rng(_SEED)
     first = -np.log1p(rng.random(len(times)) * np.expm1(-expected))
     more = rng.poisson(np.maximum(expected - first, 0.0))
-    filled = np.concatenate([times, np.repeat(times, more)])
-    result: Array = np.sort(filled + step * rng.random(len(filled)))
-    return result
+    rows = np.concatenate([rows, np.repeat(rows, more)])
+    filled: Array = times[rows] + step * rng.random(len(rows))
+    return filled, rows

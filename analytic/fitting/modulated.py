@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,16 +38,23 @@ class Modulated:
     Attributes
     ----------
     process : Process
-    parameters : tuple of Parameter
-        Slow rate, fast rate, rates of speeding up and of slowing down, with 95 % intervals; empty
-        where the gaps hardly tell the process from a Poisson one (twice the logarithm of their
-        likelihood is not 3 ln n above), or give no upper end to one of the rates.
     log_likelihood : float
+    intervals : callable
+        Gives `parameters`, which costs many times as much as the fit.
     """
 
     process: Process
-    parameters: tuple[Parameter, ...]
     log_likelihood: float
+    intervals: Callable[[], tuple[Parameter, ...]]
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Slow rate, fast rate, rates of speeding up and of slowing down, with 95 % intervals.
+
+        Empty where the gaps hardly tell the process from a Poisson one (twice the logarithm of
+        their likelihood is not 3 ln n above), or give no upper end to one of the rates.
+        """
+        return self.intervals()
 
 
 def likelihood_of(gaps: Array, process: Process) -> float:
@@ -94,7 +102,7 @@ def fit_modulated(gaps: Array) -> Modulated:
     natural = Process(process.D0 / unit, process.D1 / unit)
     evidence = 2 * (value + len(gaps) * (np.log(unit) + 1.0))
     sure = evidence > _EVIDENCE * np.log(len(gaps))
-    return Modulated(natural, _parameters(loss, logs, unit) if sure else (), float(value))
+    return Modulated(natural, float(value), lambda: _parameters(loss, logs, unit) if sure else ())
 
 
 def _loss_of(gaps: Array) -> Loss:

@@ -20,9 +20,10 @@ from analytic.fitting.change_rates import (
     expected_changes,
     history_of,
 )
-from analytic.fitting.clocks import clock_step, fill_steps, rate_per_step
+from analytic.fitting.clocks import clock_step, filled_rows, rate_per_step
 from analytic.fitting.fit import Fit, Options, window_of
 from analytic.fitting.intervals import parameters_of
+from analytic.fitting.page_gaps import PageGaps, page_gaps
 from analytic.fitting.poisson_verdict import Burstiness, Clock, against_expected, scales
 from analytic.fitting.poisson_words import hidden_note, page_verdict, staleness_verdict
 from analytic.fitting.reading import UNITS, Trace
@@ -140,9 +141,25 @@ def _burstiness_of_pages(trace: Trace, history: History) -> Burstiness:
         per_step[seen] = rate_per_step(counts[seen], history.observed[seen] / step)
         expected = per_step[history.page]
         clock = Clock(step, float(expected.mean()), len(expected))
-    times = fill_steps(history.time, step, expected)
+    times, rows = filled_rows(history.time, step, expected)
     widths = scales(trace.time_unit, (window[1] - window[0]) / len(times))
-    return against_expected(times, window, expected_changes(later), widths, clock)
+    found = against_expected(np.sort(times), window, expected_changes(later), widths, clock)
+    return replace(found, within=_gaps_within(history, later, times, history.page[rows]))
+
+
+def _gaps_within(
+    history: History, later: History, times: Array, page: NDArray[np.int32]
+) -> PageGaps | None:
+    """The test of each page by itself, with the changes that the clock has hidden.
+
+    A page whose last change is at the end, or makes it, is watched until then.
+    """
+    order = np.lexsort((times, page))
+    page, times = page[order], times[order]
+    latest, filled = (np.full(len(later.first), np.nan) for _ in range(2))
+    latest[history.page], filled[page] = history.time, times  # the last of each page stays
+    end = np.where(latest >= history.end, filled, later.end)
+    return page_gaps(page, times, later.first, end)
 
 
 def _shortest(trace: Trace, history: History) -> float:

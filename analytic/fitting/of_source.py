@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from analytic.fitting.clocks import clock_step, fill_steps, rate_per_step
 from analytic.fitting.fit import Fit, Options, period_of, window_of
@@ -24,6 +25,7 @@ Array = NDArray[np.float64]
 
 _PIECES = 168
 _BLOCKS = 40
+_FEWEST_PERIODS = 2
 _PROBES, _PATHS = 28, 4000
 _PERIODS = (1, 4, 13)
 _STEPS = 100
@@ -64,7 +66,7 @@ def fit_source(trace: Trace, options: Options) -> Fit:
         kind="changes",
         section="source",
         trace=trace,
-        parameters=(_mean_rate(times, intensity, *window), *_pieces(intensity)),
+        parameters=(_mean_rate(times, intensity, window, known), *_pieces(intensity)),
         summary={"changes": len(times), "period": period, **burstiness.summary()},
         notes=(
             *source_verdict(burstiness, trace.time_unit),
@@ -169,18 +171,42 @@ def _around(updates: dict[str, Any], period: float) -> dict[str, Any]:
     }
 
 
-def _mean_rate(times: Array, intensity: Intensity, since: float, until: float) -> Parameter:
-    """Changes per unit time, those that the clock hides included.
+def _mean_rate(
+    times: Array, intensity: Intensity, window: tuple[float, float], known: float
+) -> Parameter:
+    """Updates per unit time, those that the clock hides included.
 
-    The error is that of the counts of forty stretches, bursts included.
+    The error is that of the counts of forty stretches in which equally many updates are expected
+    by the fitted rate: the rhythm of the week is no error, bursts are. Stretches of less than a
+    period have less chance in them than they had without the fit, which the degrees of freedom
+    reckon with; two periods are needed to tell a rhythm from bursts, before that stretches are
+    equally long.
 
     Fewer updates than stretches do not show bursts: their interval covers 0.89, so there is none.
+
+    Parameters
+    ----------
+    times : ndarray
+    intensity : Intensity
+    window : pair of float
+    known : float
+        Step of the clock that the fitted rate knows of; 0 if of none.
     """
+    since, until = window
     value = float(intensity.values @ intensity.exposures) / (until - since)
     if len(times) < _BLOCKS:
         return Parameter("mean_update_rate", None, value, np.nan, np.nan)
-    edges = np.linspace(since, until, _BLOCKS + 1)
-    counts = np.histogram(times, edges)[0] * (_BLOCKS / (until - since))
-    seen, *ends = jackknife([counts], lambda m: float(m[0]), _BLOCKS)
-    error, low, high = (value / seen * each for each in ends)
-    return Parameter("mean_update_rate", None, value, low, high, error)
+    periods = (until - since) / intensity.period
+    expected: Callable[[Array], Array] = np.asarray
+    fitted = 0.0
+    if periods >= _FEWEST_PERIODS:
+        rates = intensity.counts / intensity.exposures
+        expected = replace(intensity, values=rates).cumulative
+        fitted = max(min(len(rates), _BLOCKS / periods) - 1.0, 0.0)
+    start, end = expected(np.array([since, until]) + known)
+    counts = np.histogram(expected(times + known / 2), np.linspace(start, end, _BLOCKS + 1))[0]
+    seen, error, _, _ = jackknife([counts.astype(float)], lambda m: float(m[0]), _BLOCKS)
+    freedom = _BLOCKS - 1.0 - fitted
+    error *= value / seen * float(np.sqrt((_BLOCKS - 1.0) / freedom))
+    reach = float(special.stdtrit(freedom, 0.975)) * error
+    return Parameter("mean_update_rate", None, value, value - reach, value + reach, error)

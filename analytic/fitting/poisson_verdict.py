@@ -15,6 +15,7 @@ from analytic.fitting.burstiness import (
     dispersion,
     time_rescaling,
 )
+from analytic.fitting.page_gaps import PageGaps
 from analytic.fitting.reading import UNITS
 
 __all__ = [
@@ -81,8 +82,10 @@ class Burstiness:
     scales : tuple of Dispersion
         Of counts in windows of several widths.
     rescaling : Rescaling or None
-        None for fewer than three times.
+        None for fewer than three times, or all at one.
     clock : Clock
+    within : PageGaps or None
+        None for a source, and where no page has enough changes.
     """
 
     times: Array
@@ -90,6 +93,7 @@ class Burstiness:
     scales: tuple[Dispersion, ...]
     rescaling: Rescaling | None
     clock: Clock
+    within: PageGaps | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -112,7 +116,13 @@ class Burstiness:
     def smallest_p(self) -> float:
         """The least p-value of the tests."""
         tests = [each.p_value for each in self.scales]
-        return min([*tests, 1.0 if self.rescaling is None else self.rescaling.p_value])
+        gaps = [each.p_value for each in (self.rescaling, self.within) if each is not None]
+        return min([1.0, *tests, *gaps])
+
+    @property
+    def rejects_gaps(self) -> bool:
+        """Whether the gaps within pages are not those of Poisson changes."""
+        return self.within is not None and self.within.p_value < _SURE
 
     @property
     def factor(self) -> float:
@@ -130,6 +140,8 @@ class Burstiness:
     def _slight(self) -> bool:
         """Whether all that is found is too small to change an answer."""
         near = all(abs(each.index - 1.0) < _SLIGHT_INDEX for each in self._rejecting)
+        if self.rejects_gaps and self.within is not None:
+            near = near and abs(self.within.variation**2 - 1.0) < _SLIGHT_INDEX
         return near and self.rescaling is not None and self.rescaling.distance < _SLIGHT_DISTANCE
 
     @property
@@ -146,6 +158,7 @@ class Burstiness:
             "changes_per_step": self.clock.expected,
             "dispersion": [asdict(each) for each in self.scales],
             "time_rescaling": None if rescaling is None else rescaling.summary(),
+            "gaps_within_pages": None if self.within is None else self.within.summary(),
         }
 
 
@@ -230,7 +243,10 @@ def _rescaled(times: Array, window: tuple[float, float], expected: Cumulative) -
 
 
 def _rescaling(rescaled: Array) -> Rescaling | None:
-    return time_rescaling(rescaled) if len(rescaled) > 2 else None
+    """None for fewer than three times, or all at one."""
+    if len(rescaled) < 3 or rescaled[-1] <= rescaled[0]:
+        return None
+    return time_rescaling(rescaled)
 
 
 def scales(time_unit: str, mean_gap: float) -> list[float]:

@@ -43,6 +43,11 @@ def _seen(burstiness: Burstiness, unit: str) -> str:
             f"coefficient of variation of rescaled gaps {rescaling.variation:.3g}, 1 if Poisson; "
             f"Kolmogorov-Smirnov distance {rescaling.distance:.3g}"
         )
+    if burstiness.within is not None:
+        within = burstiness.within
+        parts.append(
+            f"coefficient of variation of gaps within pages {within.variation:.3g}, 1 if Poisson"
+        )
     return "; ".join([*parts, f"least {_p(burstiness.smallest_p)}"])
 
 
@@ -116,7 +121,23 @@ def _errors(burstiness: Burstiness, of: str) -> str:
             "errors of rates are smaller than their intervals say, which are those of Poisson "
             f"counts and too wide, {of}by a factor of about {1 / factor:.2g}"
         )
-    return "errors of rates are about those that their intervals say, but gaps are others"
+    return f"errors of rates are {of}about those that their intervals say, but gaps are others"
+
+
+def _regularity(burstiness: Burstiness) -> list[str]:
+    """What gaps within pages that are not those of Poisson changes do to each of them."""
+    if not burstiness.rejects_gaps or burstiness.within is None:
+        return []
+    variation = burstiness.within.variation
+    if abs(variation - 1.0) < _NEARLY:
+        return []
+    kind, than = ("regular", "smaller") if variation < 1 else ("bursty", "larger")
+    factor = max(variation, 1.0 / max(variation, 1e-3))
+    return [
+        f"Pages by themselves are more {kind} than Poisson ones: the error of the rate of a single "
+        f"page is {than} than its interval says, by a factor of about {factor:.2g} if its gaps are "
+        "independent."
+    ]
 
 
 def page_verdict(burstiness: Burstiness, variation: Array, unit: str) -> list[str]:
@@ -135,6 +156,7 @@ def page_verdict(burstiness: Burstiness, variation: Array, unit: str) -> list[st
     notes = [
         f"Not Poisson: {_seen(burstiness, unit)}.",
         f"What it does: {_errors(burstiness, 'for all pages together ')}.",
+        *_regularity(burstiness),
     ]
     if len(variation):
         notes[0] += (
