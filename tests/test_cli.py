@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from systems import queue
 
+import sim
+import sim.replicate
 from scenarios import dumps, library_names
 from scenarios.measures import MEASURES
 from sim.event_log import COLUMNS
@@ -286,6 +288,35 @@ def test_an_interrupt_leaves_nothing_behind(scenario_file: str, tmp_path: Path, 
     assert err.strip().splitlines()[-1] == "crawlsim: interrupted; nothing was written"
     assert "Traceback" not in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["queue.toml"]
+
+
+EARLY = """
+import builtins, os, signal
+honest = builtins.__import__
+def planted(name, *rest):
+    if name == {module!r}:
+        os.kill(os.getpid(), signal.SIGINT)
+    return honest(name, *rest)
+builtins.__import__ = planted
+from sim.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["click", "numpy", "sim.cli.program", "sim.cli.sweep"])
+def test_an_interrupt_while_the_program_is_loaded(module: str) -> None:
+    """Nothing heavy is loaded before interrupts are caught."""
+    program = [sys.executable, "-c", EARLY.format(module=module), "list"]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "crawlsim: interrupted; nothing was written\n"
+
+
+def test_the_package_knows_what_it_offers() -> None:
+    assert sim.run is sim.replicate.run
+    assert {each for each in sim.__all__ if not callable(getattr(sim, each))} == set()
+    with pytest.raises(AttributeError, match="module 'sim' has no attribute 'walk'"):
+        sim.walk  # noqa: B018
 
 
 BROKEN = """

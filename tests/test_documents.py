@@ -10,7 +10,8 @@ import pytest
 
 from scenarios import MEASURES, Scenario, dumps, library_names, load, scenario_from
 from scenarios.accessing import POLICIES
-from sim.cli import commands, main
+from sim.cli import main
+from sim.cli.program import commands
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

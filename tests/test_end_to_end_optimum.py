@@ -201,6 +201,34 @@ def test_without_a_price_on_staleness_nothing_changes() -> None:
     assert frequencies.lower_bound is not None
 
 
+def test_none_is_tried_by_the_other_criterion_too() -> None:
+    """With next to no price on staleness both criteria are one: so are their decisions and costs.
+
+    Of the policies with a robot at every level the best costs 180 times as much.
+    """
+    changes = {"buffer__waiting_places": 1, "buffer__service": {"exponential": {"mean": 1.97}}}
+    access = {"exponential": {"mean": 0.31}}
+    prices = {"loss": 0.115, "starvation": 0.308}
+    scenario = example(2, 3, **changes, robots__access_time=access, costs=prices)
+    found = optimize(scenario.with_("costs.staleness", 1e-9), "threshold")
+    (said,) = (note for note in found.notes if "best by" in note)
+    assert said.startswith("robots = [2, 0], at = [1], best by loss and starvation alone: ")
+    assert said.endswith(", the same")
+    plain = optimize(scenario, "threshold")
+    assert plain.cost is not None
+    assert found.cost is not None
+    assert 0 not in plain.decision["robots"]
+    assert plain.cost > 100 * found.cost
+    assert plain.notes[0] == (
+        "at least one robot at every level, as in avrachenkov2011; none is tried where the file's "
+        "thresholds list 0, or with [costs] staleness"
+    )
+    listed = {"threshold": {"robots": [2, 0], "at": [0]}}
+    with_none = optimize(scenario.with_("activation", listed), "threshold")
+    assert with_none.cost == pytest.approx(found.cost, rel=1e-5)
+    assert not [note for note in with_none.notes if "at least one robot" in note]
+
+
 def test_a_policy_that_draws_no_pages_gets_the_frequencies_without_a_buffer() -> None:
     policy = {"policy": "golden-ratio", "cycle": 21}
     found = optimize(example(1, 6, robots__accessing=policy), "frequencies")

@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 from test_indexing_queue import H2, queue, stale
 
-from analytic.indexing_queue import chain_of, compiling, iteration, searching, solve_chain
+from analytic import progress
+from analytic.indexing_queue import (
+    chain_of,
+    closure,
+    compiling,
+    iteration,
+    searching,
+    solve_chain,
+)
 from scenarios import dumps
 from sim.cli import main
 
@@ -47,6 +55,17 @@ def test_a_large_chain_is_announced_and_a_small_one_is_not(
     assert [line for line in said() if "solving" in line] == [
         f"solving a chain of {built.states} states, about 0 s"
     ]
+
+
+def test_a_closure_says_how_far_it_is(said: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = chain_of(LARGE)
+    closure(built)
+    assert not said(), "a short one"
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    closure(built)
+    assert len(said()) == 1, "not again within seconds"
+    beginning = f"closure of the queue, {built.top} levels of 2 phases, levels renewed: 1 so far"
+    assert said()[0].startswith(beginning)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from analytic.indexing_queue.iteration import NotConvergedError
 from analytic.indexing_queue.lumped import phase_rates, stationary_phases, with_obsolescence
 from analytic.indexing_queue.marginals import Marginals
 from analytic.indexing_queue.tables import mean_profile
+from analytic.progress import Progress
 
 __all__ = ["SMALLEST_LOSS", "Closed", "ClosureError", "closure"]
 
@@ -93,6 +94,10 @@ def closure(chain: QueueChain) -> Closed:
     -----
     Errors against the exact law: docs/queue-solvers.md.
     """
+    states = chain.order * len(chain.service.start) * len(chain.timer.start)
+    progress = Progress(
+        f"closure of the queue, {chain.top} levels of {states} phases, levels renewed"
+    )
     rates = phase_rates(chain)
     shape = (chain.order, len(chain.service.start))
     pages: Positions = [
@@ -106,6 +111,7 @@ def closure(chain: QueueChain) -> Closed:
         levels = range(2, chain.top + 1)
         for level in (*reversed(levels), *levels):
             change = max(change, _renewed(chain, phases, pages, level))
+            progress.step()
         if change <= TOLERANCE:
             return Closed(Marginals(phases, stale * phases), round_, change)
     raise NotConvergedError(f"{MOST_ROUNDS} rounds left a change of {change:.1e}")

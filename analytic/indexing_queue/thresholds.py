@@ -268,7 +268,16 @@ def optimal_thresholds(scenario: Scenario) -> Optimum:
         As `best_thresholds`.
     """
     search = best_thresholds(scenario)
-    return threshold_optimum(search, search.notes())
+    return threshold_optimum(search, [*_least_number(scenario, search), *search.notes()])
+
+
+def _least_number(scenario: Scenario, search: ThresholdSearch) -> list[str]:
+    """That no level without a robot was tried, and what would have it tried."""
+    if search.numbers[0] == 0:
+        return []
+    priced = ", or with [costs] staleness" if scenario.pages else ""
+    said = "at least one robot at every level, as in avrachenkov2011"
+    return [f"{said}; none is tried where the file's thresholds list 0{priced}"]
 
 
 def threshold_optimum(search: ThresholdSearch, notes: Sequence[str]) -> Optimum:

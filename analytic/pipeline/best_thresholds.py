@@ -82,7 +82,7 @@ def end_to_end_thresholds(scenario: Scenario) -> Optimum:
     if scenario.buffer.admission == "complete":
         raise NoOptimumError('through the buffer: admission is "complete"')
     cost_of(scenario.with_("activation", None))  # why no policy has a cost, before any search
-    alone, reason = price_of_alone(scenario, _by_papers)
+    alone, reason = price_of_alone(scenario, _by_papers_with_none)
     return _searched(scenario, alone, reason)
 
 
@@ -131,12 +131,20 @@ def _by_papers(scenario: Scenario) -> Optimum:
     try:
         return optimal_thresholds(scenario)
     except NoOptimumError:
-        simple = birth_death(scenario)
+        plain = scenario.with_("activation", None)
+        simple = birth_death(plain)
         if simple is None:
             raise
         assert scenario.robots is not None
-        search, notes = _best_found(scenario, simple, scenario.robots.available, None)
+        search, notes = _best_found(plain, simple, scenario.robots.available, None)
         return _optimum(search, notes, proved=False)
+
+
+def _by_papers_with_none(scenario: Scenario) -> Optimum:
+    """As `_by_papers`, but with no robot too: what it is set beside is searched from 0 on."""
+    assert scenario.robots is not None
+    listed = {"threshold": {"robots": [scenario.robots.available, 0], "at": [0]}}
+    return _by_papers(scenario.with_("activation", listed))
 
 
 _ALL = "all {:,} policies of 0 to {} robots searched: none costs less"

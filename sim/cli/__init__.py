@@ -2,109 +2,25 @@
 
 from __future__ import annotations
 
-import errno
-import logging
-import os
 import sys
-import threading
-import traceback
-from io import TextIOWrapper
 
-import click
-
-from scenarios import ScenarioError
-from sim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
-from sim.cli.fit import fit
 from sim.cli.interrupts import keep_interrupts
-from sim.cli.optimize import optimize
-from sim.cli.sweep import sweep
-from sim.cli.sweeping import Interrupted
 
 __all__ = ["main"]
 
-_DEFECT, _INTERRUPTED = 70, 130
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="crawlsim")
-def commands() -> None:
-    """Simulate the robots of a search engine, solve the same system exactly, compare the two."""
-
-
-for _command in (list_scenarios, run, solve, check, optimize, sweep, fit, formulas, print_schema):
-    commands.add_command(_command)
+_INTERRUPTED = 130
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line.
 
     Exit codes: 0 success, 1 a check disagreed, 2 bad input, 70 a defect of crawlsim itself,
-    130 interrupted.
+    130 interrupted, be it while the program is still being loaded.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    _show_what_is_logged()
     keep_interrupts()
-    code = _exit_code(arguments)
-    if code in (_DEFECT, _INTERRUPTED) and threading.active_count() > 1:
-        os._exit(code)  # worker threads would first finish their replications
-    sys.exit(code)
-
-
-def _show_what_is_logged() -> None:
-    """What the engines and the solvers have to say while one waits, on stderr."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("crawlsim: %(message)s"))
-    for package in ("sim", "analytic"):
-        log = logging.getLogger(package)
-        log.handlers = [handler]
-        log.setLevel(logging.INFO)
-        log.propagate = False
-
-
-def _exit_code(arguments: list[str] | None) -> int:
     try:
-        code = commands.main(arguments, prog_name="crawlsim", standalone_mode=False)
-        sys.stdout.flush()
-    except ScenarioError as error:
-        click.echo(f"crawlsim: {error}", err=True)
-        return 2
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        return 2
-    except click.ClickException as error:
-        where = getattr(error, "ctx", None)
-        help_of = f"\nsee: {where.command_path} --help" if where else ""
-        click.echo(f"crawlsim: {error.format_message()}{help_of}", err=True)
-        return 2
-    except (KeyboardInterrupt, click.Abort) as error:
-        cause = error.__cause__
-        what = str(cause) if isinstance(cause, Interrupted) else "nothing was written"
-        click.echo(f"crawlsim: interrupted; {what}", err=True)
-        return _INTERRUPTED
-    except (BrokenPipeError, SystemExit):
-        # click turns a closed pipe into an exit with 1, which here means a disagreement.
-        _forget_output()
-        return 0
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EIO):
-            return _reported()
-        _forget_output()
-        click.echo(f"crawlsim: cannot write the output: {error.strerror}", err=True)
-        return 2
-    except Exception:
-        return _reported()
-    return code if isinstance(code, int) else 0
-
-
-def _reported() -> int:
-    """What nobody foresaw, shown whole; not 1, which means that a check disagreed."""
-    traceback.print_exc()
-    click.echo("crawlsim: this is a defect of crawlsim; please report what stands above", err=True)
-    return _DEFECT
-
-
-def _forget_output() -> None:
-    """What is still buffered goes nowhere, so that the interpreter's last flush cannot fail."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        from sim.cli.program import start  # takes a second: the rest of the command line
+    except KeyboardInterrupt:
+        print("crawlsim: interrupted; nothing was written", file=sys.stderr)
+        sys.exit(_INTERRUPTED)
+    start(arguments)
