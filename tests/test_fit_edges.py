@@ -16,7 +16,7 @@ from analytic.fitting.of_crawls import fit_crawls
 from analytic.fitting.of_pages import pages_around
 from analytic.fitting.of_source import fit_source
 from analytic.fitting.order_two import Process
-from analytic.fitting.poisson_verdict import Burstiness
+from analytic.fitting.poisson_verdict import Burstiness, Clock
 from analytic.fitting.trace import Broken, Kind, Trace
 from analytic.fitting.windows import TrainAndTest
 
@@ -114,22 +114,24 @@ def test_a_gap_as_long_as_the_longest_is_no_stop() -> None:
 def test_a_clock_of_days_hides_changes_and_ends_a_day_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A page with N changes in T days hides N^2/T of all; a row of a day may be of its evening."""
+    """A page seen on N of T days has -log(1 - N/T) per day; a row of a day may be of its evening."""
     seen: list[tuple[object, ...]] = []
 
     def noted(*given: object) -> Burstiness:
         seen.append(given)
-        return Burstiness(np.empty(0), np.empty(0), (), None)
+        return Burstiness(np.empty(0), np.empty(0), (), None, Clock(0.0, 0.0, 0))
 
     monkeypatch.setattr(of_pages, "clock_step", lambda *_: 1.0)
     monkeypatch.setattr(of_pages, "against_expected", noted)
     slow, fast = [0.0, 10.0, 30.0, 100.0], [0.0, *(float(10 * each) for each in range(1, 10))]
     trace = trace_of("changes", [*slow, *fast], [0] * len(slow) + [1] * len(fast))
     of_pages.fit_pages(trace, Options())
-    ((_, window, expected, _, step, hidden),) = seen
-    assert (window, step) == ((1.0, 101.0), 1.0)
+    ((_, window, expected, _, clock),) = seen
+    assert isinstance(clock, Clock)
+    assert (window, clock.step) == ((1.0, 101.0), 1.0)
     assert expected(np.array([101.0, 150.0])) == pytest.approx([12.0, 12.0])  # type: ignore[operator]
-    assert hidden == pytest.approx((3**2 / 100 + 9**2 / 100) / 12)
+    per_day = {number: -np.log(1.0 - number / 100) for number in (3, 9)}
+    assert clock.expected == pytest.approx((3 * per_day[3] + 9 * per_day[9]) / 12)
 
 
 def test_a_cycle_around_pages_is_an_access_of_each() -> None:
