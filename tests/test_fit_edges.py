@@ -114,7 +114,7 @@ def test_a_gap_as_long_as_the_longest_is_no_stop() -> None:
 def test_a_clock_of_days_hides_changes_and_ends_a_day_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A page seen on N of T days has -log(1 - N/T) per day; a row of a day may be of its evening."""
+    """A page seen on N of T days has -log(1 - (N-1)/T) a day; a row may be of the evening."""
     seen: list[tuple[object, ...]] = []
 
     def noted(*given: object) -> Burstiness:
@@ -130,7 +130,7 @@ def test_a_clock_of_days_hides_changes_and_ends_a_day_later(
     assert isinstance(clock, Clock)
     assert (window, clock.step) == ((1.0, 101.0), 1.0)
     assert expected(np.array([101.0, 150.0])) == pytest.approx([12.0, 12.0])  # type: ignore[operator]
-    per_day = {number: -np.log(1.0 - number / 100) for number in (3, 9)}
+    per_day = {number: -np.log(1.0 - (number - 1) / 100) for number in (3, 9)}
     assert clock.expected == pytest.approx((3 * per_day[3] + 9 * per_day[9]) / 12)
 
 
