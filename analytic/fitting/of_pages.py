@@ -34,6 +34,7 @@ Array = NDArray[np.float64]
 
 _SHORTEST_YEARS = 0.1
 _SHORTEST_SHARE = 0.01
+_HIDDEN = 0.05
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,9 @@ def _burstiness_of_pages(trace: Trace, history: History) -> Burstiness:
     times, rows = filled_rows(history.time, step, expected)
     widths = scales(trace.time_unit, (window[1] - window[0]) / len(times))
     found = against_expected(np.sort(times), window, expected_changes(later), widths, clock)
-    return replace(found, within=_gaps_within(history, later, times, history.page[rows]))
+    clear = expected[rows] < _HIDDEN
+    within = _gaps_within(history, later, times[clear], history.page[rows][clear])
+    return replace(found, within=within)
 
 
 def _gaps_within(
@@ -152,13 +155,15 @@ def _gaps_within(
 ) -> PageGaps | None:
     """The test of each page by itself, with the changes that the clock has hidden.
 
-    A page whose last change is at the end, or makes it, is watched until then.
+    A page whose last change is in the last step, or makes it, is watched until then; the others,
+    given that they have none in that step, until it begins. Pages of which a step has 0.05 changes
+    or more are left out: what is put in for the clock is not exact enough for a test of many.
     """
     order = np.lexsort((times, page))
     page, times = page[order], times[order]
     latest, filled = (np.full(len(later.first), np.nan) for _ in range(2))
     latest[history.page], filled[page] = history.time, times  # the last of each page stays
-    end = np.where(latest >= history.end, filled, later.end)
+    end = np.where(latest >= history.end, filled, history.end)
     return page_gaps(page, times, later.first, end)
 
 

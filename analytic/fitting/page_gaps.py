@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,8 +38,12 @@ class PageGaps:
 
     def summary(self) -> dict[str, float]:
         """The entries for JSON."""
-        entries = asdict(self)
-        return {**entries, "coefficient_of_variation": entries.pop("variation")}
+        return {
+            "pages": self.pages,
+            "gaps": self.gaps,
+            "coefficient_of_variation": self.variation,
+            "p_value": self.p_value,
+        }
 
 
 def unevenness(parts: Array, logarithms: Array) -> float:
@@ -104,6 +108,8 @@ def page_gaps(page: NDArray[np.int32], times: Array, first: Array, end: Array) -
     number of its changes, those of a Poisson page are uniform, whatever its rate. The coefficient
     of variation is that of the sums of squares, 2 / (k + 1) on average (Greenwood 1946).
     """
+    if not len(page):
+        return None
     starts = np.flatnonzero(np.diff(page, prepend=-1))
     owners, stops = page[starts], np.append(starts[1:], len(page)) - 1
     gaps = np.diff(times, prepend=np.nan)
