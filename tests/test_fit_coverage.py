@@ -7,7 +7,9 @@ above 0.999; the planted errors at the end show it.
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -106,20 +108,8 @@ def test_crawls_with_regular_gaps() -> None:
 
 def markovian_gaps(rng: np.random.Generator, process: Process, gaps: int) -> Array:
     """Gaps of five hundred stationary processes of order two, shape (500, gaps)."""
-    rates = np.hstack([process.D0 - np.diag(np.diag(process.D0)), process.D1])
-    total = rates.sum(axis=1)
-    choice = np.cumsum(rates / total[:, None], axis=1)
-    jumps = np.linalg.inv(-process.D0) @ process.D1
-    phase = (rng.random(TRACES) * (jumps[0, 1] + jumps[1, 0]) > jumps[1, 0]).astype(int)
-    found = np.zeros((TRACES, gaps))
-    for column in range(gaps):
-        waiting = np.ones(TRACES, dtype=bool)
-        while waiting.any():
-            here = np.flatnonzero(waiting)
-            found[here, column] += rng.exponential(1.0 / total[phase[here]])
-            event = (rng.random((len(here), 1)) > choice[phase[here]][:, :3]).sum(axis=1)
-            phase[here] = event % 2
-            waiting[here[event >= 2]] = False
+    script = runpy.run_path(str(Path(__file__).parents[1] / "docs/fit_coverage.py"))
+    found: Array = script["markovian_gaps"](rng, process, TRACES, gaps)
     return found
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from math import comb, nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -280,7 +280,21 @@ def _least_number(scenario: Scenario, search: ThresholdSearch) -> list[str]:
     return [f"{said}; none is tried where the file's thresholds list 0{priced}"]
 
 
-def threshold_optimum(search: ThresholdSearch, notes: Sequence[str]) -> Optimum:
+class Searched(Protocol):
+    """A search of thresholds, of whatever kind: what it found, and the rows of its table."""
+
+    @property
+    def optimum(self) -> ThresholdPolicy:
+        """The cheapest policy."""
+        ...
+
+    @property
+    def table(self) -> tuple[ThresholdPolicy, ...]:
+        """The policies to show."""
+        ...
+
+
+def threshold_optimum(search: Searched, notes: Sequence[str]) -> Optimum:
     """What a search of thresholds found, as every optimiser hands it back."""
     best = search.optimum
     rule = {"robots": list(best.robots), "at": list(best.at)}

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.thresholds import ThresholdSearch, optimal_thresholds
+from analytic.indexing_queue.thresholds import (
+    ThresholdSearch,
+    optimal_thresholds,
+    threshold_optimum,
+)
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.criteria import (
     Alone,
@@ -108,20 +113,8 @@ def _searched(scenario: Scenario, alone: Alone | None = None, reason: str = "") 
 def _optimum(
     search: ThresholdSearch | FoundThresholds, notes: Sequence[str], proved: bool
 ) -> Optimum:
-    best = search.optimum
-    rule = {"robots": list(best.robots), "at": list(best.at)}
-    return Optimum(
-        target="threshold",
-        cost=best.cost,
-        lower_bound=None,
-        decision=rule,
-        changes={"activation": {"threshold": rule}},
-        table=[row._asdict() for row in search.table],
-        notes=notes,
-        search=search,
-        proved=proved,
-        gap=0.0 if proved else None,
-    )
+    """As `threshold_optimum`, with what the search has proved."""
+    return replace(threshold_optimum(search, notes), proved=proved, gap=0.0 if proved else None)
 
 
 def _by_papers(scenario: Scenario) -> Optimum:
