@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["MEASURES", "SUBJECT_WORDS", "Measure", "Subject"]
+__all__ = ["MEASURES", "Measure", "Subject"]
 
 Subject = int | str | None
 """What a number is about: an index (page, level, server), a word, or nothing."""
-
-SUBJECT_WORDS = ("served", "obsolete", "accepted", "all")
-"""Words that can be a subject: classes of pages, or all servers together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from analytic.fitting.crawl_logs import crawls_of, likely_rates
 from analytic.fitting.equal_gaps import equal_gap_interval
-from analytic.fitting.intervals import shares_by_mid_p, shares_of_trials
+from analytic.fitting.intervals import shares_by_mid_p
 
 GRID = np.geomspace(0.02, 3.0, 241)
 ENOUGH = 5.0
@@ -60,8 +60,10 @@ def test_what_the_finding_was() -> None:
     """Jeffreys' interval of the share fails the same test."""
 
     def jeffreys(changes: Any, crawls: int, gap: float) -> tuple[Any, Any]:
+        ends = (changes + 0.5, crawls - changes + 0.5)
+        low = np.where(changes > 0, special.betaincinv(*ends, 0.025), 0.0)
+        high = np.where(changes < crawls, special.betaincinv(*ends, 0.975), 1.0)
         with np.errstate(divide="ignore"):
-            _, low, high = shares_of_trials(changes, np.full(len(changes), crawls))
             return -np.log1p(-low) / gap, -np.log1p(-high) / gap
 
     assert coverage(jeffreys, 50).min() < 0.90

@@ -19,7 +19,6 @@ __all__ = [
     "parameters_of",
     "rates_of_counts",
     "shares_by_mid_p",
-    "shares_of_trials",
 ]
 
 Array = NDArray[np.float64]
@@ -113,26 +112,6 @@ def _mean_at(level: float, counts: Array) -> Array:
         left, right = np.where(below, mean, left), np.where(below, right, mean)
     result: Array = 0.5 * (left + right)
     return result
-
-
-def shares_of_trials(successes: ArrayLike, trials: ArrayLike) -> tuple[Array, Array, Array]:
-    """Probabilities of independent trials, with the ends of their 95 % intervals.
-
-    Parameters
-    ----------
-    successes, trials : array_like
-        X of n.
-
-    Notes
-    -----
-    X / n, and quantiles of a beta law of shapes X + 1/2, n - X + 1/2 (Jeffreys); 0 or 1 where all
-    trials ended alike.
-    """
-    won, trials = np.asarray(successes, float), np.asarray(trials, float)
-    lost = trials - won
-    low = np.where(won > 0, special.betaincinv(won + 0.5, lost + 0.5, 0.025), 0.0)
-    high = np.where(lost > 0, special.betaincinv(won + 0.5, lost + 0.5, 0.975), 1.0)
-    return won / trials, low, high
 
 
 def shares_by_mid_p(successes: ArrayLike, trials: ArrayLike) -> tuple[Array, Array]:
