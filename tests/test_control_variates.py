@@ -58,6 +58,7 @@ def covered(found: list[Results], measure: str, exact: float) -> float:
     return float(np.mean([row is not None and row.low <= exact <= row.high for row in rows]))
 
 
+@pytest.mark.nightly
 def test_intervals_are_much_shorter_and_still_cover_and_a_wrong_mean_shows() -> None:
     """160 runs of 14: a true 95 % gives 89 to 100 %, six false alarms in ten thousand.
 

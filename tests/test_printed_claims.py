@@ -224,6 +224,7 @@ def test_the_simulation_gives_the_verdict(golden: Any, cost: float, verdict: str
     assert row.verdict == verdict
 
 
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_theorem_3_1_as_printed_disagrees_with_the_simulation() -> None:
     """It has r(X) as a lower bound on r(X + 1); (3) at X + 1 is what happens."""

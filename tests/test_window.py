@@ -104,6 +104,7 @@ def test_the_ends_of_the_window_refute_no_formula(name: str) -> None:
     assert any(row.window_too_short and row.replications_needed is None for row in rows)
 
 
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_a_slow_start_that_only_many_replications_see_refutes_no_formula() -> None:
     """Page 0 forgets its start in 990 time units, the warm-up is 1000: 0.4 % low for ever."""
