@@ -139,7 +139,7 @@ def test_the_correction_is_a_regression_on_pseudo_values() -> None:
         "compiled",
         1,
         30,
-        Rows([Columns("throughput", (None,), np.array([[mean, error, 0.0, 9.0, 0.5]]).T)]),
+        Rows([Columns("throughput", (None,), np.array([[mean, error, 0.0, 9.0, 0.5, 0.0]]).T)]),
         {},
         without_each={("throughput", None): tuple(without)},
         controls={"services": tuple(control)},
