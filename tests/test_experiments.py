@@ -215,6 +215,15 @@ def test_the_printed_improvements_at_1_13_mix_two_prices(talim: list[Any]) -> No
     assert [printed.gain2 for printed, _ in found.values()] == ["70", "632", "3518"]
 
 
+@pytest.mark.parametrize(("price", "printed"), [(1.0, 254), (1.4, 255), (2.0, 256)])
+def test_the_iterations_of_section_3_are_one_higher_here(
+    robots: dict[str, Any], price: float, printed: int
+) -> None:
+    """Counted as in Table 1, whose 27 numbers come out (docs/optimal-robots.md)."""
+    system = robots["queue"](0.1, 5, 16)
+    assert robots["printed_value_iteration"](system, price).iterations == printed + 1
+
+
 def test_the_script_of_talim2001_writes_tables_and_figures(
     robots: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
