@@ -241,6 +241,7 @@ _TIMED = Formula(
     quantity="obsolescence rates and ages with timers of any law, many waiting places",
     function=timed_rates_and_ages,
     kind="approximation",
+    origin="own",
     conditions=(
         *own.PATH,
         conditions.pages_leave_the_queue_alone,
@@ -269,6 +270,7 @@ _OF_PHASES: tuple[Formula, ...] = (
         quantity="obsolescence rates with page-change dropping, many pages",
         function=page_change_rates,
         kind="approximation",
+        origin="own",
         conditions=(
             *own.PATH,
             page_conditions.randomized_policy,
@@ -286,6 +288,7 @@ _OF_PHASES: tuple[Formula, ...] = (
         quantity="obsolescence rates and ages with replacement of older copies, many pages",
         function=replacement_ages_and_rates,
         kind="approximation",
+        origin="own",
         conditions=(
             *own.PATH,
             page_conditions.randomized_policy,
@@ -305,6 +308,7 @@ _OF_PHASES: tuple[Formula, ...] = (
         quantity="obsolescence rates and ages, losses and delays taken to be independent",
         function=decomposed,
         kind="approximation",
+        origin="own",
         conditions=(
             *own.PATH,
             conditions.pages_leave_the_queue_alone,
@@ -333,6 +337,7 @@ APPROXIMATIONS: tuple[Formula, ...] = (
         quantity="any of these with laws of phase type in place of others",
         function=stand_in,
         kind="approximation",
+        origin="own",
         conditions=(
             *own.PATH,
             _no_method,
