@@ -270,6 +270,14 @@ def test_the_index_says_which_formulas_the_papers_print(crawlsim: Any) -> None:
     assert "printed: " not in table
 
 
+def test_every_condition_of_the_index_is_a_sentence() -> None:
+    """The table shows the first line of its docstring."""
+    from analytic import FORMULAS
+
+    for condition in {condition for formula in FORMULAS for condition in formula.conditions}:
+        assert (condition.__doc__ or "").split("\n")[0].endswith("."), condition.__name__
+
+
 def test_a_formula_said_to_be_corrected_has_an_erratum() -> None:
     from analytic import FORMULAS
 

@@ -192,9 +192,7 @@ def _counts_fit(scenario: Scenario) -> str | None:
 
 
 def _some_without_phases(scenario: Scenario) -> str | None:
-    """Some law is not of phase type, has many phases, or is not exponential where copies leave
-    together.
-    """
+    """Some law has no phases, too many, or is not exponential where copies leave together."""
     row = _covering(scenario)
     if row is not None:
         return f"{row.number.partition(',')[0]} covers it as it is"
