@@ -12,9 +12,20 @@ from typing import Any, Literal, get_args
 from scenarios import MEASURES, Scenario
 from scenarios.measures import Subject
 
-__all__ = ["Condition", "Formula", "Kind", "Prediction", "Values"]
+__all__ = ["ORIGINS", "Condition", "Formula", "Kind", "Origin", "Prediction", "Values"]
 
 Kind = Literal["exact", "lower bound", "upper bound", "asymptotic", "approximation"]
+
+Origin = Literal["printed", "corrected", "re-derived", "own"]
+
+ORIGINS: dict[Origin, str] = {
+    "printed": "as the paper has it.",
+    "corrected": "the paper's is wrong or incomplete; docs/errata.md says what was changed.",
+    "re-derived": "not legible in the text of the paper at hand; derived anew from the model "
+    "that its words describe (docs/derivations.md).",
+    "own": "a result of this project; its proof is in the docstring or in docs/.",
+}
+"""Where a formula comes from, as words for a reader."""
 
 Condition = Callable[[Scenario], str | None]
 """Gives the reason why a formula does not cover a scenario, or None; its docstring's first line
@@ -81,6 +92,8 @@ class Formula:
         The mathematics, callable with numbers and arrays.
     kind : str
         "exact", a bound, "asymptotic" or "approximation".
+    origin : str
+        Whether the paper prints it so: a key of `ORIGINS`.
     conditions : tuple of callables
         Each gives a reason why the formula does not cover a scenario, or None.
     evaluate : callable
@@ -92,6 +105,7 @@ class Formula:
     quantity: str
     function: Callable[..., Any]
     kind: Kind
+    origin: Origin
     conditions: tuple[Condition, ...]
     evaluate: Callable[[Scenario], Values]
 

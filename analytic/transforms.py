@@ -75,7 +75,7 @@ def log_transform(law: Distribution, s: ArrayLike) -> Array:
 def excess(law: Distribution, s: ArrayLike) -> Array:
     """The excess ``delta = s E X - l >= 0`` of the exponent's linear part over the exponent.
 
-    Catalogue of coffman1998, "stable forms".
+    Without cancellation: docs/derivations.md, "Transforms without cancellation".
     """
     return _LAWS[type(law)].excess(law, np.asarray(s, dtype=float))
 

@@ -74,6 +74,7 @@ class Rule:
 
 
 NUTCH = Rule(0.2, 0.2, MINUTE, 365 * DAY)
+"""The factors of the class AdaptiveFetchSchedule; its delivered configuration has 0.4 and 0.2."""
 STORM = Rule(0.5, 0.5, HOUR, 14 * DAY, to_shortest=True)
 ADAPTIVE = {"Nutch": NUTCH, "StormCrawler": STORM}
 UNLIMITED = {"Nutch": Rule(0.2, 0.2), "StormCrawler": Rule(0.5, 0.5)}

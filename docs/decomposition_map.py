@@ -56,7 +56,7 @@ SERVICES = {
     "exponential": Exponential(mean=1.0),
     "hyperexponential": Hyperexponential(probabilities=(0.9, 0.1), rates=(1.8, 0.2)),
 }
-CATALOGUE = (0.3, 1.2, 3.0), (0.1, 1.0, 5.0)
+COARSE = (0.3, 1.2, 3.0), (0.1, 1.0, 5.0)
 """Loads and changes of the coarser grid from which the printed table comes."""
 BURSTS = (2, 10, 50, 500)
 
@@ -186,7 +186,7 @@ if __name__ == "__main__":
     for name, row in zip(("cyclic", "random", "no buffer"), worst.max(axis=2), strict=True):
         print(name, *(f"{value:.4f}" for value in row))
     for name, row in zip(
-        ("cyclic", "random", "no buffer"), map_of_errors(*CATALOGUE).max(axis=2), strict=True
+        ("cyclic", "random", "no buffer"), map_of_errors(*COARSE).max(axis=2), strict=True
     ):
         print(f"{name}, coarse grid", *(f"{value:.4f}" for value in row))
     print("bursts", *BURSTS, *(f"{value:.3f}" for value in bursty_errors()))

@@ -2,8 +2,9 @@
 
 Run as ``python docs/probing_experiments.py --out out/probing``: prints tables as Markdown and
 writes them with the figures there, in about a minute. The sources are those of Tables 2 and 3; the
-traces are lost, so that Figures 6, 7 and 9, actual costs, cannot be repeated. The numbers of probes
-are ours, and so is the iota of Algorithm 10, which the paper does not give. Day 0 is a Monday.
+traces are not at hand, so that Figures 6, 7 and 9, actual costs, cannot be repeated. The numbers of
+probes are ours, and so is the iota of Algorithm 10, which the paper does not give. Day 0 is a
+Monday.
 """
 
 from __future__ import annotations

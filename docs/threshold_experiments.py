@@ -2,9 +2,9 @@
 
 Run as ``python docs/threshold_experiments.py --out out/thresholds``: prints the tables as Markdown
 and writes them with the figures there, in some seconds. The paper's delivery processes and prices
-are lost with its formulas: those of the library scenario `optimal-thresholds` are ours, so that the
-numbers are not the paper's. What is varied, and the families of variable service and obsolescence
-times, are the paper's.
+are not legible in the text at hand: those of the library scenario `optimal-thresholds` are ours, so
+that the numbers are not the paper's. What is varied, and the families of variable service and
+obsolescence times, are the paper's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rules between sections, one small check each (DESIGN.md section 2, first paragraph)."""
+"""The rules between sections of a scenario file, one small check each."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Joint delivery processes of all robots, and their common form: one BMAP per number of robots.
 
-The four interpretations of avrachenkov2011 (formulas of section 1): independent robots,
+The four interpretations of avrachenkov2011, section 2 (docs/derivations.md): independent robots,
 thinned batches, marked batches, and free modes. `as_modes` writes the first three as the fourth.
 """
 
@@ -167,7 +167,7 @@ def as_modes(deliveries: Deliveries) -> Array:
 
     Notes
     -----
-    avrachenkov2011, section 2; the catalogue's section 1, "the four arrival interpretations".
+    avrachenkov2011, section 2; the matrices are derived in docs/derivations.md.
     """
     if isinstance(deliveries, Modes):
         return _free_modes(deliveries)

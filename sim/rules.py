@@ -88,7 +88,7 @@ def admitted(pages: int, level: int, capacity: int, admission: int) -> int:
 
     Notes
     -----
-    avrachenkov2011, section 2; the catalogue's section 1, "admission of a batch".
+    avrachenkov2011, section 2; docs/derivations.md, "Admission".
     """
     room = capacity - level
     if room <= 0:

@@ -290,7 +290,7 @@ GAPS: dict[str, Any] = {
 def test_the_table_of_certified_optima(
     gaps: str, rates: Any, smooth: float, linear: float, optimum: float, period: Any
 ) -> None:
-    """Catalogue of altman2000, section 4, to its eight digits; the word's own cost to 1e-12."""
+    """Eight digits of another program (docs/derivations.md); the word's own cost to 1e-12."""
     costs = losses_at(Renewal(GAPS[gaps]), rates)
     missed = [float(transform(GAPS[gaps], rate)) for rate in rates]
     found = best_word(costs)

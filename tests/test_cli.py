@@ -255,6 +255,40 @@ def test_formulas_are_indexed_by_paper(crawlsim: Any) -> None:
     assert "[costs]" in table
 
 
+def test_the_index_says_which_formulas_the_papers_print(crawlsim: Any) -> None:
+    """Of avrachenkov2011 no formula can be read in the text at hand."""
+    from analytic import FORMULAS
+    from analytic.formula import ORIGINS
+
+    assert {formula.origin for formula in FORMULAS} == set(ORIGINS)
+    _, out, _ = crawlsim("formulas", "avrachenkov2011", "--json")
+    assert {row["origin"] for row in strict(out)} == {"re-derived", "own"}
+    marked = {row["number"] for row in strict(out) if row["origin"] == "re-derived"}
+    assert {"(2)", "Lemma and Theorem 1", "Theorem 2", "Theorem 3", "Theorem 4"} <= marked
+    _, table, _ = crawlsim("formulas", "avrachenkov2011")
+    assert "re-derived: not legible in the text of the paper at hand" in table
+    assert "printed: " not in table
+
+
+def test_every_condition_of_the_index_is_a_sentence() -> None:
+    """The table shows the first line of its docstring."""
+    from analytic import FORMULAS
+
+    for condition in {condition for formula in FORMULAS for condition in formula.conditions}:
+        assert (condition.__doc__ or "").split("\n")[0].endswith("."), condition.__name__
+
+
+def test_a_formula_said_to_be_corrected_has_an_erratum() -> None:
+    from analytic import FORMULAS
+
+    errata = (Path(__file__).parents[1] / "docs/errata.md").read_text()
+    for formula in FORMULAS:
+        if "corrected" in formula.number:
+            assert formula.origin == "corrected"
+        if formula.origin == "corrected":
+            assert f"| {formula.paper} |" in errata
+
+
 def test_the_schema_is_json(crawlsim: Any) -> None:
     _, out, _ = crawlsim("schema")
     assert "buffer" in strict(out)["properties"]

@@ -99,8 +99,9 @@ def test_what_is_none_is_refused(call: Any, says: str) -> None:
 
 
 def test_the_fixed_points_that_are_known() -> None:
-    """Multiplying by 1.2 and 0.8: 0.44966; by 1.5 and 0.5: 0.369."""
+    """Multiplying by 1.2 and 0.8: 0.44966; by 1.4 and 0.8: 0.60126; by 1.5 and 0.5: 0.369."""
     assert round(adaptive_changed_share(0.2, 0.2), 5) == 0.44966
+    assert round(adaptive_changed_share(0.4, 0.2), 5) == 0.60126
     assert round(adaptive_changed_share(0.5, 0.5), 3) == 0.369
 
 
@@ -115,6 +116,15 @@ def test_the_law_of_intervals_has_the_fixed_point(increase: float, decrease: flo
     assert law.changes_per_visit >= -math.log1p(-share)  # Jensen
     finer = adaptive_intervals(increase, decrease, 8000)
     assert law.obsolescence == pytest.approx(finer.obsolescence, rel=3e-4)
+
+
+def test_the_configuration_delivered_with_nutch_visits_less_often_than_its_class() -> None:
+    """Figures of docs/accessing.md: factors 0.2 and 0.2 of the class, 0.4 and 0.2 as delivered."""
+    of_class, delivered = adaptive_intervals(0.2, 0.2), adaptive_intervals(0.4, 0.2)
+    assert of_class.changes_per_visit == pytest.approx(0.6271, abs=1e-4)
+    assert delivered.changes_per_visit == pytest.approx(1.0089, abs=1e-4)
+    assert of_class.obsolescence == pytest.approx(0.2830, abs=1e-4)
+    assert delivered.obsolescence == pytest.approx(0.4041, abs=1e-4)
 
 
 def test_quick_steps_spread_the_intervals_and_slow_ones_do_not() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,62 @@ def test_files_that_documents_name_exist(path: Path) -> None:
     named += re.findall(r"\]\(([\w/.-]+)\)", path.read_text())
     for name in named:
         assert (ROOT / name).exists() or (path.parent / name).exists(), name
+
+
+FOLDERS = ("analytic", "benchmarks", "docs", "notebooks", "scenarios", "sim", "tests")
+TEXTS = {".py", ".md", ".toml", ".ipynb", ".html", ".css", ".js", ".txt"}
+NOT_IN_THE_REPOSITORY = re.compile(
+    r"\bcatalogue|\bANCHORS\b|\b(?:DESIGN|STYLE|PERFORMANCE)\.md|\bseed00\d|\bformulas/"
+    r"|\bcontracts/|\.\./shared|(?<![\w.])/work/|\bissue #?\d",
+    re.IGNORECASE,
+)
+
+
+def texts() -> Iterator[Path]:
+    """Every text of the repository but this one, which has to name what it looks for."""
+    below = (path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))
+    for path in [*ROOT.iterdir(), *below]:
+        if path.is_file() and path.suffix in TEXTS and path != Path(__file__):
+            yield path
+
+
+def test_nothing_is_cited_that_a_reader_does_not_have() -> None:
+    """Sources are papers, books and the pages of docs/, never notes from which this was built."""
+    cited = [
+        f"{path.relative_to(ROOT)}: {found.group()}"
+        for path in texts()
+        for found in NOT_IN_THE_REPOSITORY.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert not cited
+
+
+def test_citations_of_what_a_reader_does_not_have_would_be_found() -> None:
+    """Negative control, and what is allowed."""
+    for citation in ("the catalogue's section 2", "ANCHORS section 7", "formulas/seed001.md"):
+        assert NOT_IN_THE_REPOSITORY.search(citation)
+    for allowed in ("analytic/probing/formulas.py", "crawlsim formulas", "docs/derivations.md"):
+        assert not NOT_IN_THE_REPOSITORY.search(allowed)
+
+
+CITED_PAGES = re.compile(r"docs/[\w-]+\.(?:md|py)")
+
+
+def test_pages_that_code_cites_exist() -> None:
+    for path in texts():
+        for page in CITED_PAGES.findall(path.read_text(encoding="utf-8")):
+            assert (ROOT / page).exists(), f"{path.relative_to(ROOT)} cites {page}"
+
+
+CITED_PLACES = re.compile(r'docs/derivations\.md, "([^"]+)"')
+
+
+def test_places_that_code_cites_in_the_derivations_exist() -> None:
+    """Words of a heading, or of the bold beginning of a paragraph."""
+    page = (ROOT / "docs/derivations.md").read_text()
+    headings = "\n".join(map("".join, re.findall(r"^## (.+)$|^\*\*([^*]+)\*\*", page, re.M)))
+    for path in texts():
+        for place in CITED_PLACES.findall(path.read_text(encoding="utf-8")):
+            assert place in headings, f"{path.relative_to(ROOT)} cites {place!r}"
 
 
 def test_the_library_cites_known_papers() -> None:

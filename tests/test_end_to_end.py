@@ -549,7 +549,7 @@ def test_ages_by_the_methods_of_the_index() -> None:
 def test_the_map_of_the_decomposition(tmp_path: Path) -> None:
     """docs/decomposition_map.py: the table of the coarse grid, the bursts, and that it draws."""
     script = runpy.run_path(str(ROOT / "docs/decomposition_map.py"))
-    worst = script["map_of_errors"](*script["CATALOGUE"])
+    worst = script["map_of_errors"](*script["COARSE"])
     table = [
         [0.093, 0.073, 0.035, 0.0068, 0.0018],
         [0.093, 0.078, 0.047, 0.0151, 0.0033],

@@ -369,8 +369,8 @@ def test_targets_are_also_sought_from_lines(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.large
-def test_switching_finds_the_catalogues_targets() -> None:
-    """Catalogue, section 5: 16 robots, six places: .3972, and .3996 by the other criterion."""
+def test_switching_finds_targets_as_good_as_another_program() -> None:
+    """16 robots, six places: .3972, and .3996 by the other criterion (docs/derivations.md)."""
     scenario = example(16, 6)
     found = optimize(scenario, "switching")
     assert found.cost == pytest.approx(0.3972, abs=5e-5)

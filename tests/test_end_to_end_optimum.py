@@ -1,4 +1,4 @@
-"""The best decisions end to end: the catalogue of examples, certificates, and what stands against.
+"""The best decisions end to end: known examples, certificates, and what stands against them.
 
 Exact values against exact values; nothing is simulated.
 """
@@ -153,7 +153,7 @@ def test_thresholds_one_by_one_are_those_of_the_quick_way() -> None:
 
 
 def test_fetching_only_while_the_buffer_is_short() -> None:
-    """Up to level j all robots, none above: the catalogue's best j and costs, then refined."""
+    """Up to level j all robots, none above: j and costs of docs/pipeline.md, lesson 4."""
     for robots, level, cost in ((10, 3, 0.3986), (16, 2, 0.3743), (30, 1, 0.3537)):
         rule = {"threshold": {"robots": [robots, 0], "at": [level]}}
         costs = [
@@ -165,7 +165,7 @@ def test_fetching_only_while_the_buffer_is_short() -> None:
 
 
 def test_of_very_many_policies_some_are_searched_and_it_is_said() -> None:
-    """Catalogue, section 5: 16 robots, 21 places, all up to level 2 and none above: .3743."""
+    """16 robots, 21 places; all up to level 2 and none above cost .3743 (docs/pipeline.md)."""
     found = optimize(example(16, 21), "threshold")
     assert found.cost is not None
     assert found.cost < 0.3743

@@ -127,8 +127,9 @@ MISPRINTS = {
     ("gain2", (0.01, 10, 0.4)),
     ("mean2", (0.01, 5, 0.4)),
     *(("gain2", (0.1, 15, price)) for price in (0.4, 1.13, 2.4)),
+    *(("gain2", (access, 15, 1.13)) for access in (0.01, 0.05)),
 }
-"""One more robot, and gains that were computed from rounded costs or cut."""
+"""One more robot, gains from rounded costs or cut, and gains from costs at two prices."""
 
 
 @pytest.fixture(scope="module")
@@ -183,17 +184,44 @@ def test_every_recomputed_cost_has_a_narrow_bound(talim: list[Any]) -> None:
         assert 0 <= row["C_d2"] - row["lower2"] < 1e-10
 
 
+TWO_PRICES = [(access, 15, 1.13) for access in (0.01, 0.05, 0.1)]
+"""The rows whose C_s is that of 1.13 and whose C_d is that of 17/15."""
+
+
 def test_the_price_1_13_would_not_give_the_dynamic_columns(robots: dict[str, Any]) -> None:
-    """Negative control, and the true costs at 1.13 (docs/errata.md)."""
-    rows = [row for row in robots["PRINTED"] if row.price == 1.13]
-    table = robots["table_1"]
-    table.__globals__["true_price"] = lambda row: row.price
+    """Negative control, and the true costs and improvements at 1.13 (docs/errata.md)."""
+    rows = [row for row in robots["PRINTED"] if row[:3] in TWO_PRICES]
+    shared = robots["table_1"].__globals__
+    shared["true_price"] = lambda row: row.price
     try:
-        costs = [table(row, iterate=False)["C_d"] for row in rows]
+        first = [robots["table_1"](row, iterate=False)["C_d"] for row in rows]
+        second = [robots["table_2"](row) for row in rows]
     finally:
-        table.__globals__["true_price"] = robots["true_price"]
-    assert costs == pytest.approx([0.1069424, 0.0909113, 0.0851051], abs=5e-8)
-    assert not any(robots["agrees"](cost, row.C_d) for cost, row in zip(costs, rows, strict=True))
+        shared["true_price"] = robots["true_price"]
+    costs = [row["C_d2"] for row in second]
+    assert first == pytest.approx([0.1069424, 0.0909113, 0.0851051], abs=5e-8)
+    assert costs == pytest.approx([0.0779966, 0.0181490, 0.0036774], abs=5e-8)
+    assert [row["gain2"] for row in second] == pytest.approx([70.7, 633.5, 3520.1], abs=0.05)
+    assert not any(robots["agrees"](cost, row.C_d) for cost, row in zip(first, rows, strict=True))
+
+
+def test_the_printed_improvements_at_1_13_mix_two_prices(talim: list[Any]) -> None:
+    """C_s at 1.13 over C_d at 17/15, rounded or cut; with 17/15 in both they are others."""
+    found = {printed[:3]: (printed, row) for printed, row in talim if printed[:3] in TWO_PRICES}
+    consistent = [row["gain2"] for _, row in found.values()]
+    mixed = [100 * (row["C_s"] / row["C_d2"] - 1) for _, row in found.values()]
+    assert consistent == pytest.approx([70.7, 633.4, 3519.1], abs=0.05)
+    assert mixed == pytest.approx([70.4, 632.2, 3513.5], abs=0.05)
+    assert [printed.gain2 for printed, _ in found.values()] == ["70", "632", "3518"]
+
+
+@pytest.mark.parametrize(("price", "printed"), [(1.0, 254), (1.4, 255), (2.0, 256)])
+def test_the_iterations_of_section_3_are_one_higher_here(
+    robots: dict[str, Any], price: float, printed: int
+) -> None:
+    """Counted as in Table 1, whose 27 numbers come out (docs/optimal-robots.md)."""
+    system = robots["queue"](0.1, 5, 16)
+    assert robots["printed_value_iteration"](system, price).iterations == printed + 1
 
 
 def test_the_script_of_talim2001_writes_tables_and_figures(

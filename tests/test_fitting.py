@@ -248,7 +248,7 @@ def test_staleness_by_hand() -> None:
      (3.0, 10, -0.148, -0.683), (3.0, 50, -0.0024, -0.683)],
 )  # fmt: skip
 def test_biases_by_the_exact_sum(x: float, crawls: int, reduced: float, naive: float) -> None:
-    """The catalogue's figures, formulas of eckstein2005, "Change-rate estimators"."""
+    """Figures of another program, which summed over the binomial law (docs/derivations.md)."""
     assert bias_of_cho_garcia_molina(x, crawls) == pytest.approx(
         reduced, abs=6e-5 + 0.02 * abs(reduced)
     )
@@ -407,7 +407,7 @@ def test_regular_deliveries_get_a_renewal_process_and_a_note() -> None:
 
 
 def test_the_content_sizes_of_the_paper() -> None:
-    """avrachenkov2011, section 7; the catalogue's section 6, every digit there."""
+    """avrachenkov2011, section 7; every digit of docs/derivations.md, and scaled to 8.2."""
     law = three_moments(49207.0356, 2.0527e11, 2.5773e18)
     assert law.probabilities[0] == pytest.approx(0.005753048878502514, rel=1e-12)
     assert law.means == pytest.approx([4210818.97, 25126.54], rel=1e-7)

@@ -372,7 +372,7 @@ def test_random_systems_are_those_of_the_enumerated_chain(kind: str, data: st.Da
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_fates_of_a_page_sum_to_one(name: str) -> None:
-    """P_loss + P_obs + P_succ = 1, and the levels fill the time (formulas/seed001.md section 3)."""
+    """P_loss + P_obs + P_succ = 1, and the levels fill the time (docs/derivations.md)."""
     found = values(SYSTEMS[name])
     levels = [value for (measure, _), value in found.items() if measure == "level_probability"]
     assert math.fsum(levels) == pytest.approx(1.0, rel=1e-13)
@@ -385,7 +385,7 @@ def test_the_fates_of_a_page_sum_to_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_server_works_when_there_is_a_page(name: str) -> None:
-    """lambda P_succ E[service] = 1 - P_starv (formulas/seed001.md section 3)."""
+    """lambda P_succ E[service] = 1 - P_starv (docs/derivations.md)."""
     scenario, found = SYSTEMS[name], values(SYSTEMS[name])
     assert scenario.buffer is not None
     law = as_phase_type(scenario.buffer.service)
@@ -396,7 +396,7 @@ def test_the_server_works_when_there_is_a_page(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n in SYSTEMS if n != "no-robot" and in_order(SYSTEMS[n])])
 def test_sojourns_obey_little(name: str) -> None:
-    """L = lambda (1 - P_loss) V_acc = lambda V_all = sum of lambda P_c V_c (section 3)."""
+    """L = lambda (1 - P_loss) V_acc = lambda V_all = sum of lambda P_c V_c."""
     found = values(SYSTEMS[name])
     rate, level = found["arrival_rate", None], found["mean_in_system", None]
     entering = rate - found["loss_rate", None]
@@ -413,7 +413,7 @@ def test_sojourns_obey_little(name: str) -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_active_robots_deliver(name: str) -> None:
-    """lam Nbar = L + mu (1 - S) + obsolete pages: talim2001, formulas/seed002.md section 5."""
+    """lam Nbar = L + mu (1 - S) + obsolete pages (docs/derivations.md, on talim2001)."""
     scenario, found = SYSTEMS[name], values(SYSTEMS[name])
     assert scenario.robots is not None
     rate = getattr(scenario.robots.access_time, "rate", None)
@@ -481,7 +481,7 @@ def test_a_threshold_at_the_top_is_no_threshold(changes: dict[str, Any], top: in
 def test_bang_bang_control_loses_nothing() -> None:
     """All robots below the top and none at it: gamma (1 - rho) / (1 - rho^K) on K places.
 
-    formulas/seed002.md section 7 (free switching with minimum 0), here with K + 1 levels.
+    docs/derivations.md, "All robots up to K - 1 pages", here with K + 1 levels.
     """
     N, lam, K, gamma = 3, 0.7, 5, 1.4
     rho = N * lam

@@ -165,7 +165,7 @@ def test_a_ratio_of_rates_beyond_all_bounds_does_not_overflow() -> None:
 
 
 def test_relaxation_time_published() -> None:
-    """ANCHORS section 7: M/M/1/6, lambda = 1.2, obsolescence 0.5: 1.615."""
+    """M/M/1/6, lambda = 1.2, obsolescence 0.5: 1.615 (docs/derivations.md, last section)."""
     found = relaxation_time_of(load("stale-in-the-buffer"))
     assert found == pytest.approx(1.615, abs=5e-4)
 
@@ -309,7 +309,7 @@ def access(entries: dict[str, Any]) -> AccessTime:
 
 
 def test_mean_rate_published() -> None:
-    """ANCHORS section 7: MAP/PH/1/6, lambda = 1.0666667."""
+    """MAP/PH/1/6: lambda = 1.0666667 (docs/derivations.md, last section)."""
     matrices = gap_map(access(MAP))
     assert matrices is not None
     assert mean_rate(np.array(matrices)) == pytest.approx(1.0666667, abs=5e-8)

@@ -432,7 +432,7 @@ def test_optimal_in_a_file_is_resolved(name: str, cost: float) -> None:
 
 
 def test_bounds_of_the_published_optimum() -> None:
-    """seed004's 80.5692222332 is 0.0014 % above a bound for every schedule of 28 probes."""
+    """Another program's cost is 0.0014 % above a bound for all schedules (docs/derivations.md)."""
     found = optimize(load("dbworld-uniform"), "probes")
     assert found.lower_bound < 80.5692222332 < found.cost
     assert found.lower_bound > 80.568

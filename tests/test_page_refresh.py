@@ -173,7 +173,7 @@ def test_spreading_accesses_evenly_helps() -> None:
 
 
 def test_246_equal_pages_refute_the_printed_five_per_cent() -> None:
-    """Exact ratio 1.1014 (catalogue, erratum 6); the printed bound is 2 phi² / 5 = 1.0472."""
+    """Exact ratio 1.1014 (docs/errata.md); the printed bound is 2 phi² / 5 = 1.0472."""
     scenario = load("golden-ratio-246")
     rows = {(p.measure, p.kind): p.value for p in predict(scenario)[0] if p.subject is None}
     ratio = rows["weighted_obsolescence", "exact"] / (0.1 * exc(0.1) / 0.1)

@@ -149,7 +149,7 @@ REPLACE = {"buffer.replace_older_copy": True}
     ids=str,
 )
 def test_weighted_obsolescence_of_the_pipeline(changes: dict[str, Any], cost: float) -> None:
-    """The catalogue's table of pipeline.md section 5.6 (exact, or simulated to 0.0005).
+    """The row of twelve robots in docs/pipeline.md, lesson 6 (exact, or simulated to 0.0005).
 
     Each |z| below 4.1 with 15 degrees of freedom: false alarm 1e-3 per row, 1e-2 for all; seed 3.
     Neighbouring rows of the table differ by 5 to 40 standard errors.
@@ -167,7 +167,7 @@ def test_weighted_obsolescence_of_the_pipeline(changes: dict[str, Any], cost: fl
 
 @pytest.mark.statistical
 def test_obsolescence_rates_of_an_overloaded_pipeline() -> None:
-    """Exact values of pipeline.md section 7: K = 6, service 1, deliveries 2 (seed 3).
+    """Exact values of docs/pipeline.md, wrong models: K = 6, service 1, deliveries 2 (seed 3).
 
     Wrong models give .1675, .2319, .1838, .1779 for page 0: five standard errors away or more.
     """

@@ -1,16 +1,19 @@
-"""False claims of coffman1998: one check accepts the corrected claim and refutes the printed one.
+"""False claims of coffman1998 and talim2001: their corrections hold, what is printed does not.
 
-Each check takes the claim as a function, and is called with both.
+Most checks take the claim as a function, and are called with the corrected and the printed one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 from test_golden_costs import shifted
 
 import sim
@@ -19,6 +22,7 @@ from analytic.page_refresh import (
     WORST_GOLDEN_RATIO,
     cyclic_obsolescence,
     equal_spacing_bound,
+    golden_limit,
     golden_obsolescence,
     proportional_bound,
     randomized_obsolescence,
@@ -187,6 +191,126 @@ def test_the_proof_of_corollary_5_1_needs_y_below_1_and_y_is_above() -> None:
     assert y(1e-9) == pytest.approx(1, abs=1e-8)
     assert round(y(1.0), 4) == 1.0174
     assert all(y(q) > 1 for q in np.logspace(-3, 3, 50).tolist())
+
+
+def one_page_beside(equal: int, share: float, load: float) -> Any:
+    """Change rates of a page with a share of all changes, and of equal pages."""
+    return load * np.array([share, *np.full(equal, (1 - share) / equal)])
+
+
+def golden_cost(rates: Any, law: Any) -> float:
+    """On long cycles at the best frequencies."""
+    exponents = log_transform(law, rates)
+    return float(rates @ golden_limit(rates, exponents / exponents.sum(), law))
+
+
+def test_the_limits_of_section_5_need_the_largest_rate_to_vanish() -> None:
+    """One page of mu / 2 beside N equal ones: every rate with a fixed index goes to 0."""
+    law = Exponential(mean=1.0)
+    pages = one_page_beside(100_000, 0.5, 1.0)
+    equal = np.full(100_000, 1e-5)
+    assert proportional_bound(pages, law) == pytest.approx(2 / 3 * math.exp(-0.5), abs=1e-6)
+    assert round(2 / 3 * math.exp(-0.5), 6) == 0.404354
+    assert proportional_bound(equal, law) == pytest.approx(math.exp(-1.0), abs=1e-5), "(17)"
+    found = max(golden_cost(one_page_beside(n, 0.5, 1.0), law) for n in range(1000, 1700, 10))
+    assert found == pytest.approx(0.4214, abs=1e-4)
+    assert found > worst_golden_cost(1.0)[0] > printed_18(1.0)
+    assert printed_18(1.0) == pytest.approx(0.3769, abs=5e-5)
+
+
+def test_corollary_5_1_needs_the_largest_rate_to_vanish() -> None:
+    """Constant accesses, a page with 3/4 of all changes: above the corrected guarantee too."""
+    law = Deterministic(value=1.0)
+    pages = one_page_beside(682, 0.75, 1e-4)
+    ratio = golden_cost(pages, law) / proportional_bound(pages, law)
+    assert ratio == pytest.approx(1.1210, abs=5e-5)
+    assert ratio > WORST_GOLDEN_RATIO > 2 * PHI**2 / 5
+
+
+def test_a_large_variance_alone_does_not_part_the_rate_from_the_log_transform() -> None:
+    """mu E X - ln(1 / h) of a rare long access, and of the exponential law of the same mean."""
+    rare, long = 1e-4, 1000.0
+    mean = 1 - rare + rare * long
+    variance = 1 - rare + rare * long**2 - mean**2
+    transform_at_1 = (1 - rare) * math.exp(-1.0) + rare * math.exp(-long)
+    assert variance == pytest.approx(99.79, abs=5e-3)
+    assert mean + math.log(transform_at_1) == pytest.approx(0.0998, abs=5e-6)
+    exponential = Exponential(mean=mean)
+    difference = mean - float(log_transform(exponential, 1.0))
+    assert variance > 80 * mean**2, "mean² is the variance of the exponential law"
+    assert difference == pytest.approx(0.3580, abs=5e-5)
+
+
+# -- talim2001 -----------------------------------------------------------------------------------
+
+ROBOTS, PLACES = 3, 4
+SERVICE, DELIVERY, FICTITIOUS = 0, 1, 2
+State = tuple[int, int, int]
+
+
+def decisions(state: State) -> tuple[int, ...]:
+    q, r, event = state
+    if event == FICTITIOUS:
+        return (0,)
+    return (1,) if (q, r, event) == (1, 0, SERVICE) else (0, 1)
+
+
+def after(state: State, decision: int) -> tuple[int, int]:
+    """Pages and active robots once the event has happened and the decision is taken."""
+    q, r, event = state
+    if event == SERVICE:
+        return q - 1, min(r + decision, ROBOTS)
+    if event == DELIVERY:
+        return min(q + 1, PLACES), r - 1 + decision
+    return q, r
+
+
+def next_events(q: int, r: int) -> dict[int, float]:
+    """Rates of the next event; the clock runs at lambda N + mu, lambda = mu = 1."""
+    rates = {SERVICE: float(q > 0), DELIVERY: float(r)}
+    return rates | {FICTITIOUS: ROBOTS + 1 - sum(rates.values())}
+
+
+def steps(states: list[State]) -> Iterator[tuple[State, State]]:
+    """From state to state, by any decision with a positive probability."""
+    for state in states:
+        for decision in decisions(state):
+            q, r = after(state, decision)
+            for event, rate in next_events(q, r).items():
+                if rate > 0:
+                    yield state, (q, r, event)
+
+
+def is_state(state: State) -> bool:
+    """The state space X of section 2."""
+    q, r, event = state
+    return not (
+        (event == SERVICE and q == 0)
+        or (event == DELIVERY and r == 0)
+        or (event == FICTITIOUS and q == r == 0)
+    )
+
+
+def test_lemma_1_holds_but_for_states_that_are_never_entered() -> None:
+    """All robots active and a page in service: nothing fictitious is left to happen."""
+    every = product(range(PLACES + 1), range(ROBOTS + 1), (SERVICE, DELIVERY, FICTITIOUS))
+    states = [state for state in every if is_state(state)]
+    number = {state: i for i, state in enumerate(states)}
+    ends = [(number[start], number[end]) for start, end in steps(states)]
+    graph = csr_matrix((np.ones(len(ends)), tuple(np.array(ends).T)), shape=(len(states),) * 2)
+    never = {(q, ROBOTS, FICTITIOUS) for q in range(1, PLACES + 1)}
+    entered = {states[end] for _, end in ends}
+    assert set(states) - entered == never
+    _, label = connected_components(graph, directed=True, connection="strong")
+    assert len({label[number[state]] for state in states if state not in never}) == 1
+
+
+def test_the_printed_probability_of_a_fictitious_event_does_not_complete_the_others() -> None:
+    """((N - r) lambda + mu) / nu is right in the empty queue only; lambda = mu = 1."""
+    for q, r in product(range(PLACES + 1), range(ROBOTS + 1)):
+        printed, corrected = ROBOTS - r + 1, ROBOTS - r + (q == 0)
+        assert next_events(q, r)[FICTITIOUS] == corrected
+        assert (printed == corrected) == (q == 0)
 
 
 @pytest.fixture(scope="module")

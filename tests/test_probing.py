@@ -207,7 +207,7 @@ def source(name: str) -> Profile:
 
 
 def test_published_costs_of_dbworld() -> None:
-    """seed004: uniform n = 28 costs 107.9125, threshold n = 7 costs 359.432."""
+    """Uniform, n = 28: 107.9125; threshold, n = 7: 359.432 (docs/derivations.md, at the end)."""
     profile = source("dbworld")
     assert expected_cost(profile, uniform_times(28.0, 28)) == pytest.approx(107.9125, rel=1e-12)
     seven = expected_cost(profile, threshold_times(profile, 7))

@@ -115,7 +115,7 @@ def test_primitive_length() -> None:
     ]  # fmt: skip
 
 
-# --- numbers of the catalogue -------------------------------------------------------------------
+# --- numbers of another program (docs/derivations.md, at the end) -------------------------------
 
 _P = (1 + math.sqrt(3 / 5)) / 2
 GAPS: dict[str, Distribution] = {
@@ -142,7 +142,7 @@ GAPS: dict[str, Distribution] = {
     ],
 )
 def test_published_words(gaps: str, rates: tuple[float, ...], word: str, expected: float) -> None:
-    """Catalogue of altman2000, section 4: the optimum's loss at the optimum's word."""
+    """The optimum's loss at the optimum's word."""
     missed = [float(transform(GAPS[gaps], rate)) for rate in rates]
     found = average_loss([int(c) - 1 for c in word], lambda m, n: missed[m] ** n)
     assert found == pytest.approx(expected, abs=6e-9)
@@ -164,8 +164,8 @@ def test_breakpoints_of_figure_1(n: int, breakpoint_: float) -> None:
     assert difference(breakpoint_ - 0.01) < 0 < difference(breakpoint_ + 0.01)
 
 
-def test_random_routing_of_the_catalogue() -> None:
-    """Exponential gaps, rates 1, 2, p ~ 1/h - 1: C = 2.25, hence a loss of 0.25 (section 4)."""
+def test_the_best_random_routing_of_two_servers_loses_a_quarter() -> None:
+    """Exponential gaps, rates 1, 2, p ~ 1/h - 1: coffman1998 (11) is 2.25, a loss of 0.25."""
     arrivals, shares = Poisson(rate=1.0), (1 / 3, 2 / 3)
     laws = [phases(Exponential(rate=rate)) for rate in (1.0, 2.0)]
     losses = [p * random_loss(arrivals, law, p) for p, law in zip(shares, laws, strict=True)]
@@ -289,7 +289,7 @@ def test_second_difference(arrivals: Any, n: int) -> None:
 
 
 def test_erlang_losses_are_not_convex() -> None:
-    """Catalogue, section 6: with Erlang-2 services f(1) - 2 f(2) + f(3) < 0 is possible."""
+    """With Erlang-2 services f(1) - 2 f(2) + f(3) < 0 is possible (docs/derivations.md)."""
     f = phase_type_loss(Renewal(Deterministic(value=0.1)), phases(ERLANG), [1, 2, 3])
     assert f[0] - 2 * f[1] + f[2] < 0
 

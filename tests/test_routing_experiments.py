@@ -21,7 +21,7 @@ def experiments() -> dict[str, Any]:
 
 
 def test_the_breakpoints_are_those_of_the_page(experiments: dict[str, Any]) -> None:
-    """The page's digits, and the catalogue's closed form ``1 - sqrt(1 - (n + 2) 2^-(n + 1))``."""
+    """The page's digits, and ``1 - sqrt(1 - (n + 2) 2^-(n + 1))`` of docs/derivations.md."""
     page = (ROOT / "docs/routing.md").read_text()
     rows = experiments["breakpoints"]()
     assert experiments["markdown"](rows).splitlines()[0] in page

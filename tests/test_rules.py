@@ -36,7 +36,7 @@ def test_admission(
     [
         # The paper's words: "four robots until the number of pages does not exceed 2".
         ((4, 1), (2,), [4, 4, 4, 1, 1]),
-        # Modes 4, 3, 2, 1 at 0, 2, 2: mode 2 is never used (erratum 2 of the catalogue).
+        # Modes 4, 3, 2, 1 at 0, 2, 2: mode 2 is never used (docs/errata.md).
         ((4, 3, 2, 1), (0, 2, 2), [4, 3, 3, 1, 1]),
         ((3, 0), (0,), [3, 0, 0, 0, 0]),
         ((3, 1), (9,), [3, 3, 3, 3, 3]),

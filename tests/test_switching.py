@@ -482,3 +482,42 @@ def test_the_bound_lies_between_0_and_the_cost(access: float) -> None:
     )
     search = best_switching(scenario)
     assert 0 <= search.lower_bound <= search.cost
+
+
+def least_cost_of_power(added: int, *, recalls: bool) -> float:
+    """The system of Figure 3 by value iteration: at most so many robots on, or any off, per event.
+
+    Written from the words of the model: lambda = 0.1, mu = 1, K = 5, N = 16, starvation 1.4; where
+    robots can be recalled at least one stays on.
+    """
+    access, service, top, robots, price = 0.1, 1.0, 5, 16, 1.4
+    clock = access * robots + service
+    level, active = np.arange(top + 1)[:, None], np.arange(robots + 1)[None, :]
+    cost = price * (level == 0) + access * active * (level == top)
+    possible = active <= np.minimum(active.T + added, robots)
+    possible &= (active >= np.minimum(1, active.T + added)) if recalls else (active >= active.T)
+    values = np.zeros((top + 1, robots + 1))
+    while True:
+        values[0, 0] = 1e9  # nothing would ever happen there
+        best = np.where(possible[None], values[:, None, :], np.inf).min(axis=2)
+        served = service * (best[np.maximum(level[:, 0] - 1, 0)] - values) * (level > 0)
+        delivered = np.zeros_like(values)
+        fuller = np.minimum(level[:, 0] + 1, top)
+        delivered[:, 1:] = access * active[:, 1:] * (best[fuller, :-1] - values[:, 1:])
+        rates = (cost + served + delivered).ravel()[1:]
+        if rates.max() - rates.min() < 1e-7:
+            return float(rates.mean())
+        values.ravel()[1:] += rates / clock
+        values -= values[1, 1]
+
+
+@pytest.mark.parametrize(
+    ("added", "recalls", "cost"),
+    [(16, True, 0.0890), (16, False, 0.2224), (1, True, 0.2296), (1, False, 0.2592)],
+    ids=["free", "none recalled", "one at a time", "both"],
+)
+def test_each_limit_of_switching_costs_most_of_the_difference(
+    added: int, recalls: bool, cost: float
+) -> None:
+    """The figures of docs/optimal-robots.md; the ends are the two papers' optima."""
+    assert least_cost_of_power(added, recalls=recalls) == pytest.approx(cost, abs=5e-5)

@@ -153,9 +153,9 @@ def three_moments(first: float, second: float, third: float, most: int = 100) ->
 
     Notes
     -----
-    The catalogue of avrachenkov2011, section 6, for order n = 1, and the same for any n (Johnson
-    and Taaffe 1989): with f_k = E X^k / (n (n+1) … (n+k-1)) the means x_1, x_2 of a phase are the
-    roots of ``x^2 - a x + b``, ``a = (f3 - f1 f2) / (f2 - f1^2)``, ``b = (f1 f3 - f2^2) / (f2 -
+    avrachenkov2011, section 7, for order n = 1, and the same for any n (Johnson and Taaffe 1989;
+    docs/derivations.md): with f_k = E X^k / (n (n+1) … (n+k-1)) the means x_1, x_2 of a phase are
+    the roots of ``x^2 - a x + b``, ``a = (f3 - f1 f2) / (f2 - f1^2)``, ``b = (f1 f3 - f2^2) / (f2 -
     f1^2)``. The smallest n with f2 > f1^2 and f1 f3 > f2^2 is taken; there is one for all moments
     but those of a constant.
     """

@@ -157,7 +157,7 @@ def controlled_chain(
 
     Notes
     -----
-    avrachenkov2011, Lemma of section 3, in the form of the catalogue's section 2.
+    avrachenkov2011, Lemma of section 3, as derived in docs/derivations.md.
     """
     largest, order = modes.shape[1] - 1, modes.shape[2]
     top = capacity + (largest - 1 if admission == "complete" else 0)

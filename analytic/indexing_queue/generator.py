@@ -1,6 +1,6 @@
 """The dense generator of the indexing queue, block by block: for small chains, and as reference.
 
-avrachenkov2011, Lemma of section 3, in the form of the catalogue's section 2.
+avrachenkov2011, Lemma of section 3, as derived in docs/derivations.md.
 """
 
 from __future__ import annotations

@@ -100,8 +100,9 @@ def iterate(chain: QueueChain, tolerance: float = TOLERANCE) -> Iterated:
 
     Notes
     -----
-    The catalogue's section 7. Given level, arrival and service phase, only the total rate of
-    obsolescence depends on the timers; so the small chain is exact up to that number.
+    Given level, arrival and service phase, only the total rate of
+    obsolescence depends on the timers; so the small chain is exact up to that number
+    (docs/derivations.md, "Large chains").
     """
     from analytic.indexing_queue.kernels import imbalance, sweep
 

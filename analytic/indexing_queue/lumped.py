@@ -1,7 +1,7 @@
 """The chain of level, arrival phase and service phase, given how often pages become obsolete.
 
 With exponential timers it is the whole chain. Otherwise the phases of the timers enter it through
-the rate of obsolescence alone, and it is exact once that rate is (catalogue, section 7).
+the rate of obsolescence alone, and it is exact once that rate is (docs/derivations.md).
 """
 
 from __future__ import annotations

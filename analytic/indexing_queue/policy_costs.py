@@ -150,7 +150,7 @@ def _served_from(chain: QueueChain) -> list[Array]:
     """Mean time of the pages that will be served, and their probability, for each position.
 
     Entry p has shape (service phases × timer phases^p, 2): the tagged page at position p + 1, the
-    phases of those ahead and its own (the catalogue of avrachenkov2011, section 3).
+    phases of those ahead and its own (docs/derivations.md, "Sojourn times").
     """
     service, timer = chain.service, chain.timer
     done = service.exit_rates

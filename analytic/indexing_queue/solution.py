@@ -76,8 +76,8 @@ def solve_chain(chain: QueueChain) -> Solution:
 
     Notes
     -----
-    avrachenkov2011, Theorem 1; the catalogue's sections 2 and 7; Grassmann, Taksar and Heyman
-    (1985) for the elimination.
+    The equations are (4) of avrachenkov2011 (docs/derivations.md); the elimination is that of
+    Grassmann, Taksar and Heyman (1985).
     """
     phases, timers = len(chain.service.start), len(chain.timer.start)
     size = size_beyond_memory(chain.order, phases, timers, chain.top)

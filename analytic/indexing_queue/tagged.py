@@ -1,6 +1,6 @@
 """A page followed from its entry to its end: the moments of its sojourn time.
 
-avrachenkov2011, Theorem 4 and Corollary 1; the tagged page of the catalogue's section 3. The state
+avrachenkov2011, Theorem 4 and Corollary 1, as derived in docs/derivations.md. The state
 is the page's position, the phase of the service, and the phases of the timers of the pages ahead
 and of its own. What happens behind the page, and to the robots, does not matter.
 """
@@ -224,7 +224,7 @@ class _Large:
 def sojourn_moments(chain: QueueChain, law: Array) -> Iterator[Row]:
     """First and second moments of the time from entry to end, by class of pages.
 
-    avrachenkov2011, Theorem 4 and Corollary 1; the tagged page of the catalogue's section 3.
+    avrachenkov2011, Theorem 4 and Corollary 1, as derived in docs/derivations.md.
     "accepted" are all pages that enter; classes without pages are left out.
     """
     pages, once, twice = ends_of(chain, entries(chain, law), 3)

@@ -127,10 +127,10 @@ def golden_limit(rates: ArrayLike, shares: ArrayLike, law: Distribution) -> Arra
 
 
 def many_pages_cost(load: ArrayLike) -> Array:
-    """Limit of the least cost, per access, as pages become many and each one slow.
+    """Limit of the least cost, per access, as pages become many and the fastest one slow.
 
     coffman1998 (17): ``C* / (c0 nu) -> exc(q)`` with q = sum mu / nu fixed and c = c0 mu, for
-    access times of any law with a mean.
+    access times of any law with a mean. That every rate goes to 0 is not enough (docs/errata.md).
     """
     return exc(load)
 

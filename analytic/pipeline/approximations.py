@@ -192,9 +192,7 @@ def _counts_fit(scenario: Scenario) -> str | None:
 
 
 def _some_without_phases(scenario: Scenario) -> str | None:
-    """Some law is not of phase type, has many phases, or is not exponential where copies leave
-    together.
-    """
+    """Some law has no phases, too many, or is not exponential where copies leave together."""
     row = _covering(scenario)
     if row is not None:
         return f"{row.number.partition(',')[0]} covers it as it is"
@@ -241,6 +239,7 @@ _TIMED = Formula(
     quantity="obsolescence rates and ages with timers of any law, many waiting places",
     function=timed_rates_and_ages,
     kind="approximation",
+    origin="own",
     conditions=(
         *own.PATH,
         conditions.pages_leave_the_queue_alone,
@@ -269,6 +268,7 @@ _OF_PHASES: tuple[Formula, ...] = (
         quantity="obsolescence rates with page-change dropping, many pages",
         function=page_change_rates,
         kind="approximation",
+        origin="own",
         conditions=(
             *own.PATH,
             page_conditions.randomized_policy,
@@ -286,6 +286,7 @@ _OF_PHASES: tuple[Formula, ...] = (
         quantity="obsolescence rates and ages with replacement of older copies, many pages",
         function=replacement_ages_and_rates,
         kind="approximation",
+        origin="own",
         conditions=(
             *own.PATH,
             page_conditions.randomized_policy,
@@ -305,6 +306,7 @@ _OF_PHASES: tuple[Formula, ...] = (
         quantity="obsolescence rates and ages, losses and delays taken to be independent",
         function=decomposed,
         kind="approximation",
+        origin="own",
         conditions=(
             *own.PATH,
             conditions.pages_leave_the_queue_alone,
@@ -333,6 +335,7 @@ APPROXIMATIONS: tuple[Formula, ...] = (
         quantity="any of these with laws of phase type in place of others",
         function=stand_in,
         kind="approximation",
+        origin="own",
         conditions=(
             *own.PATH,
             _no_method,

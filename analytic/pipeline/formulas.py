@@ -33,6 +33,7 @@ def _row(method: Method) -> Formula:
         quantity=method.quantity,
         function=method.function,
         kind="exact",
+        origin="own",
         conditions=method.conditions,
         evaluate=lambda scenario: freshness_rows(
             scenario, method.rates(scenario), method.ages and method.ages(scenario)
@@ -131,6 +132,7 @@ COST = Formula(
     quantity="control cost with the price of staleness",
     function=end_to_end_cost,
     kind="exact",
+    origin="own",
     conditions=(
         *own.PATH,
         _staleness_priced,
@@ -147,6 +149,7 @@ LABELLED_COST = Formula(
     quantity="control cost of such a queue",
     function=control_cost,
     kind="exact",
+    origin="own",
     conditions=(*_LABELS.conditions, conditions.priced, _no_response_priced),
     evaluate=lambda scenario: [("control_cost", None, labelled_cost(scenario))],
 )
@@ -160,6 +163,7 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="levels, rates, shares of the fates with page-change dropping or replacement",
         function=_LABELS.function,
         kind="exact",
+        origin="own",
         conditions=_LABELS.conditions,
         evaluate=labelled_queue,
     ),
@@ -170,6 +174,7 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="obsolescence rates without waiting places, in closed form",
         function=single_place_rates,
         kind="exact",
+        origin="own",
         conditions=(
             *own.PATH,
             conditions.pages_leave_the_queue_alone,

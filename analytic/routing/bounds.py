@@ -70,9 +70,9 @@ def linear_bound(costs: SpacingCosts) -> LinearBound:
 
     Notes
     -----
-    Catalogue of altman2000, section 3. Costs that are not convex in the distance are replaced by
-    their convex minorants, and those beyond the table by their limit: still a bound. Attained for
-    two servers.
+    Proof in docs/derivations.md, "The linear bound". Costs that are not convex in the distance are
+    replaced by their convex minorants, and those beyond the table by their limit: still a bound.
+    Attained for two servers.
     """
     table = costs.table if costs.is_convex else convex_minorant(costs)
     k = np.arange(1, costs.longest)
@@ -162,7 +162,7 @@ def smooth_bound(missed: ArrayLike) -> float:
 
     Notes
     -----
-    Catalogue of altman2000, section 3; Coffman, Liu and Weber (1998). Never above `linear_bound`.
+    coffman1998, Theorem 3.4, for packets (docs/derivations.md). Never above `linear_bound`.
     """
     h = np.asarray(missed, dtype=float)
     if not h.size:

@@ -12,7 +12,7 @@ others lead to the same states, and cost more.
 Notes
 -----
 Theorem 3.1 of altman2000 (a periodic order is optimal) with a finite graph that proves it case by
-case; catalogue of altman2000, section 3.
+case.
 """
 
 from __future__ import annotations

@@ -157,6 +157,7 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="packets lost of a periodic routing, independent gaps, exponential services",
         function=renewal_loss,
         kind="exact",
+        origin="printed",
         conditions=(
             *_GIVEN,
             conditions.periodic,
@@ -171,6 +172,7 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="packets lost of a periodic routing, MMPP or MAP arrivals, exponential services",
         function=map_loss,
         kind="exact",
+        origin="printed",
         conditions=(
             *_GIVEN,
             conditions.periodic,
@@ -187,6 +189,7 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="packets lost of a periodic routing, preemptive phase-type services",
         function=phase_type_loss,
         kind="exact",
+        origin="own",
         conditions=(
             *_GIVEN,
             conditions.periodic,
@@ -204,6 +207,7 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="packets lost of a random routing",
         function=random_loss,
         kind="exact",
+        origin="own",
         conditions=(
             *_GIVEN,
             conditions.at_random,
@@ -219,6 +223,7 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="packets lost of a routing, non-preemptive phase-type services",
         function=non_preemptive_loss,
         kind="exact",
+        origin="own",
         conditions=(
             *_GIVEN,
             conditions.some_other_service,
@@ -235,6 +240,7 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="packets lost of the best routing",
         function=linear_bound,
         kind="lower bound",
+        origin="own",
         conditions=(
             *_GIVEN,
             conditions.all_losses_by_distance,

@@ -71,7 +71,7 @@ def index_word(costs: SpacingCosts) -> Word:
     """The cheapest period that the index policy runs through.
 
     The policy visits the server with the least ``D_m(x) = (x + 1) e_m(x) - x e_m(x + 1)`` at its
-    age x: minus the Whittle index of altman2000's catalogue, section 3; optimal for two servers.
+    age x: minus its Whittle index (docs/derivations.md); for two servers that is the optimum.
     """
     sequence, closed = _closings(costs)
     return least_rotation(sequence[: int(np.argmin(closed)) + 1].tolist())

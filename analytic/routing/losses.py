@@ -114,7 +114,7 @@ def random_loss(arrivals: ArrivalProcess, service: PhaseLaw, probability: float)
 
     Notes
     -----
-    Catalogue of altman2000, section 1, "random routing".
+    The distance of two packets to the server is geometric, and independent of the gaps.
     """
     service = _as_arrays(service)
     start = np.kron(phases_at_arrivals(arrivals), service.start)

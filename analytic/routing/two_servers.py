@@ -61,8 +61,8 @@ def block_length(rare: ArrayLike, limit: float, often: ArrayLike) -> int | None:
 
     Notes
     -----
-    Catalogue of altman2000, section 2: blocks cost ``e_1(n) + e_2(2) + (n - 2) e_2(1)`` whatever
-    stands beside them, so that one length is best; any stationary arrivals. It replaces the proof
+    Proof in docs/derivations.md: blocks cost ``e_1(n) + e_2(2) + (n - 2) e_2(1)`` whatever stands
+    beside them, so that one length is best; any stationary arrivals. It replaces the proof
     by Theorem 4.4, which is false for the periodic cost (`analytic.routing.multimodularity`).
     """
     first, second = (float(each) for each in np.asarray(often, dtype=float)[:2])

@@ -101,6 +101,7 @@ VISIT_FORMULAS: tuple[Formula, ...] = (
         quantity="obsolescence rates under a periodic schedule, dependent access times",
         function=dependent_obsolescence,
         kind="exact",
+        origin="printed",
         conditions=(
             *OPEN_LOOP,
             conditions.resolved_frequencies,
@@ -116,6 +117,7 @@ VISIT_FORMULAS: tuple[Formula, ...] = (
         quantity="weighted obsolescence of the best schedule, any weights and access times",
         function=linear_bound,
         kind="lower bound",
+        origin="own",
         conditions=(*OPEN_LOOP, few_pages, long_run, not_locked),
         evaluate=_bound,
     ),

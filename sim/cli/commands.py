@@ -185,9 +185,10 @@ def check(
 @click.argument("paper", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def formulas(paper: str | None, as_json: bool) -> None:
-    """The index of formulas: paper, number, quantity, function, kind, conditions."""
+    """The index of formulas: paper, number, quantity, function, kind, origin, conditions."""
     from analytic import FORMULAS
     from analytic.bibliography import REFERENCES
+    from analytic.formula import ORIGINS
 
     papers = sorted({formula.paper for formula in FORMULAS})
     if paper is not None and paper not in papers:
@@ -199,6 +200,7 @@ def formulas(paper: str | None, as_json: bool) -> None:
             "quantity": f.quantity,
             "function": f"{f.function.__module__}.{f.function.__name__}",
             "kind": f.kind,
+            "origin": f.origin,
             "conditions": [(c.__doc__ or "").split("\n")[0] for c in f.conditions],
         }
         for f in FORMULAS
@@ -210,6 +212,10 @@ def formulas(paper: str | None, as_json: bool) -> None:
     show_table(formula_table(rows))
     for words, number_of in condition_marks(rows).items():
         click.echo(f"  {number_of:>3}  {words}")
+    click.echo()
+    for origin, words in ORIGINS.items():
+        if any(row["origin"] == origin for row in rows):
+            click.echo(f"  {origin}: {words}")
     click.echo()
     for key in sorted({row["paper"] for row in rows}):
         click.echo(f"  {key}: {REFERENCES[str(key)]}")

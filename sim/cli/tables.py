@@ -227,9 +227,10 @@ def formula_table(rows: Sequence[dict[str, Any]]) -> Table:
     table = Table(box=rich.box.SIMPLE)
     add_columns(table, ["paper", "number", "quantity"])
     table.add_column("function", no_wrap=True)
-    add_columns(table, ["kind", "conditions"])
+    add_columns(table, ["kind", "origin", "conditions"])
     for row in rows:
         numbers = sorted(marks[condition] for condition in row["conditions"])
-        words = (row[name] for name in ("paper", "number", "quantity", "function", "kind"))
+        words = [row[name] for name in ("paper", "number", "quantity", "function")]
+        words += [row["kind"], row["origin"]]
         table.add_row(*map(escape, words), " ".join(map(str, numbers)))
     return table
