@@ -6,6 +6,7 @@ from analytic.indexing_queue import accuracy_of, relaxation_time_of
 from analytic.optimum import Optimum
 from analytic.predict import FORMULAS, NotApplicable, predict
 from analytic.resolve import resolve
+from analytic.scenario_check import check_scenario
 from analytic.start_up import start_up_times, suggested_warmup
 from analytic.targets import optimize
 
@@ -17,6 +18,7 @@ __all__ = [
     "Optimum",
     "Prediction",
     "accuracy_of",
+    "check_scenario",
     "compare",
     "optimize",
     "overall",

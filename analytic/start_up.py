@@ -148,3 +148,8 @@ def _first_change(shares: Array, rates: Array) -> Iterator[Memory]:
     if waiting[page] < math.inf:
         name = f"the mean time to the first change of page {page}, which is never visited"
         yield Memory(name, 1.0 / float(waiting[page]))
+
+
+def start_effects(scenario: Scenario) -> dict[str, float]:
+    """Share of the window in which each measure still remembers the start, for a short warm-up."""
+    return {}

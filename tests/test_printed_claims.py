@@ -316,7 +316,7 @@ def test_the_printed_probability_of_a_fictitious_event_does_not_complete_the_oth
 @pytest.fixture(scope="module")
 def golden() -> Any:
     """246 equal pages on 17711 slots, simulated over a hundred cycles."""
-    return sim.run(load("golden-ratio-246").with_("run.horizon", 101 * 17711.0))
+    return sim.run(load("golden-ratio-246"), replications=40)
 
 
 @pytest.mark.statistical

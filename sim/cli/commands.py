@@ -152,24 +152,32 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool) -> 
 @click.command()
 @scenario_options
 @run_options
+@click.option(
+    "--negligible",
+    metavar="X",
+    help="Difference of a share, or of a rate per arrival, that refutes nothing.",
+)
 def check(
     sources: tuple[str, ...],
     changes: tuple[str, ...],
     as_json: bool,
     seed: int | None,
     replications: int | None,
+    negligible: str | None,
     **options: Any,
 ) -> int:
     """Simulate and solve scenarios, and say whether the two agree."""
-    from analytic import compare, overall, predict
+    from analytic import check_scenario, overall, predict
 
+    if negligible is not None:
+        changes = (*changes, f"check.negligible={negligible}")
     chosen = _options(options)
     scenarios = _resolved(sources, changes, seed, replications, chosen.warmup)
     claim_folder(chosen, scenarios, checked=True)
     simulated = simulate_all(scenarios, chosen, as_json)
     solved = [predict(scenario) for scenario, _ in simulated]
     checked = [
-        (s, compare(predictions, results, s.judged, _weights(s)))
+        (s, check_scenario(s, predictions, results))
         for (s, results), (predictions, _) in zip(simulated, solved, strict=True)
     ]
     write_results(simulated, chosen, changes, solved, checked)
@@ -225,12 +233,6 @@ def formulas(paper: str | None, as_json: bool) -> None:
 def print_schema() -> None:
     """JSON Schema of the scenario file, for editors."""
     click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
-
-
-def _weights(scenario: Scenario) -> list[float] | None:
-    from scenarios.page_data import page_weights
-
-    return None if scenario.pages is None else page_weights(scenario.pages).tolist()
 
 
 def _options(given: dict[str, Any]) -> RunOptions:

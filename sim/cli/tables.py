@@ -189,15 +189,22 @@ def summary_lines(
     if short := [row for row in open_rows if row.window_too_short]:
         count = f"{len(short)} row{'s' * (len(short) != 1)} inconclusive"
         yield f"{count}: the window is too short: lengthen run.horizon"
-    open_rows = [row for row in open_rows if not row.window_too_short]
+    if early := [row for row in open_rows if row.warmup_too_short]:
+        count = f"{len(early)} row{'s' * (len(early) != 1)} inconclusive"
+        yield f"{count}: the warm-up is too short: try --warmup auto"
+    open_rows = [
+        row for row in open_rows if not (row.window_too_short or row.warmup_too_short)
+    ]
     needed = max((row.replications_needed or 0 for row in open_rows), default=0)
     if results.count < 2 and open_rows:
         yield "one replication has no error: at least two are needed, ten are better"
     elif needed:
         count = f"{len(open_rows)} row{'s' * (len(open_rows) != 1)} inconclusive"
         what = "all" if all(row.replications_needed for row in open_rows) else "most"
-        more = round(1.2 * needed)
-        yield f"{count}: {needed} replications would settle {what}; try --replications {more}"
+        yield f"{count}: try --replications {needed}, which would settle {what} of them"
+    aside = [row for row in _once(rows) if row.verdict == "not judged" and not row.settled]
+    if aside:
+        yield f"{len(aside)} of the rows not judged were not settled: the run is too short for them"
     others = _not_compared(rows, results)
     if rows and others:
         yield f"not predicted: {', '.join(others)} (see `run`)"
