@@ -1,4 +1,4 @@
-"""Standard errors of comparisons, where what was seen may be too little to show its own variance."""
+"""Standard errors of comparisons, where too little may have been seen to show its own variance."""
 
 from __future__ import annotations
 

@@ -230,7 +230,9 @@ def overall(comparisons: Iterable[Comparison]) -> Verdict:
 def _in_family(prediction: Prediction, chosen: set[Subject] | None) -> bool:
     if prediction.kind not in _JUDGED_KINDS:
         return False
-    return chosen is None or prediction.measure not in _PAGE_MEASURES or prediction.subject in chosen
+    return (
+        chosen is None or prediction.measure not in _PAGE_MEASURES or prediction.subject in chosen
+    )
 
 
 def _aside(row: Comparison) -> Comparison:

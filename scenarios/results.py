@@ -93,9 +93,7 @@ class Rows(Sequence[Estimate]):
         blocks = []
         for measure, group in groupby(estimates, key=lambda row: row.measure):
             rows = list(group)
-            values = [
-                (r.estimate, r.standard_error, r.low, r.high, r.edge, r.sample) for r in rows
-            ]
+            values = [(r.estimate, r.standard_error, r.low, r.high, r.edge, r.sample) for r in rows]
             blocks.append(Columns(measure, [row.subject for row in rows], np.array(values).T))
         return cls(blocks)
 

@@ -249,7 +249,7 @@ class Precision:
         return max(known, default=0) if len(known) == len(each) else None
 
     def _needed(self, row: Estimate, count: int) -> int | None:
-        half = row.high - row.estimate
+        half = max(row.high - row.estimate, row.estimate - row.low)
         if math.isnan(half) or row.estimate == 0:
             return None
         return math.ceil(count * (half / (self.relative * abs(row.estimate))) ** 2)

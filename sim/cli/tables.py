@@ -93,7 +93,7 @@ def estimate_table(results: Results, scenario: Scenario, changes: Sequence[str] 
     table = _new_table(title, ["measure"], columns)
     rows, note = _worth_showing(results.estimates, lambda row: row.estimate)
     for row in rows:
-        half = row.high - row.estimate
+        half = (row.high - row.low) / 2
         values = [row.low, row.high]
         values += [ratios.get((row.measure, row.subject), math.nan)] * bool(ratios)
         interval = half_width(row.estimate, half)
@@ -192,9 +192,7 @@ def summary_lines(
     if early := [row for row in open_rows if row.warmup_too_short]:
         count = f"{len(early)} row{'s' * (len(early) != 1)} inconclusive"
         yield f"{count}: the warm-up is too short: try --warmup auto"
-    open_rows = [
-        row for row in open_rows if not (row.window_too_short or row.warmup_too_short)
-    ]
+    open_rows = [row for row in open_rows if not (row.window_too_short or row.warmup_too_short)]
     needed = max((row.replications_needed or 0 for row in open_rows), default=0)
     if results.count < 2 and open_rows:
         yield "one replication has no error: at least two are needed, ten are better"

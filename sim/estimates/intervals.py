@@ -57,7 +57,10 @@ def interval(
     estimate, error, sample = np.broadcast_arrays(
         np.asarray(estimate, dtype=float), np.asarray(error, dtype=float), sample
     )
-    plain_low, plain_high = np.maximum(estimate - quantile * error, 0.0), estimate + quantile * error
+    plain_low, plain_high = (
+        np.maximum(estimate - quantile * error, 0.0),
+        estimate + quantile * error,
+    )
     is_fraction = MEASURES[measure].is_fraction
     turned = is_fraction & (estimate > 0.5)
     rare = np.where(turned, 1.0 - estimate, estimate)
