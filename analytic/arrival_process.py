@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.markov import closed_classes, stationary
-from analytic.phase_type import as_phase_type, exponential_rate
+from analytic.phase_type import as_phase_type, exponential_rate, phase_count
+from analytic.refusal import NoAnswerError
 from scenarios.deliveries import LARGEST_ORDER, Independent, as_modes
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 from scenarios.sections import AccessTime, Robots
@@ -19,6 +20,7 @@ __all__ = [
     "delivery_modes",
     "embedded_period",
     "gap_map",
+    "gap_order",
     "interval_phases",
     "joint_order",
     "mean_rate",
@@ -51,16 +53,34 @@ def gap_map(access: AccessTime) -> tuple[Array, Array] | None:
     return law.generator, np.outer(law.exit_rates, law.start)
 
 
+def gap_order(access: AccessTime) -> int | None:
+    """Phases of the accesses of one robot, which are not built; None: they are not Markovian."""
+    if isinstance(access, Poisson):
+        return 1
+    if isinstance(access, Mmpp):
+        return len(access.rates)
+    if isinstance(access, Map):
+        return len(access.D0)
+    return phase_count(access.gap if isinstance(access, Renewal) else access)
+
+
 def joint_order(robots: Robots, active: int) -> int:
-    """Number of joint phases of the deliveries of `active` robots with trips of their own."""
+    """Number of joint phases of the deliveries of `active` robots with trips of their own.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are more than `LARGEST_ORDER`: the matrices are not built.
+    """
     if robots.access_time is None or access_rate(robots.access_time) is not None:
         return 1
-    matrices = gap_map(robots.access_time)
-    order = 1 if matrices is None else len(matrices[0])
-    joint = 1
-    for _ in range(active):
-        joint = min(joint * order, LARGEST_ORDER + 1)
-    return joint
+    order = gap_order(robots.access_time) or 1
+    if order == 1:
+        return 1
+    if order ** min(active, LARGEST_ORDER.bit_length()) > LARGEST_ORDER:
+        phases = f"{active} robots with access times of {order} phases"
+        raise NoAnswerError(f"{phases} have more than {LARGEST_ORDER} joint phases")
+    return int(order**active)
 
 
 def delivery_modes(robots: Robots, largest: int) -> Array:

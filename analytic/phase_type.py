@@ -22,6 +22,7 @@ __all__ = [
     "exponential_rate",
     "mean_phases_until",
     "moment",
+    "phase_count",
     "phases_after",
 ]
 
@@ -56,6 +57,17 @@ def exponential_rate(law: Distribution) -> float | None:
     rates = phases.exit_rates
     alike = np.allclose(rates, rates[0], rtol=1e-12, atol=0.0)
     return float(rates[0]) if alike else None
+
+
+def phase_count(law: Distribution) -> int | None:
+    """Number of phases of the representation of a law, which is not built; None: it has none."""
+    if isinstance(law, Exponential):
+        return 1
+    if isinstance(law, Erlang):
+        return law.shape
+    if isinstance(law, Hyperexponential):
+        return len(law.rates)
+    return len(law.alpha) if isinstance(law, PhaseType) else None
 
 
 def as_phase_type(law: Distribution) -> PhaseLaw | None:

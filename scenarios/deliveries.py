@@ -6,6 +6,7 @@ thinned batches, marked batches, and free modes. `as_modes` writes the first thr
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,8 @@ __all__ = [
     "ThinnedProcess",
     "as_modes",
     "batch_matrices",
+    "brings_pages",
+    "joint_size",
 ]
 
 Array = NDArray[np.floating[Any]]
@@ -144,6 +147,36 @@ class Marked(RootModel[MarkedRobots]):
 
 Deliveries = Annotated[Modes | Independent | Thinned | Marked, OneKey()]
 """The joint delivery process of all robots."""
+
+
+def joint_size(deliveries: Deliveries) -> tuple[int, int]:
+    """Joint phases and the largest batch of `as_modes`, which is not built."""
+    if isinstance(deliveries, Marked):
+        return len(deliveries.root.D0), max(map(len, deliveries.root.robots))
+    if isinstance(deliveries, Thinned):
+        sizes = [batch_matrices(deliveries.root.process).shape]
+    else:
+        sizes = [batch_matrices(process).shape for process in deliveries.root]
+    orders = [order for _, order, _ in sizes]
+    joint = math.prod(orders) if isinstance(deliveries, Independent) else orders[0]
+    return joint, max(count for count, _, _ in sizes) - 1
+
+
+def brings_pages(deliveries: Deliveries, active: int) -> bool:
+    """Whether so many active robots ever deliver a page; `as_modes` is not built."""
+    if isinstance(deliveries, Marked):
+        heard = [matrix for robot in deliveries.root.robots[:active] for matrix in robot]
+        return any(np.any(matrix) for matrix in heard)
+    if isinstance(deliveries, Thinned):
+        kept = (0.0, *deliveries.root.keep)[active]
+        return kept > 0 and _has_batches(deliveries.root.process)
+    if isinstance(deliveries, Independent):
+        return any(_has_batches(process) for process in deliveries.root[:active])
+    return active > 0 and _has_batches(deliveries.root[active - 1])
+
+
+def _has_batches(process: Markovian) -> bool:
+    return bool(batch_matrices(process)[1:].any())
 
 
 def _stack(matrices: list[Array], largest: int) -> Array:

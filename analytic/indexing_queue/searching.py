@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from analytic import conditions
 from analytic.arrival_process import delivery_modes
-from analytic.formula import Condition
+from analytic.formula import Condition, obstacles
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.formulas import FORMULAS
 from analytic.indexing_queue.policy_costs import level_rates, policy_costs
@@ -21,7 +21,6 @@ from analytic.indexing_queue.solved import chain_of, size_of
 from analytic.optimum import NoOptimumError
 from scenarios import Scenario
 from scenarios.activation import Threshold
-from scenarios.deliveries import LARGEST_ORDER
 
 __all__ = ["CONSTANT", "NON_INCREASING", "Family", "numbers_of", "searched", "top_level"]
 
@@ -116,17 +115,14 @@ def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arra
         If the cost has no exact value, or there are too many policies.
     """
     uncontrolled = scenario.with_("activation", None)
-    reasons = (condition(uncontrolled) for condition in _COVERED)
-    reason = next((each for each in reasons if each is not None), None)
-    if reason is not None:
+    reason = "; ".join(obstacles(_COVERED, uncontrolled))
+    if reason:
         raise NoOptimumError(reason)
     count = family.members(len(numbers), top_level(scenario) + 1)
     if count > MOST_POLICIES:
         many = f"there are {_size(count)} policies"
         raise NoOptimumError(f"{many}; at most {MOST_POLICIES} are searched")
     order, phases, timers, top = size_of(uncontrolled)
-    if order > LARGEST_ORDER:
-        raise NoOptimumError(f"the robots have more than {LARGEST_ORDER} joint phases")
     waiting = range(top)
     sizes = [float(order), *(float(order * phases * timers ** min(n, 60)) for n in waiting)]
     together, alone = seconds_together(sizes, len(numbers), family), seconds_alone(sizes, count)

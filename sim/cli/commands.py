@@ -108,7 +108,8 @@ def run(
 
 @click.command()
 @scenario_options
-def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool) -> None:
+@click.option("--all", "every", is_flag=True, help="Say of every formula why it does not apply.")
+def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool, every: bool) -> None:
     """Evaluate every formula that applies, and say why the others do not."""
     from analytic import accuracy_of, predict
 
@@ -145,7 +146,7 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool) -> 
             click.echo(f"{scenario.name}: no formula applies")
         if found is not None:
             click.echo(f"  {found}")
-        for line in reason_lines(others):
+        for line in reason_lines(others, every):
             click.echo(f"  {line}")
 
 
