@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.markov import closed_classes, stationary
-from analytic.phase_type import as_phase_type, exponential_rate
+from analytic.phase_type import as_phase_type, exponential_rate, phase_count
 from scenarios.deliveries import LARGEST_ORDER, Independent, as_modes
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 from scenarios.sections import AccessTime, Robots
 
 __all__ = [
+    "access_order",
     "access_rate",
     "delivery_modes",
     "embedded_period",
@@ -36,8 +37,19 @@ def access_rate(access: AccessTime) -> float | None:
     return exponential_rate(access.gap if isinstance(access, Renewal) else access)
 
 
+def access_order(access: AccessTime) -> int | None:
+    """Phases of the accesses of one robot, None where they are not Markovian; nothing is built."""
+    if isinstance(access, Poisson):
+        return 1
+    if isinstance(access, Mmpp):
+        return len(access.rates)
+    if isinstance(access, Map):
+        return len(access.D0)
+    return phase_count(access.gap if isinstance(access, Renewal) else access)
+
+
 def gap_map(access: AccessTime) -> tuple[Array, Array] | None:
-    """D0 and D1 of the accesses of one robot, or None where they are not Markovian."""
+    """D0 and D1 of the accesses of one robot; None where they are not Markovian, or too large."""
     if isinstance(access, Poisson):
         return np.array([[-access.rate]]), np.array([[access.rate]])
     if isinstance(access, Mmpp):
@@ -55,8 +67,7 @@ def joint_order(robots: Robots, active: int) -> int:
     """Number of joint phases of the deliveries of `active` robots with trips of their own."""
     if robots.access_time is None or access_rate(robots.access_time) is not None:
         return 1
-    matrices = gap_map(robots.access_time)
-    order = 1 if matrices is None else len(matrices[0])
+    order = access_order(robots.access_time) or 1
     joint = 1
     for _ in range(active):
         joint = min(joint * order, LARGEST_ORDER + 1)

@@ -6,6 +6,7 @@ thinned batches, marked batches, and free modes. `as_modes` writes the first thr
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,7 @@ __all__ = [
     "ThinnedProcess",
     "as_modes",
     "batch_matrices",
+    "joint_shape",
 ]
 
 Array = NDArray[np.floating[Any]]
@@ -144,6 +146,23 @@ class Marked(RootModel[MarkedRobots]):
 
 Deliveries = Annotated[Modes | Independent | Thinned | Marked, OneKey()]
 """The joint delivery process of all robots."""
+
+
+def joint_shape(deliveries: Deliveries) -> tuple[int, int]:
+    """Number of joint phases, and the largest batch, without the matrices of all robots.
+
+    Those of `as_modes`, of shape (robots + 1, largest batch + 1, phases, phases).
+    """
+    if isinstance(deliveries, Marked):
+        return len(deliveries.root.D0), max(map(len, deliveries.root.robots))
+    if isinstance(deliveries, Thinned):
+        shapes = [batch_matrices(deliveries.root.process).shape]
+    else:
+        shapes = [batch_matrices(process).shape for process in deliveries.root]
+    largest = max(shape[0] for shape in shapes) - 1
+    if isinstance(deliveries, Independent):
+        return math.prod(shape[1] for shape in shapes), largest
+    return shapes[0][1], largest
 
 
 def _stack(matrices: list[Array], largest: int) -> Array:

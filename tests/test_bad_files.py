@@ -1139,6 +1139,10 @@ probes: probing alone
 # Other ways to break a rule of the corpus.
 
 AGAIN = r"""
+crawl: robots.accessing.policy list
+  + robots.accessing = { policy = [] }
+  > robots.accessing.policy = []
+  > must be "cyclic", "round-robin"
 queue: buffer.service two
   + buffer.service = { exponential = {}, gamma = {} }
   > buffer.service = { exponential = {}, gamma = {} }

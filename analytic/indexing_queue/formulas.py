@@ -27,6 +27,7 @@ from analytic.indexing_queue.solved import (
     settled,
     size_of,
     sojourns_found,
+    solution_of,
     solved,
     too_large_for_exactness,
 )
@@ -35,7 +36,7 @@ from analytic.markov import relaxation_time
 from analytic.phase_type import exponential_rate
 from scenarios import Scenario
 
-__all__ = ["FORMULAS", "accuracy_of", "relaxation_time_of"]
+__all__ = ["FORMULAS", "accuracy_of", "empty_probability", "relaxation_time_of"]
 
 _LARGEST_SPECTRUM = 400
 _LOSSES = ("loss_rate", "loss_probability")
@@ -43,12 +44,25 @@ _LOSSES = ("loss_rate", "loss_probability")
 
 def relaxation_time_of(scenario: Scenario) -> float | None:
     """Relaxation time of the queue, where its chain is small enough to know it."""
-    if any(condition(scenario) is not None for condition in _BUILT):
-        return None
-    if count_states(*size_of(scenario)) > _LARGEST_SPECTRUM or one_closed_class(scenario):
+    if not _has_small_chain(scenario):
         return None
     chain = chain_of(scenario)
     return relaxation_time(chain.generator, chain.start)
+
+
+def empty_probability(scenario: Scenario) -> float | None:
+    """Stationary probability of the empty queue, where its relaxation time is known."""
+    if not _has_small_chain(scenario):
+        return None
+    return float(solution_of(scenario).law[: chain_of(scenario).order].sum())
+
+
+def _has_small_chain(scenario: Scenario) -> bool:
+    """Whether the spectrum of its chain is found in no time, told before anything is built."""
+    if any(condition(scenario) is not None for condition in (*_BUILT, fits_in_memory)):
+        return False
+    small = count_states(*size_of(scenario)) <= _LARGEST_SPECTRUM
+    return small and one_closed_class(scenario) is None
 
 
 def _birth_death(scenario: Scenario) -> Values:

@@ -21,10 +21,10 @@ from analytic.indexing_queue.large_buffers import SMALLEST_LOSS, closure
 from analytic.indexing_queue.lumped import closed_class_count
 from analytic.indexing_queue.measures import measures_of, queue_measures
 from analytic.indexing_queue.solution import Solution, size_beyond_memory, solve_chain
-from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
+from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate, phase_count
 from scenarios import Scenario
 from scenarios.activation import Switching
-from scenarios.deliveries import as_modes
+from scenarios.deliveries import joint_shape
 from scenarios.measures import Subject
 
 __all__ = [
@@ -113,17 +113,25 @@ def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
     """Arrival, service and timer phases and the highest level, without building the chain."""
     assert scenario.buffer is not None
     assert scenario.robots is not None
-    service, timer = _laws(scenario)
+    service, timer = phase_count(scenario.buffer.service), _timer_phases(scenario)
+    assert service is not None
     top = scenario.buffer.waiting_places + 1
     if isinstance(scenario.activation, Switching):
         order = scenario.robots.available + 1
     elif scenario.robots.deliveries is not None:
-        modes = as_modes(scenario.robots.deliveries)
-        order = modes.shape[2]
-        top += modes.shape[1] - 2 if scenario.buffer.admission == "complete" else 0
+        order, largest = joint_shape(scenario.robots.deliveries)
+        top += largest - 1 if scenario.buffer.admission == "complete" else 0
     else:
         order = joint_order(scenario.robots, max(most_active(scenario), 1))
-    return order, len(service.start), len(timer.start), top
+    return order, service, timer, top
+
+
+def _timer_phases(scenario: Scenario) -> int:
+    """Phases of a timer, one if it is exponential or there is none."""
+    law = conditions.timers_of(scenario)
+    if law is None or exponential_rate(law) is not None:
+        return 1
+    return phase_count(law) or 1
 
 
 def fits_in_memory(scenario: Scenario) -> str | None:

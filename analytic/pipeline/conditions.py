@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from analytic import conditions, page_conditions
 from analytic.formula import Condition
-from analytic.phase_type import as_phase_type, exponential_rate
+from analytic.phase_type import exponential_rate, phase_count
 from scenarios import Scenario
 from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic
 from scenarios.activation import Switching
-from scenarios.deliveries import as_modes
+from scenarios.deliveries import joint_shape
 from scenarios.distributions import Distribution
 
 __all__ = [
@@ -68,8 +66,8 @@ def one_by_one(scenario: Scenario) -> str | None:
     assert scenario.robots is not None
     if scenario.robots.deliveries is None:
         return None
-    modes = as_modes(scenario.robots.deliveries)
-    return "pages are delivered in batches" if modes.shape[1] > 2 else None
+    _, largest = joint_shape(scenario.robots.deliveries)
+    return "pages are delivered in batches" if largest > 1 else None
 
 
 def pushed_one_by_one(scenario: Scenario) -> str | None:
@@ -158,6 +156,6 @@ def times_between_known(scenario: Scenario) -> bool:
 def service_phases(scenario: Scenario) -> int:
     """Phases of the service; one if it is exponential however it is written."""
     assert scenario.buffer is not None
-    law = as_phase_type(scenario.buffer.service)
-    assert law is not None
-    return len(np.atleast_1d(law.start))
+    count = phase_count(scenario.buffer.service)
+    assert count is not None
+    return count

@@ -14,7 +14,7 @@ import numpy as np
 
 from analytic import conditions, page_conditions
 from analytic.active_robots import most_active
-from analytic.phase_type import as_phase_type, exponential_rate
+from analytic.phase_type import exponential_rate, has_phases, phase_count
 from analytic.pipeline import conditions as own
 from analytic.transforms import moments
 from scenarios import Scenario
@@ -85,7 +85,7 @@ def with_phases(scenario: Scenario) -> Scenario | None:
     access = page_conditions.access_law(scenario)
     joint = 1
     if access is not None and conditions.markovian_accesses(scenario) is not None:
-        phases = _phases_of_robots(scenario, as_phase_type(scenario.buffer.service) is None)
+        phases = _phases_of_robots(scenario, not has_phases(scenario.buffer.service))
         joint = phases ** most_active(scenario)
         changes["robots.access_time"] = _written(stand_in(access, phases))
     most = min(_MOST_PHASES, _MOST_STATES // joint)
@@ -123,16 +123,16 @@ def _variation(law: Distribution) -> float:
 
 def _phases_in(law: Distribution) -> float:
     """Phases of a law, one if it is exponential however it is written; inf: it has none."""
-    found = as_phase_type(law)
-    if found is None:
+    count = phase_count(law)
+    if count is None:
         return math.inf
-    return 1 if exponential_rate(law) is not None else len(np.atleast_1d(found.start))
+    return 1 if exponential_rate(law) is not None else count
 
 
 def _phases_of_robots(scenario: Scenario, beside_service: bool) -> int:
     """The most phases of an access time with which all robots have few enough jointly."""
     access, robots = page_conditions.access_law(scenario), max(most_active(scenario), 1)
-    if access is not None and as_phase_type(access) is not None:
+    if access is not None and has_phases(access):
         return 1  # it has phases, and switched robots may not have more than one
     joint = _MOST_JOINT // 4 if beside_service else _MOST_JOINT
     return min(_MOST_PHASES, int(joint ** (1.0 / robots) + 1e-9))

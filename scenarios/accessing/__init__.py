@@ -74,7 +74,7 @@ def _check_key(key: str, value: Any, name: Any) -> None:
     if not owners:
         known = {key: None for policy in POLICIES.values() for key in policy.model_fields}
         raise refused(f"unknown key{nearest(key, known)}", key=key, value=value)
-    if name in POLICIES and name not in owners:
+    if isinstance(name, str) and name in POLICIES and name not in owners:
         allowed = f'unknown key for policy = "{name}"; it goes with {_quoted(owners)}'
         raise refused(allowed, key=key, value=value)
 

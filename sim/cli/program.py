@@ -89,7 +89,7 @@ def _exit_code(arguments: list[str] | None) -> int:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EIO):
             return _reported()
-        return _not_written(error.strerror)
+        return _not_written(error.strerror or str(error))
     except Exception:
         return _reported()
     return code if isinstance(code, int) else 0

@@ -109,7 +109,7 @@ class ShownConsole(Console):
         behind = stream.stream if isinstance(stream, Shown) else stream
         super().__init__(file=cast("IO[str]", _Checked(behind)), **how)
 
-    def render_str(self, text: str, **how: Any) -> Text:  # type: ignore[override]  # passed on
+    def render_str(self, text: str, **how: Any) -> Text:
         """The text of a cell or a title: its width is that of what is shown."""
         return super().render_str(visible(text), **how)
 
