@@ -264,7 +264,7 @@ crawl: pages.change_rates file without column
 crawl: pages.change_rates no such column
   + pages.change_rates = { file = "good.csv", column = "rte" }
   > pages.change_rates.column = "rte"
-  > must be a column of good.csv: page, rate
+  > must be a column of good.csv
 crawl: pages.change_rates strange key
   + pages.change_rates = { file = "good.csv", column = "rate", sep = ";" }
   > pages.change_rates.sep = ";"

@@ -19,6 +19,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 from rich.text import Text
 
+from scenarios.errors import LONGEST_LINE
+from scenarios.text import shortened
 from sim.cli.streams import ShownConsole
 
 __all__ = [
@@ -87,7 +89,7 @@ def _defined(value: Any) -> Any:
 
 def warn(message: str) -> None:
     """A warning on stderr."""
-    click.echo(f"warning: {message}", err=True)
+    click.echo(shortened(f"warning: {message}", LONGEST_LINE), err=True)
 
 
 def number(value: float | None) -> str:

@@ -13,6 +13,8 @@ from contextlib import suppress
 import click
 
 from scenarios import ScenarioError
+from scenarios.errors import LONGEST_LINE
+from scenarios.text import shortened
 from sim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
 from sim.cli.fit import fit
 from sim.cli.optimize import optimize
@@ -72,7 +74,8 @@ def _exit_code(arguments: list[str] | None) -> int:
     except click.ClickException as error:
         where = getattr(error, "ctx", None)
         help_of = f"\nsee: {where.command_path} --help" if where else ""
-        click.echo(f"crawlsim: {error.format_message()}{help_of}", err=True)
+        message = shortened(error.format_message(), LONGEST_LINE)
+        click.echo(f"crawlsim: {message}{help_of}", err=True)
         return 2
     except (KeyboardInterrupt, click.Abort) as error:
         cause = error.__cause__
