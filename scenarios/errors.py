@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
-from scenarios.text import shortened
+from scenarios.text import shortened, visible
 
 __all__ = ["LONGEST_LINE", "MISSING", "ScenarioError", "brief", "refused"]
 
@@ -85,12 +85,16 @@ class ScenarioError(ValueError):
         self.key, self.value, self.allowed, self.file = key, value, allowed, file
 
     def __str__(self) -> str:
-        entry = shortened(self.key, _LONGEST_KEY)
+        entry = _on_one_line(self.key, _LONGEST_KEY)
         if self.value is not MISSING:
             shown = brief(self.value)
             entry = f"{entry} = {shown}" if entry else shown
-        lines = [self.file, entry, self.allowed]
-        return "\n".join(shortened(" ".join(line.split()), LONGEST_LINE) for line in lines if line)
+        lines = [_on_one_line(self.file or "", _LONGEST_KEY), entry, self.allowed]
+        return "\n".join(_on_one_line(line, LONGEST_LINE) for line in lines if line)
+
+
+def _on_one_line(text: str, most: int) -> str:
+    return shortened(visible(" ".join(text.split())), most)
 
 
 def refused(allowed: str, *, key: str = "", value: object = MISSING) -> PydanticCustomError:
@@ -99,7 +103,10 @@ def refused(allowed: str, *, key: str = "", value: object = MISSING) -> Pydantic
 
 
 def _context(allowed: str, key: str, value: object) -> dict[str, Any]:
-    context: dict[str, Any] = {"allowed": allowed, "key": key}
+    """What pydantic keeps with an error; it cannot take halves of surrogate pairs in a text."""
+    context: dict[str, Any] = {"allowed": visible(allowed), "key": visible(key)}
     if value is not MISSING:
         context["value"] = value
+    if isinstance(value, str):
+        context["value"] = value.encode(errors="replace").decode()
     return context

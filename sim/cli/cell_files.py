@@ -196,13 +196,18 @@ def _read(path: Path) -> Record | None:
 def _write(staging: Path, path: Path, document: Record) -> None:
     """Complete elsewhere before it takes its place."""
     partial = staging / path.name
-    partial.write_text(json_text(document), encoding="utf-8")
+    partial.write_bytes(_encoded(document))
     partial.replace(path)
+
+
+def _encoded(document: Record) -> bytes:
+    """As JSON; names of folders that are no UTF-8 stand as codes in it."""
+    return json_text(document).encode(errors="backslashreplace")
 
 
 def _sealed(record: Record) -> Record:
     """A record with the digest of its text."""
-    return {"sha256": hashlib.sha256(json_text(record).encode()).hexdigest(), "record": record}
+    return {"sha256": hashlib.sha256(_encoded(record)).hexdigest(), "record": record}
 
 
 def _unsealed(document: Record | None) -> Record | None:

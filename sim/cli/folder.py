@@ -144,7 +144,7 @@ def _written(path: Path, text: Text) -> str:
     digest = hashlib.sha256()
     with path.open("wb") as stream:
         for part in [text] if isinstance(text, str) else text:
-            content = part.encode()
+            content = part.encode(errors="backslashreplace")  # names of folders may be no UTF-8
             stream.write(content)
             digest.update(content)
     return digest.hexdigest()

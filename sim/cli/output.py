@@ -20,7 +20,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from scenarios.errors import LONGEST_LINE
-from scenarios.text import shortened
+from scenarios.text import shortened, visible
 from sim.cli.streams import ShownConsole
 
 __all__ = [
@@ -89,7 +89,7 @@ def _defined(value: Any) -> Any:
 
 def warn(message: str) -> None:
     """A warning on stderr."""
-    click.echo(shortened(f"warning: {message}", LONGEST_LINE), err=True)
+    click.echo(shortened(visible(f"warning: {message}"), LONGEST_LINE), err=True)
 
 
 def number(value: float | None) -> str:

@@ -14,7 +14,7 @@ import click
 
 from scenarios import ScenarioError
 from scenarios.errors import LONGEST_LINE
-from scenarios.text import shortened
+from scenarios.text import shortened, visible
 from sim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
 from sim.cli.fit import fit
 from sim.cli.optimize import optimize
@@ -74,7 +74,7 @@ def _exit_code(arguments: list[str] | None) -> int:
     except click.ClickException as error:
         where = getattr(error, "ctx", None)
         help_of = f"\nsee: {where.command_path} --help" if where else ""
-        message = shortened(error.format_message(), LONGEST_LINE)
+        message = shortened(visible(error.format_message()), LONGEST_LINE)
         click.echo(f"crawlsim: {message}{help_of}", err=True)
         return 2
     except (KeyboardInterrupt, click.Abort) as error:
