@@ -39,7 +39,7 @@ def access_rate(access: AccessTime) -> float | None:
 
 
 def gap_map(access: AccessTime) -> tuple[Array, Array] | None:
-    """D0 and D1 of the accesses of one robot, or None where they are not Markovian."""
+    """D0 and D1 of the accesses of one robot; None where they are not Markovian, or too large."""
     if isinstance(access, Poisson):
         return np.array([[-access.rate]]), np.array([[access.rate]])
     if isinstance(access, Mmpp):

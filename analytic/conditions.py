@@ -6,7 +6,7 @@ import numpy as np
 
 from analytic.arrival_process import access_rate, gap_order
 from analytic.formula import premise
-from analytic.phase_type import exponential_rate, phase_count
+from analytic.phase_type import MOST_PHASES, exponential_rate, phase_count
 from scenarios import Scenario
 from scenarios.activation import Optimal, Static, Switching
 from scenarios.distributions import Distribution
@@ -141,8 +141,11 @@ def markovian_accesses(scenario: Scenario) -> str | None:
     access = scenario.robots.access_time
     if access is None:
         return None
-    if gap_order(access) is None:
+    order = gap_order(access)
+    if order is None:
         return f"access times are {_law_key(access)}, which has no phase-type form"
+    if order > MOST_PHASES:
+        return _too_many("access times", order)
     if _is(scenario, Switching) and access_rate(access) is None:
         return "switched robots with access times that are not exponential"
     return None
@@ -163,9 +166,19 @@ def exponential_service(scenario: Scenario) -> str | None:
 def phase_type_service(scenario: Scenario) -> str | None:
     """Service times are of phase type."""
     assert scenario.buffer is not None
-    law = scenario.buffer.service
-    known = phase_count(law) is not None
-    return None if known else f"service times are not of phase type ({law.key})"
+    return _not_of_phase_type("service times", scenario.buffer.service)
+
+
+def _not_of_phase_type(what: str, law: Distribution) -> str | None:
+    """Why there is no phase-type form of a law to reckon with."""
+    count = phase_count(law)
+    if count is None:
+        return f"{what} are not of phase type ({law.key})"
+    return _too_many(what, count) if count > MOST_PHASES else None
+
+
+def _too_many(what: str, phases: int) -> str:
+    return f"{what} have {phases} phases; at most {MOST_PHASES} are solved"
 
 
 def no_timers(scenario: Scenario) -> str | None:
@@ -195,8 +208,7 @@ def exponential_timers_or_none(scenario: Scenario) -> str | None:
 def phase_type_timers(scenario: Scenario) -> str | None:
     """Obsolescence timers, if any, are of phase type."""
     law = timers_of(scenario)
-    known = law is None or phase_count(law) is not None
-    return None if known else f"obsolescence timers are not of phase type ({law.key})"  # type: ignore[union-attr]  # not None here
+    return None if law is None else _not_of_phase_type("obsolescence timers", law)
 
 
 def memoryless_or_ordered(scenario: Scenario) -> str | None:

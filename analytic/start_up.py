@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.arrival_process import gap_map
-from analytic.indexing_queue import relaxation_time_of, stays_of
+from analytic.arrival_process import gap_map, gap_order
+from analytic.indexing_queue import empty_probability, relaxation_time_of, stays_of
 from analytic.markov import closed_classes, relaxation_time
 from analytic.page_conditions import resolved_frequencies, time_per_access
 from scenarios import Scenario, ScenarioError
@@ -81,10 +81,7 @@ def _queue_memory(scenario: Scenario, relaxation: float) -> Memory:
     After a time t the distance from the stationary law is at most sqrt(1 / p) e^(-t / relaxation),
     with the stationary probability p of the start (exactly so for reversible chains).
     """
-    from analytic.predict import predict
-
-    rows = (r for r in predict(scenario)[0] if r.measure == "starvation_probability")
-    empty = next((row.value for row in rows if row.kind == "exact"), 1.0)
+    empty = empty_probability(scenario) or 1.0
     rarity = -math.log(empty) / 2 if 0 < empty < 1 else 0.0
     return Memory("the relaxation time of the queue", relaxation, START_LEFT + rarity)
 
@@ -134,8 +131,10 @@ def _relaxation(name: str, process: AccessTime | ArrivalProcess | None) -> Itera
     """That of the phase of a process, where it has one and forgets it."""
     if not isinstance(process, Map | Mmpp):
         return
+    if (gap_order(process) or 0) > _LARGEST_ORDER:
+        return
     generator = sum(gap_map(process) or (), start=np.zeros(1))
-    if len(generator) <= _LARGEST_ORDER and len(closed_classes(generator)) == 1:
+    if len(closed_classes(generator)) == 1:
         yield Memory(name, relaxation_time(generator))
 
 

@@ -14,7 +14,7 @@ from analytic.probing.choosing import optimal_probes
 from analytic.refusal import NoAnswerError
 from analytic.routing import optimal_routing, optimal_template
 from scenarios import Scenario, ScenarioError
-from scenarios.base import listed
+from scenarios.base import one_of
 from scenarios.scenario import require_scenario
 
 __all__ = ["TARGETS", "answered", "optimize"]
@@ -55,7 +55,7 @@ def optimize(
     """
     require_scenario(scenario)
     if target not in TARGETS:
-        allowed = f"must be {listed(TARGETS)}; nothing else has a solver in this version"
+        allowed = f"must be {one_of(target, TARGETS)}; nothing else has a solver in this version"
         raise ScenarioError(key, target, allowed)
     return answered(TARGETS[target], scenario, given or target, key)
 

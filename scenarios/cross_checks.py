@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scenarios.accessing import Cyclic
 from scenarios.activation import Optimal, Static, Switching, Threshold
-from scenarios.base import listed
+from scenarios.base import listed, one_of
 from scenarios.columns import Column
 from scenarios.distributions import PhaseType
 from scenarios.errors import refused
@@ -44,7 +44,7 @@ def _one_system(scenario: Scenario) -> None:
 def _known_measures(scenario: Scenario) -> None:
     for index, name in enumerate(scenario.judged):
         if name not in MEASURES:
-            allowed = f"must be a measure: {listed(MEASURES)}"
+            allowed = f"must be a measure: {one_of(name, MEASURES)}"
             raise refused(allowed, key=f"judged[{index}]", value=name)
 
 

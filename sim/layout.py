@@ -6,7 +6,7 @@ from typing import Any
 
 from scenarios import Scenario
 from scenarios.activation import Static, Threshold
-from scenarios.deliveries import as_modes
+from scenarios.deliveries import joint_size
 from sim import rules
 from sim.draws import cumulative
 
@@ -30,7 +30,7 @@ def buffer_sizes(scenario: Scenario) -> tuple[int, int]:
     capacity, deliveries = scenario.buffer.waiting_places + 1, scenario.robots.deliveries
     if scenario.buffer.admission != "complete" or deliveries is None:
         return capacity, capacity
-    return capacity, capacity + as_modes(deliveries).shape[1] - 2
+    return capacity, capacity + joint_size(deliveries)[1] - 1
 
 
 def robots_at_levels(scenario: Scenario) -> list[int]:

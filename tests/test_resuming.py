@@ -21,12 +21,13 @@ from systems import queue
 import sim
 import sim.cli.sweeping
 from analytic.report.heat import plot_heat_map
-from scenarios import dumps
+from scenarios import ScenarioError, dumps
 from sim.cli import sweep_answers
-from sim.cli.cell_files import identity_of
+from sim.cli.cell_files import CellFiles, identity_of
 from sim.cli.options import RunOptions
 from sim.cli.sweeping import simulate_as_asked
 from sim.estimates.paired import Estimated, best_of, paired_difference
+from sim.sweep import cells as grid_of
 
 Commands = Any
 VARY = ["--vary", "buffer.waiting_places=1,2,3", "--vary", "activation.static=1,2"]
@@ -489,3 +490,15 @@ def test_a_record_of_another_cell_is_computed_again(
     (wrong / "cells/00001.json").write_bytes((whole / "cells/00003.json").read_bytes())
     crawlsim("sweep", scenario_file, *VARY, "--out", str(wrong))
     assert tables(wrong) == tables(whole)
+
+
+def test_two_sweeps_begun_at_the_same_time_do_not_share_a_folder(tmp_path: Path) -> None:
+    """Both find the folder empty; whoever finishes a cell first has it."""
+    grid = grid_of(queue(), {"run.seed": [1, 2]})
+    record = {"varied": {"run.seed": 1}}
+    one, other = (CellFiles(str(tmp_path), {"program": "crawlsim", "n": n}, grid) for n in (1, 2))
+    one.keep(0, record)
+    with pytest.raises(ScenarioError, match="holds another sweep"):
+        other.keep(1, record)
+    assert list(one.finished()) == [0]
+    assert not (tmp_path / "cells/00001.json").exists()

@@ -26,8 +26,10 @@ from analytic.fitting.columns import (
 )
 from analytic.fitting.lines import Block, Table, blocks, fields_of, table_of
 from analytic.fitting.trace import MOST_SHOWN, UNITS, Broken, Kind, Trace
-from scenarios.base import listed
+from scenarios.base import listed, one_of
+from scenarios.columns import other_separator
 from scenarios.errors import MISSING, ScenarioError
+from scenarios.text import shortened
 
 __all__ = ["UNITS", "Broken", "Kind", "Trace", "read_instant", "read_trace"]
 
@@ -39,6 +41,9 @@ _COLUMNS: Mapping[Kind, tuple[str, ...]] = {
     "deliveries": ("time",),
     "sizes": ("size",),
 }
+_LONGEST_SHOWN = 60
+"""Characters of an entry that is quoted."""
+
 _SIZES = ("size", "bytes", "length", "service", "service_time", "duration", "value")
 
 
@@ -128,9 +133,15 @@ def _kind_of(names: Sequence[str], path: Path) -> Kind:
     kind = next(found, None)
     if kind is None:
         allowed = f"the first line must name columns (page,time; page,time,changed; time; size), \
-or --kind must say {listed(get_args(Kind))}"
+or --kind must say {listed(get_args(Kind))}{_hint(names)}"
         raise ScenarioError("header", ",".join(names), allowed, str(path))
     return kind
+
+
+def _hint(fields: Sequence[str]) -> str:
+    """What parts the fields instead of commas, if it is known."""
+    other = other_separator(",".join(fields))
+    return f"; its separator is {other}, and must be a comma" if other else ""
 
 
 def _places(names: Sequence[str], kind: Kind) -> list[int] | None:
@@ -147,7 +158,7 @@ def _by_position(fields: Sequence[str], kind: Kind, path: Path) -> list[int]:
     value = "time" if "time" in wanted else "size"
     place = wanted.index(value)
     if len(fields) < len(wanted) or not _is_value(fields[place], dates=value == "time"):
-        allowed = f"--kind {kind} needs the columns {','.join(wanted)}"
+        allowed = f"--kind {kind} needs the columns {','.join(wanted)}{_hint(fields)}"
         raise ScenarioError("header", ",".join(fields), allowed, str(path))
     return list(range(len(wanted)))
 
@@ -210,7 +221,8 @@ class _Reader:
         for place in np.flatnonzero(~good)[:MOST_SHOWN]:
             name = next(name for name, places in bad.items() if places[place])
             text = columns[name].iloc[place]
-            lines.append((int(table.lines[place]), f"{name} = {text!r} {self._why(name, text)}"))
+            shown = shortened(text, _LONGEST_SHOWN)
+            lines.append((int(table.lines[place]), f"{name} = {shown!r} {self._why(name, text)}"))
         return rows - int(good.sum()), lines
 
     def _why(self, name: str, text: str) -> str:
@@ -277,6 +289,6 @@ class _Reader:
 
     def _unit(self) -> str:
         if self._dated and self._time_unit not in (None, *UNITS):
-            allowed = f"must be {listed(UNITS)}, since the times are dates"
+            allowed = f"must be {one_of(self._time_unit, UNITS)}, since the times are dates"
             raise ScenarioError("--time-unit", self._time_unit, allowed)
         return self._time_unit or ("day" if self._dated else "time unit")

@@ -39,7 +39,14 @@ from analytic.markov import relaxation_time
 from analytic.phase_type import exponential_rate
 from scenarios import Scenario
 
-__all__ = ["FORMULAS", "Stays", "accuracy_of", "relaxation_time_of", "stays_of"]
+__all__ = [
+    "FORMULAS",
+    "Stays",
+    "accuracy_of",
+    "empty_probability",
+    "relaxation_time_of",
+    "stays_of",
+]
 
 _LARGEST_SPECTRUM = 400
 _QUICK = 10**7
@@ -48,10 +55,22 @@ _LOSSES = ("loss_rate", "loss_probability")
 
 def relaxation_time_of(scenario: Scenario) -> float | None:
     """Relaxation time of the queue, where its chain is small enough to know it."""
-    if not is_covered((*_BUILT, _few_states, one_closed_class), scenario):
+    if not _has_small_chain(scenario):
         return None
     chain = chain_of(scenario)
     return relaxation_time(chain.generator, chain.start)
+
+
+def empty_probability(scenario: Scenario) -> float | None:
+    """Stationary probability of the empty queue, where its relaxation time is known."""
+    if not _has_small_chain(scenario):
+        return None
+    return float(solution_of(scenario).law[: chain_of(scenario).order].sum())
+
+
+def _has_small_chain(scenario: Scenario) -> bool:
+    """Whether the spectrum of its chain is found in no time, told before anything is built."""
+    return is_covered((*_BUILT, _few_states, one_closed_class), scenario)
 
 
 class Stays(NamedTuple):

@@ -15,7 +15,7 @@ import numpy as np
 from analytic import conditions, page_conditions
 from analytic.active_robots import most_active
 from analytic.formula import dependent
-from analytic.phase_type import exponential_rate, phase_count
+from analytic.phase_type import exponential_rate, has_phases, phase_count
 from analytic.pipeline import conditions as own
 from analytic.refusal import NoAnswerError
 from analytic.transforms import moments
@@ -93,7 +93,7 @@ def with_phases(scenario: Scenario) -> Scenario | None:
     access = page_conditions.access_law(scenario)
     joint = 1
     if access is not None and conditions.markovian_accesses(scenario) is not None:
-        phases = _phases_of_robots(scenario, phase_count(scenario.buffer.service) is None)
+        phases = _phases_of_robots(scenario, not has_phases(scenario.buffer.service))
         joint = phases ** most_active(scenario)
         changes["robots.access_time"] = _written(stand_in(access, phases))
     most = min(_MOST_PHASES, _MOST_STATES // joint)
@@ -148,7 +148,7 @@ def _phases_in(law: Distribution) -> float:
 def _phases_of_robots(scenario: Scenario, beside_service: bool) -> int:
     """The most phases of an access time with which all robots have few enough jointly."""
     access, robots = page_conditions.access_law(scenario), max(most_active(scenario), 1)
-    if access is not None and phase_count(access) is not None:
+    if access is not None and has_phases(access):
         return 1  # it has phases, and switched robots may not have more than one
     joint = _MOST_JOINT // 4 if beside_service else _MOST_JOINT
     return min(_MOST_PHASES, int(joint ** (1.0 / robots) + 1e-9))

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from scenarios import Scenario, ScenarioError, dumps
-from scenarios.base import listed
+from scenarios.base import listed, one_of
 from scenarios.files import value_text
 from sim.cli.options import load_scenarios, scenario_options
 from sim.cli.output import add_columns, number, print_json, show_table
@@ -60,7 +60,7 @@ def optimize(
     from analytic.targets import TARGETS
 
     if target not in TARGETS:
-        allowed = f"must be {listed(TARGETS)}; nothing else has a solver in this version"
+        allowed = f"must be {one_of(target, TARGETS)}; nothing else has a solver in this version"
         raise ScenarioError("--target", target, allowed)
     scenarios = load_scenarios(sources, changes)
     files = _claimed(out, figure, target, scenarios)

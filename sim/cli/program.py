@@ -8,14 +8,17 @@ import os
 import sys
 import threading
 import traceback
-from io import TextIOWrapper
+from contextlib import suppress
 
 import click
 
 from scenarios import ScenarioError
+from scenarios.errors import LONGEST_LINE
+from scenarios.text import shortened, visible
 from sim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
 from sim.cli.fit import fit
 from sim.cli.optimize import optimize
+from sim.cli.streams import OutputError, shown_streams
 from sim.cli.sweep import sweep
 from sim.cli.sweeping import Interrupted
 
@@ -36,11 +39,12 @@ for _command in (list_scenarios, run, solve, check, optimize, sweep, fit, formul
 
 def start(arguments: list[str] | None = None) -> None:
     """Run the commands and exit, with the codes of `sim.cli.main`."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    _show_what_is_logged()
-    code = _exit_code(arguments)
+    try:
+        with shown_streams():
+            _show_what_is_logged()
+            code = _exit_code(arguments)
+    except OutputError as error:
+        code = _not_written(str(error))
     if code in (_DEFECT, _INTERRUPTED) and threading.active_count() > 1:
         os._exit(code)  # worker threads would first finish their replications
     sys.exit(code)
@@ -70,7 +74,8 @@ def _exit_code(arguments: list[str] | None) -> int:
     except click.ClickException as error:
         where = getattr(error, "ctx", None)
         help_of = f"\nsee: {where.command_path} --help" if where else ""
-        click.echo(f"crawlsim: {error.format_message()}{help_of}", err=True)
+        message = shortened(visible(error.format_message()), LONGEST_LINE)
+        click.echo(f"crawlsim: {message}{help_of}", err=True)
         return 2
     except (KeyboardInterrupt, click.Abort) as error:
         cause = error.__cause__
@@ -81,15 +86,23 @@ def _exit_code(arguments: list[str] | None) -> int:
         # click turns a closed pipe into an exit with 1, which here means a disagreement.
         _forget_output()
         return 0
+    except OutputError as error:
+        _forget_output()
+        return _not_written(str(error))
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EIO):
             return _reported()
-        _forget_output()
-        click.echo(f"crawlsim: cannot write the output: {error.strerror}", err=True)
-        return 2
+        return _not_written(error.strerror or str(error))
     except Exception:
         return _reported()
     return code if isinstance(code, int) else 0
+
+
+def _not_written(reason: str) -> int:
+    """Output that nobody gets, said where that can be said."""
+    with suppress(OSError, OutputError):
+        click.echo(f"crawlsim: cannot write the output: {reason}", err=True)
+    return 2
 
 
 def _reported() -> int:

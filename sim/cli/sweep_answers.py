@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scenarios import Scenario, ScenarioError
-from scenarios.base import listed
+from scenarios.base import one_of
 from scenarios.files import value_text
 from scenarios.measures import MEASURES, Subject
 from sim.cli.output import half_width, number
@@ -62,7 +62,7 @@ class Goal:
         names = {_name(key): key for key in keys}
         found = names.get(self.text) or names.get(f"{self.text} all")
         if found is None:
-            allowed = f"must be a measure that cells are compared by: {listed(names)}"
+            allowed = f"must be a measure that cells are compared by: {one_of(self.text, names)}"
             raise ScenarioError(self.option, self.text, allowed)
         return found
 
@@ -89,7 +89,7 @@ def goal_of(minimise: str | None, maximise: str | None) -> Goal | None:
         return None
     goal = Goal("--minimise" if maximise is None else "--maximise", " ".join(text.split()))
     if goal.text.split(" ")[0] not in MEASURES:
-        raise ScenarioError(goal.option, text, f"must be a measure: {listed(MEASURES)}")
+        raise ScenarioError(goal.option, text, f"must be a measure: {one_of(goal.text, MEASURES)}")
     return goal
 
 

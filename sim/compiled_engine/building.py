@@ -8,7 +8,7 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.activation import Switching
-from scenarios.deliveries import as_modes
+from scenarios.deliveries import as_modes, joint_size
 from scenarios.page_data import change_rates, host_spacings, page_hosts, page_weights
 from scenarios.sections import Buffer as BufferSection
 from sim.compiled_engine.alarms import new_alarms
@@ -75,7 +75,7 @@ def largest_batch(scenario: Scenario) -> int:
     """The most pages that are delivered at once."""
     assert scenario.robots is not None
     deliveries = scenario.robots.deliveries
-    return 1 if deliveries is None else as_modes(deliveries).shape[1] - 1
+    return 1 if deliveries is None else joint_size(deliveries)[1]
 
 
 def tracks_phases(scenario: Scenario) -> bool:
