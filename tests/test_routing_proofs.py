@@ -222,6 +222,23 @@ def test_the_linear_bound_of_costs_that_are_not_convex_is_that_of_mixtures() -> 
     assert (found.word, found.proved) == ((0, 0, 1, 1), True)
 
 
+@pytest.mark.parametrize(
+    ("table", "limits", "message"),
+    [
+        ([[1.0, 2.0, 3.0]] * 2, [3.0, 3.0], "server 0 costs 1 at distance 1 and 2 at 2"),
+        ([[3.0, 2.0], [3.0, 1.0]], [0.0, 1.5], "server 1 costs 1 at distance 2 and 1.5 at any"),
+        ([[3.0, math.nan]], [0.0], "must be finite"),
+        ([3.0, 2.0], [0.0], "must be servers by distances"),
+        ([[3.0, 2.0]], [0.0, 0.0], "must be one per server"),
+    ],
+)
+def test_costs_of_which_nothing_could_be_proved_are_refused(
+    table: Any, limits: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        SpacingCosts(np.array(table), np.array(limits))
+
+
 def test_charges_at_the_cap_are_the_least_mean_rise() -> None:
     costs = SpacingCosts(np.array([[9.0, 8.0, 8.0, 2.0, 2.0]]), np.array([2.0]))
     visit, waits = charges(costs, [2])

@@ -44,6 +44,9 @@ _SETTLED = 2.0**-55
 """A row is long enough when it is so near its limit, relatively to how far it began from it; a row
 of losses, to how far the one that is nearest to it began."""
 
+_ROUNDING = 1e-12
+"""Of a row's largest entry: a rise up to this is none."""
+
 _FAINTEST = 2.0**-133
 """Of a row's own first loss: what is less, 1e-40, would only make graphs that take minutes."""
 
@@ -65,6 +68,12 @@ class SpacingCosts:
         empty otherwise, and then the last entry counts beyond the table.
     subject : str
         What is visited: "server" or "page".
+
+    Raises
+    ------
+    ValueError
+        If there is no cost, one that is not finite, or one that increases with the distance: no
+        proof holds for such costs.
     """
 
     table: Array
@@ -72,6 +81,24 @@ class SpacingCosts:
     base: float = 0.0
     beyond: tuple[Entry, ...] = ()
     subject: str = "server"
+
+    def __post_init__(self) -> None:
+        if self.table.ndim != 2 or not self.table.size:
+            raise ValueError(f"costs of shape {self.table.shape}: must be servers by distances")
+        if self.limits.shape != (self.count,):
+            raise ValueError(f"limits of shape {self.limits.shape}: must be one per {self.subject}")
+        entries = np.hstack([self.table, self.limits[:, None]])
+        if not np.all(np.isfinite(entries)):
+            raise ValueError("costs must be finite")
+        rises = np.diff(entries, axis=1) > _ROUNDING * np.abs(entries).max(axis=1, keepdims=True)
+        if rises.any():
+            server, place = np.argwhere(rises)[0].tolist()
+            less, more = entries[server, place : place + 2].tolist()
+            longer = f"{place + 2}" if place + 1 < self.longest else "any longer one"
+            raise ValueError(
+                f"{self.subject} {server} costs {less:g} at distance {place + 1} and {more:g} at "
+                f"{longer}: costs must not increase with the distance"
+            )
 
     @property
     def count(self) -> int:
