@@ -7,7 +7,7 @@ import numpy as np
 from analytic.arrival_process import access_rate, gap_map
 from analytic.phase_type import as_phase_type, exponential_rate
 from scenarios import Scenario
-from scenarios.activation import Optimal, Static, Switching
+from scenarios.activation import Optimal, Static, Switching, These
 from scenarios.distributions import Distribution
 
 __all__ = [
@@ -79,7 +79,7 @@ def _is(scenario: Scenario, kind: type) -> bool:
 
 def static_robots(scenario: Scenario) -> str | None:
     """The number of active robots is fixed."""
-    fixed = scenario.activation is None or _is(scenario, Static)
+    fixed = scenario.activation is None or _is(scenario, Static) or _is(scenario, These)
     return None if fixed else "the number of active robots depends on the level"
 
 

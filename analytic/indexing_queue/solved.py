@@ -35,6 +35,7 @@ __all__ = [
     "closure_fits",
     "converged",
     "fits_in_memory",
+    "laws_of",
     "loss_approximated",
     "one_closed_class",
     "response_found",
@@ -96,7 +97,7 @@ class Solved(NamedTuple):
     missing: str | None = None
 
 
-def _laws(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
+def laws_of(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
     """Service and timer as phase-type laws."""
     assert scenario.buffer is not None
     service, timer = as_phase_type(scenario.buffer.service), NO_TIMER
@@ -113,7 +114,7 @@ def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
     """Arrival, service and timer phases and the highest level, without building the chain."""
     assert scenario.buffer is not None
     assert scenario.robots is not None
-    service, timer = _laws(scenario)
+    service, timer = laws_of(scenario)
     top = scenario.buffer.waiting_places + 1
     if isinstance(scenario.activation, Switching):
         order = scenario.robots.available + 1
@@ -215,7 +216,7 @@ def chain_of(scenario: Scenario) -> QueueChain:
     """
     assert scenario.buffer is not None
     assert scenario.robots is not None
-    service, timer = _laws(scenario)
+    service, timer = laws_of(scenario)
     capacity = scenario.buffer.waiting_places + 1
     rule = scenario.activation
     if isinstance(rule, Switching):
@@ -224,7 +225,7 @@ def chain_of(scenario: Scenario) -> QueueChain:
         assert rate is not None
         available = scenario.robots.available
         return switching_chain(rate, available, rule.targets, service, timer, capacity)
-    modes = delivery_modes(scenario.robots, max(most_active(scenario), 1))
+    modes = delivery_modes(scenario.robots, max(most_active(scenario), 1), scenario.activation)
     at = robots_at(scenario)
     return controlled_chain(modes, at, service, timer, capacity, scenario.buffer.admission)
 
