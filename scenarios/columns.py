@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ from pydantic import PrivateAttr, ValidationInfo, model_validator
 from scenarios.base import LARGEST, Section
 from scenarios.errors import refused
 
-__all__ = ["Column", "read_numbers", "resolve_path"]
+__all__ = ["Column", "names_beside", "read_numbers", "resolve_path"]
 
 
 def resolve_path(path: str, info: ValidationInfo) -> str:
@@ -36,17 +37,32 @@ def read_numbers(path: str, column: str | None) -> tuple[float, ...]:
         Name of the column in the header; None takes the first column, header or not.
     """
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as stream:
-            rows = [row for row in csv.reader(stream) if row]
+        now = Path(path).stat()
     except OSError as error:
         raise refused(f"cannot be read: {error.strerror}", key="file", value=path) from None
-    except (UnicodeDecodeError, csv.Error):
-        raise refused("must be a CSV file in UTF-8", key="file", value=path) from None
+    return _numbers_of(path, column, (now.st_ino, now.st_size, now.st_mtime_ns))
+
+
+@lru_cache(maxsize=8)
+def _numbers_of(path: str, column: str | None, state: tuple[int, ...]) -> tuple[float, ...]:  # noqa: ARG001  # a changed file is read again
+    """The numbers of a file in a certain state: a scenario is checked again with every change."""
+    rows = _rows(path)
     first, start = _place_of(column, rows, path)
     numbers = tuple(_number(row, first, line, path) for line, row in enumerate(rows[start:], start))
     if not numbers:
         raise refused("holds no numbers", key="file", value=path)
     return numbers
+
+
+def _rows(path: str) -> list[list[str]]:
+    """The rows of a CSV file that are not empty, the header among them."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as stream:
+            return [row for row in csv.reader(stream) if row]
+    except OSError as error:
+        raise refused(f"cannot be read: {error.strerror}", key="file", value=path) from None
+    except (UnicodeDecodeError, csv.Error):
+        raise refused("must be a CSV file in UTF-8", key="file", value=path) from None
 
 
 def _place_of(column: str | None, rows: list[list[str]], path: str) -> tuple[int, int]:
@@ -75,6 +91,16 @@ def _number(row: list[str], place: int, line: int, path: str) -> float:
         allowed = f"row {line + 1}: {text!r} must be a finite number >= 0"
         raise refused(allowed, key="file", value=path)
     return value
+
+
+def names_beside(column: Column) -> tuple[str, list[str]] | None:
+    """What the rows of a column are called: header and texts of the first column of its file.
+
+    None where that is the column itself.
+    """
+    header, *rows = _rows(column.file)
+    name = header[0].strip()
+    return None if name == column.column else (name, [row[0] for row in rows])
 
 
 class Column(Section):

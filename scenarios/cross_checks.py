@@ -87,11 +87,11 @@ def _policy_fits_pages(scenario: Scenario) -> None:
     if isinstance(policy, Cyclic) and max(policy.template) >= count:
         allowed = f"pages are numbered 0 … {count - 1}"
         raise refused(allowed, key="robots.accessing.template", value=policy.template)
-    frequencies = getattr(policy, "frequencies", None)
-    if isinstance(frequencies, tuple):
-        check_probabilities("robots.accessing.frequencies", frequencies)
     for name in ("frequencies", "exponents", "values"):
         given = getattr(policy, name, None)
+        given = given.numbers if isinstance(given, Column) else given
+        if name == "frequencies" and isinstance(given, tuple):
+            check_probabilities("robots.accessing.frequencies", given)
         if isinstance(given, tuple) and len(given) != count:
             allowed = f"has {len(given)} entries; must have {count}, one per page"
             raise refused(allowed, key=f"robots.accessing.{name}")
