@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from analytic.markov import closed_classes, stationary
 from analytic.phase_type import as_phase_type, exponential_rate, phase_count
 from analytic.refusal import NoAnswerError
-from scenarios.deliveries import LARGEST_ORDER, Independent, as_modes
+from scenarios.activation import Activation
+from scenarios.deliveries import LARGEST_ORDER, Independent, as_modes, modes_of
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 from scenarios.sections import AccessTime, Robots
 
@@ -83,18 +84,19 @@ def joint_order(robots: Robots, active: int) -> int:
     return int(order**active)
 
 
-def delivery_modes(robots: Robots, largest: int) -> Array:
+def delivery_modes(robots: Robots, largest: int, activation: Activation | None = None) -> Array:
     """D0, D1, … of all robots together while 0, 1, … `largest` are active.
 
     Robots with trips of their own superpose; one that is switched off runs on unheard
-    (interpretation 1 of avrachenkov2011). Exponential trips need a single phase.
+    (interpretation 1 of avrachenkov2011). Exponential trips need a single phase. Only a rule that
+    names the robots matters here: those are the first that become active.
 
     Returns
     -------
     ndarray, shape (largest + 1, largest batch + 1, order, order)
     """
     if robots.deliveries is not None:
-        return as_modes(robots.deliveries)[: largest + 1]
+        return modes_of(robots.deliveries, activation)[: largest + 1]
     assert robots.access_time is not None
     rate = access_rate(robots.access_time)
     if rate is not None:

@@ -8,7 +8,7 @@ from analytic.arrival_process import access_rate, gap_order
 from analytic.formula import premise
 from analytic.phase_type import MOST_PHASES, exponential_rate, phase_count
 from scenarios import Scenario
-from scenarios.activation import Optimal, Static, Switching
+from scenarios.activation import Optimal, Static, Switching, These
 from scenarios.distributions import Distribution
 from scenarios.processes import Renewal
 from scenarios.sections import AccessTime
@@ -90,7 +90,7 @@ def _is(scenario: Scenario, kind: type) -> bool:
 
 def static_robots(scenario: Scenario) -> str | None:
     """The number of active robots is fixed."""
-    fixed = scenario.activation is None or _is(scenario, Static)
+    fixed = scenario.activation is None or _is(scenario, Static) or _is(scenario, These)
     return None if fixed else "the number of active robots depends on the level"
 
 

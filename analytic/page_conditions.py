@@ -15,7 +15,7 @@ from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic, Planned
-from scenarios.activation import Static
+from scenarios.activation import Static, These
 from scenarios.distributions import Deterministic, Distribution, Exponential
 from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
@@ -142,7 +142,7 @@ def robots_always_work(scenario: Scenario) -> str | None:
 
 
 def _fixed(scenario: Scenario) -> bool:
-    return scenario.activation is None or isinstance(scenario.activation, Static)
+    return scenario.activation is None or isinstance(scenario.activation, Static | These)
 
 
 def one_robot(scenario: Scenario) -> str | None:

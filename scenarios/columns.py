@@ -7,6 +7,7 @@ import math
 import os
 import stat
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import ClassVar
@@ -17,7 +18,7 @@ from scenarios.base import LARGEST, Section
 from scenarios.errors import refused
 from scenarios.text import shortened
 
-__all__ = ["Column", "other_separator", "read_numbers", "resolve_path"]
+__all__ = ["Column", "names_beside", "other_separator", "read_numbers", "resolve_path"]
 
 LARGEST_FILE = 200_000_000
 """Bytes of a data file; a million rows of 200 characters."""
@@ -56,14 +57,16 @@ def read_numbers(path: str, column: str | None) -> tuple[float, ...]:
         than `MOST_NUMBERS` of them.
     """
     try:
-        _require_plain(path)
-        with Path(path).open(encoding="utf-8-sig", newline="") as stream:
-            rows = filter(None, csv.reader(stream))
-            numbers = tuple(islice(_numbers_in(rows, column, path), MOST_NUMBERS + 1))
+        now = _plain(path)
     except OSError as error:
         raise refused(f"cannot be read: {error.strerror}", key="file", value=path) from None
-    except (UnicodeDecodeError, csv.Error):
-        raise refused("must be a CSV file in UTF-8", key="file", value=path) from None
+    return _numbers_of(path, column, (now.st_ino, now.st_size, now.st_mtime_ns))
+
+
+@lru_cache(maxsize=8)
+def _numbers_of(path: str, column: str | None, state: tuple[int, ...]) -> tuple[float, ...]:  # noqa: ARG001  # a changed file is read again
+    """The numbers of a file in a certain state: a scenario is checked again with every change."""
+    numbers = tuple(islice(_numbers_in(_rows(path), column, path), MOST_NUMBERS + 1))
     if not numbers:
         raise refused("holds no numbers", key="file", value=path)
     if len(numbers) > MOST_NUMBERS:
@@ -71,7 +74,7 @@ def read_numbers(path: str, column: str | None) -> tuple[float, ...]:
     return numbers
 
 
-def _require_plain(path: str) -> None:
+def _plain(path: str) -> os.stat_result:
     """Refuse what would never end, or fill the memory: pipes, devices, huge files."""
     found = Path(path).stat()
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):  # opening says the latter
@@ -79,6 +82,18 @@ def _require_plain(path: str) -> None:
     if found.st_size > LARGEST_FILE:
         size, most = found.st_size / 1e6, LARGEST_FILE / 1e6
         raise refused(f"has {size:.0f} MB; at most {most:.0f} are read", key="file", value=path)
+    return found
+
+
+def _rows(path: str) -> Iterator[list[str]]:
+    """The rows of a CSV file that are not empty, the header among them."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as stream:
+            yield from filter(None, csv.reader(stream))
+    except OSError as error:
+        raise refused(f"cannot be read: {error.strerror}", key="file", value=path) from None
+    except (UnicodeDecodeError, csv.Error):
+        raise refused("must be a CSV file in UTF-8", key="file", value=path) from None
 
 
 def _numbers_in(rows: Iterator[list[str]], column: str | None, path: str) -> Iterator[float]:
@@ -138,6 +153,16 @@ def _number(text: str, row: int, path: str, column: str | None) -> float:
     if other := other_separator(text):
         allowed += f"; the separator must be a comma, not {other}"
     raise refused(allowed, key="file", value=path)
+
+
+def names_beside(column: Column) -> tuple[str, list[str]] | None:
+    """What the rows of a column are called: header and texts of the first column of its file.
+
+    None where that is the column itself.
+    """
+    header, *rows = _rows(column.file)
+    name = header[0].strip()
+    return None if name == column.column else (name, [row[0] for row in rows])
 
 
 class Column(Section):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scenarios import Scenario
-from scenarios.activation import Static, Threshold
+from scenarios.activation import Static, These, Threshold
 from scenarios.deliveries import joint_size
 from sim import rules
 from sim.draws import cumulative
@@ -40,7 +40,7 @@ def robots_at_levels(scenario: Scenario) -> list[int]:
     levels = range(buffer_sizes(scenario)[1] + 1) if scenario.buffer else range(1)
     if isinstance(rule, Threshold):
         return [rules.threshold_robots(level, rule.robots, rule.at) for level in levels]
-    robots = rule.robots if isinstance(rule, Static) else scenario.robots.available
+    robots = rule.robots if isinstance(rule, Static | These) else scenario.robots.available
     return [robots for _ in levels]
 
 

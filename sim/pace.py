@@ -9,7 +9,7 @@ import numpy as np
 
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Switching
-from scenarios.deliveries import as_modes
+from scenarios.deliveries import modes_of
 from scenarios.processes import Map, Mmpp, Rate
 from sim.draws import gap_law, map_tables
 from sim.layout import mean_times, robots_at_levels
@@ -42,7 +42,7 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
     robots, clients, servers = scenario.robots, scenario.clients, scenario.servers
     horizon = scenario.run.horizon
     if robots is not None and robots.deliveries is not None:
-        modes = as_modes(robots.deliveries)
+        modes = modes_of(robots.deliveries, scenario.activation)
         rate = max(_phase_events(modes[used]) for used in set(robots_at_levels(scenario)))
         yield ("robots", "deliveries"), rate, horizon
     elif robots is not None and _anyone_works(scenario):

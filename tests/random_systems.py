@@ -182,6 +182,10 @@ def search_engines(draw: Any) -> Tables:
         tables["activation"] = rule
     if joint and not switching:
         robots["deliveries"] = draw(deliveries(available))
+        told_apart = not {"independent", "marked"}.isdisjoint(robots["deliveries"])
+        if told_apart and (rule is None or "static" in rule) and draw(st.booleans()):
+            these = draw(st.sets(st.integers(0, available - 1)))
+            tables["activation"] = {"these": sorted(these)}
     else:
         robots["access_time"] = draw(gaps)
     if with_pages:

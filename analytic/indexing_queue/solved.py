@@ -36,6 +36,7 @@ __all__ = [
     "closure_fits",
     "converged",
     "fits_in_memory",
+    "laws_of",
     "loss_approximated",
     "one_closed_class",
     "response_found",
@@ -97,7 +98,7 @@ class Solved(NamedTuple):
     missing: str | None = None
 
 
-def _laws(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
+def laws_of(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
     """Service and timer as phase-type laws."""
     assert scenario.buffer is not None
     service, timer = as_phase_type(scenario.buffer.service), NO_TIMER
@@ -247,7 +248,7 @@ def chain_of(scenario: Scenario) -> QueueChain:
     """
     assert scenario.buffer is not None
     assert scenario.robots is not None
-    service, timer = _laws(scenario)
+    service, timer = laws_of(scenario)
     capacity = scenario.buffer.waiting_places + 1
     rule = scenario.activation
     if isinstance(rule, Switching):
@@ -256,7 +257,7 @@ def chain_of(scenario: Scenario) -> QueueChain:
         assert rate is not None
         available = scenario.robots.available
         return switching_chain(rate, available, rule.targets, service, timer, capacity)
-    modes = delivery_modes(scenario.robots, max(most_active(scenario), 1))
+    modes = delivery_modes(scenario.robots, max(most_active(scenario), 1), scenario.activation)
     at = robots_at(scenario)
     return controlled_chain(modes, at, service, timer, capacity, scenario.buffer.admission)
 

@@ -9,8 +9,8 @@ from analytic.phase_type import exponential_rate, phase_count
 from scenarios import Scenario
 from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic
-from scenarios.activation import Switching
-from scenarios.deliveries import brings_pages, joint_size
+from scenarios.activation import Switching, These
+from scenarios.deliveries import Independent, Marked, alone, brings_pages, joint_size
 from scenarios.distributions import Distribution
 
 __all__ = [
@@ -124,7 +124,9 @@ def some_robot_delivers(scenario: Scenario) -> str | None:
     numbers = {at(level) for level in range(scenario.buffer.waiting_places + 2)}
     if not any(numbers):
         return "no robot is active"
-    together = scenario.robots.deliveries
+    together, rule = scenario.robots.deliveries, scenario.activation
+    if isinstance(rule, These) and isinstance(together, Independent | Marked):
+        together = alone(together, rule.root)
     if together is None or any(brings_pages(together, active) for active in numbers):
         return None
     return "nothing is ever delivered"

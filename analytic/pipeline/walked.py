@@ -63,7 +63,8 @@ def handling_of(scenario: Scenario) -> Handling:
     lost = None
     if scenario.buffer.when_full == "push-out" and scenario.buffer.waiting_places:
         robots = robots_at(scenario)(scenario.buffer.waiting_places + 1)
-        lost = delivery_modes(scenario.robots, max(most_active(scenario), 1))[robots, 1]
+        active = max(most_active(scenario), 1)
+        lost = delivery_modes(scenario.robots, active, scenario.activation)[robots, 1]
     return Handling(scenario.buffer.discipline == "lifo", lost)
 
 
@@ -144,7 +145,7 @@ def _labelled(scenario: Scenario) -> tuple[LabelledPage, ...] | str:
         return f"its {len(kinds)} kinds of pages have too many orders in the buffer"
     service = as_phase_type(scenario.buffer.service)
     assert service is not None
-    modes = delivery_modes(scenario.robots, max(most_active(scenario), 1))
+    modes = delivery_modes(scenario.robots, max(most_active(scenario), 1), scenario.activation)
     chain = controlled_chain(modes, at, service, NO_TIMER, top, "partial")
     deliveries = tuple(modes[at(level), 1] for level in range(top + 1))
     classes = tuple(

@@ -54,7 +54,7 @@ def _show_what_is_logged() -> None:
     """What the engines and the solvers have to say while one waits, on stderr."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("crawlsim: %(message)s"))
-    for package in ("sim", "analytic"):
+    for package in ("scenarios", "sim", "analytic"):
         log = logging.getLogger(package)
         log.handlers = [handler]
         log.setLevel(logging.INFO)
