@@ -132,14 +132,13 @@ def test_the_command(
 
 def some_idle(rates: list[float], weights: list[float]) -> Scenario:
     """Regular accesses, two per unit time."""
-    made = load("deadline-frequencies").with_(
+    return load("deadline-frequencies").with_(
         {
             "pages": {"change_rates": rates, "weights": weights},
             "robots.access_time": {"deterministic": {"value": 0.5}},
             "robots.accessing": {"policy": "deadline", "frequencies": "optimal"},
         }
     )
-    return made
 
 
 def test_pages_that_are_never_visited_are_named_with_the_reason() -> None:
