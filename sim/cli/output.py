@@ -19,6 +19,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 from rich.text import Text
 
+from sim.cli.waiting import stage
+
 __all__ = [
     "Rows",
     "add_columns",
@@ -190,8 +192,10 @@ def _widest(column: Column, folded: bool) -> int:
 
 
 @contextmanager
-def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on the terminal; silent when piped."""
+def progress_bar(
+    title: str, quiet: bool, things: str = "replications"
+) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on the terminal; elsewhere what `lines_while_waiting` says now and then."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -200,9 +204,17 @@ def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]
         TimeRemainingColumn(),
     )
     hidden = quiet or not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+    with (
+        stage(title, things) as here,
+        Progress(*columns, console=console, transient=True, disable=hidden) as bar,
+    ):
         task = bar.add_task(title, total=None)
-        yield lambda done, in_all: bar.update(task, completed=done, total=in_all)
+
+        def update(done: int, in_all: int) -> None:
+            here.done, here.total = done, in_all
+            bar.update(task, completed=done, total=in_all)
+
+        yield update
 
 
 def csv_chunks(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import sys
 import threading
 import traceback
 from io import TextIOWrapper
+from typing import TextIO
 
 import click
 
@@ -18,6 +19,7 @@ from sim.cli.fit import fit
 from sim.cli.optimize import optimize
 from sim.cli.sweep import sweep
 from sim.cli.sweeping import Interrupted
+from sim.cli.waiting import lines_while_waiting, something_was_said
 
 __all__ = ["commands", "start"]
 
@@ -48,7 +50,7 @@ def start(arguments: list[str] | None = None) -> None:
 
 def _show_what_is_logged() -> None:
     """What the engines and the solvers have to say while one waits, on stderr."""
-    handler = logging.StreamHandler()
+    handler = _Handler()
     handler.setFormatter(logging.Formatter("crawlsim: %(message)s"))
     for package in ("sim", "analytic"):
         log = logging.getLogger(package)
@@ -57,10 +59,20 @@ def _show_what_is_logged() -> None:
         log.propagate = False
 
 
+class _Handler(logging.StreamHandler[TextIO]):
+    """Log lines on stderr, of which `lines_while_waiting` knows."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one."""
+        super().emit(record)
+        something_was_said()
+
+
 def _exit_code(arguments: list[str] | None) -> int:
     try:
-        code = commands.main(arguments, prog_name="crawlsim", standalone_mode=False)
-        sys.stdout.flush()
+        with lines_while_waiting(_name_of(arguments)):
+            code = commands.main(arguments, prog_name="crawlsim", standalone_mode=False)
+            sys.stdout.flush()
     except ScenarioError as error:
         click.echo(f"crawlsim: {error}", err=True)
         return 2
@@ -90,6 +102,12 @@ def _exit_code(arguments: list[str] | None) -> int:
     except Exception:
         return _reported()
     return code if isinstance(code, int) else 0
+
+
+def _name_of(arguments: list[str] | None) -> str:
+    """The command that is asked for."""
+    given = sys.argv[1:] if arguments is None else arguments
+    return next((each for each in given if each in commands.commands), "crawlsim")
 
 
 def _reported() -> int:

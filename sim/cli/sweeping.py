@@ -76,7 +76,7 @@ def cell_records(
         require(next(iter(to_do.values())).scenario)
     engines = _engines(to_do, options)
     try:
-        with workers(options, engines) as executor, progress_bar(name, quiet) as progress:
+        with workers(options, engines) as executor, progress_bar(name, quiet, "cells") as progress:
             for number, cell in to_do.items():
                 records[number] = _record(grid[number], cell, options, executor)
                 if files:
