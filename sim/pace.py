@@ -16,7 +16,7 @@ from sim.layout import mean_times, robots_at_levels
 from sim.means import draws_and_mean
 from sim.start_phase import stationary_phases
 
-__all__ = ["require_progress"]
+__all__ = ["expected_events", "require_progress"]
 
 _MOST_EVENTS = 2.0**53
 """A clock has 53 binary digits: with more events up to its end, times between them are lost."""
@@ -35,6 +35,19 @@ def require_progress(scenario: Scenario) -> None:
                 "than any clock can tell apart; choose another unit of time"
             )
             raise ScenarioError(f"{section}.{name}", scenario.as_file()[section][name], allowed)
+
+
+def expected_events(scenario: Scenario) -> float:
+    """About how many accesses, arrivals, queries and updates a replication has.
+
+    Every robot that is there counts as active. What follows from them, services for example, is not
+    counted.
+    """
+    total = 0.0
+    for (_, name), rate, horizon in _paces(scenario):
+        each = scenario.robots.available if name == "access_time" and scenario.robots else 1
+        total += each * rate * horizon
+    return total
 
 
 def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]:

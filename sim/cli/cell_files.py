@@ -62,6 +62,7 @@ def identity_of(
             "contents": _digests(scenario.as_file(), *varied.values()),
             "vary": [[key, list(values)] for key, values in varied.items()],
             "warmup": options.warmup,
+            "solve": options.solve,
             "precision": _given(precision) if options.precision is not None else None,
         }
     )

@@ -107,8 +107,8 @@ def fit(
 ) -> None:
     """Make a scenario of a log, with error bars.
 
-    TRACE is CSV, plain or gz, with a header: page,time (changes), page,time,changed (crawls), time
-    (deliveries), or size (sizes).
+    TRACE is CSV, plain or gz, with a header: page,time (changes), page,time,changed or
+    page,time,digest (crawls), time (deliveries), or size (sizes).
     """
     from analytic.fitting import fit as fitted_to
     from analytic.fitting import fitted_scenario, replaced_keys

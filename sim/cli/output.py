@@ -22,6 +22,7 @@ from rich.text import Text
 from scenarios.errors import LONGEST_LINE
 from scenarios.text import shortened, visible
 from sim.cli.streams import ShownConsole
+from sim.cli.waiting import stage
 
 __all__ = [
     "Rows",
@@ -186,8 +187,10 @@ def _widest(column: Column, folded: bool) -> int:
 
 
 @contextmanager
-def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on the terminal; silent when piped."""
+def progress_bar(
+    title: str, quiet: bool, things: str = "replications"
+) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on the terminal; elsewhere what `lines_while_waiting` says now and then."""
     console = ShownConsole(sys.stderr)
     columns = (
         TextColumn("{task.description}"),
@@ -196,9 +199,17 @@ def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]
         TimeRemainingColumn(),
     )
     hidden = quiet or not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+    with (
+        stage(title, things) as here,
+        Progress(*columns, console=console, transient=True, disable=hidden) as bar,
+    ):
         task = bar.add_task(escape(title), total=None)
-        yield lambda done, in_all: bar.update(task, completed=done, total=in_all)
+
+        def update(done: int, in_all: int) -> None:
+            here.done, here.total = done, in_all
+            bar.update(task, completed=done, total=in_all)
+
+        yield update
 
 
 def csv_chunks(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import sys
 import threading
 import traceback
 from contextlib import suppress
+from typing import TextIO
 
 import click
 
@@ -21,6 +22,7 @@ from sim.cli.optimize import optimize
 from sim.cli.streams import OutputError, shown_streams
 from sim.cli.sweep import sweep
 from sim.cli.sweeping import Interrupted
+from sim.cli.waiting import lines_while_waiting, something_was_said
 
 __all__ = ["commands", "start"]
 
@@ -52,7 +54,7 @@ def start(arguments: list[str] | None = None) -> None:
 
 def _show_what_is_logged() -> None:
     """What the engines and the solvers have to say while one waits, on stderr."""
-    handler = logging.StreamHandler()
+    handler = _Handler()
     handler.setFormatter(logging.Formatter("crawlsim: %(message)s"))
     for package in ("scenarios", "sim", "analytic"):
         log = logging.getLogger(package)
@@ -61,10 +63,20 @@ def _show_what_is_logged() -> None:
         log.propagate = False
 
 
+class _Handler(logging.StreamHandler[TextIO]):
+    """Log lines on stderr, of which `lines_while_waiting` knows."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one."""
+        super().emit(record)
+        something_was_said()
+
+
 def _exit_code(arguments: list[str] | None) -> int:
     try:
-        code = commands.main(arguments, prog_name="crawlsim", standalone_mode=False)
-        sys.stdout.flush()
+        with lines_while_waiting(_name_of(arguments)):
+            code = commands.main(arguments, prog_name="crawlsim", standalone_mode=False)
+            sys.stdout.flush()
     except ScenarioError as error:
         click.echo(f"crawlsim: {error}", err=True)
         return 2
@@ -103,6 +115,12 @@ def _not_written(reason: str) -> int:
     with suppress(OSError, OutputError):
         click.echo(f"crawlsim: cannot write the output: {reason}", err=True)
     return 2
+
+
+def _name_of(arguments: list[str] | None) -> str:
+    """The command that is asked for."""
+    given = sys.argv[1:] if arguments is None else arguments
+    return next((each for each in given if each in commands.commands), "crawlsim")
 
 
 def _reported() -> int:
