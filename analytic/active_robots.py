@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 
 from scenarios import Scenario, ScenarioError
-from scenarios.activation import Optimal, Static, Threshold
+from scenarios.activation import Optimal, Static, These, Threshold
 
 __all__ = ["most_active", "require_decided", "robots_at"]
 
@@ -40,7 +40,7 @@ def robots_at(scenario: Scenario) -> Callable[[int], int]:
     rule = scenario.activation
     if isinstance(rule, Threshold):
         return lambda level: rule.robots[bisect_left(rule.at, level)]
-    fixed = rule.robots if isinstance(rule, Static) else scenario.robots.available
+    fixed = rule.robots if isinstance(rule, Static | These) else scenario.robots.available
     return lambda level: fixed  # noqa: ARG005  # a fixed number does not depend on the level
 
 

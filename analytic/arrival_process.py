@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.markov import closed_classes, stationary
-from analytic.phase_type import as_phase_type, exponential_rate
-from scenarios.deliveries import LARGEST_ORDER, Independent, as_modes
+from analytic.phase_type import as_phase_type, exponential_rate, phase_count
+from analytic.refusal import NoAnswerError
+from scenarios.activation import Activation
+from scenarios.deliveries import LARGEST_ORDER, Independent, as_modes, modes_of
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 from scenarios.sections import AccessTime, Robots
 
@@ -19,6 +21,7 @@ __all__ = [
     "delivery_modes",
     "embedded_period",
     "gap_map",
+    "gap_order",
     "interval_phases",
     "joint_order",
     "mean_rate",
@@ -37,7 +40,7 @@ def access_rate(access: AccessTime) -> float | None:
 
 
 def gap_map(access: AccessTime) -> tuple[Array, Array] | None:
-    """D0 and D1 of the accesses of one robot, or None where they are not Markovian."""
+    """D0 and D1 of the accesses of one robot; None where they are not Markovian, or too large."""
     if isinstance(access, Poisson):
         return np.array([[-access.rate]]), np.array([[access.rate]])
     if isinstance(access, Mmpp):
@@ -51,30 +54,49 @@ def gap_map(access: AccessTime) -> tuple[Array, Array] | None:
     return law.generator, np.outer(law.exit_rates, law.start)
 
 
+def gap_order(access: AccessTime) -> int | None:
+    """Phases of the accesses of one robot, which are not built; None: they are not Markovian."""
+    if isinstance(access, Poisson):
+        return 1
+    if isinstance(access, Mmpp):
+        return len(access.rates)
+    if isinstance(access, Map):
+        return len(access.D0)
+    return phase_count(access.gap if isinstance(access, Renewal) else access)
+
+
 def joint_order(robots: Robots, active: int) -> int:
-    """Number of joint phases of the deliveries of `active` robots with trips of their own."""
+    """Number of joint phases of the deliveries of `active` robots with trips of their own.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are more than `LARGEST_ORDER`: the matrices are not built.
+    """
     if robots.access_time is None or access_rate(robots.access_time) is not None:
         return 1
-    matrices = gap_map(robots.access_time)
-    order = 1 if matrices is None else len(matrices[0])
-    joint = 1
-    for _ in range(active):
-        joint = min(joint * order, LARGEST_ORDER + 1)
-    return joint
+    order = gap_order(robots.access_time) or 1
+    if order == 1:
+        return 1
+    if order ** min(active, LARGEST_ORDER.bit_length()) > LARGEST_ORDER:
+        phases = f"{active} robots with access times of {order} phases"
+        raise NoAnswerError(f"{phases} have more than {LARGEST_ORDER} joint phases")
+    return int(order**active)
 
 
-def delivery_modes(robots: Robots, largest: int) -> Array:
+def delivery_modes(robots: Robots, largest: int, activation: Activation | None = None) -> Array:
     """D0, D1, … of all robots together while 0, 1, … `largest` are active.
 
     Robots with trips of their own superpose; one that is switched off runs on unheard
-    (interpretation 1 of avrachenkov2011). Exponential trips need a single phase.
+    (interpretation 1 of avrachenkov2011). Exponential trips need a single phase. Only a rule that
+    names the robots matters here: those are the first that become active.
 
     Returns
     -------
     ndarray, shape (largest + 1, largest batch + 1, order, order)
     """
     if robots.deliveries is not None:
-        return as_modes(robots.deliveries)[: largest + 1]
+        return modes_of(robots.deliveries, activation)[: largest + 1]
     assert robots.access_time is not None
     rate = access_rate(robots.access_time)
     if rate is not None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from analytic.arrival_process import access_rate, gap_map
-from analytic.phase_type import as_phase_type, exponential_rate
+from analytic.arrival_process import access_rate, gap_order
+from analytic.formula import premise
+from analytic.phase_type import MOST_PHASES, exponential_rate, phase_count
 from scenarios import Scenario
-from scenarios.activation import Optimal, Static, Switching
+from scenarios.activation import Optimal, Static, Switching, These
 from scenarios.distributions import Distribution
+from scenarios.processes import Renewal
+from scenarios.sections import AccessTime
 
 __all__ = [
+    "all_of",
     "exponential_service",
     "exponential_timers_or_none",
     "first_come_first_served",
@@ -35,6 +39,11 @@ __all__ = [
 ]
 
 
+def all_of(*reasons: str | None) -> str | None:
+    """Several reasons as one, without those that do not apply."""
+    return ", and ".join(reason for reason in reasons if reason is not None) or None
+
+
 def timers_of(scenario: Scenario) -> Distribution | None:
     """The law of the obsolescence timers, or None where waiting pages have none."""
     law = scenario.buffer.obsolescence if scenario.buffer else "never"
@@ -56,6 +65,7 @@ def poisson_parameters(scenario: Scenario) -> tuple[float, float, int]:
     return access, service, scenario.buffer.waiting_places + 1
 
 
+@premise
 def has_buffer(scenario: Scenario) -> str | None:
     """Robots feed a buffer."""
     found = scenario.buffer is not None and scenario.robots is not None
@@ -68,6 +78,7 @@ def no_host_spacing(scenario: Scenario) -> str | None:
     return None if free else "robots may wait for hosts"
 
 
+@premise
 def resolved_activation(scenario: Scenario) -> str | None:
     """The activation is given, not to be optimised."""
     return "the activation is still to be optimised" if _is(scenario, Optimal) else None
@@ -79,7 +90,7 @@ def _is(scenario: Scenario, kind: type) -> bool:
 
 def static_robots(scenario: Scenario) -> str | None:
     """The number of active robots is fixed."""
-    fixed = scenario.activation is None or _is(scenario, Static)
+    fixed = scenario.activation is None or _is(scenario, Static) or _is(scenario, These)
     return None if fixed else "the number of active robots depends on the level"
 
 
@@ -91,9 +102,8 @@ def not_switching(scenario: Scenario) -> str | None:
 def first_come_first_served(scenario: Scenario) -> str | None:
     """First come first served, nothing pushed out."""
     assert scenario.buffer is not None
-    if scenario.buffer.discipline == "lifo":
-        return "last come first served"
-    return nothing_pushed_out(scenario)
+    lifo = scenario.buffer.discipline == "lifo"
+    return all_of("last come first served" if lifo else None, nothing_pushed_out(scenario))
 
 
 def nothing_pushed_out(scenario: Scenario) -> str | None:
@@ -131,11 +141,19 @@ def markovian_accesses(scenario: Scenario) -> str | None:
     access = scenario.robots.access_time
     if access is None:
         return None
-    if gap_map(access) is None:
-        return f"access times have no Markovian form ({access.key})"
+    order = gap_order(access)
+    if order is None:
+        return f"access times are {_law_key(access)}, which has no phase-type form"
+    if order > MOST_PHASES:
+        return _too_many("access times", order)
     if _is(scenario, Switching) and access_rate(access) is None:
         return "switched robots with access times that are not exponential"
     return None
+
+
+def _law_key(access: AccessTime) -> str:
+    """The law's name in a scenario file."""
+    return access.gap.key if isinstance(access, Renewal) else access.key
 
 
 def exponential_service(scenario: Scenario) -> str | None:
@@ -148,9 +166,19 @@ def exponential_service(scenario: Scenario) -> str | None:
 def phase_type_service(scenario: Scenario) -> str | None:
     """Service times are of phase type."""
     assert scenario.buffer is not None
-    law = scenario.buffer.service
-    known = as_phase_type(law) is not None
-    return None if known else f"service times are not of phase type ({law.key})"
+    return _not_of_phase_type("service times", scenario.buffer.service)
+
+
+def _not_of_phase_type(what: str, law: Distribution) -> str | None:
+    """Why there is no phase-type form of a law to reckon with."""
+    count = phase_count(law)
+    if count is None:
+        return f"{what} are not of phase type ({law.key})"
+    return _too_many(what, count) if count > MOST_PHASES else None
+
+
+def _too_many(what: str, phases: int) -> str:
+    return f"{what} have {phases} phases; at most {MOST_PHASES} are solved"
 
 
 def no_timers(scenario: Scenario) -> str | None:
@@ -163,9 +191,11 @@ def no_timers(scenario: Scenario) -> str | None:
 def pages_leave_the_queue_alone(scenario: Scenario) -> str | None:
     """What the pages are, and whether they change, does not matter to the queue."""
     assert scenario.buffer is not None
-    if scenario.buffer.obsolescence == "page-change":
-        return "waiting pages are dropped when their originals change"
-    return "newer copies replace older ones" if scenario.buffer.replace_older_copy else None
+    dropped = scenario.buffer.obsolescence == "page-change"
+    return all_of(
+        "waiting pages are dropped when their originals change" if dropped else None,
+        "newer copies replace older ones" if scenario.buffer.replace_older_copy else None,
+    )
 
 
 def exponential_timers_or_none(scenario: Scenario) -> str | None:
@@ -178,8 +208,7 @@ def exponential_timers_or_none(scenario: Scenario) -> str | None:
 def phase_type_timers(scenario: Scenario) -> str | None:
     """Obsolescence timers, if any, are of phase type."""
     law = timers_of(scenario)
-    known = law is None or as_phase_type(law) is not None
-    return None if known else f"obsolescence timers are not of phase type ({law.key})"  # type: ignore[union-attr]  # not None here
+    return None if law is None else _not_of_phase_type("obsolescence timers", law)
 
 
 def memoryless_or_ordered(scenario: Scenario) -> str | None:
@@ -187,11 +216,12 @@ def memoryless_or_ordered(scenario: Scenario) -> str | None:
     if exponential_timers_or_none(scenario) is None:
         return None
     assert scenario.buffer is not None
-    if scenario.buffer.discipline == "lifo":
-        return "last come first served with timers that are not exponential"
-    if scenario.buffer.when_full == "push-out":
-        return "push-out with timers that are not exponential"
-    return None
+    lifo, pushes = scenario.buffer.discipline == "lifo", scenario.buffer.when_full == "push-out"
+    memory = "with timers that are not exponential"
+    return all_of(
+        f"last come first served {memory}" if lifo else None,
+        f"push-out {memory}" if pushes else None,
+    )
 
 
 def priced_by_loss_and_starvation(scenario: Scenario) -> str | None:

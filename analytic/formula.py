@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Real
 from typing import Any, Literal, get_args
 
+from analytic.refusal import NoAnswerError
 from scenarios import MEASURES, Scenario
 from scenarios.measures import Subject
 
-__all__ = ["ORIGINS", "Condition", "Formula", "Kind", "Origin", "Prediction", "Values"]
+__all__ = [
+    "ORIGINS",
+    "Condition",
+    "Formula",
+    "Kind",
+    "Origin",
+    "Prediction",
+    "Values",
+    "dependent",
+    "fails_a_premise",
+    "is_covered",
+    "obstacles",
+    "premise",
+]
 
 Kind = Literal["exact", "lower bound", "upper bound", "asymptotic", "approximation"]
 
@@ -29,7 +43,67 @@ ORIGINS: dict[Origin, str] = {
 
 Condition = Callable[[Scenario], str | None]
 """Gives the reason why a formula does not cover a scenario, or None; its docstring's first line
-is the condition in words."""
+is the condition in words. It never raises: a `NoAnswerError` inside is the reason."""
+
+_PREMISES: set[Condition] = set()
+_DEPENDENT: set[Condition] = set()
+
+
+def premise(condition: Condition) -> Condition:
+    """Mark a condition that says what kind of system a formula is about.
+
+    The others are asked only where it holds; they may read the section that it asks for.
+    """
+    _PREMISES.add(condition)
+    return condition
+
+
+def dependent(condition: Condition) -> Condition:
+    """Mark a condition that relies on those before it in a row: on a size, say, or a solution.
+
+    It is asked only where they hold.
+    """
+    _DEPENDENT.add(condition)
+    return condition
+
+
+def obstacles(conditions: Iterable[Condition], scenario: Scenario) -> Iterator[str]:
+    """Everything that stands against a formula, each reason once.
+
+    Of a system of another kind only that it is one; otherwise the reason of every condition that
+    does not hold and could be asked.
+    """
+    said: set[str] = set()
+    given = sorted(conditions, key=lambda each: each not in _PREMISES)
+    another_kind = fails_a_premise(given, scenario)
+    for condition in given:
+        if another_kind and condition not in _PREMISES:
+            return
+        if said and condition in _DEPENDENT:
+            continue
+        reason = _reason(condition, scenario)
+        if reason is not None and reason not in said:
+            said.add(reason)
+            yield reason
+
+
+def _reason(condition: Condition, scenario: Scenario) -> str | None:
+    try:
+        return condition(scenario)
+    except NoAnswerError as refusal:
+        return str(refusal)
+
+
+def is_covered(conditions: Iterable[Condition], scenario: Scenario) -> bool:
+    """Whether a scenario meets all conditions."""
+    return next(obstacles(conditions, scenario), None) is None
+
+
+def fails_a_premise(conditions: Iterable[Condition], scenario: Scenario) -> bool:
+    """Whether the formula is about systems of another kind."""
+    premises = (each for each in conditions if each in _PREMISES)
+    return any(_reason(each, scenario) is not None for each in premises)
+
 
 Values = Iterable[tuple[str, Subject, float]]
 
@@ -115,12 +189,17 @@ class Formula:
         return f"{self.paper} {self.number}"
 
     def reason_against(self, scenario: Scenario) -> str | None:
-        """The first reason why the formula does not cover the scenario, or None."""
-        reasons = (condition(scenario) for condition in self.conditions)
-        return next((reason for reason in reasons if reason is not None), None)
+        """All reasons why the formula does not cover the scenario, or None."""
+        return "; ".join(obstacles(self.conditions, scenario)) or None
 
     def predict(self, scenario: Scenario) -> list[Prediction]:
-        """The predictions for a scenario that meets the conditions; undefined values left out."""
+        """The predictions for a scenario that meets the conditions; undefined values left out.
+
+        Raises
+        ------
+        NoAnswerError
+            If the mathematics refuses; the text is the reason.
+        """
         return [
             Prediction(measure, subject, float(value), self.kind, self.source)
             for measure, subject, value in self.evaluate(scenario)

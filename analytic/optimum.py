@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from analytic.refusal import NoAnswerError
+
 __all__ = ["NoOptimumError", "Optimum"]
 
 
-class NoOptimumError(ValueError):
+class NoOptimumError(NoAnswerError):
     """There is no optimum to give; the text is the reason."""
 
 

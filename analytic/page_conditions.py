@@ -8,13 +8,14 @@ import numpy as np
 
 from analytic.active_robots import most_active
 from analytic.arrival_process import gap_map, mean_rate
+from analytic.formula import dependent, premise
 from analytic.markov import closed_classes
 from analytic.phase_type import exponential_rate
 from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic, Planned
-from scenarios.activation import Static
+from scenarios.activation import Static, These
 from scenarios.distributions import Deterministic, Distribution, Exponential
 from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
@@ -73,11 +74,13 @@ def law_between_accesses(scenario: Scenario) -> Distribution:
 def time_per_access(scenario: Scenario) -> float:
     """Mean time from one access to the next; inf where it is not known or nobody works."""
     law, robots = access_law(scenario), most_active(scenario)
-    if law is not None and robots:
-        return mean_time(law) / robots
     access = scenario.robots.access_time if scenario.robots else None
-    matrices = gap_map(access) if access is not None else None
-    if not robots or matrices is None or len(closed_classes(matrices[0] + matrices[1])) != 1:
+    if not robots or access is None:
+        return math.inf
+    if law is not None:
+        return mean_time(law) / robots
+    matrices = gap_map(access)
+    if matrices is None or len(closed_classes(matrices[0] + matrices[1])) != 1:
         return math.inf
     return 1.0 / (robots * mean_rate(np.stack(matrices)))
 
@@ -100,11 +103,13 @@ def pace_of_accesses(scenario: Scenario) -> tuple[Distribution | None, bool]:
     ), approximate
 
 
+@premise
 def has_pages(scenario: Scenario) -> str | None:
     """There are pages to access."""
     return None if scenario.pages is not None else "there are no [pages]"
 
 
+@premise
 def no_buffer(scenario: Scenario) -> str | None:
     """Deliveries refresh the index at once."""
     return None if scenario.buffer is None else "deliveries wait in a [buffer]"
@@ -137,13 +142,13 @@ def robots_always_work(scenario: Scenario) -> str | None:
 
 
 def _fixed(scenario: Scenario) -> bool:
-    return scenario.activation is None or isinstance(scenario.activation, Static)
+    return scenario.activation is None or isinstance(scenario.activation, Static | These)
 
 
 def one_robot(scenario: Scenario) -> str | None:
     """One robot is active."""
     robots = most_active(scenario)
-    return None if robots == 1 else f"{robots} robots share the sequence of pages"
+    return None if robots <= 1 else f"{robots} robots share the sequence of pages"
 
 
 def one_robot_or_memoryless(scenario: Scenario) -> str | None:
@@ -165,6 +170,7 @@ def constant_accesses(scenario: Scenario) -> str | None:
     return None if constant else "access times are not constant"
 
 
+@dependent
 def short_rounds(scenario: Scenario) -> str | None:
     """Period times robots, for exponential ones times pages, is at most 2^22."""
     pages, robots = scenario.pages, scenario.robots

@@ -17,15 +17,21 @@ from scenarios.distributions import (
 )
 
 __all__ = [
+    "MOST_PHASES",
     "PhaseLaw",
     "as_phase_type",
     "exponential_rate",
+    "has_phases",
     "mean_phases_until",
     "moment",
+    "phase_count",
     "phases_after",
 ]
 
 Array = NDArray[np.floating[Any]]
+
+MOST_PHASES = 4096
+"""Phases of a law up to which its matrix is written down: 128 MB."""
 
 _TERMS = 22
 """Jumps of a chain in a time of at most one jump on average; more have probability 1e-22."""
@@ -58,12 +64,34 @@ def exponential_rate(law: Distribution) -> float | None:
     return float(rates[0]) if alike else None
 
 
+def phase_count(law: Distribution) -> int | None:
+    """Number of phases of a law, or None where it is not of phase type; nothing is built."""
+    if isinstance(law, Erlang):
+        return law.shape
+    if isinstance(law, Hyperexponential):
+        return len(law.probabilities)
+    if isinstance(law, PhaseType):
+        return len(law.alpha)
+    return 1 if isinstance(law, Exponential) else None
+
+
+def has_phases(law: Distribution) -> bool:
+    """Whether there is a phase-type form to reckon with, without building it."""
+    return 1 <= (phase_count(law) or 0) <= MOST_PHASES
+
+
 def as_phase_type(law: Distribution) -> PhaseLaw | None:
-    """The phase-type representation of a law, or None where it has none."""
+    """The phase-type representation of a law; None where it has none, or too large a one.
+
+    An Erlang law of more than `MOST_PHASES` phases is too large; all others are written out in the
+    scenario.
+    """
     if isinstance(law, Exponential):
         rate = law.rate if law.rate is not None else 1.0 / (law.mean or 1.0)
         return PhaseLaw(np.ones(1), np.array([[-rate]]))
     if isinstance(law, Erlang):
+        if law.shape > MOST_PHASES:
+            return None
         rate = law.shape / law.mean
         steps = np.diag(np.full(law.shape, -rate)) + np.diag(np.full(law.shape - 1, rate), 1)
         return PhaseLaw(np.eye(law.shape)[0], steps)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from analytic import indexing_queue, page_refresh, pipeline, probing, robot_control, routing
 from analytic.active_robots import require_decided
-from analytic.formula import Formula, Prediction
+from analytic.formula import Formula, Prediction, fails_a_premise, obstacles
+from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.scenario import require_scenario
 
@@ -25,28 +26,51 @@ FORMULAS: tuple[Formula, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class NotApplicable:
-    """A formula that does not cover the scenario, and the reason."""
+    """A formula that does not cover the scenario, and all that stands against it.
+
+    Attributes
+    ----------
+    source : str
+        Paper and number.
+    reasons : tuple of str
+    other_subject : bool
+        Whether it is about systems of another kind.
+    """
 
     source: str
-    reason: str
+    reasons: tuple[str, ...]
+    other_subject: bool = False
+
+    @property
+    def reason(self) -> str:
+        """All reasons as one text."""
+        return "; ".join(self.reasons)
 
 
 def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
     """The predictions of all formulas that cover the scenario, and the reasons of the others.
 
+    The others come in the order of what they lack: the fewest obstacles first, and last those that
+    are about systems of another kind.
+
     Raises
     ------
     ScenarioError
-        If the activation is still to be optimised (`analytic.resolve` decides it).
+        If the activation is still to be optimised (`analytic.resolve` decides it), or a policy's
+        probes lie closer together than the scenario allows.
     """
     require_scenario(scenario)
     require_decided(scenario)
     predictions: list[Prediction] = []
     others: list[NotApplicable] = []
     for formula in FORMULAS:
-        reason = formula.reason_against(scenario)
-        if reason is None:
-            predictions += formula.predict(scenario)
-        else:
-            others.append(NotApplicable(formula.source, reason))
-    return predictions, others
+        reasons = tuple(obstacles(formula.conditions, scenario))
+        if not reasons:
+            try:
+                predictions += formula.predict(scenario)
+            except NoAnswerError as refusal:
+                reasons = (str(refusal),)
+        if reasons:
+            foreign = fails_a_premise(formula.conditions, scenario)
+            others.append(NotApplicable(formula.source, reasons, foreign))
+    return predictions, sorted(others, key=lambda each: (each.other_subject, len(each.reasons)))

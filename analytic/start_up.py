@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.arrival_process import gap_map
-from analytic.indexing_queue import relaxation_time_of
+from analytic.arrival_process import gap_map, gap_order
+from analytic.indexing_queue import empty_probability, relaxation_time_of, stays_of
 from analytic.markov import closed_classes, relaxation_time
 from analytic.page_conditions import resolved_frequencies, time_per_access
 from scenarios import Scenario, ScenarioError
@@ -56,9 +56,10 @@ class Memory(NamedTuple):
 def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
     """Times in which a system forgets its start, each with its name; only those that are known.
 
-    Relaxation times of the queue, of the access times and of the arrivals of packets; the cycle of
-    the pages, or the mean time between visits of the page that is drawn most rarely; the mean time
-    to the first change of a page that is never visited.
+    Relaxation times of the queue, of the access times and of the arrivals of packets; the longest
+    stay of a waiting page, where pages are not served in their order; the cycle of the pages, or
+    the mean time between visits of the page that is drawn most rarely; the mean time to the first
+    change of a page that is never visited.
     """
     return [(each.name, each.time) for each in _memories(scenario)]
 
@@ -66,6 +67,7 @@ def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
 def _memories(scenario: Scenario) -> list[Memory]:
     queue = relaxation_time_of(scenario)
     found = [] if queue is None else [_queue_memory(scenario, queue)]
+    found += _oldest_page(scenario)
     if scenario.robots is not None:
         found += _relaxation("the relaxation time of the access times", scenario.robots.access_time)
     if scenario.servers is not None:
@@ -79,12 +81,24 @@ def _queue_memory(scenario: Scenario, relaxation: float) -> Memory:
     After a time t the distance from the stationary law is at most sqrt(1 / p) e^(-t / relaxation),
     with the stationary probability p of the start (exactly so for reversible chains).
     """
-    from analytic.predict import predict
-
-    rows = (r for r in predict(scenario)[0] if r.measure == "starvation_probability")
-    empty = next((row.value for row in rows if row.kind == "exact"), 1.0)
+    empty = empty_probability(scenario) or 1.0
     rarity = -math.log(empty) / 2 if 0 < empty < 1 else 0.0
     return Memory("the relaxation time of the queue", relaxation, START_LEFT + rarity)
+
+
+def _oldest_page(scenario: Scenario) -> Iterator[Memory]:
+    """That of the ages in a buffer that does not serve its pages in their order.
+
+    The numbers of pages forget the start sooner than their ages do: under "lifo" the page at the
+    bottom is served when the busy period ends.
+    """
+    buffer = scenario.buffer
+    if buffer is None or (buffer.discipline == "fifo" and buffer.when_full == "lose-new"):
+        return
+    stays = stays_of(scenario)
+    if stays is not None and math.isfinite(stays.longest):
+        ages = "sojourn_time and index_age follow" if scenario.pages else "sojourn_time follows"
+        yield Memory(f"the longest stay of a waiting page, which {ages}", stays.longest)
 
 
 def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
@@ -92,7 +106,9 @@ def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
 
     Of the times in which the system forgets its start the longest, as often as it takes: ten times
     a relaxation time (e^-10 = 5e-5 is left), for a queue that hardly ever starves more, since it
-    starts empty: half the logarithm of how rare that is; a cycle of the pages once. A twentieth of
+    starts empty: half the logarithm of how rare that is; ten of the longest stays of a
+    waiting page, where pages are not served in their order; a cycle of the pages once, or as often
+    as it takes to have each of them indexed. A twentieth of
     the horizon where no such time is known.
 
     Raises
@@ -115,8 +131,10 @@ def _relaxation(name: str, process: AccessTime | ArrivalProcess | None) -> Itera
     """That of the phase of a process, where it has one and forgets it."""
     if not isinstance(process, Map | Mmpp):
         return
+    if (gap_order(process) or 0) > _LARGEST_ORDER:
+        return
     generator = sum(gap_map(process) or (), start=np.zeros(1))
-    if len(generator) <= _LARGEST_ORDER and len(closed_classes(generator)) == 1:
+    if len(closed_classes(generator)) == 1:
         yield Memory(name, relaxation_time(generator))
 
 
@@ -131,14 +149,26 @@ def _visits(scenario: Scenario) -> Iterator[Memory]:
     if isinstance(policy, Periodic):
         cycle = policy.cycle_of(shares)
         shares = np.bincount(cycle, minlength=len(shares)) / len(cycle)
-        visits = Memory("the cycle of the pages", len(cycle) * access, _ONCE)
+        visits = Memory("the cycle of the pages", len(cycle) * access, _rounds(scenario))
     else:
         rarest = int(np.argmin(np.where(shares > 0, shares, np.inf)))
         name = f"the mean time between visits of page {rarest}"
-        visits = Memory(name, access / float(shares[rarest]))
+        visits = Memory(name, access / float(shares[rarest] * _indexed(scenario)))
     if math.isfinite(visits.time):
         yield visits
     yield from _first_change(shares, change_rates(scenario.pages))
+
+
+def _indexed(scenario: Scenario) -> float:
+    """Share of the accesses that reach the index; 1 where it is not known."""
+    stays = stays_of(scenario) if scenario.buffer is not None else None
+    return stays.served if stays is not None and stays.served > 0 else 1.0
+
+
+def _rounds(scenario: Scenario) -> float:
+    """Cycles after which each page has been indexed, but for e^-10 = 5e-5."""
+    lost = 1.0 - _indexed(scenario)
+    return _ONCE + (START_LEFT / -math.log(lost) if lost > 0 else 0.0)
 
 
 def _first_change(shares: Array, rates: Array) -> Iterator[Memory]:

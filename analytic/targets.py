@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.optimum import Optimum
 from analytic.pipeline.best_frequencies import end_to_end_frequencies
 from analytic.pipeline.best_robots import end_to_end_robots
 from analytic.pipeline.best_targets import end_to_end_switching
 from analytic.pipeline.best_thresholds import end_to_end_thresholds
 from analytic.probing.choosing import optimal_probes
+from analytic.refusal import NoAnswerError
 from analytic.routing import optimal_routing, optimal_template
 from scenarios import Scenario, ScenarioError
-from scenarios.base import listed
+from scenarios.base import one_of
 from scenarios.scenario import require_scenario
 
 __all__ = ["TARGETS", "answered", "optimize"]
@@ -54,7 +55,7 @@ def optimize(
     """
     require_scenario(scenario)
     if target not in TARGETS:
-        allowed = f"must be {listed(TARGETS)}; nothing else has a solver in this version"
+        allowed = f"must be {one_of(target, TARGETS)}; nothing else has a solver in this version"
         raise ScenarioError(key, target, allowed)
     return answered(TARGETS[target], scenario, given or target, key)
 
@@ -63,5 +64,5 @@ def answered(find: Callable[[Scenario], T], scenario: Scenario, given: str, key:
     """What a solver finds; where there is no optimum, the error has the key and value given."""
     try:
         return find(scenario)
-    except NoOptimumError as reason:
+    except NoAnswerError as reason:
         raise ScenarioError(key, given, f"has no exact answer: {reason}", scenario.name) from None

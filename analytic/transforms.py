@@ -22,6 +22,7 @@ from analytic.phase_type import (
     moment,
     phases_after,
 )
+from analytic.refusal import NoAnswerError
 from scenarios.distributions import (
     Deterministic,
     Distribution,
@@ -69,7 +70,7 @@ def complement(law: Distribution, s: ArrayLike) -> Array:
 
 def log_transform(law: Distribution, s: ArrayLike) -> Array:
     """The exponent ``l = -ln E e^{-sX}``."""
-    return _LAWS[type(law)].log(law, np.asarray(s, dtype=float))
+    return _known(law).log(law, np.asarray(s, dtype=float))
 
 
 def excess(law: Distribution, s: ArrayLike) -> Array:
@@ -77,12 +78,12 @@ def excess(law: Distribution, s: ArrayLike) -> Array:
 
     Without cancellation: docs/derivations.md, "Transforms without cancellation".
     """
-    return _LAWS[type(law)].excess(law, np.asarray(s, dtype=float))
+    return _known(law).excess(law, np.asarray(s, dtype=float))
 
 
 def mean_time(law: Distribution) -> float:
     """The mean E X."""
-    return _LAWS[type(law)].mean(law)
+    return _known(law).mean(law)
 
 
 def moments(law: Distribution) -> tuple[float, float]:
@@ -132,7 +133,7 @@ def matrix_transform(law: Distribution, generator: Array) -> Array:
     -----
     With T = -s it is the transform ``h(s)``.
     """
-    return _LAWS[type(law)].matrix(law, generator)
+    return _known(law).matrix(law, generator)
 
 
 # --- exponential, Erlang, gamma --------------------------------------------------------------
@@ -335,3 +336,11 @@ _LAWS: dict[type, _Law] = {
     PhaseType: _PHASES,
     Empirical: _EMPIRICAL,
 }
+
+
+def _known(law: Distribution) -> _Law:
+    """The functions of a law; a law of another class than these has none."""
+    found = _LAWS.get(type(law))
+    if found is None:
+        raise NoAnswerError(f"the transform of {law.key} times is not known")
+    return found

@@ -16,6 +16,7 @@ __all__ = [
     "Static",
     "Switching",
     "SwitchingRule",
+    "These",
     "Threshold",
     "ThresholdRule",
 ]
@@ -31,6 +32,24 @@ class Static(RootModel[Count]):
     def robots(self) -> int:
         """Number of active robots."""
         return self.root
+
+
+class These(RootModel[tuple[Count, ...]]):
+    """Always exactly these robots of a joint process; the others run on unheard."""
+
+    model_config = ConfigDict(frozen=True)
+    key: ClassVar[str] = "these"
+
+    @model_validator(mode="after")
+    def _in_order(self) -> These:
+        if any(a >= b for a, b in _neighbours(self.root)):
+            raise refused("must be numbers of robots in increasing order", value=self.root)
+        return self
+
+    @property
+    def robots(self) -> int:
+        """Number of active robots."""
+        return len(self.root)
 
 
 class ThresholdRule(Section):
@@ -126,5 +145,5 @@ class Optimal(RootModel[Literal["static", "threshold", "switching"]]):
         return self.root
 
 
-Activation = Annotated[Static | Threshold | Switching | Optimal, OneKey()]
+Activation = Annotated[Static | These | Threshold | Switching | Optimal, OneKey()]
 """The rule that says how many robots are active."""

@@ -23,7 +23,9 @@ __all__ = [
     "Section",
     "Vector",
     "listed",
+    "most_like",
     "nearest",
+    "one_of",
 ]
 
 LARGEST = 1e100
@@ -31,6 +33,15 @@ LARGEST = 1e100
 
 SMALLEST = 1 / LARGEST
 """The same for positive numbers and underflow."""
+
+QUOTE = '"'
+"""Around words, as a scenario file has them."""
+
+_LONGEST_GUESSED = 100
+"""Characters of a name up to which it is guessed what was meant."""
+
+_LEAST_BEGINNING = 3
+"""Characters that the beginning of a name needs to stand for it."""
 
 NonNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST, allow_inf_nan=False)]
 Positive = Annotated[float, Field(strict=True, ge=SMALLEST, le=LARGEST, allow_inf_nan=False)]
@@ -46,10 +57,47 @@ def listed(names: typing.Iterable[str]) -> str:
     return f"{', '.join(head)} or {last}" if head else last
 
 
-def nearest(key: str, known: typing.Iterable[str]) -> str:
-    """A hint at the known key that looks most like `key`, or nothing."""
-    near = get_close_matches(key, list(known), n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
+def most_like(given: object, known: typing.Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known name that begins with the one given, or looks most like it; None: none does.
+
+    Parameters
+    ----------
+    given : object
+    known : iterable of str
+    cutoff : float
+        How alike they must be (`difflib.get_close_matches`).
+    """
+    if not isinstance(given, str) or len(given) > _LONGEST_GUESSED:
+        return None
+    names = {name.lower(): name for name in known}
+    asked = given.lower()
+    begun = [name for name in names if name.startswith(asked)]
+    if begun and len(asked) >= _LEAST_BEGINNING:
+        return names[min(begun, key=len)]
+    near = get_close_matches(asked, names, n=1, cutoff=cutoff)
+    return names[near[0]] if near else None
+
+
+def nearest(given: object, known: typing.Iterable[str], quote: str = "") -> str:
+    """A hint at the known name that looks most like the one given, or nothing."""
+    name = most_like(given, known)
+    return "" if name is None else f" (did you mean {quote}{name}{quote}?)"
+
+
+def one_of(given: object, names: typing.Iterable[str], quote: str = "") -> str:
+    """The names as an English list, with a hint at the one that was meant.
+
+    Parameters
+    ----------
+    given : object
+        What stands there instead.
+    names : iterable of str
+        What is allowed.
+    quote : str
+        Around each name.
+    """
+    known = list(names)
+    return listed(f"{quote}{name}{quote}" for name in known) + nearest(given, known, quote)
 
 
 class Section(BaseModel):
@@ -211,4 +259,4 @@ def _check_branch(branches: dict[str, Any], value: Any) -> Any:
     names = [f'"{word}"' for word in words]
     names += ["a number"] * ("<number>" in branches)
     names += ["a list"] * ("<list>" in branches) + ["a table"] * ("<table>" in branches)
-    raise refused(f"must be {listed(names)}")
+    raise refused(f"must be {listed(names)}{nearest(value, words, QUOTE)}")

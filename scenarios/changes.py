@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scenarios.accessing import POLICIES
-from scenarios.activation import Optimal, Static, Switching, Threshold
+from scenarios.activation import Optimal, Static, Switching, These, Threshold
 from scenarios.deliveries import Independent, Marked, Modes, Thinned
 from scenarios.distributions import (
     Deterministic,
@@ -42,7 +42,7 @@ _TIMES = (
 
 _GROUPS: tuple[frozenset[str], ...] = (
     frozenset(each.key for each in _TIMES),
-    frozenset(each.key for each in (Static, Threshold, Switching, Optimal)),
+    frozenset(each.key for each in (Static, These, Threshold, Switching, Optimal)),
     frozenset(each.key for each in (Modes, Independent, Thinned, Marked)),
     frozenset(each.key for each in (Period, Random)),
     frozenset({"zipf", "file"}),

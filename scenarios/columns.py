@@ -5,6 +5,10 @@ from __future__ import annotations
 import csv
 import math
 import os
+import stat
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain, islice
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,8 +16,19 @@ from pydantic import PrivateAttr, ValidationInfo, model_validator
 
 from scenarios.base import LARGEST, Section
 from scenarios.errors import refused
+from scenarios.text import shortened
 
-__all__ = ["Column", "read_numbers", "resolve_path"]
+__all__ = ["Column", "names_beside", "other_separator", "read_numbers", "resolve_path"]
+
+LARGEST_FILE = 200_000_000
+"""Bytes of a data file; a million rows of 200 characters."""
+
+MOST_NUMBERS = 10_000_000
+
+_LONGEST_SHOWN = 60
+"""Characters of an entry that is quoted."""
+
+_OTHER_SEPARATORS = {";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 
 
 def resolve_path(path: str, info: ValidationInfo) -> str:
@@ -34,30 +49,89 @@ def read_numbers(path: str, column: str | None) -> tuple[float, ...]:
         A CSV file.
     column : str or None
         Name of the column in the header; None takes the first column, header or not.
+
+    Raises
+    ------
+    PydanticCustomError
+        If it is no plain file of at most `LARGEST_FILE` bytes, or has not such numbers, or more
+        than `MOST_NUMBERS` of them.
     """
     try:
+        now = _plain(path)
+    except OSError as error:
+        raise refused(f"cannot be read: {error.strerror}", key="file", value=path) from None
+    return _numbers_of(path, column, (now.st_ino, now.st_size, now.st_mtime_ns))
+
+
+@lru_cache(maxsize=8)
+def _numbers_of(path: str, column: str | None, state: tuple[int, ...]) -> tuple[float, ...]:  # noqa: ARG001  # a changed file is read again
+    """The numbers of a file in a certain state: a scenario is checked again with every change."""
+    numbers = tuple(islice(_numbers_in(_rows(path), column, path), MOST_NUMBERS + 1))
+    if not numbers:
+        raise refused("holds no numbers", key="file", value=path)
+    if len(numbers) > MOST_NUMBERS:
+        raise refused(f"holds more than {MOST_NUMBERS} numbers", key="file", value=path)
+    return numbers
+
+
+def _plain(path: str) -> os.stat_result:
+    """Refuse what would never end, or fill the memory: pipes, devices, huge files."""
+    found = Path(path).stat()
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):  # opening says the latter
+        raise refused("must be a plain file", key="file", value=path)
+    if found.st_size > LARGEST_FILE:
+        size, most = found.st_size / 1e6, LARGEST_FILE / 1e6
+        raise refused(f"has {size:.0f} MB; at most {most:.0f} are read", key="file", value=path)
+    return found
+
+
+def _rows(path: str) -> Iterator[list[str]]:
+    """The rows of a CSV file that are not empty, the header among them."""
+    try:
         with Path(path).open(encoding="utf-8-sig", newline="") as stream:
-            rows = [row for row in csv.reader(stream) if row]
+            yield from filter(None, csv.reader(stream))
     except OSError as error:
         raise refused(f"cannot be read: {error.strerror}", key="file", value=path) from None
     except (UnicodeDecodeError, csv.Error):
         raise refused("must be a CSV file in UTF-8", key="file", value=path) from None
-    first, start = _place_of(column, rows, path)
-    numbers = tuple(_number(row, first, line, path) for line, row in enumerate(rows[start:], start))
-    if not numbers:
-        raise refused("holds no numbers", key="file", value=path)
-    return numbers
 
 
-def _place_of(column: str | None, rows: list[list[str]], path: str) -> tuple[int, int]:
-    """Index of the column, and of the first row of numbers."""
+def _numbers_in(rows: Iterator[list[str]], column: str | None, path: str) -> Iterator[float]:
+    first = next(rows, None)
     if column is None:
-        return 0, int(bool(rows) and not _is_number(rows[0][0]))
-    header = [name.strip() for name in rows[0]] if rows else []
-    if column not in header:
-        allowed = f"must be a column of {Path(path).name}: {', '.join(header)}"
+        place, is_header = 0, first is None or not _is_number(first[0])
+    else:
+        place, is_header = _place_of(column, first or [], path), True
+    left = rows if is_header else chain([first or []], rows)
+    for number, row in enumerate(left, 1 + is_header):
+        yield _number(row[place] if place < len(row) else "", number, path, column)
+
+
+def _place_of(column: str, header: list[str], path: str) -> int:
+    """Index of the column. What the file holds instead is not said: it may be no data at all."""
+    names = [name.strip() for name in header]
+    if column not in names:
+        allowed = f"must be a column of {Path(path).name}"
+        if other := other_separator(",".join(names), column):
+            allowed += f", whose separator is {other}; it must be a comma"
         raise refused(allowed, key="column", value=column)
-    return header.index(column), 1
+    return names.index(column)
+
+
+def other_separator(line: str, column: str | None = None) -> str | None:
+    """What parts the fields of a line in place of a comma, in words; None: nothing known does.
+
+    Parameters
+    ----------
+    line : str
+    column : str, optional
+        A name that must be among the fields then.
+    """
+    for separator, words in _OTHER_SEPARATORS.items():
+        fields = [field.strip() for field in line.split(separator)]
+        if len(fields) > 1 and (column is None or column in fields):
+            return words
+    return None
 
 
 def _is_number(text: str) -> bool:
@@ -68,13 +142,27 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _number(row: list[str], place: int, line: int, path: str) -> float:
-    text = row[place] if place < len(row) else ""
+def _number(text: str, row: int, path: str, column: str | None) -> float:
     value = float(text) if _is_number(text) else math.nan
-    if not 0 <= value <= LARGEST:
-        allowed = f"row {line + 1}: {text!r} must be a finite number >= 0"
-        raise refused(allowed, key="file", value=path)
-    return value
+    if 0 <= value <= LARGEST:
+        return value
+    quoted = f"{shortened(text, _LONGEST_SHOWN)!r} "
+    if column is None and not _is_number(text):
+        quoted = ""  # nothing says that this is a file of numbers
+    allowed = f"row {row}: {quoted}must be a finite number >= 0"
+    if other := other_separator(text):
+        allowed += f"; the separator must be a comma, not {other}"
+    raise refused(allowed, key="file", value=path)
+
+
+def names_beside(column: Column) -> tuple[str, list[str]] | None:
+    """What the rows of a column are called: header and texts of the first column of its file.
+
+    None where that is the column itself.
+    """
+    header, *rows = _rows(column.file)
+    name = header[0].strip()
+    return None if name == column.column else (name, [row[0] for row in rows])
 
 
 class Column(Section):

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from scenarios.accessing import Cyclic
-from scenarios.activation import Optimal, Static, Switching, Threshold
-from scenarios.base import listed
+from scenarios.activation import Optimal, Static, Switching, These, Threshold
+from scenarios.base import listed, one_of
 from scenarios.columns import Column
+from scenarios.deliveries import Independent, Marked
 from scenarios.distributions import PhaseType
 from scenarios.errors import refused
 from scenarios.measures import MEASURES
@@ -17,6 +18,7 @@ from scenarios.validity import check_probabilities
 
 if TYPE_CHECKING:
     from scenarios.scenario import Scenario
+    from scenarios.sections import Robots
 
 __all__ = ["CHECKS"]
 
@@ -44,7 +46,7 @@ def _one_system(scenario: Scenario) -> None:
 def _known_measures(scenario: Scenario) -> None:
     for index, name in enumerate(scenario.judged):
         if name not in MEASURES:
-            allowed = f"must be a measure: {listed(MEASURES)}"
+            allowed = f"must be a measure: {one_of(name, MEASURES)}"
             raise refused(allowed, key=f"judged[{index}]", value=name)
 
 
@@ -85,11 +87,11 @@ def _policy_fits_pages(scenario: Scenario) -> None:
     if isinstance(policy, Cyclic) and max(policy.template) >= count:
         allowed = f"pages are numbered 0 … {count - 1}"
         raise refused(allowed, key="robots.accessing.template", value=policy.template)
-    frequencies = getattr(policy, "frequencies", None)
-    if isinstance(frequencies, tuple):
-        check_probabilities("robots.accessing.frequencies", frequencies)
     for name in ("frequencies", "exponents", "values"):
         given = getattr(policy, name, None)
+        given = given.numbers if isinstance(given, Column) else given
+        if name == "frequencies" and isinstance(given, tuple):
+            check_probabilities("robots.accessing.frequencies", given)
         if isinstance(given, tuple) and len(given) != count:
             allowed = f"has {len(given)} entries; must have {count}, one per page"
             raise refused(allowed, key=f"robots.accessing.{name}")
@@ -105,7 +107,7 @@ def _spacing_fits(scenario: Scenario) -> None:
         raise refused("needs pages.hosts", key=key, value=given)
     if robots.access_time is None:
         raise refused("needs robots.access_time", key=key, value=given)
-    if rule is not None and not isinstance(rule, Static):
+    if rule is not None and not isinstance(rule, Static | These):
         allowed = f"goes with a fixed number of robots, not with activation.{rule.key}"
         raise refused(allowed, key=key, value=given)
     if isinstance(given, tuple) and len(given) != pages.host_count:
@@ -145,6 +147,8 @@ def _robots_available(scenario: Scenario) -> None:
         return
     if isinstance(rule, Static) and rule.robots > robots.available:
         raise refused(_at_most(robots.available), key="activation.static", value=rule.robots)
+    if isinstance(rule, These):
+        _these_are_told_apart(rule, robots)
     if isinstance(rule, Threshold) and rule.robots[0] > robots.available:
         key = "activation.threshold.robots"
         raise refused(_at_most(robots.available), key=key, value=rule.robots)
@@ -153,13 +157,23 @@ def _robots_available(scenario: Scenario) -> None:
         raise refused(_at_most(robots.available), key=key, value=rule.root.targets)
 
 
+def _these_are_told_apart(rule: These, robots: Robots) -> None:
+    key = "activation.these"
+    if not isinstance(robots.deliveries, Independent | Marked):
+        allowed = "goes with robots.deliveries = independent or marked, which tell robots apart"
+        raise refused(allowed, key=key, value=rule.root)
+    if any(robot >= robots.available for robot in rule.root):
+        allowed = f"must be numbers of robots from 0 to {robots.available - 1}"
+        raise refused(allowed, key=key, value=rule.root)
+
+
 def _at_most(available: int) -> str:
     return f"must be at most robots.available ({available})"
 
 
 def _control_needs_buffer(scenario: Scenario) -> None:
     rule = scenario.activation
-    if rule is not None and not isinstance(rule, Static) and scenario.buffer is None:
+    if rule is not None and not isinstance(rule, Static | These) and scenario.buffer is None:
         raise refused("needs [buffer]", key=f"activation.{rule.key}")
 
 

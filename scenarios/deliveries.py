@@ -6,12 +6,15 @@ thinned batches, marked batches, and free modes. `as_modes` writes the first thr
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, RootModel, model_validator
 
+from scenarios.activation import Activation, These
 from scenarios.base import Matrix, Number, OneKey, Section
 from scenarios.errors import refused
 from scenarios.processes import Map, Markovian, Mmpp, Poisson
@@ -25,8 +28,13 @@ __all__ = [
     "Modes",
     "Thinned",
     "ThinnedProcess",
+    "alone",
     "as_modes",
     "batch_matrices",
+    "brings_pages",
+    "joint_size",
+    "modes_of",
+    "order_of",
 ]
 
 Array = NDArray[np.floating[Any]]
@@ -146,6 +154,36 @@ Deliveries = Annotated[Modes | Independent | Thinned | Marked, OneKey()]
 """The joint delivery process of all robots."""
 
 
+def joint_size(deliveries: Deliveries) -> tuple[int, int]:
+    """Joint phases and the largest batch of `as_modes`, which is not built."""
+    if isinstance(deliveries, Marked):
+        return len(deliveries.root.D0), max(map(len, deliveries.root.robots))
+    if isinstance(deliveries, Thinned):
+        sizes = [batch_matrices(deliveries.root.process).shape]
+    else:
+        sizes = [batch_matrices(process).shape for process in deliveries.root]
+    orders = [order for _, order, _ in sizes]
+    joint = math.prod(orders) if isinstance(deliveries, Independent) else orders[0]
+    return joint, max(count for count, _, _ in sizes) - 1
+
+
+def brings_pages(deliveries: Deliveries, active: int) -> bool:
+    """Whether so many active robots ever deliver a page; `as_modes` is not built."""
+    if isinstance(deliveries, Marked):
+        heard = [matrix for robot in deliveries.root.robots[:active] for matrix in robot]
+        return any(np.any(matrix) for matrix in heard)
+    if isinstance(deliveries, Thinned):
+        kept = (0.0, *deliveries.root.keep)[active]
+        return kept > 0 and _has_batches(deliveries.root.process)
+    if isinstance(deliveries, Independent):
+        return any(_has_batches(process) for process in deliveries.root[:active])
+    return active > 0 and _has_batches(deliveries.root[active - 1])
+
+
+def _has_batches(process: Markovian) -> bool:
+    return bool(batch_matrices(process)[1:].any())
+
+
 def _stack(matrices: list[Array], largest: int) -> Array:
     """Pad each stack D0 … Dk with zero matrices up to `largest`, and stack them."""
     padded = [
@@ -155,11 +193,24 @@ def _stack(matrices: list[Array], largest: int) -> Array:
     return np.array(padded)
 
 
-def as_modes(deliveries: Deliveries) -> Array:
+def modes_of(deliveries: Deliveries, activation: Activation | None) -> Array:
+    """`as_modes` under a rule; where that names its robots, so many of them are active."""
+    first = activation.root if isinstance(activation, These) else ()
+    return as_modes(deliveries, first)
+
+
+def as_modes(deliveries: Deliveries, first: Sequence[int] = ()) -> Array:
     """D0, D1, … while 0, 1, … robots are active.
 
     With no robot active nothing is delivered: the phase stands still where the modes are free,
     and runs on under the other three interpretations.
+
+    Parameters
+    ----------
+    deliveries : Deliveries
+    first : sequence of int
+        Independent or marked robots that become active before the others; the order of the file
+        otherwise.
 
     Returns
     -------
@@ -180,7 +231,26 @@ def as_modes(deliveries: Deliveries) -> Array:
     else:
         hidden = np.array(deliveries.root.D0)
         robots = [_unmarked(each, hidden.shape) for each in deliveries.root.robots]
-    return _first_robots_heard(hidden, robots)
+    others = [robot for robot in range(len(robots)) if robot not in first]
+    return _first_robots_heard(hidden, [robots[robot] for robot in (*first, *others)])
+
+
+def alone(deliveries: Independent | Marked, robots: Sequence[int]) -> Independent | Marked:
+    """The joint process of some robots, where nobody hears the others: one entry for each."""
+    if isinstance(deliveries, Independent):
+        return Independent(tuple(deliveries.root[robot] for robot in robots))
+    marked = deliveries.root.robots
+    unheard = [np.array(each).sum(axis=0) for r, each in enumerate(marked) if r not in robots]
+    hidden = np.array(deliveries.root.D0) + sum(unheard, np.zeros((1, 1)))
+    rows = tuple(map(tuple, hidden.tolist()))
+    return Marked(MarkedRobots(D0=rows, robots=tuple(marked[robot] for robot in robots)))
+
+
+def order_of(deliveries: Independent | Marked, robots: Sequence[int]) -> int:
+    """Number of phases of `alone`."""
+    if isinstance(deliveries, Marked):
+        return len(deliveries.root.D0)
+    return math.prod(batch_matrices(deliveries.root[robot]).shape[1] for robot in robots)
 
 
 def _free_modes(deliveries: Modes) -> Array:

@@ -8,10 +8,18 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
-__all__ = ["MISSING", "ScenarioError", "brief", "refused"]
+from scenarios.text import shortened, visible
+
+__all__ = ["LONGEST_LINE", "MISSING", "ScenarioError", "brief", "refused"]
 
 MISSING: Any = ...
 """Stands for the value of a key that is not there (and is still itself after pickling)."""
+
+LONGEST_LINE = 2000
+"""Characters of a line of a refusal; the middle of a longer one is left out."""
+
+_LONGEST_KEY = 500
+_LONGEST_TEXT = 60
 
 
 class _Short(reprlib.Repr):
@@ -19,7 +27,7 @@ class _Short(reprlib.Repr):
 
     def __init__(self) -> None:
         super().__init__()
-        self.maxlevel, self.maxlist, self.maxstring = 3, 8, 60
+        self.maxlevel, self.maxlist, self.maxstring = 3, 8, _LONGEST_TEXT
 
     def repr_bool(self, value: bool, _level: int) -> str:
         """Write ``true`` or ``false``."""
@@ -29,6 +37,13 @@ class _Short(reprlib.Repr):
         """Write a string in double quotes."""
         return '"' + super().repr_str(x, level)[1:-1] + '"'
 
+    def repr_int(self, x: int, level: int) -> str:
+        """Write a number, of one that Python does not write out only how long it is."""
+        try:
+            return super().repr_int(x, level)
+        except ValueError:
+            return f"a number of {x.bit_length()} bits"
+
     def repr_tuple(self, x: tuple[Any, ...], level: int) -> str:
         """Write a list, which a checked section holds as a tuple."""
         return self.repr_list(list(x), level)
@@ -36,7 +51,10 @@ class _Short(reprlib.Repr):
     def repr_dict(self, x: Mapping[str, Any], level: int) -> str:
         """Write an inline table."""
         shown = list(x)[: self.maxdict if level else 0]
-        items = [f"{key} = {self.repr1(x[key], level - 1)}" for key in shown]
+        items = [
+            f"{shortened(str(key), _LONGEST_TEXT)} = {self.repr1(x[key], level - 1)}"
+            for key in shown
+        ]
         items += ["..."] * (len(x) > len(shown))
         return f"{{ {', '.join(items)} }}" if items else "{}"
 
@@ -67,12 +85,16 @@ class ScenarioError(ValueError):
         self.key, self.value, self.allowed, self.file = key, value, allowed, file
 
     def __str__(self) -> str:
-        entry = self.key
+        entry = _on_one_line(self.key, _LONGEST_KEY)
         if self.value is not MISSING:
             shown = brief(self.value)
             entry = f"{entry} = {shown}" if entry else shown
-        lines = [self.file, entry, self.allowed]
-        return "\n".join(" ".join(line.split()) for line in lines if line)
+        lines = [_on_one_line(self.file or "", _LONGEST_KEY), entry, self.allowed]
+        return "\n".join(_on_one_line(line, LONGEST_LINE) for line in lines if line)
+
+
+def _on_one_line(text: str, most: int) -> str:
+    return shortened(visible(" ".join(text.split())), most)
 
 
 def refused(allowed: str, *, key: str = "", value: object = MISSING) -> PydanticCustomError:
@@ -81,7 +103,10 @@ def refused(allowed: str, *, key: str = "", value: object = MISSING) -> Pydantic
 
 
 def _context(allowed: str, key: str, value: object) -> dict[str, Any]:
-    context: dict[str, Any] = {"allowed": allowed, "key": key}
+    """What pydantic keeps with an error; it cannot take halves of surrogate pairs in a text."""
+    context: dict[str, Any] = {"allowed": visible(allowed), "key": visible(key)}
     if value is not MISSING:
         context["value"] = value
+    if isinstance(value, str):
+        context["value"] = value.encode(errors="replace").decode()
     return context

@@ -11,7 +11,7 @@ from typing import Any
 
 import tomli_w
 
-from scenarios.base import listed
+from scenarios.base import listed, most_like
 from scenarios.changes import with_changes
 from scenarios.errors import MISSING, ScenarioError
 from scenarios.scenario import Scenario, scenario_from
@@ -73,9 +73,15 @@ def read_entries(source: str | Path) -> tuple[dict[str, Any], str, str]:
     path = Path(text)
     looks_like_name = not path.suffix and os.sep not in text
     if looks_like_name and not _exists(path):
-        allowed = f"is neither a file nor in the library: {listed(library_names())}"
-        raise ScenarioError(text, MISSING, allowed)
+        raise ScenarioError(text, MISSING, f"is neither a file nor in the library{_hint(text)}")
     return _parsed(_read(path), text), str(path.absolute().parent), text
+
+
+def _hint(name: str) -> str:
+    """The ready scenario that was meant, or all of them."""
+    if near := most_like(name, library_names()):
+        return f"; did you mean {near}? (`crawlsim scenarios` lists all)"
+    return f": {listed(library_names())}"
 
 
 def _exists(path: Path) -> bool:
@@ -87,9 +93,11 @@ def _exists(path: Path) -> bool:
 
 def _read(path: Path) -> str:
     try:
-        if path.stat().st_size > _LARGEST_FILE:
+        with path.open("rb") as stream:  # a pipe will do, so its size is not asked for
+            content = stream.read(_LARGEST_FILE + 1)
+        if len(content) > _LARGEST_FILE:
             raise ScenarioError("", MISSING, "is too large for a scenario file", str(path))
-        return path.read_bytes().decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         allowed = f"is not UTF-8 (byte {error.start})"
         raise ScenarioError("", MISSING, allowed, str(path)) from None

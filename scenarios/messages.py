@@ -6,13 +6,12 @@ import json
 import re
 import typing
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from scenarios.base import SMALLEST, listed
+from scenarios.base import QUOTE, SMALLEST, listed, most_like, nearest
 from scenarios.errors import MISSING, ScenarioError
 
 __all__ = ["first_error"]
@@ -94,8 +93,15 @@ def _allowed(details: ErrorDetails) -> str:
             return "must be > 0"
         return f"must be {sign} {bound:g}"
     if kind == "literal_error":
-        return f"must be {context['expected'].replace(chr(39), chr(34))}"
+        expected = context["expected"].replace("'", '"')
+        return f"must be {expected}{nearest(details['input'], _quoted_in(expected), QUOTE)}"
+    if kind == "string_too_long":
+        return f"must have at most {context['max_length']} characters"
     return _WORDS.get(kind, details["msg"])
+
+
+def _quoted_in(text: str) -> list[str]:
+    return re.findall('"([^"]*)"', text)
 
 
 def _suggestion(path: str, model: type[BaseModel]) -> str:
@@ -106,11 +112,11 @@ def _suggestion(path: str, model: type[BaseModel]) -> str:
     for place, name in _known_keys(model, ""):
         places.setdefault(name, []).append(place)
     here = [name for name, where in places.items() if section in where]
-    near = get_close_matches(key, here, n=1) or get_close_matches(key, places, n=1, cutoff=0.75)
-    if not near:
+    near = most_like(key, here) or most_like(key, places, cutoff=0.75)
+    if near is None:
         return f"; known here: {listed(sorted(here))}" if here else ""
-    place = section if section in places[near[0]] else places[near[0]][0]
-    return f"; did you mean {near[0]} {f'in [{place}]' if place else 'at the top of the file'}?"
+    place = section if section in places[near] else places[near][0]
+    return f"; did you mean {near} {f'in [{place}]' if place else 'at the top of the file'}?"
 
 
 def _known_keys(model: type[BaseModel], section: str) -> Iterator[tuple[str, str]]:

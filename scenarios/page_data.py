@@ -80,4 +80,5 @@ def access_shares(policy: Accessing, pages: Pages) -> Array:
         return shares
     if frequencies == "uniform":
         return np.full(pages.count, 1.0 / pages.count)
-    return np.array(frequencies, dtype=float)
+    given = frequencies.numbers if isinstance(frequencies, Column) else frequencies
+    return np.array(given, dtype=float)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from os import PathLike
 from typing import Annotated, Any
@@ -27,18 +26,21 @@ from scenarios.sections import (
     Servers,
     Source,
 )
+from scenarios.text import visible
 
 __all__ = ["Scenario", "require_scenario", "scenario_from"]
 
 Text = Annotated[str, Field(strict=True)]
 
-_UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}
-"""Unicode's categories: control characters, halves of surrogates, line and paragraph ends."""
+_LONGEST = 1000
+"""Characters of a name or a label."""
 
 
 def _one_line(text: str) -> str:
-    """Refuse what a page or a terminal cannot show as text on one line."""
-    if any(unicodedata.category(letter) in _UNPRINTABLE for letter in text):
+    """Refuse what a page or a terminal cannot show as text on one line, and what nobody reads."""
+    if len(text) > _LONGEST:
+        raise refused(f"must have at most {_LONGEST} characters")
+    if "\n" in text or "\t" in text or visible(text) != text:
         raise refused("must be one line without control characters")
     return text
 
@@ -52,7 +54,9 @@ class Scenario(Section):
     The fields are the sections of the scenario file.
     """
 
-    name: Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]+$")]
+    name: Annotated[
+        str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]+$", max_length=_LONGEST)
+    ]
     title: Line = ""
     paper: Line = ""
     time_unit: Line = "time unit"

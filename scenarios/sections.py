@@ -35,6 +35,9 @@ __all__ = [
     "slots_apart",
 ]
 
+LARGEST_SEED = 2**128 - 1
+"""As much as `numpy.random.SeedSequence` draws by itself."""
+
 
 class ZipfRates(Section):
     """Parameters of rates proportional to ``(i + 1) ** -exponent``, i = 0 … pages - 1."""
@@ -316,7 +319,7 @@ class Run(Section):
     horizon: Positive = 100_000.0
     warmup: NonNegative = 1000.0
     replications: Annotated[int, Field(strict=True, ge=1, le=10_000_000)] = 40
-    seed: Annotated[int, Field(strict=True, ge=0)] = 1
+    seed: Annotated[int, Field(strict=True, ge=0, le=LARGEST_SEED)] = 1
 
     @model_validator(mode="after")
     def _valid(self) -> Run:

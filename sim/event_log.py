@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TextIO, TypeVar
 
 from scenarios import ScenarioError
+from sim.staging import staging
 
 __all__ = ["COLUMNS", "EventLog", "log_to_file"]
 
@@ -51,8 +51,8 @@ class EventLog:
 def _is_log(path: Path) -> bool:
     """Whether a file begins as an event log does, so that a new one may take its place."""
     header = ",".join(COLUMNS).encode()
-    if not path.is_file():
-        return True
+    if not path.is_file():  # a pipe or a device
+        return False
     with path.open("rb") as stream:
         return stream.read(len(header)) == header
 
@@ -72,13 +72,20 @@ def log_to_file(path: str, work: Callable[[EventLog], T]) -> T:
         if target.exists() and not _is_log(target):
             allowed = "is there and is no event log; give a name of its own"
             raise ScenarioError("--trace", path, allowed)
-        descriptor, partial = tempfile.mkstemp(dir=target.absolute().parent, prefix=".partial-")
     except OSError as error:
-        raise ScenarioError("--trace", path, f"cannot be written: {error.strerror}") from None
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
-            result = work(EventLog(stream))
-        Path(partial).replace(target)
-    finally:
-        Path(partial).unlink(missing_ok=True)
+        raise _refusal(path, error) from None
+    with ExitStack() as until_the_end:
+        try:
+            place = until_the_end.enter_context(staging(target.absolute().parent))
+            complete = place / target.name
+            stream = until_the_end.enter_context(complete.open("w", encoding="utf-8", newline=""))
+        except OSError as error:
+            raise _refusal(path, error) from None
+        result = work(EventLog(stream))
+        stream.close()
+        complete.replace(target)
     return result
+
+
+def _refusal(path: str, error: OSError) -> ScenarioError:
+    return ScenarioError("--trace", path, f"cannot be written: {error.strerror}")

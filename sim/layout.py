@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from scenarios import Scenario
-from scenarios.activation import Static, Threshold
-from scenarios.deliveries import as_modes
+from scenarios.activation import Static, These, Threshold
+from scenarios.deliveries import joint_size
 from sim import rules
 from sim.draws import cumulative
 
@@ -30,7 +30,7 @@ def buffer_sizes(scenario: Scenario) -> tuple[int, int]:
     capacity, deliveries = scenario.buffer.waiting_places + 1, scenario.robots.deliveries
     if scenario.buffer.admission != "complete" or deliveries is None:
         return capacity, capacity
-    return capacity, capacity + as_modes(deliveries).shape[1] - 2
+    return capacity, capacity + joint_size(deliveries)[1] - 1
 
 
 def robots_at_levels(scenario: Scenario) -> list[int]:
@@ -40,7 +40,7 @@ def robots_at_levels(scenario: Scenario) -> list[int]:
     levels = range(buffer_sizes(scenario)[1] + 1) if scenario.buffer else range(1)
     if isinstance(rule, Threshold):
         return [rules.threshold_robots(level, rule.robots, rule.at) for level in levels]
-    robots = rule.robots if isinstance(rule, Static) else scenario.robots.available
+    robots = rule.robots if isinstance(rule, Static | These) else scenario.robots.available
     return [robots for _ in levels]
 
 

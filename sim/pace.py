@@ -9,14 +9,14 @@ import numpy as np
 
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Switching
-from scenarios.deliveries import as_modes
+from scenarios.deliveries import modes_of
 from scenarios.processes import Map, Mmpp, Rate
 from sim.draws import gap_law, map_tables
 from sim.layout import mean_times, robots_at_levels
 from sim.means import draws_and_mean
 from sim.start_phase import stationary_phases
 
-__all__ = ["require_progress"]
+__all__ = ["expected_events", "require_progress"]
 
 _MOST_EVENTS = 2.0**53
 """A clock has 53 binary digits: with more events up to its end, times between them are lost."""
@@ -37,12 +37,25 @@ def require_progress(scenario: Scenario) -> None:
             raise ScenarioError(f"{section}.{name}", scenario.as_file()[section][name], allowed)
 
 
+def expected_events(scenario: Scenario) -> float:
+    """About how many accesses, arrivals, queries and updates a replication has.
+
+    Every robot that is there counts as active. What follows from them, services for example, is not
+    counted.
+    """
+    total = 0.0
+    for (_, name), rate, horizon in _paces(scenario):
+        each = scenario.robots.available if name == "access_time" and scenario.robots else 1
+        total += each * rate * horizon
+    return total
+
+
 def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]:
     """The keys of all that goes on for ever, events per unit time, and for how long."""
     robots, clients, servers = scenario.robots, scenario.clients, scenario.servers
     horizon = scenario.run.horizon
     if robots is not None and robots.deliveries is not None:
-        modes = as_modes(robots.deliveries)
+        modes = modes_of(robots.deliveries, scenario.activation)
         rate = max(_phase_events(modes[used]) for used in set(robots_at_levels(scenario)))
         yield ("robots", "deliveries"), rate, horizon
     elif robots is not None and _anyone_works(scenario):

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from scenarios import Estimate, Results, Scenario, ScenarioError
-from scenarios.base import listed
+from scenarios.base import one_of
 from scenarios.scenario import require_scenario
 from sim import compiled_engine, simpy_engine
 from sim.estimates import results_from
@@ -42,7 +42,7 @@ def engine_for(scenario: Scenario, name: str | None = None, logged: bool = False
         scenario's times are too short for any clock.
     """
     if name is not None and name not in ENGINES:
-        raise ScenarioError("engine", name, f"must be {listed(ENGINES)}")
+        raise ScenarioError("engine", name, f"must be {one_of(name, ENGINES)}")
     if name is not None and logged and not ENGINES[name].writes_log:
         raise ScenarioError("engine", name, "writes no event log; simpy does")
     able = [each for each, engine in ENGINES.items() if engine.writes_log or not logged]
@@ -207,7 +207,7 @@ class Precision:
         for name in self.measures:
             known = [block.measure for block in results.rows.blocks]
             if name not in known:
-                allowed = f"{results.scenario} has no such measure; it has {listed(known)}"
+                allowed = f"{results.scenario} has no such measure; it has {one_of(name, known)}"
                 raise ScenarioError("--measure", name, allowed)
 
     def _rows(self, results: Results, scenario: Scenario) -> tuple[list[Estimate], list[str]]:

@@ -7,7 +7,7 @@ from functools import partial
 
 from scenarios import Scenario
 from scenarios.activation import Switching
-from scenarios.deliveries import as_modes
+from scenarios.deliveries import modes_of
 from scenarios.page_data import (
     change_rates,
     host_spacings,
@@ -179,7 +179,7 @@ class SearchEngine:
             )
         active_at = robots_at_levels(self._scenario)
         if robots.deliveries is not None:
-            modes = as_modes(robots.deliveries)
+            modes = modes_of(robots.deliveries, rule)
             own = self._stream("delivery")
             return JointRobots(self._clock, self._buffer, active_at, modes, own, loads)
         trips = self._trips(max(active_at))

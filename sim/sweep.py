@@ -5,8 +5,10 @@ The engine is handed in, and so is the solver, since `sim` does not know the for
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import product
 from typing import Any
 
@@ -32,6 +34,9 @@ COLUMNS = (
 )
 
 _LARGEST = 10_000
+_NUMBER = r"([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"
+_RANGE = re.compile(rf"{_NUMBER}\.\.{_NUMBER}(?:\.\.{_NUMBER})?", re.ASCII)
+_BEGINS_A_RANGE = re.compile(r"[+-]?\d[\d.eE+-]*?\.\.", re.ASCII)
 _FEW_SUBJECTS = 6
 _WHOLE = (None, "all")
 
@@ -76,7 +81,8 @@ def parse_vary(options: Sequence[str], parse: Callable[[str], Any]) -> dict[str,
     Parameters
     ----------
     options : sequence of str
-        Each ``key=v1,v2,…``.
+        Each ``key=v1,v2,…``, where ``2..5`` stands for 2, 3, 4, 5, and ``1..9..2`` for every other
+        number from 1 to 9; with decimals the step must be given.
     parse : callable
         From the text of a value to the value.
 
@@ -93,10 +99,41 @@ def parse_vary(options: Sequence[str], parse: Callable[[str], Any]) -> dict[str,
             raise ScenarioError("--vary", option, "must be KEY=VALUE,VALUE,…")
         if key in varied:
             raise ScenarioError("--vary", option, f"{key} is varied twice")
-        varied[key] = [parse(value) for value in values]
+        varied[key] = [parse(each) for value in values for each in _range_or_value(value, option)]
         if again := [one for n, one in enumerate(varied[key]) if one in varied[key][:n]]:
             raise ScenarioError("--vary", option, f"{again[0]!r} stands twice")
     return varied
+
+
+def _range_or_value(text: str, option: str) -> list[str]:
+    """The numbers of ``first..last`` or ``first..last..step``; all other texts as they are.
+
+    Raises
+    ------
+    ScenarioError
+        If a range begins with a number and is none, or has more numbers than a sweep has cells.
+    """
+    if not _BEGINS_A_RANGE.match(text):
+        return [text]
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        allowed = f"{text}: a range must be FIRST..LAST or FIRST..LAST..STEP, all of them numbers"
+        raise ScenarioError("--vary", option, allowed)
+    first, last, step = (None if each is None else Decimal(each) for each in found.groups())
+    assert first is not None
+    assert last is not None
+    whole = all(re.fullmatch(r"[+-]?\d+", each) for each in found.groups() if each is not None)
+    if step is None and not whole:
+        raise ScenarioError("--vary", option, f"{text}: with decimals a range needs a step")
+    step = Decimal(1) if step is None else step
+    if step == 0 or (last - first) / step < 0:
+        raise ScenarioError("--vary", option, f"{text}: no step of {step} leads there")
+    count = int((last - first) / step) + 1
+    if count > _LARGEST:
+        allowed = f"{text}: {count} numbers, and at most {_LARGEST} are allowed"
+        raise ScenarioError("--vary", option, allowed)
+    numbers = [first + place * step for place in range(count)]
+    return [str(int(each)) if whole else f"{float(each)!r}" for each in numbers]
 
 
 def cells(scenario: Scenario, varied: Mapping[str, Sequence[Any]]) -> list[Cell]:

@@ -10,8 +10,12 @@ from sim.cli import main
 
 
 @pytest.fixture
-def crawlsim(capsys: pytest.CaptureFixture[str]) -> Any:
-    """The command line, called in this process: exit code, stdout, stderr."""
+def crawlsim(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The command line, called in this process: exit code, stdout, stderr.
+
+    However long it takes, it says nothing while one waits.
+    """
+    monkeypatch.setattr("sim.cli.waiting.EVERY", 1e6)
 
     def call(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as stop:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-__all__ = ["probed_sources", "search_engines", "server_farms"]
+__all__ = ["large_search_engines", "probed_sources", "search_engines", "server_farms"]
 
 Tables = dict[str, Any]
 
@@ -182,6 +182,10 @@ def search_engines(draw: Any) -> Tables:
         tables["activation"] = rule
     if joint and not switching:
         robots["deliveries"] = draw(deliveries(available))
+        told_apart = not {"independent", "marked"}.isdisjoint(robots["deliveries"])
+        if told_apart and (rule is None or "static" in rule) and draw(st.booleans()):
+            these = draw(st.sets(st.integers(0, available - 1)))
+            tables["activation"] = {"these": sorted(these)}
     else:
         robots["access_time"] = draw(gaps)
     if with_pages:
@@ -195,6 +199,41 @@ def search_engines(draw: Any) -> Tables:
             robots["host_spacing"] = draw(st.sampled_from([0.0, 0.5, 1.0, 3.0]))
         if draw(st.booleans()):
             tables["clients"] = {"query_rate": draw(st.sampled_from([0.5, 5.0]))}
+    return tables
+
+
+SHAPES = (4, 50, 1000, 10**6)
+PRICES = ("loss", "starvation", "obsolescence", "response", "robots", "staleness")
+
+
+def _many_phases(draw: Any, law: Tables | str) -> Tables | str:
+    """The law, or an Erlang law of many phases."""
+    shape = draw(st.sampled_from((0, 0, *SHAPES)))
+    return {"erlang": {"shape": shape, "mean": 1.0}} if shape else law
+
+
+@st.composite
+def large_search_engines(draw: Any) -> Tables:
+    """The same with prices, many robots, phases and places: often more than can be solved."""
+    tables = draw(search_engines())
+    robots, buffer = tables["robots"], tables.get("buffer")
+    targets = tables.get("activation", {}).get("switching", {}).get("targets")
+    if "access_time" in robots:
+        robots["available"] += draw(st.sampled_from([0, 2, 36, 1000]))
+        robots["access_time"] = _many_phases(draw, robots["access_time"])
+        if "activation" not in tables and draw(st.booleans()):
+            tables["activation"] = {"static": robots["available"]}
+    if buffer is not None:
+        if not (targets and isinstance(targets[0], list)):
+            buffer["service"] = _many_phases(draw, buffer["service"])
+        if targets is None:
+            buffer["waiting_places"] += draw(st.sampled_from([0, 0, 20, 400]))
+        if isinstance(buffer["obsolescence"], dict):
+            buffer["obsolescence"] = _many_phases(draw, buffer["obsolescence"])
+        names = PRICES if "pages" in tables else PRICES[:-1]
+        prices = draw(st.lists(st.sampled_from(names), max_size=3, unique=True))
+        if prices:
+            tables["costs"] = dict.fromkeys(prices, 1.5)
     return tables
 
 

@@ -264,7 +264,7 @@ crawl: pages.change_rates file without column
 crawl: pages.change_rates no such column
   + pages.change_rates = { file = "good.csv", column = "rte" }
   > pages.change_rates.column = "rte"
-  > must be a column of good.csv: page, rate
+  > must be a column of good.csv
 crawl: pages.change_rates strange key
   + pages.change_rates = { file = "good.csv", column = "rate", sep = ";" }
   > pages.change_rates.sep = ";"
@@ -1139,6 +1139,10 @@ probes: probing alone
 # Other ways to break a rule of the corpus.
 
 AGAIN = r"""
+crawl: robots.accessing.policy list
+  + robots.accessing = { policy = [] }
+  > robots.accessing.policy = []
+  > must be "cyclic", "round-robin"
 queue: buffer.service two
   + buffer.service = { exponential = {}, gamma = {} }
   > buffer.service = { exponential = {}, gamma = {} }

@@ -16,6 +16,7 @@ from sim.cli.program import commands
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -156,3 +157,10 @@ def test_the_library_cites_known_papers() -> None:
 
     for name in library_names():
         assert load(name).paper.split()[0].rstrip(",") in REFERENCES, name
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_what_a_shell_would_expand_is_quoted(path: Path) -> None:
+    """A brace expression makes several arguments of one, a bracket in some shells an error."""
+    values = re.findall(r"--(?:set|vary)\s+([^\s'\"`]+)", path.read_text())
+    assert not [value for value in values if set(value) & set("{}[]*?<>|;&$()")]

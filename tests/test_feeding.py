@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import sys
 from typing import Any
 
@@ -195,3 +196,34 @@ def test_nothing_keeps_a_stream_after_its_replication(
     made.append(np.random.default_rng(0))
     counts = [sys.getrefcount(each) for each in made]
     assert counts == [counts[-1]] * len(made)
+
+
+class Counted(np.ndarray):
+    """Pages that count how often somebody asks how many they are."""
+
+    asked = 0
+
+    def __len__(self) -> int:
+        Counted.asked += 1
+        return super().__len__()
+
+
+@pytest.mark.parametrize("length", [1, 4, 1000])
+def test_short_blocks_of_a_policy_are_looked_at_once(length: int) -> None:
+    """Not once for every block that follows: that never ended with blocks of four pages."""
+    block, ahead = np.arange(length).view(Counted), 2**14
+    Counted.asked = 0
+    pages, asked = supply.Sequence(itertools.repeat(block), ahead).after(
+        np.zeros(0, dtype=np.int64), 0
+    )
+    assert ahead <= pages.size < ahead + length
+    assert (pages == np.arange(pages.size) % length).all()
+    assert asked == 0
+    assert Counted.asked <= ahead // length + 1
+
+
+def test_pages_that_are_enough_are_not_copied() -> None:
+    pages = np.arange(1000)
+    sequence = supply.Sequence(iter(()), 10)
+    assert sequence.after(pages, 990) == (pages, 990)
+    assert sequence.after(pages, 0)[0] is pages

@@ -423,3 +423,25 @@ def test_few_updates_have_a_mean_rate_without_an_interval(
         mean = next(p for p in found["parameters"] if p["parameter"] == "mean_update_rate")
         assert (mean["low"] is not None) is given
         assert any("no interval" in note for note in found["notes"]) is not given
+
+
+def test_pages_that_did_not_change_are_visited_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crawlsim: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = ["a,0", "a,30", "a,100", "b,0", "b,50", *(f"still{n},0" for n in range(8))]
+    Path("log.csv").write_text("\n".join(["page,time", *rows]))
+    code, out, _ = crawlsim("fit", "log.csv", "--time-unit", "day", "--out", "made.toml", "--json")
+    assert code == 0
+    notes = " ".join(json.loads(out)["notes"])
+    assert "8 pages did not change" in notes
+    assert "0.04 of all 0.07 changes per day" in notes
+    made = load("made.toml")
+    assert made.pages is not None
+    assert made.pages.change_rates == pytest.approx([0.02, 0.01, *([0.005] * 8)])
+    assert made.as_file()["robots"]["access_time"]["exponential"]["mean"] == pytest.approx(1 / 0.07)
+    code, out, _ = crawlsim("optimize", "made.toml", "--target", "frequencies", "--json")
+    assert code == 0
+    (found,) = json.loads(out)
+    assert min(found["decision"]["frequencies"]) > 0.03
+    assert not [note for note in found["notes"] if "never visited" in note]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analytic.fitting import Fit, Options, Trace, fit
-from analytic.fitting.batches import batches_of
+from analytic.fitting.batches import batch_threshold, batches_of
 from analytic.fitting.deliveries import batch_parameters, fit_deliveries
 from analytic.fitting.order_two import (
     Process,
@@ -149,3 +149,114 @@ def test_intervals_of_a_process_that_is_not_taken_are_not_sought(
     assert not asked
     fit_of(np.cumsum(gaps), process="mmpp")
     assert len(asked) == 1
+
+
+# Batches whose gaps are not far shorter than those between
+
+
+def geometric_batches(rng: np.random.Generator, ratio: float, pages: int) -> np.ndarray:
+    """Batches of 3.2 pages on average, exponential gaps of mean 134 between them."""
+    sizes = rng.geometric(1.0 / 3.2, round(pages / 3.2))
+    within = rng.exponential(134.0 / ratio, sizes.sum())
+    within[np.cumsum(sizes) - sizes] = 0.0
+    elapsed = np.cumsum(within)
+    starts = np.cumsum(rng.exponential(134.0, len(sizes)))
+    times: np.ndarray = elapsed + np.repeat(starts - elapsed[np.cumsum(sizes) - sizes], sizes)
+    return np.sort(times)
+
+
+@pytest.mark.parametrize("ratio", [30, 50, 100, 300, 335, 500, 700, 3000])
+def test_batches_are_found_from_a_ratio_of_thirty_on(ratio: int) -> None:
+    """At 30 one batch in ten begins within the one before, so that sizes are a little large."""
+    found = batches_of(geometric_batches(np.random.default_rng(ratio), ratio, 65_000))
+    assert found.sizes.mean() == pytest.approx(3.2, rel=0.02 + 2.0 / ratio)
+    assert "these are batches" in found.sureness
+
+
+@pytest.mark.parametrize("ratio", [30, 100, 500])
+def test_batches_of_a_thousand_pages_are_found_too(ratio: int) -> None:
+    found = [
+        batches_of(geometric_batches(np.random.default_rng(seed), ratio, 1000))
+        for seed in range(20)
+    ]
+    sizes = [each.sizes.mean() for each in found if each.threshold > 0]
+    assert len(sizes) >= 18
+    assert np.mean(sizes) == pytest.approx(3.2, rel=0.1)
+
+
+def switching_gaps(
+    rng: np.random.Generator, number: int, rates: tuple[float, float], leaving: tuple[float, float]
+) -> np.ndarray:
+    """Gaps of a Poisson process that switches between two rates (MMPP)."""
+    pieces = 2 * (2 + int(4 * number / sum(r / q for r, q in zip(rates, leaving, strict=True))))
+    lengths = rng.exponential(np.resize(1.0 / np.array(leaving), pieces))
+    counts = rng.poisson(np.resize(rates, pieces) * lengths)
+    starts = np.repeat(np.cumsum(lengths) - lengths, counts)
+    times = np.sort(starts + np.repeat(lengths, counts) * rng.random(counts.sum()))
+    return np.diff(times)[:number]
+
+
+def balanced_gaps(rng: np.random.Generator, number: int, variation: float) -> np.ndarray:
+    """Hyperexponential gaps with balanced means."""
+    short = 0.5 + 0.5 * np.sqrt((variation - 1.0) / (variation + 1.0))
+    chosen = np.where(rng.random(number) < short, short, 1.0 - short)
+    gaps: np.ndarray = rng.exponential(0.5 / chosen)
+    return gaps
+
+
+NO_BATCHES = {
+    "Poisson": lambda rng, n: rng.exponential(1.0, n),
+    "Erlang": lambda rng, n: rng.gamma(4.0, 1.0, n),
+    "gamma, very variable": lambda rng, n: rng.gamma(0.2, 1.0, n),
+    "lognormal": lambda rng, n: rng.lognormal(0.0, 2.0, n),
+    "Weibull": lambda rng, n: rng.weibull(0.4, n),
+    "Lomax": lambda rng, n: rng.pareto(1.5, n),
+    "log-logistic": lambda rng, n: np.exp(rng.logistic(0.0, 1.0, n)),
+    "hyperexponential, 0.3 of ten times the mean": lambda rng, n: rng.exponential(
+        np.where(rng.random(n) < 0.3, 10.0, 1.0)
+    ),
+    "hyperexponential, 0.5 of ten times the mean": lambda rng, n: rng.exponential(
+        np.where(rng.random(n) < 0.5, 10.0, 1.0)
+    ),
+    "hyperexponential, balanced, variation 3": lambda rng, n: balanced_gaps(rng, n, 3.0),
+    "hyperexponential, balanced, variation 20": lambda rng, n: balanced_gaps(rng, n, 20.0),
+    "hyperexponential, balanced, variation 84": lambda rng, n: balanced_gaps(rng, n, 84.0),
+    "hyperexponential, three phases": lambda rng, n: rng.exponential(6.0 ** rng.integers(0, 3, n)),
+    "MMPP, rates 1 and 10": lambda rng, n: switching_gaps(rng, n, (1.0, 10.0), (0.05, 0.1)),
+    "MMPP, rates 0.1 and 1, quickly": lambda rng, n: switching_gaps(rng, n, (0.1, 1.0), (0.3, 0.2)),
+    "MMPP, rates 1 and 10, rarely fast": lambda rng, n: switching_gaps(
+        rng, n, (1.0, 10.0), (0.02, 1.0)
+    ),
+    "MMPP, rates 1 and 100, slowly": lambda rng, n: switching_gaps(
+        rng, n, (1.0, 100.0), (0.1, 0.1)
+    ),
+    "MMPP, rates 1 and 100": lambda rng, n: switching_gaps(rng, n, (1.0, 100.0), (1.0, 1.0)),
+    "MMPP, rates 0.1 and 10": lambda rng, n: switching_gaps(rng, n, (0.1, 10.0), (0.01, 0.1)),
+}
+
+
+@pytest.mark.parametrize("name", NO_BATCHES)
+def test_streams_without_batches_give_none(name: str) -> None:
+    """Eight streams each: an error of one in ten would be seen with a probability of 0.57."""
+    rng = np.random.default_rng(77)
+    for number in (300, 3000, 3000, 3000, 3000, 3000, 3000, 20_000):
+        assert batch_threshold(NO_BATCHES[name](rng, number)) == 0.0
+
+
+def test_a_doubt_names_the_option() -> None:
+    """Gaps twelve times shorter: batches or a hyperexponential stream, nothing can tell."""
+    times = geometric_batches(np.random.default_rng(78), 12.0, 5000)
+    notes = " ".join(fit_of(times).notes)
+    assert "Whether pages come in batches is in doubt" in notes
+    assert "--batch-gap" in notes
+    gap = float(notes.split("say --batch-gap ")[1].split()[0].rstrip("."))
+    assert 1.0 < gap / (134.0 / 12.0) < 4.0
+    said = " ".join(fit_of(times, batch_gap=gap).notes)
+    assert "are one batch" in said
+    assert "in doubt" not in said
+
+
+def test_a_stream_that_is_nothing_but_poisson_raises_no_doubt() -> None:
+    notes = " ".join(fit_of(np.cumsum(np.random.default_rng(79).exponential(1.0, 3000))).notes)
+    assert "doubt" not in notes
+    assert "every page is taken for itself" in notes

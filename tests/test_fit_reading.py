@@ -267,3 +267,125 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("analytic.fitting.lines._LONGEST_LINE", 256)
     with pytest.raises(ScenarioError, match="line 3 has no end"):
         read(tmp_path, "page,time\na,1\n" + 1000 * "x")
+
+
+# Crawl logs as archives write them
+
+
+def crawls_by_digest(rng: np.random.Generator) -> tuple[list[str], list[str]]:
+    """The same visits with digests and with signs, in no order."""
+    digests, signs = [], []
+    for page in "ab":
+        version = 0
+        for day in range(40):
+            changed = bool(rng.random() < 0.3) and day > 0
+            version += changed
+            digests.append(f"{page},2020-01-{1 + day // 2:02}T{12 * (day % 2):02}:00,v{version}")
+            signs.append(f"{page},2020-01-{1 + day // 2:02}T{12 * (day % 2):02}:00,{changed:d}")
+    order = rng.permutation(len(digests))
+    return [digests[n] for n in order], [signs[n] for n in order]
+
+
+@pytest.mark.parametrize(
+    "name", ["digest", "Content_Digest", "SIGNATURE", "hash", "sha1", "md5", "ETag"]
+)
+def test_a_column_of_digests_makes_a_crawl_log(tmp_path: Path, name: str) -> None:
+    digests, signs = crawls_by_digest(np.random.default_rng(8))
+    by_digest = read(tmp_path, "\n".join([f"Page,time,status,{name}", *with_status(digests)]))
+    by_sign = read(tmp_path, "\n".join(["page,time,changed", *signs]))
+    assert by_digest.kind == by_sign.kind == "crawls"
+    assert by_digest.changed.tolist() == by_sign.changed.tolist()
+    assert by_digest.pages == by_sign.pages
+    assert any(name.lower() in each for each in by_digest.doubts)
+
+
+def with_status(rows: list[str]) -> list[str]:
+    return [",200,".join(row.rsplit(",", 1)) for row in rows]
+
+
+def test_signs_go_before_digests_and_a_kind_that_is_asked_for_before_both(tmp_path: Path) -> None:
+    text = "page,time,digest,changed\na,1,x,0\na,2,y,0\na,3,z,1\n"
+    assert read(tmp_path, text).changed.tolist() == [False, False, True]
+    assert read(tmp_path, text, "changes").kind == "changes"
+
+
+def test_a_visit_without_a_digest_is_a_broken_row(tmp_path: Path) -> None:
+    trace = read(tmp_path, "page,time,digest\na,1,x\na,2,-\na,3,\na,4,x\na,5,y\n")
+    assert trace.values.tolist() == [1.0, 4.0, 5.0]
+    assert trace.changed.tolist() == [False, False, True]
+    assert trace.broken.lines == [
+        (3, "digest = '-' is no digest"),
+        (4, "digest = '' is no digest"),
+    ]
+
+
+def test_digests_are_compared_across_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analytic.fitting.lines._BLOCK", 24)
+    rows = [f"p{n % 3},{n},d{n // 9}" for n in range(36)]
+    trace = read(tmp_path, "\n".join(["page,time,digest", *rows]))
+    assert np.flatnonzero(trace.changed).tolist() == [9, 10, 11, 18, 19, 20, 27, 28, 29]
+
+
+def test_two_digests_at_one_time_do_not_depend_on_the_order_of_the_rows(tmp_path: Path) -> None:
+    rows = ["a,1,x", "a,2,x", "a,2,y", "a,3,y", "b,1,y"]
+    found = [
+        read(tmp_path, "\n".join(["page,time,digest", *order])) for order in (rows, rows[::-1])
+    ]
+    changed = [dict(zip(range(5), each.changed.tolist(), strict=True)) for each in found]
+    assert list(changed[0].values()) == list(changed[1].values())[::-1]
+
+
+def test_fourteen_digits_are_a_time(tmp_path: Path) -> None:
+    trace = read(tmp_path, "page,time\na,20170730223850\nb,20170731223850\na, 20170731103850 \n")
+    assert trace.dated
+    assert trace.time_unit == "day"
+    assert np.diff(trace.values).tolist() == [1.0, -0.5]
+    written = read(tmp_path, "page,time\na,2017-07-30T22:38:50Z\n")
+    assert trace.values[0] == written.values[0]
+
+
+@pytest.mark.parametrize("digits", ["20171330223850", "20170730243850", "12345678901234"])
+def test_fourteen_digits_that_are_no_time_are_a_number(tmp_path: Path, digits: str) -> None:
+    trace = read(tmp_path, f"time\n{digits}\n5\n")
+    assert not trace.dated
+    assert trace.values.tolist() == [float(digits), 5.0]
+
+
+def test_the_first_visit_of_a_page_need_not_say_whether_it_changed(tmp_path: Path) -> None:
+    rows = ["b,5,1", "a,1,", "a,2,0", "b,4,", "a,3,", "a,4,1"]
+    trace = read(tmp_path, "\n".join(["page,time,changed", *rows]))
+    assert trace.broken.lines == [
+        (
+            6,
+            "changed = '' must be 0, 1, true or false; "
+            "only the first visit of a page may leave it out",
+        )
+    ]
+    assert trace.broken.count == 1
+    assert trace.values.tolist() == [5.0, 1.0, 2.0, 4.0, 4.0]
+    assert trace.changed.tolist() == [True, False, False, False, True]
+    assert [trace.pages[each] for each in trace.page] == ["b", "a", "a", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["{", "[", " \n\t[", "\ufeff{"],
+    ids=["object", "array", "after blanks", "after a byte order mark"],
+)
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "packed"])
+def test_json_is_refused_as_json(tmp_path: Path, start: str, packed: bool) -> None:
+    content = (start + '"url": "a", "timestamp": 1}\n').encode()
+    with pytest.raises(ScenarioError, match="is JSON, and a trace is CSV") as refused:
+        read(tmp_path, gzip.compress(content) if packed else content)
+    assert "jq -r" in str(refused.value)
+
+
+def test_json_on_one_endless_line_is_refused_as_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analytic.fitting.lines._BLOCK", 32)
+    monkeypatch.setattr("analytic.fitting.lines._LONGEST_LINE", 64)
+    with pytest.raises(ScenarioError, match="is JSON"):
+        read(tmp_path, "[" + "1," * 1000 + "1]")

@@ -167,6 +167,21 @@ def test_change_rates_are_counts_over_time_watched() -> None:
     assert expected_changes(history)(np.array([0.0, 2.0, 10.0])) == pytest.approx([0, 0.4, 3.0])
 
 
+def test_a_page_that_did_not_change_has_half_a_change_in_the_time_watched() -> None:
+    """Jeffreys' estimate; below any page that was watched as long and changed."""
+    page, time = changes({"a": [0.0, 7.0], "b": [0.0], "c": [6.0], "d": [0.0, 1.0, 10.0]})
+    rates = change_rates(history_of(page, time, 4), 0.5)
+    assert rates.rates.tolist() == [1 / 10, 0.5 / 10, 0.5 / 4, 2 / 10]
+    assert rates.never.tolist() == [False, True, True, False]
+    assert rates.low[1] == 0.0
+    assert 10 * rates.high[1] == pytest.approx(-np.log(0.05))
+    assert (rates.low < rates.rates).all()
+    assert (rates.rates < rates.high).all()
+    assert rates.standard_errors == pytest.approx(
+        [1 / 10, np.sqrt(0.5) / 10, np.sqrt(0.5) / 4, np.sqrt(2) / 10]
+    )
+
+
 def test_a_window_cuts_both_ends() -> None:
     page, time = changes({"a": [0.0, 1.0, 4.0, 9.0], "b": [5.0, 6.0]})
     rates = change_rates(history_of(page, time, 2, (2.0, 8.0)), 0.1)

@@ -382,6 +382,25 @@ def test_moves_keep_the_spacing() -> None:
     assert np.diff([0.0, *times]).min() >= 0.9 * (1 - 1e-12)
 
 
+def test_moves_end_where_only_rounding_is_left_to_save(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in portions, between which Python hears of an interrupt."""
+    profile = source("micronet")
+    start = uniform_times(28.0, 28)
+    times, moves = improved_by_moves(profile, start, least=1e-300)
+    assert expected_cost(profile, times) <= expected_cost(
+        profile, improved_by_moves(profile, start)[0]
+    )
+    monkeypatch.setattr("analytic.probing.refinement._PAUSE", 7)
+    assert improved_by_moves(profile, start, least=1e-300) == (times, moves)
+
+
+@pytest.mark.parametrize("key", ["least", "smallest"])
+@pytest.mark.parametrize("value", [0.0, -1e-9, math.nan])
+def test_moves_without_an_end_are_refused(key: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"{key} is .*must be > 0"):
+        improved_by_moves(source("dbworld"), uniform_times(28.0, 28), **{key: value})
+
+
 # ------------------------------------------------------------------------------------------------
 # Costs of a trace.
 

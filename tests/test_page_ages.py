@@ -165,7 +165,7 @@ def test_labels_need_a_queue_that_forgets_where_it_started() -> None:
     changes = {"robots.available": 1, "robots.access_time": {"map": apart}}
     predictions, others = predict(pipeline("replacement").with_(changes))
     assert not [row for row in predictions if row.source.startswith("pipeline (4)")]
-    (reason,) = {row.reason for row in others if row.source.startswith("pipeline (4)")}
+    (reason,) = {row.reasons[0] for row in others if row.source.startswith("pipeline (4)")}
     assert reason == "its chain has 2 closed classes"
 
 

@@ -22,6 +22,7 @@ from analytic.indexing_queue import (
     solve_chain,
 )
 from scenarios import dumps
+from scenarios.compiling import _announce
 from sim.cli import main
 
 LARGE = queue(stale(H2) | {"buffer.waiting_places": 10, "name": "large", "costs.loss": 1.0})
@@ -30,9 +31,10 @@ LARGE = queue(stale(H2) | {"buffer.waiting_places": 10, "name": "large", "costs.
 @pytest.fixture
 def said(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The messages of the solvers, whatever the command line did to their logger before."""
-    monkeypatch.setattr(logging.getLogger("analytic"), "propagate", True)
-    monkeypatch.setattr(logging.getLogger("analytic"), "handlers", [])
-    caplog.set_level(logging.INFO, logger="analytic")
+    for package in ("scenarios", "analytic"):
+        monkeypatch.setattr(logging.getLogger(package), "propagate", True)
+        monkeypatch.setattr(logging.getLogger(package), "handlers", [])
+        caplog.set_level(logging.INFO, logger=package)
     return lambda: [record.getMessage() for record in caplog.records]
 
 
@@ -130,7 +132,7 @@ def test_compilation_is_announced_once_and_only_where_nothing_is_kept(
         return module
 
     for times in (1, 1):
-        compiling._announce.cache_clear()
+        _announce.cache_clear()
         module = loaded()
         assert compiling.compiled(module.twice)(2) == 4
         assert compiling.compiled(module.thrice)(2) == 6

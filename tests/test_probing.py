@@ -720,3 +720,12 @@ def test_three_per_cent_more_updates_disagree() -> None:
     faster = [1.03 * value for value in scenario.source.updates.values]
     wrong = scenario.with_("source.updates.values", faster)
     assert verdict(scenario, sim.run(wrong)) == "disagrees"
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [(3.0, 2.0), (-1.0, 2.0), (1.0, 8.5), (math.nan, 2.0), ([0.0, 3.0], [1.0, 2.0])],
+)
+def test_an_interval_out_of_order_or_range_is_refused(start: Any, end: Any) -> None:
+    with pytest.raises(ValueError, match=r"must be in order, and within 0 … 8"):
+        Profile(DAY, WORK, 8.0).between(start, end)

@@ -264,7 +264,7 @@ def render(*entries: report.Entry) -> str:
 
 
 def entry_of(scenario: Scenario, *rows: Comparison) -> report.Entry:
-    others = [NotApplicable("altman2000 (6)", "there are no [servers]")]
+    others = [NotApplicable("altman2000 (6)", ("there are no [servers]",))]
     results = results_of([("loss_rate", None, 1.0, 0.01)])
     return report.Entry(scenario, results, (), rows, others)
 

@@ -20,13 +20,15 @@ from systems import queue
 
 import sim
 import sim.cli.sweeping
-from analytic.report.heat import plot_heat_map
-from scenarios import dumps
+import sim.sweep
+from analytic.report.heat import heat_figure, plot_heat_map
+from scenarios import ScenarioError, dumps
 from sim.cli import sweep_answers
-from sim.cli.cell_files import identity_of
+from sim.cli.cell_files import CellFiles, identity_of
 from sim.cli.options import RunOptions
 from sim.cli.sweeping import simulate_as_asked
 from sim.estimates.paired import Estimated, best_of, paired_difference
+from sim.sweep import cells as grid_of
 
 Commands = Any
 VARY = ["--vary", "buffer.waiting_places=1,2,3", "--vary", "activation.static=1,2"]
@@ -486,3 +488,57 @@ def test_a_record_of_another_cell_is_computed_again(
     (wrong / "cells/00001.json").write_bytes((whole / "cells/00003.json").read_bytes())
     crawlsim("sweep", scenario_file, *VARY, "--out", str(wrong))
     assert tables(wrong) == tables(whole)
+
+
+def test_two_sweeps_begun_at_the_same_time_do_not_share_a_folder(tmp_path: Path) -> None:
+    """Both find the folder empty; whoever finishes a cell first has it."""
+    grid = grid_of(queue(), {"run.seed": [1, 2]})
+    record = {"varied": {"run.seed": 1}}
+    one, other = (CellFiles(str(tmp_path), {"program": "crawlsim", "n": n}, grid) for n in (1, 2))
+    one.keep(0, record)
+    with pytest.raises(ScenarioError, match="holds another sweep"):
+        other.keep(1, record)
+    assert list(one.finished()) == [0]
+    assert not (tmp_path / "cells/00001.json").exists()
+
+
+def test_cells_at_zero_tie_and_the_formulas_lead(crawlsim: Commands, scenario_file: str) -> None:
+    """Nothing was ever lost in either; by the formulas the largest buffer loses least."""
+    flags = ["sweep", scenario_file, "--set", "buffer.service.exponential.mean=0.01"]
+    flags += ["--vary", "buffer.waiting_places=20,30,40", "--minimise", "loss_probability"]
+    last = crawlsim(*flags)[1].splitlines()[-1]
+    assert last.startswith("least loss_probability: buffer.waiting_places = 40, with ")
+    assert "by the formulas; in the simulation 3 cells tie at 0, none seen: " in last
+    assert "confidence" not in last
+    best = json.loads(crawlsim(*flags, "--json")[1])["best"]
+    assert best["cell"] == {"buffer.waiting_places": 40}
+    assert [each["buffer.waiting_places"] for each in best["tied"]] == [20, 30, 40]
+    assert [each["buffer.waiting_places"] for each in best["not_told_apart"]] == [20, 30]
+
+
+def test_ties_without_formulas_name_no_best_cell() -> None:
+    cells = [sim.sweep.Cell({"a": n}, None) for n in range(5)]  # type: ignore[arg-type]
+    nothing = estimated([0.0, 0.0, 0.0])
+    best = best_of([nothing, estimated([1.0, 2.0, 3.0]), nothing, nothing, nothing])
+    assert best is not None
+    assert best.ties == (2, 3, 4)
+    goal = sweep_answers.Goal("--minimise", "loss_probability")
+    found = sweep_answers.BestCell(goal, ("loss_probability", None), best, 0.0, 0.0, 0.0, None)
+    assert found.sentence(cells).startswith(
+        "least loss_probability: 4 cells tie at 0, none seen: (a = 0), (a = 2), (a = 3) and 1 more"
+    )
+
+
+def test_the_title_of_a_heat_map_keeps_the_value() -> None:
+    keys = ["a", "b", "buffer.service.exponential.mean", "robots.access_time.exponential.mean"]
+    rows = [
+        {"measure": "throughput", "subject": None, "estimate": float(x + y)}
+        | dict(zip(keys, (x, y, 0.657, 12.5), strict=True))
+        for x in (1, 2)
+        for y in (1, 2)
+    ]
+    figure = heat_figure(rows, [("throughput", None)], keys, "time unit")
+    assert figure is not None
+    title = figure.get_suptitle()
+    assert "buffer.service.exponential.mean = 0.657" in title
+    assert "robots.access_time.exponential.mean = 12.5" in title

@@ -223,6 +223,23 @@ def test_the_linear_bound_of_costs_that_are_not_convex_is_that_of_mixtures() -> 
     assert (found.word, found.proved) == ((0, 0, 1, 1), True)
 
 
+@pytest.mark.parametrize(
+    ("table", "limits", "message"),
+    [
+        ([[1.0, 2.0, 3.0]] * 2, [3.0, 3.0], "server 0 costs 1 at distance 1 and 2 at 2"),
+        ([[3.0, 2.0], [3.0, 1.0]], [0.0, 1.5], "server 1 costs 1 at distance 2 and 1.5 at any"),
+        ([[3.0, math.nan]], [0.0], "must be finite"),
+        ([3.0, 2.0], [0.0], "must be servers by distances"),
+        ([[3.0, 2.0]], [0.0, 0.0], "must be one per server"),
+    ],
+)
+def test_costs_of_which_nothing_could_be_proved_are_refused(
+    table: Any, limits: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        SpacingCosts(np.array(table), np.array(limits))
+
+
 def test_charges_at_the_cap_are_the_least_mean_rise() -> None:
     costs = SpacingCosts(np.array([[9.0, 8.0, 8.0, 2.0, 2.0]]), np.array([2.0]))
     visit, waits = charges(costs, [2])
@@ -314,7 +331,7 @@ def test_exact_costs_stay_exact() -> None:
 # --- rounding ------------------------------------------------------------------------------------
 
 NEARLY_NOTHING = [6.401739016889687e-19, 6.117143356434797e-15]
-"""Change rates of which the linear bound is -4.6e-13, by rounding of a base of 2."""
+"""Change rates of which costs are far below the rounding of a base of 2."""
 
 
 def pages_at(rates: list[float], accessing: Any = None) -> Scenario:
@@ -335,23 +352,24 @@ def bounds_of_pages(scenario: Scenario) -> list[Any]:
     return [each for each in predict(scenario)[0] if "section 6, linear bound" in each.source]
 
 
-def test_costs_that_are_rounding_of_the_base_say_so() -> None:
-    """A block of 245 slots, which is written out; no row is below the best one."""
+def test_costs_far_below_the_base_keep_their_digits() -> None:
+    """A block of 138 slots by fractions; 2 is paid without any visit."""
     costs = visit_costs(Poisson(rate=1.0), NEARLY_NOTHING, [1.0, 1.0])
-    assert two_servers(costs).length == 245
+    assert two_servers(costs).length == 138
     found = optimize(pages_at(NEARLY_NOTHING), "template")
-    assert not found.proved
-    assert "cost and bound are rounding of the base, 2 without any visit" in found.notes[0]
-    assert "written out" not in " ".join(found.notes)
-    assert min(row["above the best, %"] for row in found.table) == 0.0
-    assert min(row["cost"] for row in found.table) < found.cost
-
-
-def test_a_bound_on_pages_is_never_below_0() -> None:
-    costs = visit_costs(Poisson(rate=1.0), NEARLY_NOTHING, [1.0, 1.0])
-    assert linear_bound(costs).value < 0
+    assert found.proved
+    assert found.cost == pytest.approx(6.205962568373409e-15, rel=1e-14)
     (bound,) = bounds_of_pages(pages_at(NEARLY_NOTHING))
-    assert bound.value == 0.0
+    assert bound.value == pytest.approx(found.cost, rel=1e-14)
+
+
+def test_bounds_of_graphs_that_are_rounding_of_the_base_say_so() -> None:
+    found = optimize(pages_at([1e-14, 3e-14, 5e-13, 7e-13]), "template")
+    assert not found.proved
+    assert found.lower_bound is not None
+    assert found.cost is not None
+    assert 0.96 * found.cost < found.lower_bound < found.cost
+    assert "bounds of graphs are rounding of the base, 4 without any visit" in found.notes[0]
 
 
 def test_a_bound_of_the_long_run_is_not_set_beside_a_finite_one() -> None:

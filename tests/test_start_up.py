@@ -9,12 +9,22 @@ import numpy as np
 import pytest
 from systems import queue
 
-from analytic import relaxation_time_of, resolve, start_up_times
+from analytic import predict, relaxation_time_of, resolve, start_up_times
+from analytic.indexing_queue import empty_probability
+from analytic.phase_type import as_phase_type, phase_count
 from scenarios import Scenario, dumps, library_names, load, scenario_from
 from scenarios.accessing import GoldenRatio
+from scenarios.deliveries import as_modes, joint_size
 from sim.cli import main
 
 CYCLE = "the cycle of the pages"
+GAMMA = {"shape": 2.5, "mean": 1.0}
+LAWS = {
+    "exponential": {"exponential": {"mean": 1.0}},
+    "erlang": {"erlang": {"shape": 3, "mean": 1.0}},
+    "hyperexponential": {"hyperexponential": {"probabilities": [0.5, 0.5], "rates": [1.0, 2.0]}},
+    "phase-type": {"phase-type": {"alpha": [1.0, 0.0], "T": [[-1.0, 1.0], [0.0, -2.0]]}},
+}
 MMPP = {"mmpp": {"Q": [[-0.01, 0.01], [0.03, -0.03]], "rates": [1.0, 2.0]}}
 
 
@@ -121,3 +131,68 @@ def test_each_short_warmup_has_one_line(capsys: pytest.CaptureFixture[str], tmp_
         "which is never visited (1000 time unit)",
         "the golden cycle of length 1 never visits 2 pages with a positive frequency",
     ]
+
+
+HUGE = {"erlang": {"shape": 1_000_000, "mean": 1.0}}
+
+
+@pytest.mark.parametrize("place", ["buffer.service", "buffer.obsolescence", "robots.access_time"])
+def test_a_law_of_a_million_phases_is_known_before_it_is_built(place: str) -> None:
+    """Its matrix would take 7 TiB, for a hint."""
+    scenario = queue({place: HUGE})
+    assert start_up_times(scenario) == []
+    assert relaxation_time_of(scenario) is None
+    predictions, others = predict(scenario)
+    assert not any(row.kind == "exact" for row in predictions)
+    assert any("have 1000000 phases; at most 4096 are solved" in each.reason for each in others)
+
+
+def test_a_renewal_process_of_a_million_phases_is_known_before_it_is_built() -> None:
+    scenario = pages({"policy": "round-robin"}, **{"robots.access_time": {"renewal": HUGE}})
+    assert start_up_times(scenario) == [(CYCLE, pytest.approx(2.0))]
+    predict(scenario)
+
+
+def test_timers_with_phases_in_a_huge_buffer_are_known_before_their_states_are_counted() -> None:
+    """A number of 300,000 digits for each of a million levels."""
+    timers = {"erlang": {"shape": 2, "mean": 1.0}}
+    scenario = queue({"buffer.obsolescence": timers, "buffer.waiting_places": 1_000_000})
+    assert relaxation_time_of(scenario) is None
+
+
+def test_how_rare_the_empty_queue_is_needs_the_chain_alone() -> None:
+    scenario = queue()
+    rows, _ = predict(scenario)
+    (starved, *_) = [row.value for row in rows if row.measure == "starvation_probability"]
+    assert empty_probability(scenario) == pytest.approx(starved, rel=1e-12)
+
+
+@pytest.mark.parametrize("law", [*LAWS, "gamma"])
+def test_phases_are_counted_without_being_built(law: str) -> None:
+    scenario = queue({"buffer.service": {**LAWS, "gamma": {"gamma": GAMMA}}[law]})
+    assert scenario.buffer is not None
+    built = as_phase_type(scenario.buffer.service)
+    count = phase_count(scenario.buffer.service)
+    assert count == (None if built is None else len(built.start))
+
+
+POISSON, BATCHES = {"poisson": {"rate": 1.0}}, {"bmap": {"D": [[[-3.0]], [[1.0]], [[2.0]]]}}
+TWO_PHASES = {"mmpp": {"Q": [[-1.0, 1.0], [1.0, -1.0]], "rates": [1.0, 2.0]}}
+MARKED = {"D0": [[-3.0]], "robots": [[[[1.0]]], [[[1.0]], [[1.0]]]]}
+JOINT = {
+    "modes": {"modes": [POISSON, BATCHES]},
+    "independent": {"independent": [TWO_PHASES, TWO_PHASES]},
+    "thinned": {"thinned": {"process": BATCHES, "keep": [0.5, 1.0]}},
+    "marked": {"marked": MARKED},
+}
+
+
+@pytest.mark.parametrize("kind", JOINT)
+def test_the_shape_of_joint_deliveries_is_known_without_their_matrices(kind: str) -> None:
+    robots = queue(
+        {"robots.deliveries": JOINT[kind], "robots.available": 2, "activation": None}
+    ).robots
+    assert robots is not None
+    assert robots.deliveries is not None
+    shape = as_modes(robots.deliveries).shape
+    assert joint_size(robots.deliveries) == (shape[2], shape[1] - 1)

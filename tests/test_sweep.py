@@ -315,3 +315,68 @@ def test_whole_numbers_have_whole_ticks_and_words_are_not_joined() -> None:
     assert [list(line.get_ydata()) for line in ax.lines if line.get_marker() == "_"] == [
         [1 / 7, 2 / 7]
     ]
+
+
+# Ranges
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("2..5", [2, 3, 4, 5]),
+        ("1..9..2", [1, 3, 5, 7, 9]),
+        ("1..8..3", [1, 4, 7]),
+        ("5..2..-1", [5, 4, 3, 2]),
+        ("-1..1", [-1, 0, 1]),
+        ("3..3", [3]),
+        ("0.1..0.5..0.1", [0.1, 0.2, 0.3, 0.4, 0.5]),
+        ("1..2..0.5", [1.0, 1.5, 2.0]),
+        ("1e-3..3e-3..1e-3", [0.001, 0.002, 0.003]),
+        ("1,4..6,10", [1, 4, 5, 6, 10]),
+        ("'1..3','b'", ["1..3", "b"]),
+        ("../trace.csv,a..b", ["../trace.csv", "a..b"]),
+        ('{ file = "1..2" },[1, 2]', [{"file": "1..2"}, [1, 2]]),
+    ],
+)
+def test_ranges_are_their_numbers_and_strings_stay_what_they_are(
+    text: str, values: list[Any]
+) -> None:
+    (found,) = parse_vary([f"a={text}"], parse_value).values()
+    assert found == values
+    assert [type(each) for each in found] == [type(each) for each in values]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("5..2", "no step of 1 leads there"),
+        ("1..5..-1", "no step of -1 leads there"),
+        ("1..5..0", "no step of 0 leads there"),
+        ("0.5..2", "with decimals a range needs a step"),
+        ("1..x", "must be FIRST..LAST or FIRST..LAST..STEP, all of them numbers"),
+        ("1..", "must be FIRST..LAST or FIRST..LAST..STEP"),
+        ("1..2..3..4", "must be FIRST..LAST or FIRST..LAST..STEP"),
+        ("1..1000000000", "1000000000 numbers, and at most 10000 are allowed"),
+        ("1..3,2", "2 stands twice"),
+    ],
+)
+def test_what_is_no_range_is_refused(text: str, why: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        parse_vary([f"a={text}"], parse_value)
+    assert why in str(refused.value)
+
+
+def test_a_sweep_without_formulas(crawlsim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_may_be_asked(*given: object) -> None:
+        raise AssertionError(given)
+
+    flags = ["sweep", "one-robot", "--vary", "buffer.waiting_places=1..3", "--json"]
+    flags += ["--set", "run.horizon=2000", "--set", "run.warmup=100", "--replications", "2"]
+    with_formulas = json.loads(crawlsim(*flags)[1])
+    monkeypatch.setattr("analytic.predict", none_may_be_asked)
+    code, out, _ = crawlsim(*flags, "--no-solve")
+    assert code == 0
+    without = json.loads(out)
+    assert [row["estimate"] for row in without] == [row["estimate"] for row in with_formulas]
+    assert {row["predicted"] for row in without} == {None}
+    assert {row["predicted"] for row in with_formulas} != {None}

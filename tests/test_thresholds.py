@@ -495,7 +495,9 @@ def test_policies_without_a_cost_are_left_out_and_counted() -> None:
 REFUSED = {
     "there are no [costs]": dict.fromkeys(PRICES),
     "service times are not of phase type": {"buffer.service": {"uniform": {"low": 1, "high": 2}}},
-    "access times have no Markovian form": {"robots.access_time": {"deterministic": {"value": 1}}},
+    "access times are deterministic, which has no phase-type form": {
+        "robots.access_time": {"deterministic": {"value": 1}}
+    },
     "not served in their order": {"buffer.discipline": "lifo"},
     "there are 2.3e+07 policies": {"robots.available": 4, "buffer.waiting_places": 512},
     "all 2300 policies take about": {

@@ -15,6 +15,9 @@ __all__ = ["ChangeRates", "History", "change_rates", "expected_changes", "histor
 
 Array = NDArray[np.float64]
 
+_OF_NO_CHANGE = 0.5
+"""Changes that stand for none, by Jeffreys' prior of a rate."""
+
 
 @dataclass(frozen=True)
 class History:
@@ -106,7 +109,7 @@ class ChangeRates:
     observed : ndarray
         Time watched.
     rates, low, high : ndarray
-        With 95 % intervals of Poisson counts.
+        With 95 % intervals of Poisson counts. No rate is 0.
     left_out : int
         Pages watched for a shorter time.
     """
@@ -119,9 +122,20 @@ class ChangeRates:
     high: Array
     left_out: int
 
+    @property
+    def never(self) -> NDArray[np.bool_]:
+        """Pages that were never seen to change."""
+        return np.equal(self.counts, 0)
+
+    @property
+    def standard_errors(self) -> Array:
+        """``sqrt(N) / T``; of a page that did not change, that of its rate's posterior law."""
+        errors: Array = np.sqrt(self.rates / self.observed)
+        return errors
+
 
 def change_rates(history: History, shortest: float) -> ChangeRates:
-    """Change rates: (rows - 1) / (end of file - first row), page by page.
+    """Change rates: (rows - 1) / (end of file - first row), or half a change, page by page.
 
     Parameters
     ----------
@@ -136,9 +150,13 @@ def change_rates(history: History, shortest: float) -> ChangeRates:
 
     Notes
     -----
-    The likelihood of a Poisson process watched for a fixed time. The first row is where watching
-    begins, and no change. Where the end is the last row of all, and not the time at which the log
-    was taken, all rates are too large by less than one part in the number of rows.
+    The maximum likelihood of a Poisson process watched for a fixed time. The first row is where
+    watching begins, and no change. Where the end is the last row of all, and not the time at which
+    the log was taken, all rates are too large by less than one part in the number of rows.
+
+    The likelihood of a page that did not change is largest at 0, and a page with rate 0 would never
+    be visited again: no data can prove that. Its rate is Jeffreys' (N + 1/2) / T with N = 0, the
+    posterior mean under the prior ``mu^(-1/2)``: half of what one change in that time would give.
     """
     observed = history.observed
     long_enough: NDArray[Any] = observed >= max(shortest, 1e-300)
@@ -147,7 +165,8 @@ def change_rates(history: History, shortest: float) -> ChangeRates:
         raise ValueError(f"no page is watched for {shortest:g} or longer")
     counts = np.bincount(history.page, minlength=len(observed))[index]
     left_out = int(np.isfinite(observed).sum() - len(index))
-    rates, low, high = rates_of_counts(counts, observed[index])
+    _, low, high = rates_of_counts(counts, observed[index])
+    rates = np.where(counts > 0, counts, _OF_NO_CHANGE) / observed[index]
     return ChangeRates(index, counts, observed[index], rates, low, high, left_out)
 
 

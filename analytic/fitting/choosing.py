@@ -14,7 +14,7 @@ from analytic.fitting.of_sizes import fit_of_sizes
 from analytic.fitting.reading import UNITS, Trace
 from analytic.fitting.words import counted
 from scenarios import Scenario, ScenarioError, scenario_from
-from scenarios.base import listed
+from scenarios.base import listed, nearest
 
 __all__ = ["SECTIONS", "fit", "fitted_scenario", "replaced_keys"]
 
@@ -65,7 +65,8 @@ def fit(trace: Trace, options: Options | None = None) -> Fit:
     options = options or Options()
     sections = SECTIONS[trace.kind]
     if options.section is not None and options.section not in sections:
-        allowed = f"must be {listed(sections)} for a trace of {trace.kind}"
+        allowed = f"must be {listed(sections)} for a trace of {trace.kind}\
+{nearest(options.section, sections)}"
         raise ScenarioError("--section", options.section, allowed)
     section = options.section or _default_section(trace)
     for name, where in _GOES_WITH.items():

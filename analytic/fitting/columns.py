@@ -2,8 +2,9 @@
 
 Times are dates (ISO 8601, without a zone UTC) or numbers. Dates become seconds since Monday, 29
 December 1969, 0:00 UTC, so that whole weeks of them are calendar weeks. A date begins with four
-digits of a year, a hyphen and two digits of a month. All else that parsers take for one is none:
-20200101 is a number, and so is -300, which is no year before Christ.
+digits of a year, a hyphen and two digits of a month, or is the fourteen digits of web archives:
+20170730223850 is 22:38:50 UTC on 30 July 2017. All else that parsers take for one is none: 20200101
+is a number, and so is -300, which is no year before Christ.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from numpy.typing import NDArray
 __all__ = [
     "LARGEST",
     "SMALLEST",
+    "UNSAID",
     "are_dates",
     "changes_in",
     "codes_of",
+    "digests_in",
     "instants",
     "look_like_dates",
     "numbers",
@@ -33,9 +36,14 @@ SMALLEST, LARGEST = 1e-50, 1e50
 """Sizes of numbers that are taken: the third powers and sums of all of them are finite."""
 
 _MONDAY = 3 * 86400.0  # from Monday, 29 December 1969, to the epoch
-_WORDS: Mapping[str, int] = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
+UNSAID = -2
+"""Of an empty entry of `changes_in`: the first visit of a page has nothing to compare with."""
+
+_WORDS: Mapping[str, int] = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0, "": UNSAID}
+_NO_DIGEST = ("", "-")
 _FEW = 3
 _BEGUN = re.compile(r"\d{4}-\d{2}", re.ASCII).match
+_FOURTEEN = r"(?:19|20|21)[0-9]{12}"
 
 
 def numbers(column: Any) -> Array:
@@ -63,20 +71,27 @@ def instants(column: Any) -> Array:
     found = _instants(column)
     missing = np.flatnonzero(np.isnan(found))
     if len(missing):
-        found[missing] = _instants(column.iloc[missing].str.strip())
+        rest = column.iloc[missing].str.strip()
+        digits = rest.str.fullmatch(_FOURTEEN).to_numpy(bool)
+        found[missing[~digits]] = _instants(rest[~digits])
+        found[missing[digits]] = _seconds(rest[digits], "%Y%m%d%H%M%S")
     return found
 
 
 def _instants(column: Any) -> Array:
-    import pandas as pd
-
-    dates = pd.to_datetime(column, format="ISO8601", errors="coerce", utc=True)
-    values = dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
-    seconds: Array = values.astype(np.int64) / 1e6 + _MONDAY
     begun = np.fromiter(
         (_BEGUN(text) is not None for text in column.to_numpy(object)), bool, len(column)
     )
-    return np.where(np.isnat(values) | ~begun, np.nan, seconds)  # "now" would be one
+    return np.where(begun, _seconds(column, "ISO8601"), np.nan)  # "now" would be one
+
+
+def _seconds(column: Any, form: str) -> Array:
+    """Seconds since the Monday of the dates of one form, NaN for all else."""
+    import pandas as pd
+
+    dates = pd.to_datetime(column, format=form, errors="coerce", utc=True)
+    values = dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
+    return np.where(np.isnat(values), np.nan, values.astype(np.int64) / 1e6 + _MONDAY)
 
 
 def are_dates(column: Any) -> bool | None:
@@ -105,8 +120,21 @@ def codes_of(column: Any) -> tuple[NDArray[np.int64], list[str]]:
 
 
 def changes_in(column: Any) -> NDArray[np.int8]:
-    """1 for a change, 0 for none, -1 for neither."""
+    """1 for a change, 0 for none, `UNSAID` for nothing, -1 for all else."""
     codes, words = codes_of(column)
     signs = np.array([_WORDS.get(word.lower(), -1) for word in words], np.int8)
     found: NDArray[np.int8] = signs[codes]
     return found
+
+
+def digests_in(column: Any) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """The digests of contents as numbers, and which entries are digests at all.
+
+    Numbers instead of texts, as there may be ten million: two digests get the same one with a
+    probability of 2^-64.
+    """
+    import pandas as pd
+
+    texts = column.str.strip()
+    hashes: NDArray[np.uint64] = pd.util.hash_array(texts.to_numpy(object))
+    return hashes, ~texts.isin(_NO_DIGEST).to_numpy(bool)

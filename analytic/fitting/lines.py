@@ -113,6 +113,7 @@ def _whole_lines(stream: IO[bytes], path: Path) -> Iterator[Block]:
     while part := stream.read(_BLOCK):
         if first == 1 and not rest:
             part = part.removeprefix(b"\xef\xbb\xbf")
+            _refuse_json(part, path)
         text, newline, rest_of_part = (rest + part).rpartition(b"\n")
         rest = rest_of_part
         if len(rest) > _LONGEST_LINE:
@@ -123,6 +124,17 @@ def _whole_lines(stream: IO[bytes], path: Path) -> Iterator[Block]:
             first += block.count(b"\n")
     if rest:
         yield Block(first, rest.removesuffix(b"\r") + b"\n")
+
+
+def _refuse_json(start: bytes, path: Path) -> None:
+    """Raise `ScenarioError` where a file begins as JSON, or as one JSON document per line, does."""
+    if start.lstrip()[:1] in (b"{", b"["):
+        allowed = (
+            "is JSON, and a trace is CSV with a header; to make it CSV: "
+            "(echo page,time,digest; jq -r '[.url, .timestamp, .digest] | @csv' FILE), "
+            "with the names that this file has"
+        )
+        raise ScenarioError("", MISSING, allowed, str(path))
 
 
 def fields_of(line: bytes) -> list[str]:

@@ -144,6 +144,7 @@ def _notes(found: DeliveryFit) -> list[str]:
         )
     else:
         notes.append("No gap tells batches apart: every page is taken for itself.")
+    notes += [batches.sureness] * bool(batches.sureness)
     notes += [f"{_sentence(note)}." for note in found.notes]
     if len(batches.gaps) > MOST_GAPS:
         notes.append(f"The MMPP is fitted to {MOST_GAPS} of the gaps, in twenty stretches.")

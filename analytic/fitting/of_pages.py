@@ -27,6 +27,7 @@ from analytic.fitting.page_gaps import PageGaps, page_gaps
 from analytic.fitting.poisson_verdict import Burstiness, Clock, against_expected, scales
 from analytic.fitting.poisson_words import hidden_note, page_verdict, staleness_verdict
 from analytic.fitting.reading import UNITS, Trace
+from analytic.fitting.words import counted
 
 __all__ = ["PageChanges", "fit_pages", "names_of", "pages_around"]
 
@@ -67,7 +68,7 @@ class PageChanges:
             "left_out": rates.left_out,
             "median_rate": float(np.median(rates.rates)),
             "largest_rate": float(rates.rates.max()),
-            "never_changed": int((rates.counts == 0).sum()),
+            "never_changed": int(rates.never.sum()),
             "coefficient_of_variation_of_gaps": variation,
             "out_of_date_at_own_rate": self.staleness,
             "out_of_date_if_poisson": self.poisson_staleness,
@@ -97,18 +98,18 @@ def fit_pages(trace: Trace, options: Options) -> Fit:
     notes = [
         *_rows(history.repeated),
         *_left_out(rates.left_out, shortest, trace.time_unit),
+        *_never_changed(rates, trace.time_unit),
         *page_verdict(found.burstiness, found.variation, trace.time_unit),
         *hidden_note(found.burstiness, trace.time_unit, False),
         *staleness_verdict(found.burstiness, stale, found.poisson_staleness),
     ]
-    errors = np.sqrt(rates.counts) / rates.observed
-    values = rates.rates.tolist()
+    names, values = names_of(trace, rates.index), rates.rates.tolist()
     return Fit(
         kind="changes",
         section="pages",
         trace=trace,
         parameters=parameters_of(
-            "change_rate", names_of(trace, rates.index), rates.rates, rates.low, rates.high, errors
+            "change_rate", names, rates.rates, rates.low, rates.high, rates.standard_errors
         ),
         summary=found.summary(),
         notes=tuple(notes),
@@ -185,13 +186,26 @@ def _left_out(number: int, shortest: float, unit: str) -> list[str]:
     return [f"{pages} left out, watched for less than {shortest:.4g} {unit}s."] * bool(number)
 
 
+def _never_changed(rates: ChangeRates, unit: str) -> list[str]:
+    """What stands for the rates of pages without a change, and what that adds to the total."""
+    number = int(rates.never.sum())
+    if not number:
+        return []
+    added, total = float(rates.rates[rates.never].sum()), float(rates.rates.sum())
+    return [
+        f"{counted(number, 'page')} did not change. The rate of such a page is half a change in "
+        "the time that it was watched (Jeffreys), with an interval from 0: no log can prove that a "
+        "page never changes, and with rate 0 it would never be visited again. These rates make "
+        f"{added:.4g} of all {total:.4g} changes per {unit}."
+    ]
+
+
 def pages_around(rates: list[float]) -> dict[str, Any]:
-    """A smallest scenario around change rates: one robot with the best frequencies of visits.
+    """A smallest scenario around positive change rates: one robot, the best frequencies of visits.
 
     It makes one access per change, so the loads of simulation and formulas are moderate.
     """
-    total = sum(rates)
-    access = 1.0 / total if total > 0 else 1.0
+    access = 1.0 / sum(rates)
     cycle = access * len(rates)
     return {
         "pages": {"change_rates": rates, "weights": "uniform"},

@@ -45,7 +45,7 @@ class Broken:
     def add(self, count: int, lines: Sequence[tuple[int, str]]) -> None:
         """Some more, and the first of them in the order of the file."""
         self.count += count
-        self.lines += lines[: MOST_SHOWN - len(self.lines)]
+        self.lines = sorted([*self.lines, *lines])[:MOST_SHOWN]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,13 @@ from analytic.indexing_queue.chain import (
     switching_chain,
 )
 from analytic.indexing_queue.closed_forms import birth_death_levels, mm1k_levels
-from analytic.indexing_queue.formulas import FORMULAS, accuracy_of, relaxation_time_of
+from analytic.indexing_queue.formulas import (
+    FORMULAS,
+    accuracy_of,
+    empty_probability,
+    relaxation_time_of,
+    stays_of,
+)
 from analytic.indexing_queue.iteration import NotConvergedError
 from analytic.indexing_queue.large_buffers import Closed, ClosureError, closure
 from analytic.indexing_queue.marginals import Marginals, marginals_of
@@ -42,6 +48,7 @@ __all__ = [
     "control_cost",
     "controlled_chain",
     "count_states",
+    "empty_probability",
     "fate_rates",
     "level_probabilities",
     "marginals_of",
@@ -52,5 +59,6 @@ __all__ = [
     "sojourn_moments",
     "sojourn_transform",
     "solve_chain",
+    "stays_of",
     "switching_chain",
 ]

@@ -169,9 +169,13 @@ def controlled_chain(
     )
     robots = [robots_at(level) for level in range(top + 1)]
     delivered = modes.sum(axis=3)
+    alike = {
+        (active, entering.tobytes()): _moves(modes[active], entering)
+        for active, entering in zip(robots, accepted, strict=True)
+    }
     return QueueChain(
         arrivals=tuple(
-            _moves(modes[active], entering)
+            alike[active, entering.tobytes()]
             for active, entering in zip(robots, accepted, strict=True)
         ),
         turnover=(np.eye(order)[None],) * (top + 1),

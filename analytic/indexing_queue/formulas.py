@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from analytic import conditions
 from analytic.active_robots import require_decided, robots_at
-from analytic.formula import Formula, Values
+from analytic.formula import Formula, Values, dependent, is_covered
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.closed_forms import birth_death_levels, mm1k_levels
 from analytic.indexing_queue.large_buffers import ClosureError, closure
+from analytic.indexing_queue.marginals import marginals_of
 from analytic.indexing_queue.measures import control_cost, fate_rates, level_probabilities
 from analytic.indexing_queue.solved import (
     Accuracy,
@@ -27,6 +30,7 @@ from analytic.indexing_queue.solved import (
     settled,
     size_of,
     sojourns_found,
+    solution_of,
     solved,
     too_large_for_exactness,
 )
@@ -35,20 +39,94 @@ from analytic.markov import relaxation_time
 from analytic.phase_type import exponential_rate
 from scenarios import Scenario
 
-__all__ = ["FORMULAS", "accuracy_of", "relaxation_time_of"]
+__all__ = [
+    "FORMULAS",
+    "Stays",
+    "accuracy_of",
+    "empty_probability",
+    "relaxation_time_of",
+    "stays_of",
+]
 
 _LARGEST_SPECTRUM = 400
+_QUICK = 10**7
 _LOSSES = ("loss_rate", "loss_probability")
 
 
 def relaxation_time_of(scenario: Scenario) -> float | None:
     """Relaxation time of the queue, where its chain is small enough to know it."""
-    if any(condition(scenario) is not None for condition in _BUILT):
-        return None
-    if count_states(*size_of(scenario)) > _LARGEST_SPECTRUM or one_closed_class(scenario):
+    if not _has_small_chain(scenario):
         return None
     chain = chain_of(scenario)
     return relaxation_time(chain.generator, chain.start)
+
+
+def empty_probability(scenario: Scenario) -> float | None:
+    """Stationary probability of the empty queue, where its relaxation time is known."""
+    if not _has_small_chain(scenario):
+        return None
+    return float(solution_of(scenario).law[: chain_of(scenario).order].sum())
+
+
+def _has_small_chain(scenario: Scenario) -> bool:
+    """Whether the spectrum of its chain is found in no time, told before anything is built."""
+    return is_covered((*_BUILT, _few_states, one_closed_class), scenario)
+
+
+class Stays(NamedTuple):
+    """How long pages may stay in the buffer, and how many of them are indexed.
+
+    Attributes
+    ----------
+    longest : float
+        Mean time after which a waiting page has left, whatever comes after it.
+    served : float
+        Share of the delivered pages that are indexed.
+    """
+
+    longest: float
+    served: float
+
+
+def stays_of(scenario: Scenario) -> Stays | None:
+    """How long pages may stay, where the queue is solved in no time.
+
+    A page is gone when the busy period ends, at the latest: ``(1 - p0) / f``, with p0 the
+    probability of the empty system and f the rate at which it gets pages. It may be gone before:
+    by its timer; or, where a full buffer pushes out its oldest page, when as many have been lost
+    as can wait.
+    """
+    if not is_covered((*_BUILT, fits_in_memory, _solved_at_once, one_closed_class), scenario):
+        return None
+    assert scenario.buffer is not None
+    chain = chain_of(scenario)
+    law = solution_of(scenario).law
+    rates = fate_rates(chain, marginals_of(chain, law))
+    empty = law[: chain.order]
+    entering = chain.batch_rates[0].T @ (chain.accepted[0] > 0)
+    flow, timer = float(empty @ entering), conditions.timers_of(scenario)
+    longest = (1.0 - float(empty.sum())) / flow if flow > 0 else math.inf
+    if timer is not None and (stale := exponential_rate(timer)):
+        longest = min(longest, 1.0 / stale)
+    if scenario.buffer.when_full == "push-out" and rates["lost"] > 0:
+        longest = min(longest, scenario.buffer.waiting_places / rates["lost"])
+    served = rates["served"] / rates["delivered"] if rates["delivered"] else 0.0
+    return Stays(longest, served)
+
+
+@dependent
+def _solved_at_once(scenario: Scenario) -> str | None:
+    """The chain has at most 400 states, or takes at most 10^7 products level by level."""
+    order, phases, timers, _ = size_of(scenario)
+    quick = timers == 1 and count_states(*size_of(scenario)) * (2 * order * phases) ** 2 <= _QUICK
+    return None if quick else _few_states(scenario)
+
+
+@dependent
+def _few_states(scenario: Scenario) -> str | None:
+    """The chain has at most 400 states."""
+    states = count_states(*size_of(scenario))
+    return None if states <= _LARGEST_SPECTRUM else f"its chain has {states} states"
 
 
 def _birth_death(scenario: Scenario) -> Values:
@@ -127,9 +205,9 @@ def accuracy_of(scenario: Scenario) -> Accuracy | ClosureError | None:
         If the activation is still to be optimised (`analytic.resolve` decides it).
     """
     require_decided(scenario)
-    if all(condition(scenario) is None for condition in _CLOSURE):
+    if is_covered(_CLOSURE, scenario):
         return ClosureError()
-    if any(condition(scenario) is not None for condition in _CHAIN):
+    if not is_covered(_CHAIN, scenario):
         return None
     found = solved(scenario)
     assert isinstance(found, Solved)

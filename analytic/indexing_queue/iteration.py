@@ -25,6 +25,7 @@ from analytic.indexing_queue.marginals import marginals_of
 from analytic.indexing_queue.tables import mean_profile, tables_of, working_space
 from analytic.markov import Band
 from analytic.progress import Progress
+from analytic.refusal import NoAnswerError
 
 __all__ = ["Iterated", "NotConvergedError", "iterate"]
 
@@ -46,7 +47,7 @@ ROUNDING = 1e-14
 _LOG = logging.getLogger(__name__)
 
 
-class NotConvergedError(ArithmeticError):
+class NotConvergedError(NoAnswerError):
     """The iteration did not reach its tolerance; there is no answer."""
 
 

@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,31 @@ from numpy.typing import NDArray
 
 from analytic import conditions
 from analytic.arrival_process import delivery_modes
-from analytic.formula import Condition
+from analytic.formula import Condition, obstacles
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.formulas import FORMULAS
 from analytic.indexing_queue.policy_costs import level_rates, policy_costs
-from analytic.indexing_queue.solved import chain_of, size_of
+from analytic.indexing_queue.solved import chain_of, laws_of, size_of
+from analytic.indexing_queue.unlike_robots import (
+    MOST_SETS,
+    BestSets,
+    best_sets,
+    distinct_sets,
+)
 from analytic.optimum import NoOptimumError
 from scenarios import Scenario
 from scenarios.activation import Threshold
-from scenarios.deliveries import LARGEST_ORDER
+from scenarios.deliveries import Independent, Marked, alone, as_modes, order_of
 
-__all__ = ["CONSTANT", "NON_INCREASING", "Family", "numbers_of", "searched", "top_level"]
+__all__ = [
+    "CONSTANT",
+    "NON_INCREASING",
+    "Family",
+    "cheapest_sets",
+    "numbers_of",
+    "searched",
+    "top_level",
+]
 
 Array = NDArray[np.floating[Any]]
 MOST_POLICIES = 5_000_000
@@ -116,17 +131,14 @@ def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arra
         If the cost has no exact value, or there are too many policies.
     """
     uncontrolled = scenario.with_("activation", None)
-    reasons = (condition(uncontrolled) for condition in _COVERED)
-    reason = next((each for each in reasons if each is not None), None)
-    if reason is not None:
+    reason = "; ".join(obstacles(_COVERED, uncontrolled))
+    if reason:
         raise NoOptimumError(reason)
     count = family.members(len(numbers), top_level(scenario) + 1)
     if count > MOST_POLICIES:
         many = f"there are {_size(count)} policies"
         raise NoOptimumError(f"{many}; at most {MOST_POLICIES} are searched")
     order, phases, timers, top = size_of(uncontrolled)
-    if order > LARGEST_ORDER:
-        raise NoOptimumError(f"the robots have more than {LARGEST_ORDER} joint phases")
     waiting = range(top)
     sizes = [float(order), *(float(order * phases * timers ** min(n, 60)) for n in waiting)]
     together, alone = seconds_together(sizes, len(numbers), family), seconds_alone(sizes, count)
@@ -143,6 +155,49 @@ def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arra
     if numbers[0] == 0:  # then the first policy has no robot at any level
         costs[0] = _cost_of_none(scenario)
     return costs
+
+
+def cheapest_sets(scenario: Scenario, kinds: list[list[int]]) -> BestSets:
+    """The cheapest robots of each number, of an independent or marked process.
+
+    Robots that are not chosen run on unheard, so that their phases do not matter.
+
+    Raises
+    ------
+    NoOptimumError
+        If the cost has no exact value, or the sets take too long.
+    """
+    uncontrolled = scenario.with_("activation", None)
+    reasons = (condition(uncontrolled) for condition in _COVERED)
+    if (reason := next((each for each in reasons if each is not None), None)) is not None:
+        raise NoOptimumError(reason)
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    deliveries = scenario.robots.deliveries
+    assert isinstance(deliveries, Independent | Marked)
+    service, timer = laws_of(uncontrolled)
+    _, phases, timers, top = size_of(uncontrolled)
+    room = scenario.buffer.waiting_places + 1, scenario.buffer.admission
+
+    sizes = phases * timers ** np.minimum(np.arange(top), 60.0)
+
+    def seconds(chosen: tuple[int, ...]) -> float:
+        order = order_of(deliveries, chosen)
+        return seconds_together([float(order), *(order * sizes).tolist()], 1, CONSTANT)
+
+    some = islice(distinct_sets(kinds), MOST_SETS)
+    if (whole := sum(map(seconds, some))) > LONGEST:
+        long = f"the sets of robots take about {whole / 60:.2g} minutes"
+        raise NoOptimumError(f"{long}; at most {LONGEST / 60:.0f} are spent")
+
+    def cost(chosen: tuple[int, ...]) -> float:
+        if not chosen:
+            return _cost_of_none(scenario)
+        modes = as_modes(alone(deliveries, chosen))
+        chain = controlled_chain(modes, _always(len(chosen)), service, timer, *room)
+        return float(policy_costs(level_rates([chain], scenario.costs), CONSTANT.follows(1))[0])
+
+    return best_sets(kinds, cost, f"{scenario.name}: sets of robots")
 
 
 def _size(number: int) -> str:

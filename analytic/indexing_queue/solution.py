@@ -26,7 +26,7 @@ LARGEST_MEMORY = 2**30
 """Bytes that a solution may take."""
 
 _HIGHEST = 64
-"""Levels up to which the states of timers with phases are counted."""
+"""Levels or phases of timers up to which their states are counted."""
 
 
 class Solution(NamedTuple):
@@ -111,14 +111,17 @@ def _by_level(chain: QueueChain) -> Solution:
 def memory_needed(order: int, service_phases: int, timer_phases: int, top: int) -> int:
     """Bytes that the solution and the sojourn times take, about.
 
-    The law, the flow into the largest level, and what the tagged page needs for each position.
+    The law, the flow into the largest level, what the tagged page needs for each position, and the
+    matrix of a timer.
     """
     vectors: int = timer_phases ** max(top - 1, 0)
     positions: int = sum(timer_phases**places for places in range(top))
     inner = order * service_phases
     law = order + inner * positions
-    numbers: int = sum(level ** (timer_phases - 1) for level in range(1, top + 1))
-    work = (inner + order + 2) * vectors + min(numbers, positions) * inner**2
+    numbers = positions
+    if timer_phases <= _HIGHEST:
+        numbers = min(positions, sum(level ** (timer_phases - 1) for level in range(1, top + 1)))
+    work = (inner + order + 2) * vectors + numbers * inner**2 + timer_phases**2
     return 8 * (law + work + service_phases * (positions + 4 * vectors))
 
 

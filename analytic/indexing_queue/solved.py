@@ -10,6 +10,7 @@ import numpy as np
 from analytic import conditions
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import access_rate, delivery_modes, joint_order
+from analytic.formula import dependent
 from analytic.indexing_queue.chain import (
     NO_TIMER,
     QueueChain,
@@ -21,10 +22,10 @@ from analytic.indexing_queue.large_buffers import SMALLEST_LOSS, closure
 from analytic.indexing_queue.lumped import closed_class_count
 from analytic.indexing_queue.measures import measures_of, queue_measures
 from analytic.indexing_queue.solution import Solution, size_beyond_memory, solve_chain
-from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
+from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate, phase_count
 from scenarios import Scenario
 from scenarios.activation import Switching
-from scenarios.deliveries import as_modes
+from scenarios.deliveries import joint_size
 from scenarios.measures import Subject
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "closure_fits",
     "converged",
     "fits_in_memory",
+    "laws_of",
     "loss_approximated",
     "one_closed_class",
     "response_found",
@@ -96,12 +98,12 @@ class Solved(NamedTuple):
     missing: str | None = None
 
 
-def _laws(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
+def laws_of(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
     """Service and timer as phase-type laws."""
     assert scenario.buffer is not None
     service, timer = as_phase_type(scenario.buffer.service), NO_TIMER
     law = conditions.timers_of(scenario)
-    if law is not None:
+    if law is not None and _top_level(scenario) > 1:
         rate = exponential_rate(law)
         single = None if rate is None else PhaseLaw(np.ones(1), np.array([[-rate]]))
         timer = single or as_phase_type(law) or NO_TIMER
@@ -110,34 +112,59 @@ def _laws(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
 
 
 def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
-    """Arrival, service and timer phases and the highest level, without building the chain."""
+    """Arrival, service and timer phases and the highest level, without building anything.
+
+    Raises
+    ------
+    NoAnswerError
+        If the robots have too many joint phases.
+    """
     assert scenario.buffer is not None
     assert scenario.robots is not None
-    service, timer = _laws(scenario)
-    top = scenario.buffer.waiting_places + 1
+    phases, timers = phase_count(scenario.buffer.service), _timer_phases(scenario)
+    assert phases is not None
     if isinstance(scenario.activation, Switching):
         order = scenario.robots.available + 1
     elif scenario.robots.deliveries is not None:
-        modes = as_modes(scenario.robots.deliveries)
-        order = modes.shape[2]
-        top += modes.shape[1] - 2 if scenario.buffer.admission == "complete" else 0
+        order = joint_size(scenario.robots.deliveries)[0]
     else:
         order = joint_order(scenario.robots, max(most_active(scenario), 1))
-    return order, len(service.start), len(timer.start), top
+    return order, phases, timers, _top_level(scenario)
 
 
+def _top_level(scenario: Scenario) -> int:
+    """The highest level: all places taken, or more where batches enter as a whole."""
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    places, together = scenario.buffer.waiting_places + 1, scenario.robots.deliveries
+    if together is None or scenario.buffer.admission != "complete":
+        return places
+    return places + joint_size(together)[1] - 1
+
+
+def _timer_phases(scenario: Scenario) -> int:
+    """Phases of a timer; one where no page ever waits."""
+    law = conditions.timers_of(scenario)
+    if law is None or _top_level(scenario) == 1 or exponential_rate(law) is not None:
+        return 1
+    return phase_count(law) or 1
+
+
+@dependent
 def fits_in_memory(scenario: Scenario) -> str | None:
     """The solution of its chain takes at most 1 GB."""
     size = size_beyond_memory(*size_of(scenario))
     return size and f"its chain has {size}; the solution may take at most 1 GB"
 
 
+@dependent
 def too_large_for_exactness(scenario: Scenario) -> str | None:
     """The chain is too large to be solved exactly, its timers have phases."""
     exact = fits_in_memory(scenario) is None or size_of(scenario)[2] == 1
     return "its chain is solved exactly, where it fits in memory" if exact else None
 
 
+@dependent
 def closure_fits(scenario: Scenario) -> str | None:
     """The closure has at most 2 million unknowns, and takes at most 10^10 products a round."""
     order, phases, timers, top = size_of(scenario)
@@ -150,6 +177,7 @@ def closure_fits(scenario: Scenario) -> str | None:
     return None
 
 
+@dependent
 def settled(scenario: Scenario) -> str | None:
     """The iteration for the closure settles."""
     found = approximated(scenario)
@@ -158,6 +186,7 @@ def settled(scenario: Scenario) -> str | None:
     return f"the closure of its chain does not settle: {found}"
 
 
+@dependent
 def loss_approximated(scenario: Scenario) -> str | None:
     """The approximate loss probability is at least 0.01, so that its first digit is right."""
     found = approximated(scenario)
@@ -169,6 +198,7 @@ def loss_approximated(scenario: Scenario) -> str | None:
     return f"the approximate loss probability is too small to be given; {wrong}"
 
 
+@dependent
 def one_closed_class(scenario: Scenario) -> str | None:
     """The chain forgets where it started."""
     classes = _closed_classes(scenario)
@@ -180,6 +210,7 @@ def _closed_classes(scenario: Scenario) -> int:
     return closed_class_count(chain_of(scenario))
 
 
+@dependent
 def converged(scenario: Scenario) -> str | None:
     """The iteration for a large chain converges."""
     found = solved(scenario)
@@ -188,6 +219,7 @@ def converged(scenario: Scenario) -> str | None:
     return f"the iteration for its chain does not converge: {found}"
 
 
+@dependent
 def sojourns_found(scenario: Scenario) -> str | None:
     """The tagged page can be followed to its end."""
     found = solved(scenario)
@@ -196,6 +228,7 @@ def sojourns_found(scenario: Scenario) -> str | None:
     return f"the sojourn times by class are not found: {found.missing}"
 
 
+@dependent
 def response_found(scenario: Scenario) -> str | None:
     """The tagged page can be followed to its end, where the response has a price."""
     missing = sojourns_found(scenario)
@@ -215,7 +248,7 @@ def chain_of(scenario: Scenario) -> QueueChain:
     """
     assert scenario.buffer is not None
     assert scenario.robots is not None
-    service, timer = _laws(scenario)
+    service, timer = laws_of(scenario)
     capacity = scenario.buffer.waiting_places + 1
     rule = scenario.activation
     if isinstance(rule, Switching):
@@ -224,7 +257,7 @@ def chain_of(scenario: Scenario) -> QueueChain:
         assert rate is not None
         available = scenario.robots.available
         return switching_chain(rate, available, rule.targets, service, timer, capacity)
-    modes = delivery_modes(scenario.robots, max(most_active(scenario), 1))
+    modes = delivery_modes(scenario.robots, max(most_active(scenario), 1), scenario.activation)
     at = robots_at(scenario)
     return controlled_chain(modes, at, service, timer, capacity, scenario.buffer.admission)
 

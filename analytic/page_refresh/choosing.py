@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic import page_conditions as conditions
+from analytic.formula import Formula
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_refresh.formulas import FORMULAS
 from analytic.page_refresh.hosts import (
@@ -17,6 +18,7 @@ from analytic.page_refresh.hosts import (
     price_factors,
     shares_within_limits,
 )
+from analytic.page_refresh.obsolescence import crawl_rates
 from analytic.page_refresh.optimum import best_random_shares, best_shares
 from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
@@ -166,7 +168,7 @@ def _bound(scenario: Scenario) -> tuple[float | None, str]:
         if formula.number in ("Theorem 3.4", "(7)", "(7) in time"):
             reason = formula.reason_against(scenario)
             if reason is None:
-                return formula.predict(scenario)[0].value, ""
+                return _weighted(formula, scenario), ""
             reasons.append(reason)
     return None, reasons[0]
 
@@ -174,11 +176,17 @@ def _bound(scenario: Scenario) -> tuple[float | None, str]:
 def _cost(scenario: Scenario) -> float | None:
     """The exact weighted obsolescence of a scenario, where there is one."""
     for formula in FORMULAS:
-        if formula.kind == "exact" and formula.reason_against(scenario) is None:
-            for each in formula.predict(scenario):
-                if each.measure == "weighted_obsolescence":
-                    return each.value
+        if formula.kind != "exact" or formula.function is crawl_rates:
+            continue  # crawl rates are no cost, but take a whole plan
+        if formula.reason_against(scenario) is None:
+            return _weighted(formula, scenario)
     return None
+
+
+def _weighted(formula: Formula, scenario: Scenario) -> float:
+    """The weighted obsolescence that a formula gives, without what it gives of every page."""
+    values = formula.evaluate(scenario)
+    return next(value for measure, _, value in values if measure == "weighted_obsolescence")
 
 
 def _alternatives(scenario: Scenario, decided: Scenario) -> Iterator[dict[str, Any]]:

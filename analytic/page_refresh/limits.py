@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from analytic import page_conditions as conditions
-from analytic.formula import Formula, Values
+from analytic.formula import Formula, Values, dependent
 from analytic.page_refresh.golden import (
     WORST_GOLDEN_RATIO,
     golden_guarantee,
@@ -30,6 +30,7 @@ _SLOTS = 50
 _NEAR = 1e-3
 
 
+@dependent
 def _slow_pages(scenario: Scenario) -> str | None:
     """Pages are slow: each changes at most 0.02 times per mean access time."""
     assert scenario.pages is not None
@@ -38,6 +39,7 @@ def _slow_pages(scenario: Scenario) -> str | None:
     return None if most <= _SLOW else f"a page changes {most:.3g} times per access, not slowly"
 
 
+@dependent
 def _golden_at_best(scenario: Scenario) -> str | None:
     """A golden-ratio policy at the best frequencies, 50 slots per page or more in its cycle."""
     assert scenario.pages is not None

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from analytic import conditions, page_conditions
 from analytic.active_robots import robots_at
-from analytic.formula import Formula, Values
+from analytic.formula import Formula, Values, dependent
 from analytic.indexing_queue import chain_of, count_states, sojourn_transform
 from analytic.indexing_queue.marginals import marginals_of
 from analytic.indexing_queue.measures import fate_rates
@@ -57,6 +57,7 @@ _MOST_FOLLOWED = 5 * 10**7
 """States times change rates: those of about a minute."""
 
 
+@dependent
 def _no_method(scenario: Scenario) -> str | None:
     """No exact method covers it."""
     method = exact_method(scenario)
@@ -99,6 +100,7 @@ def _thinned(scenario: Scenario, mu: Array, lost: float) -> tuple[Array, Array]:
     return thinned_randomized(mu, shares, between, lost), ages
 
 
+@dependent
 def _discounts_fit(scenario: Scenario) -> str | None:
     """A page can be followed to its end for each change rate."""
     states, rates = count_states(*size_of(scenario)), len(np.unique(page_changes(scenario)))
@@ -137,21 +139,29 @@ def _replaced(scenario: Scenario) -> Values:
 def _only_drops_changed(scenario: Scenario) -> str | None:
     """Waiting copies are dropped when their pages change, first come first served."""
     assert scenario.buffer is not None
-    if scenario.buffer.obsolescence != "page-change":
-        return "waiting copies are not dropped when their pages change"
-    if scenario.buffer.replace_older_copy:
-        return "newer copies replace older ones"
-    return conditions.first_come_first_served(scenario)
+    drops, replaces = (
+        scenario.buffer.obsolescence == "page-change",
+        scenario.buffer.replace_older_copy,
+    )
+    return conditions.all_of(
+        None if drops else "waiting copies are not dropped when their pages change",
+        "newer copies replace older ones" if replaces else None,
+        conditions.first_come_first_served(scenario),
+    )
 
 
 def _only_replaces(scenario: Scenario) -> str | None:
     """Newer copies replace waiting older ones, first come first served, nothing is dropped."""
     assert scenario.buffer is not None
-    if not scenario.buffer.replace_older_copy:
-        return "newer copies do not replace older ones"
-    return conditions.no_timers(scenario) or conditions.first_come_first_served(scenario)
+    replaces = scenario.buffer.replace_older_copy
+    return conditions.all_of(
+        None if replaces else "newer copies do not replace older ones",
+        conditions.no_timers(scenario),
+        conditions.first_come_first_served(scenario),
+    )
 
 
+@dependent
 def _places_fit(scenario: Scenario) -> str | None:
     """Levels and places of one copy are few enough."""
     assert scenario.buffer is not None
@@ -183,6 +193,7 @@ def _timers_with_memory(scenario: Scenario) -> str | None:
     return "waiting pages have no timers, or exponential ones" if exponential else None
 
 
+@dependent
 def _counts_fit(scenario: Scenario) -> str | None:
     """Old and new pages are few enough."""
     return counts_fit(scenario.with_("buffer.obsolescence", "never"))
@@ -191,6 +202,7 @@ def _counts_fit(scenario: Scenario) -> str | None:
 # --- (12) laws of phase type in place of others -------------------------------------------------
 
 
+@dependent
 def _some_without_phases(scenario: Scenario) -> str | None:
     """Some law has no phases, too many, or is not exponential where copies leave together."""
     row = _covering(scenario)
@@ -199,6 +211,7 @@ def _some_without_phases(scenario: Scenario) -> str | None:
     return None if with_phases(scenario) else "its laws are of phase type"
 
 
+@dependent
 def _covered_with_phases(scenario: Scenario) -> str | None:
     """With laws of phase type that have the same two moments, another row covers it."""
     replaced = with_phases(scenario)
@@ -256,6 +269,7 @@ _TIMED = Formula(
 )
 
 
+@dependent
 def _not_by_timer_law(scenario: Scenario) -> str | None:
     """(13) does not cover it."""
     return None if _TIMED.reason_against(scenario) else "(13) knows the law of the level"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from analytic import page_conditions
 from analytic.optimum import Optimum
 from analytic.page_refresh import FrequencySearch, best_random_shares, optimal_frequencies
 from analytic.page_refresh.hosts import hosts_never_wait
+from analytic.page_refresh.unvisited import notes_on_unvisited
 from analytic.pipeline.conditions import (
     changes_matter_to_the_queue,
     law_without_buffer,
@@ -107,7 +109,7 @@ def slopes_of(scenario: Scenario) -> SlopesOf | None:
 
 
 def end_to_end_frequencies(scenario: Scenario) -> Optimum:
-    """The frequencies that suit the whole path best, and what those of coffman1998 cost.
+    """The frequencies that suit the whole path best, what others cost, and who is never visited.
 
     In the units of the file's prices where it prices staleness, and with what else they make the
     system cost; otherwise the weighted obsolescence. Where the obsolescence of a page depends on
@@ -120,6 +122,13 @@ def end_to_end_frequencies(scenario: Scenario) -> Optimum:
     NoOptimumError
         As `optimal_frequencies`.
     """
+    found = _best_frequencies(scenario)
+    search: FrequencySearch = found.search
+    unvisited = notes_on_unvisited(search.rates, search.weights, search.shares)
+    return replace(found, notes=[*found.notes, *unvisited])
+
+
+def _best_frequencies(scenario: Scenario) -> Optimum:
     uniform = _with_uniform(scenario)
     if uniform is None:
         return optimal_frequencies(scenario)

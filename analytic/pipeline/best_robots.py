@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.fixed_robots import StaticSearch, optimal_fixed_number
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.indexing_queue.fixed_robots import (
+    StaticSearch,
+    optimal_fixed_number,
+    with_some_cost,
+)
+from analytic.indexing_queue.unlike_robots import best_sets, kinds_of_robots
+from analytic.optimum import Optimum
 from analytic.pipeline.criteria import (
     copies_leave_together,
     cost_of,
@@ -42,11 +48,11 @@ def end_to_end_robots(scenario: Scenario) -> Optimum:
     if not prices_staleness(scenario):
         require_prices(scenario)
         return _by_papers(scenario)
-    costs = _costs(scenario)
+    search = _searched(scenario)
     alone, reason = price_of_alone(scenario, _by_papers)
-    other = (*alone.short, alone.decision["robots"]) if alone else None
-    search = StaticSearch(scenario.name, scenario.time_unit, costs, other)
-    best = float(costs[search.optimum])
+    if alone is not None:
+        search = replace(search, other=(*alone.short, _number(alone.decision)))
+    best = float(search.costs[search.optimum])
     said = ["more: per cent above the best", alone.note(best) if alone else reason]
     return _optimum(scenario, search, said)
 
@@ -55,8 +61,24 @@ def _by_papers(scenario: Scenario) -> Optimum:
     """The best number by other prices than that of staleness."""
     if not copies_leave_together(scenario):
         return optimal_fixed_number(scenario)
-    search = StaticSearch(scenario.name, scenario.time_unit, _costs(scenario))
-    return _optimum(scenario, search, ["more: per cent above the best"])
+    return _optimum(scenario, _searched(scenario), ["more: per cent above the best"])
+
+
+def _number(decision: Mapping[str, Any]) -> int:
+    return int(decision["robots"]) if "robots" in decision else len(decision["these"])
+
+
+def _searched(scenario: Scenario) -> StaticSearch:
+    """The cost of each number of robots from 0 on; of the best ones where they are not alike."""
+    name, unit = scenario.name, scenario.time_unit
+    if len(kinds := kinds_of_robots(scenario)) < 2:
+        return StaticSearch(name, unit, _costs(scenario))
+
+    def cost(chosen: tuple[int, ...]) -> float:
+        return cost_of(scenario.with_("activation", {"these": list(chosen)}))
+
+    best = best_sets(kinds, cost, f"{name}: sets of robots")
+    return StaticSearch(name, unit, with_some_cost(np.array(best.costs)), best=best)
 
 
 def _costs(scenario: Scenario) -> Array:
@@ -67,9 +89,7 @@ def _costs(scenario: Scenario) -> Array:
     numbers = followed(range(1, available + 1), doing, available)
     some = [cost_of(scenario.with_("activation", {"static": each})) for each in numbers]
     costs = np.array([cost_of_no_robot(scenario), *some])
-    if np.isnan(costs).all():
-        raise NoOptimumError("no number has a cost: nothing is served")
-    return costs
+    return with_some_cost(costs)
 
 
 def _optimum(scenario: Scenario, search: StaticSearch, said: Sequence[str]) -> Optimum:
@@ -79,11 +99,11 @@ def _optimum(scenario: Scenario, search: StaticSearch, said: Sequence[str]) -> O
         target="static",
         cost=best,
         lower_bound=None,
-        decision={"robots": search.optimum},
-        changes={"activation": {"static": search.optimum}},
+        decision=search.decision,
+        changes=search.changes,
         table=[row | {"more": more_than(row["cost"], best)} for row in search.rows()],
         notes=[*said, *edge, *search.notes()],
         search=search,
-        proved=True,
-        gap=0.0,
+        proved=search.is_complete,
+        gap=0.0 if search.is_complete else None,
     )

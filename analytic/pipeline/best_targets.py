@@ -15,6 +15,7 @@ from analytic.pipeline.criteria import (
     require_prices,
 )
 from analytic.progress import Progress
+from analytic.refusal import NoAnswerError
 from analytic.robot_control.switching import optimal_switching
 from scenarios import Scenario
 
@@ -114,7 +115,7 @@ def _flat_targets(scenario: Scenario) -> list[tuple[int, ...]]:
     """The optimum by the papers' criterion, where one list serves all service phases."""
     try:
         targets = optimal_switching(own_criterion(scenario)[0]).decision["targets"]
-    except NoOptimumError:
+    except NoAnswerError:
         return []
     rows = targets if isinstance(targets[0], list) else [targets]
     return [tuple(max(each, int(level == 0)) for level, each in enumerate(rows[0]))]

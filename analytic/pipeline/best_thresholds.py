@@ -45,6 +45,7 @@ from analytic.pipeline.level_costs import (
 )
 from analytic.pipeline.level_search import descended
 from analytic.progress import Progress, followed
+from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 
 __all__ = ["end_to_end_thresholds"]
@@ -123,7 +124,7 @@ def _by_papers(scenario: Scenario) -> Optimum:
         return _searched(scenario)
     try:
         return optimal_thresholds(scenario)
-    except NoOptimumError:
+    except NoAnswerError:
         plain = scenario.with_("activation", None)
         simple = birth_death(plain)
         if simple is None:

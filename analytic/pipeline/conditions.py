@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from analytic import conditions, page_conditions
+from analytic.active_robots import robots_at
 from analytic.formula import Condition
-from analytic.phase_type import as_phase_type, exponential_rate
+from analytic.phase_type import exponential_rate, phase_count
 from scenarios import Scenario
 from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic
-from scenarios.activation import Switching
-from scenarios.deliveries import as_modes
+from scenarios.activation import Switching, These
+from scenarios.deliveries import Independent, Marked, alone, brings_pages, joint_size
 from scenarios.distributions import Distribution
 
 __all__ = [
     "PATH",
     "changes_matter_to_the_queue",
     "listed_or_random",
+    "no_markovian_accesses",
     "no_room_to_wait",
     "no_wait_for_markov",
     "one_by_one",
@@ -68,8 +68,8 @@ def one_by_one(scenario: Scenario) -> str | None:
     assert scenario.robots is not None
     if scenario.robots.deliveries is None:
         return None
-    modes = as_modes(scenario.robots.deliveries)
-    return "pages are delivered in batches" if modes.shape[1] > 2 else None
+    largest = joint_size(scenario.robots.deliveries)[1]
+    return "pages are delivered in batches" if largest > 1 else None
 
 
 def pushed_one_by_one(scenario: Scenario) -> str | None:
@@ -108,16 +108,28 @@ def no_wait_for_markov(scenario: Scenario) -> str | None:
     return listed_or_random(scenario)
 
 
+def no_markovian_accesses(scenario: Scenario) -> str | None:
+    """Access times have no Markovian form."""
+    markovian = conditions.markovian_accesses(scenario) is None
+    return "access times are Markovian" if markovian else None
+
+
 def some_robot_delivers(scenario: Scenario) -> str | None:
     """Robots deliver something."""
     assert scenario.buffer is not None
+    assert scenario.robots is not None
     if isinstance(scenario.activation, Switching):
         return None
-    from analytic.active_robots import robots_at
-
     at = robots_at(scenario)
-    levels = range(scenario.buffer.waiting_places + 2)
-    return None if any(at(level) for level in levels) else "no robot is active"
+    numbers = {at(level) for level in range(scenario.buffer.waiting_places + 2)}
+    if not any(numbers):
+        return "no robot is active"
+    together, rule = scenario.robots.deliveries, scenario.activation
+    if isinstance(rule, These) and isinstance(together, Independent | Marked):
+        together = alone(together, rule.root)
+    if together is None or any(brings_pages(together, active) for active in numbers):
+        return None
+    return "nothing is ever delivered"
 
 
 PATH: tuple[Condition, ...] = (
@@ -156,8 +168,8 @@ def times_between_known(scenario: Scenario) -> bool:
 
 
 def service_phases(scenario: Scenario) -> int:
-    """Phases of the service; one if it is exponential however it is written."""
+    """Phases of the service."""
     assert scenario.buffer is not None
-    law = as_phase_type(scenario.buffer.service)
-    assert law is not None
-    return len(np.atleast_1d(law.start))
+    phases = phase_count(scenario.buffer.service)
+    assert phases is not None
+    return phases

@@ -10,6 +10,7 @@ from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.conditions import changes_matter_to_the_queue, some_robot_delivers
 from analytic.pipeline.formulas import COST, LABELLED_COST, end_to_end_cost, queue_cost
 from analytic.pipeline.methods import exact_method, nearest_reason
+from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.page_data import change_rates, page_weights
 
@@ -173,6 +174,6 @@ def price_of_alone(
     try:
         found = optimise(plain.with_("activation", None))
         cost = cost_of(scenario.with_(found.changes))
-    except NoOptimumError as reason:
+    except NoAnswerError as reason:
         return None, f"what is best by {criterion} is not known: {reason}"
     return Alone(criterion, found.decision, cost, found.proved is not False), ""

@@ -12,6 +12,7 @@ from scipy.sparse import csc_matrix, csr_matrix, diags_array
 from scipy.sparse.linalg import splu
 
 from analytic.progress import followed
+from analytic.refusal import NoAnswerError
 
 __all__ = [
     "MOST_STATES",
@@ -37,7 +38,7 @@ class Move(NamedTuple):
     kind: int = 0
 
 
-class TooManyStatesError(ValueError):
+class TooManyStatesError(NoAnswerError):
     """More states than are solved; the text says how many those are."""
 
 

@@ -9,14 +9,16 @@ from numpy.typing import NDArray
 
 from analytic import conditions, page_conditions
 from analytic.active_robots import robots_at
-from analytic.formula import Formula, Values
+from analytic.formula import Formula, Values, dependent
 from analytic.indexing_queue import FORMULAS as QUEUE_FORMULAS
 from analytic.indexing_queue.measures import control_cost
 from analytic.pipeline import conditions as own
 from analytic.pipeline.approximations import APPROXIMATIONS
 from analytic.pipeline.closed_forms import single_place_rates
 from analytic.pipeline.labelled_queue import labelled_cost, labelled_queue
+from analytic.pipeline.listed import chain_fits, rows_of_one_robot
 from analytic.pipeline.methods import METHODS, Method, exact_method
+from analytic.pipeline.one_robot import stationary_queue
 from analytic.pipeline.reading import PAPER, freshness_rows, page_shares
 from scenarios import Scenario
 from scenarios.page_data import change_rates, page_weights
@@ -49,6 +51,7 @@ def _single_place(scenario: Scenario) -> Values:
     return freshness_rows(scenario, single_place_rates(mu, shares, deliveries, service))
 
 
+@dependent
 def _some_method(scenario: Scenario) -> str | None:
     """One of the exact methods covers it."""
     return None if exact_method(scenario) else "no exact method covers its obsolescence rates"
@@ -59,6 +62,7 @@ def _staleness_priced(scenario: Scenario) -> str | None:
     return None if scenario.costs.staleness else "[costs] does not price staleness"
 
 
+@dependent
 def _queue_cost_known(scenario: Scenario) -> str | None:
     """The part of the cost that the queue makes is known."""
     reason = _against_queue_cost(scenario)
@@ -168,6 +172,28 @@ FORMULAS: tuple[Formula, ...] = (
         evaluate=labelled_queue,
     ),
     LABELLED_COST,
+    Formula(
+        paper=PAPER,
+        number="(6), queue",
+        quantity="levels, rates, losses with one robot and access times without phases",
+        function=stationary_queue,
+        kind="exact",
+        origin="own",
+        conditions=(
+            conditions.has_buffer,
+            conditions.resolved_activation,
+            conditions.no_host_spacing,
+            conditions.pages_leave_the_queue_alone,
+            page_conditions.robots_always_work,
+            page_conditions.independent_accesses,
+            page_conditions.one_robot,
+            own.no_markovian_accesses,
+            conditions.no_timers,
+            conditions.phase_type_service,
+            chain_fits,
+        ),
+        evaluate=rows_of_one_robot,
+    ),
     Formula(
         paper=PAPER,
         number="(7)",

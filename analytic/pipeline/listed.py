@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from analytic import page_conditions
 from analytic.active_robots import most_active
 from analytic.arrival_process import access_rate
+from analytic.formula import Values, dependent
 from analytic.indexing_queue.solved import size_of
 from analytic.phase_type import as_phase_type
 from analytic.pipeline import conditions as own
@@ -17,10 +18,12 @@ from analytic.pipeline.exploring import MOST_STATES
 from analytic.pipeline.one_robot import (
     DeliveredQueue,
     delivered_queue,
+    full_probability,
     listed_age,
     listed_rate,
     random_age,
     random_rate,
+    stationary_queue,
 )
 from analytic.pipeline.reading import (
     MOST_SOLUTIONS,
@@ -30,6 +33,7 @@ from analytic.pipeline.reading import (
     queue_of_pages,
 )
 from analytic.pipeline.shared_list import fetching, shared_age, shared_rate
+from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic
@@ -37,14 +41,19 @@ from scenarios.accessing.policy import Periodic
 __all__ = [
     "ages_of_one_robot",
     "ages_on_shared_list",
+    "chain_fits",
     "one_fits",
     "queue_of_one_robot",
     "rates_of_one_robot",
     "rates_on_shared_list",
+    "rows_of_one_robot",
     "shared_fits",
 ]
 
 Array = NDArray[np.floating[Any]]
+
+_SMALLEST = 1e-6
+"""Starvation probabilities below this are left out: their digits are lost in those of 1."""
 
 
 def _cycle(scenario: Scenario) -> NDArray[np.intp]:
@@ -54,6 +63,7 @@ def _cycle(scenario: Scenario) -> NDArray[np.intp]:
     return policy.cycle_of(page_shares(scenario))
 
 
+@dependent
 def shared_fits(scenario: Scenario) -> str | None:
     """The chain of slots, fetching robots and queue is small enough."""
     _, phases, _, top = size_of(scenario)
@@ -94,10 +104,22 @@ def ages_on_shared_list(scenario: Scenario) -> Array:
     return np.array([shared_age(queue, fetching(cycle == page, robots), rate) for page in pages])
 
 
+@dependent
+def chain_fits(scenario: Scenario) -> str | None:
+    """The chain at deliveries takes at most 2·10^10 products."""
+    work = 30 * _states_of_one_robot(scenario) ** 3
+    return None if work <= MOST_WORK else f"its chain takes {work:.0e} products; it may take 2e10"
+
+
+def _states_of_one_robot(scenario: Scenario) -> int:
+    assert scenario.buffer is not None
+    return 1 + own.service_phases(scenario) * (scenario.buffer.waiting_places + 1)
+
+
+@dependent
 def one_fits(scenario: Scenario) -> str | None:
     """The chain at deliveries is small enough."""
-    assert scenario.buffer is not None
-    size = 1 + own.service_phases(scenario) * (scenario.buffer.waiting_places + 1)
+    size = _states_of_one_robot(scenario)
     slots = 1 if _is_random(scenario) else len(_cycle(scenario))
     work = len(page_changes(scenario)) * (30 * size**3 + slots * 4 * size**2)
     return None if work <= MOST_WORK else f"its pages take {work:.0e} products; they may take 2e10"
@@ -135,3 +157,25 @@ def ages_of_one_robot(scenario: Scenario) -> Array:
         return np.array([random_age(queue, share) for share in page_shares(scenario).tolist()])
     cycle, pages = _cycle(scenario), range(len(page_changes(scenario)))
     return np.array([listed_age(queue, cycle == page) for page in pages])
+
+
+def rows_of_one_robot(scenario: Scenario) -> Values:
+    """Levels, rates and shares of the queue of one robot; sojourns by Little's law."""
+    queue = queue_of_one_robot(scenario)
+    pace, lost = 1.0 / mean_time(queue.access), full_probability(queue)
+    law = stationary_queue(queue)
+    levels = np.concatenate([law[:1], law[1:].reshape(queue.places, -1).sum(axis=1)])
+    in_system = float(levels @ np.arange(queue.places + 1.0))
+    yield "arrival_rate", None, pace
+    yield "loss_rate", None, pace * lost
+    yield "loss_probability", None, lost
+    yield "obsolescence_probability", None, 0.0
+    yield "success_probability", None, 1.0 - lost
+    yield "throughput", None, pace * (1.0 - lost)
+    yield "mean_active_robots", None, 1.0
+    yield "mean_in_system", None, in_system
+    yield "sojourn_time", "all", in_system / pace
+    for level in range(int(levels[0] < _SMALLEST), queue.places + 1):
+        yield "level_probability", level, float(levels[level])
+    if levels[0] >= _SMALLEST:
+        yield "starvation_probability", None, float(levels[0])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic import conditions, page_conditions
-from analytic.formula import Condition
+from analytic.formula import Condition, dependent, fails_a_premise, is_covered, obstacles
 from analytic.indexing_queue.solved import converged, fits_in_memory, one_closed_class, size_of
 from analytic.pipeline import conditions as own
 from analytic.pipeline.labels import labelled_page
@@ -76,6 +76,7 @@ class Method:
     ages: Callable[[Scenario], Array] | None = None
 
 
+@dependent
 def _band_is_solved(scenario: Scenario) -> str | None:
     """The pages' systems take at most 2·10^10 products."""
     order, phases, _, top = size_of(scenario)
@@ -148,6 +149,7 @@ METHODS: tuple[Method, ...] = (
             conditions.not_switching,
             *own.MARKOVIAN,
             own.one_by_one,
+            fits_in_memory,
             one_closed_class,
             labels_fit,
         ),
@@ -195,18 +197,15 @@ METHODS: tuple[Method, ...] = (
 def exact_method(scenario: Scenario) -> Method | None:
     """The method that covers a scenario, or None."""
     for method in METHODS:
-        if all(condition(scenario) is None for condition in method.conditions):
+        if is_covered(method.conditions, scenario):
             return method
     return None
 
 
 def nearest_reason(scenario: Scenario) -> str:
-    """Why no method covers a scenario: what the one says that lacks the least."""
+    """Why no method covers a scenario: all that stands against the one that lacks the least."""
     found = []
     for method in METHODS:
-        reasons = (condition(scenario) for condition in method.conditions)
-        for place, reason in enumerate(reasons):
-            if reason is not None:
-                found.append((len(method.conditions) - place, reason))
-                break
-    return min(found)[1]
+        reasons = tuple(obstacles(method.conditions, scenario))
+        found.append((fails_a_premise(method.conditions, scenario), len(reasons), reasons))
+    return "; ".join(min(found)[2])

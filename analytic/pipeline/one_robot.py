@@ -32,11 +32,13 @@ from scenarios.distributions import Distribution
 __all__ = [
     "DeliveredQueue",
     "delivered_queue",
+    "full_probability",
     "listed_age",
     "listed_rate",
     "random_age",
     "random_rate",
     "random_slopes",
+    "stationary_queue",
 ]
 
 Array = NDArray[np.floating[Any]]
@@ -105,6 +107,27 @@ def delivered_queue(service: PhaseLaw, places: int, access: Distribution) -> Del
     reached = matrix_transform(access, generator)
     bare = DeliveredQueue(service, access, places, generator, reached, np.zeros(size))
     return replace(bare, after=stationary(reached @ bare.delivered(np.eye(size))))
+
+
+def full_probability(queue: DeliveredQueue) -> float:
+    """Probability that a delivery finds all places taken: ``p E 1_full``, p just after the last."""
+    return float((queue.after @ queue.reached)[-queue.phases :].sum())
+
+
+def stationary_queue(queue: DeliveredQueue) -> Array:
+    """Law of the queue at an arbitrary time, shape (states,).
+
+    Notes
+    -----
+    What leaves a state enters another: ``pi G = (b - a) / E X``, with b the law just before a
+    delivery and a that just after it. G without the empty state, which it never leaves, has an
+    inverse without negative entries in ``(-G)^-1``; the empty state has the rest, absolutely exact
+    but not relatively: where the queue hardly ever starves, its digits are those of 1.
+    """
+    before, inner = queue.after @ queue.reached, queue.generator[1:, 1:]
+    entering = (queue.after - before)[1:] / mean_time(queue.access)
+    busy = np.maximum(np.linalg.solve(-inner.T, entering), 0.0)
+    return np.concatenate([[1.0 - busy.sum()], busy])
 
 
 _LEVELS = 5

@@ -14,10 +14,13 @@ import numpy as np
 
 from analytic import conditions, page_conditions
 from analytic.active_robots import most_active
-from analytic.phase_type import as_phase_type, exponential_rate
+from analytic.formula import dependent
+from analytic.phase_type import exponential_rate, has_phases, phase_count
 from analytic.pipeline import conditions as own
+from analytic.refusal import NoAnswerError
 from analytic.transforms import moments
 from scenarios import Scenario
+from scenarios.activation import Switching
 from scenarios.distributions import (
     Distribution,
     Erlang,
@@ -79,13 +82,18 @@ def with_phases(scenario: Scenario) -> Scenario | None:
     """The scenario with stand-ins for laws without phases, or with too many; None: it has none.
 
     Where copies of a page leave the buffer together the service becomes exponential.
+
+    Raises
+    ------
+    NoAnswerError
+        If targets are given for the phases of a service that would be replaced.
     """
     assert scenario.buffer is not None
     changes: dict[str, Any] = {}
     access = page_conditions.access_law(scenario)
     joint = 1
     if access is not None and conditions.markovian_accesses(scenario) is not None:
-        phases = _phases_of_robots(scenario, as_phase_type(scenario.buffer.service) is None)
+        phases = _phases_of_robots(scenario, not has_phases(scenario.buffer.service))
         joint = phases ** most_active(scenario)
         changes["robots.access_time"] = _written(stand_in(access, phases))
     most = min(_MOST_PHASES, _MOST_STATES // joint)
@@ -97,9 +105,17 @@ def with_phases(scenario: Scenario) -> Scenario | None:
     timer = conditions.timers_of(scenario)
     if timer is not None and _phases_in(timer) > _phases_of_timers(scenario):
         changes["buffer.obsolescence"] = _written(stand_in(timer, _phases_of_timers(scenario)))
+    if "buffer.service" in changes and _targets_by_phase(scenario):
+        raise NoAnswerError("there are targets for each phase of the service, which has to be kept")
     return scenario.with_(changes) if changes else None
 
 
+def _targets_by_phase(scenario: Scenario) -> bool:
+    rule = scenario.activation
+    return isinstance(rule, Switching) and len(rule.targets) > 1
+
+
+@dependent
 def variance_of_timers_kept(scenario: Scenario) -> str | None:
     """Stand-ins of timers have nearly their variance (c² right to 0.25)."""
     assert scenario.buffer is not None
@@ -123,16 +139,16 @@ def _variation(law: Distribution) -> float:
 
 def _phases_in(law: Distribution) -> float:
     """Phases of a law, one if it is exponential however it is written; inf: it has none."""
-    found = as_phase_type(law)
+    found = phase_count(law)
     if found is None:
         return math.inf
-    return 1 if exponential_rate(law) is not None else len(np.atleast_1d(found.start))
+    return 1 if found == 1 or exponential_rate(law) is not None else found
 
 
 def _phases_of_robots(scenario: Scenario, beside_service: bool) -> int:
     """The most phases of an access time with which all robots have few enough jointly."""
     access, robots = page_conditions.access_law(scenario), max(most_active(scenario), 1)
-    if access is not None and as_phase_type(access) is not None:
+    if access is not None and has_phases(access):
         return 1  # it has phases, and switched robots may not have more than one
     joint = _MOST_JOINT // 4 if beside_service else _MOST_JOINT
     return min(_MOST_PHASES, int(joint ** (1.0 / robots) + 1e-9))

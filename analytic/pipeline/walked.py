@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache, partial
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes
+from analytic.formula import dependent
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
 from analytic.indexing_queue.chain import NO_TIMER, controlled_chain
 from analytic.indexing_queue.solved import size_of
@@ -61,10 +63,12 @@ def handling_of(scenario: Scenario) -> Handling:
     lost = None
     if scenario.buffer.when_full == "push-out" and scenario.buffer.waiting_places:
         robots = robots_at(scenario)(scenario.buffer.waiting_places + 1)
-        lost = delivery_modes(scenario.robots, max(most_active(scenario), 1))[robots, 1]
+        active = max(most_active(scenario), 1)
+        lost = delivery_modes(scenario.robots, active, scenario.activation)[robots, 1]
     return Handling(scenario.buffer.discipline == "lifo", lost)
 
 
+@dependent
 def counts_fit(scenario: Scenario) -> str | None:
     """The chain of old and new pages is small enough."""
     order, phases, timers, top = size_of(scenario)
@@ -134,16 +138,16 @@ def labelled(scenario: Scenario) -> tuple[LabelledPage, ...] | str:
 def _labelled(scenario: Scenario) -> tuple[LabelledPage, ...] | str:
     assert scenario.buffer is not None
     assert scenario.robots is not None
-    service = as_phase_type(scenario.buffer.service)
-    assert service is not None
     top, at = scenario.buffer.waiting_places + 1, robots_at(scenario)
-    modes = delivery_modes(scenario.robots, max(most_active(scenario), 1))
-    chain = controlled_chain(modes, at, service, NO_TIMER, top, "partial")
-    deliveries = tuple(modes[at(level), 1] for level in range(top + 1))
     pages = np.stack([page_changes(scenario), page_shares(scenario)], axis=1)
     kinds, which, counts = np.unique(pages, axis=0, return_inverse=True, return_counts=True)
-    if float(len(kinds)) ** max(top - 2, 0) > MOST_LABELLED:
+    if max(top - 2, 0) * math.log(len(kinds)) > math.log(MOST_LABELLED):
         return f"its {len(kinds)} kinds of pages have too many orders in the buffer"
+    service = as_phase_type(scenario.buffer.service)
+    assert service is not None
+    modes = delivery_modes(scenario.robots, max(most_active(scenario), 1), scenario.activation)
+    chain = controlled_chain(modes, at, service, NO_TIMER, top, "partial")
+    deliveries = tuple(modes[at(level), 1] for level in range(top + 1))
     classes = tuple(
         PageClass(count, *kind) for count, kind in zip(counts.tolist(), kinds.tolist(), strict=True)
     )
@@ -170,6 +174,7 @@ def _rules(scenario: Scenario) -> LabelledRules:
     )
 
 
+@dependent
 def labels_fit(scenario: Scenario) -> str | None:
     """The chain of the labels of waiting pages has at most 20 000 states."""
     found = labelled(scenario)

@@ -201,17 +201,19 @@ def mu_moves(
     mu: float,
     spacing: float,
     least: float,
+    most: int,
 ) -> int:
-    """Make the mu-move that saves most while it saves `least`; the number of moves."""
+    """Make the mu-move that saves most while it saves `least`, `most` times at most; how often."""
     count, end = 0, 2 * len(times) - 2
     gains = np.full(end, -np.inf)
     for k in range(2, end):
         gains[k] = _gain(cells, times, k, mu, spacing)
-    while True:
+    while count < most:
         k = int(np.argmax(gains))
         if not gains[k] >= least:
-            return count
+            break
         times[k // 2] = moved_to(times, k, mu, spacing)
         count += 1
         for near in range(max(2 * (k // 2) - 2, 2), min(2 * (k // 2) + 4, end)):
             gains[near] = _gain(cells, times, near, mu, spacing)
+    return count

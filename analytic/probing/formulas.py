@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analytic.formula import Formula, Values
+from analytic.formula import Formula, Values, premise
 from analytic.probing.costs import expected_cost, expected_freshness
 from analytic.probing.intervals import LARGEST_PROFILE, Profile, cells_needed
 from analytic.probing.policies import first_arrival_times, threshold_times, uniform_times
@@ -70,6 +70,7 @@ def _check_spacing(name: str, probing: Probing, times: Sequence[float]) -> None:
         raise ScenarioError("probing.policy", probing.policy, allowed, name)
 
 
+@premise
 def has_source(scenario: Scenario) -> str | None:
     """A source is probed."""
     return None if scenario.source is not None else "there is no [source]"

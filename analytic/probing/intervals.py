@@ -139,8 +139,19 @@ class Profile:
         ----------
         start, end : array_like
             Of one shape.
+
+        Raises
+        ------
+        ValueError
+            If an interval ends before it starts, or is not within [0, T].
         """
-        start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+        start = np.asarray(start, dtype=float)
+        end = np.asarray(end, dtype=float)
+        wrong = ~((start >= 0) & (start <= end) & (end <= self.horizon))
+        if wrong.any():
+            first, last = (np.broadcast_to(each, wrong.shape)[wrong][0] for each in (start, end))
+            allowed = f"must be in order, and within 0 … {self.horizon:g}"
+            raise ValueError(f"an interval from {first:g} to {last:g}: {allowed}")
         last = len(self.updates) - 1
         first_cell = np.clip(np.searchsorted(self.edges, start, "right") - 1, 0, last)
         last_cell = np.clip(np.searchsorted(self.edges, end, "left") - 1, 0, last)

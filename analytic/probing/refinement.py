@@ -31,6 +31,9 @@ _TINY = 1e-15
 """Saving relative to the cost of an interval that is not worth a move."""
 _ROUNDS, _FEW_ROUNDS, _WORK = 2000, 40, 400_000
 """Most rounds; of many probes fewer, so that rounds times probes are no more, but not too few."""
+_EPSILON = 2.0**-52
+_PAUSE = 2**16
+"""Moves after which compiled code comes back to Python, which then hears of an interrupt."""
 _LONG = 200
 """Probes that keep together from which on not every part of them is tried."""
 _CONVERGED = 1e-6
@@ -97,20 +100,34 @@ def improved_by_moves(
     spacing : float
         delta.
     least : float
-        iota, the saving below which no move is made; the paper does not give its own.
+        iota, the saving below which no move is made; the paper does not give its own. Savings that
+        rounding alone could show are none, however small this is.
     smallest : float
         mu_*; mu begins with 1/2 and is halved.
+
+    Raises
+    ------
+    ValueError
+        If the times are no schedule, or `least` or `smallest` is not > 0.
 
     Notes
     -----
     As printed the move with the *least* saving is made, which never ends; it must be the largest.
     """
-    from analytic.probing.descent import mu_moves
+    from analytic.probing.descent import mu_moves, total
 
-    moved, mu, count = _with_start(profile, times, spacing), 0.5, 0
+    for name, value in (("least", least), ("smallest", smallest)):
+        if not value > 0:
+            raise ValueError(f"{name} is {value!r}: must be > 0")
+    cells = _cells(profile)
+    moved = _with_start(profile, times, spacing)
+    least = max(least, 4 * len(profile.edges) * _EPSILON * total(cells, moved))
+    mu, count = 0.5, 0
     while mu >= smallest:
-        count += int(mu_moves(_cells(profile), moved, mu, spacing, least))
-        mu /= 2
+        made = int(mu_moves(cells, moved, mu, spacing, least, _PAUSE))
+        count += made
+        if made < _PAUSE:
+            mu /= 2
     return tuple(moved[1:].tolist()), count
 
 

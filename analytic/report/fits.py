@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from analytic.fitting.fit import Fit
@@ -15,6 +13,7 @@ from analytic.fitting.intervals import Parameter
 from analytic.fitting.words import counted, unit_of
 from analytic.report.drawing import svg_text
 from analytic.report.fit_figures import figures_of
+from analytic.report.rendering import rendered
 from analytic.report.words import number
 from scenarios import Scenario, dumps
 
@@ -36,18 +35,13 @@ def fit_page(found: Fit, scenario: Scenario, trace: str) -> str:
     trace : str
         Name of the file.
     """
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["number"] = _number
-    environment.filters["counted"] = counted
-    environment.filters["unit"] = partial(unit_of, time_unit=found.trace.time_unit)
-    template = environment.from_string(_text("fit.html"))
-    return template.render(
+    unit = partial(unit_of, time_unit=found.trace.time_unit)
+    return rendered(
+        "fit.html",
+        {"number": _number, "counted": counted, "unit": unit},
         fit=found,
         scenario=scenario,
         trace=trace,
-        style=Markup(_text("style.css")),
         pictures=[
             (Markup(svg_text(plot(found, None), f"figure-{place}")), _caption(plot.__doc__))
             for place, plot in enumerate(figures_of(found))
@@ -67,10 +61,6 @@ def _ordered(found: Fit) -> list[Parameter]:
         return list(found.parameters)
     names = list(dict.fromkeys(each.name for each in found.parameters))
     return sorted(found.parameters, key=lambda each: (names.index(each.name), -each.estimate))
-
-
-def _text(name: str) -> str:
-    return (resources.files("analytic.report") / name).read_text(encoding="utf-8")
 
 
 def _caption(docstring: str | None) -> str:

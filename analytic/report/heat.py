@@ -90,7 +90,7 @@ def _label(ax: Axes, keys: Sequence[str], across: Sequence[str], up: Sequence[st
 
 
 def _write_numbers(ax: Axes, values: np.ndarray[Any, np.dtype[np.float64]]) -> None:
-    """Each value in its cell, light on dark; a frame around the least."""
+    """Each value in its cell, light on dark; a frame around the least, around all of equal ones."""
     if np.isnan(values).all():
         return
     low, high = np.nanmin(values), np.nanmax(values)
@@ -108,9 +108,9 @@ def _write_numbers(ax: Axes, values: np.ndarray[Any, np.dtype[np.float64]]) -> N
             fontsize=size,
             color="white" if is_dark else "#1d2329",
         )
-    row, column = np.unravel_index(np.nanargmin(values), values.shape)
     frame = {"fill": False, "edgecolor": "#c24a00", "linewidth": 2}
-    ax.add_patch(_rectangle(int(column), int(row), frame))
+    for row, column in np.argwhere(values == low):
+        ax.add_patch(_rectangle(int(column), int(row), frame))
 
 
 def _rectangle(column: int, row: int, looks: Mapping[str, Any]) -> Any:
@@ -145,10 +145,14 @@ def heat_figure(
         ax = figure.add_subplot(down, across, index + 1)
         plot_heat_map(mine, measure, keys, ax, unit, subject)
     if first:
-        words = ", ".join(f"{key} = {value}" for key, value in first.items())
-        figure.suptitle(plain(f"at {words}"), fontsize=9, color="#333333")
+        figure.suptitle(_fixed(first), fontsize=9, color="#333333")
     figure.set_facecolor("white")
     return figure
+
+
+def _fixed(entries: Mapping[str, str]) -> str:
+    """What the further entries are, a line for each: of a long key or value the end is cut off."""
+    return "at " + ",\n".join(f"{plain(key)} = {plain(value)}" for key, value in entries.items())
 
 
 def _values(rows: Sequence[Row], key: Key) -> set[float]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import resources
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
@@ -18,13 +16,14 @@ from analytic.predict import NotApplicable
 from analytic.report.comparison import is_drawable, plot_comparison
 from analytic.report.drawing import svg_text
 from analytic.report.plots import plot_levels, plot_obsolescence_rates, plot_probes
+from analytic.report.rendering import rendered
 from analytic.report.rows import Row, name_of, rows_of
 from analytic.report.words import meaning_of, number, percent, summary_of
 from scenarios import MEASURES, Results, Scenario, dumps
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates
 
-__all__ = ["Doubled", "Entry", "Picture", "html", "shortened", "template_text"]
+__all__ = ["Doubled", "Entry", "Picture", "html", "shortened"]
 
 _ROUNDING = 1e-12
 _MOST_ROWS = 150
@@ -129,15 +128,11 @@ def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str
     folder : str
         Where the page will lie; paths in the scenario files count from it.
     """
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"number": number, "percent": percent, "anchor": _anchor}
-    template = environment.from_string(template_text("template.html"))
-    return template.render(
+    return rendered(
+        "template.html",
+        {"number": number, "percent": percent, "anchor": _anchor},
         entries=entries,
         summary=summary_of([entry.verdict for entry in entries]),
-        style=Markup(template_text("style.css")),
         pictures=_pictures,
         file_of=lambda scenario: shortened(dumps(scenario, folder)),
         name_of=name_of,
@@ -148,11 +143,6 @@ def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str
         most_rows=_MOST_ROWS,
         first_rows=_FIRST_ROWS,
     )
-
-
-def template_text(name: str) -> str:
-    """A file of this package: a template or the style of all pages."""
-    return (resources.files("analytic.report") / name).read_text(encoding="utf-8")
 
 
 def _definition(measure: str) -> str:

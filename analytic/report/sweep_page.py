@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from analytic.report.curves import text_of
 from analytic.report.drawing import svg_text
 from analytic.report.heat import heat_figure
-from analytic.report.page import Picture, shortened, template_text
+from analytic.report.page import Picture, shortened
+from analytic.report.rendering import rendered
 from analytic.report.rows import name_of
 from analytic.report.sweeps import sweep_figure
 from analytic.report.words import number
@@ -56,12 +56,10 @@ def sweep_html(
     folder : str
         Where the page will lie; paths in the scenario file count from it.
     """
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"number": number}
     cells = _cells(rows, shown, keys)
-    return environment.from_string(template_text("sweep.html")).render(
+    return rendered(
+        "sweep.html",
+        {"number": number},
         scenario=scenario,
         keys=keys,
         measures=[name_of(*key) for key in shown],
@@ -72,7 +70,6 @@ def sweep_html(
         facts=facts,
         pictures=_pictures(rows, shown, keys, scenario.time_unit),
         file=shortened(dumps(scenario, folder)),
-        style=Markup(template_text("style.css")),
     )
 
 

@@ -76,7 +76,7 @@ def plot_sweep(
     _draw(ax, curves, (measure, subject), keys[0])
     _label(ax, (measure, subject), keys[0], unit)
     if len(curves) > 1:
-        legend_above(ax, title=plain(", ".join(keys[1:])))
+        legend_above(ax, title=", ".join(map(plain, keys[1:])))
     return ax
 
 

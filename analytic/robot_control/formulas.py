@@ -9,16 +9,19 @@ import numpy as np
 
 from analytic import conditions
 from analytic.active_robots import robots_at
-from analytic.formula import Formula, Values
-from analytic.optimum import NoOptimumError
+from analytic.formula import Formula, Values, dependent
 from analytic.robot_control.rule_measures import RuleMeasures, measures_of_targets
 from analytic.robot_control.static import static_cost, static_loss_rate, static_starvation
 from analytic.robot_control.switching import MOST_PLACES, best_switching, queue_of
 from analytic.robot_control.target_rules import is_covered
 from scenarios import Scenario
 from scenarios.activation import Switching
+from scenarios.sections import Costs
 
 __all__ = ["FORMULAS"]
+
+_SOME_PRICE = Costs(loss=1.0)
+"""The measures of a rule do not depend on the prices."""
 
 
 def _parameters(scenario: Scenario) -> tuple[float, int, float]:
@@ -47,10 +50,8 @@ def _cost(scenario: Scenario) -> Values:
 def _measures(scenario: Scenario) -> RuleMeasures:
     """Measures of the rule of a scenario that meets `_SWITCHING`."""
     assert isinstance(scenario.activation, Switching)
-    priced = scenario if scenario.costs.model_fields_set else scenario.with_("costs.loss", 1.0)
-    if priced.costs.staleness:  # the pages have no part in the queue
-        priced = priced.with_("costs.staleness", 0.0)
-    return measures_of_targets(queue_of(priced), np.array(scenario.activation.targets[0]))
+    queue = queue_of(scenario.model_copy(update={"costs": _SOME_PRICE}))
+    return measures_of_targets(queue, np.array(scenario.activation.targets[0]))
 
 
 def _switching(scenario: Scenario) -> Values:
@@ -79,8 +80,9 @@ def switching(scenario: Scenario) -> str | None:
 def falling_targets(scenario: Scenario) -> str | None:
     """One list of targets, which do not increase with the level; below 5000 places."""
     rule, robots = scenario.activation, scenario.robots
-    assert isinstance(rule, Switching)
     assert robots is not None
+    if not isinstance(rule, Switching):
+        return None
     if len(rule.targets) > 1:
         return "there are targets for each phase"
     if any(after > before for before, after in pairwise(rule.targets[0])):
@@ -92,12 +94,10 @@ def falling_targets(scenario: Scenario) -> str | None:
     return None if work <= LARGEST else f"robots × levels² is {work:.2g}, above {LARGEST:.0g}"
 
 
+@dependent
 def optimum_known(scenario: Scenario) -> str | None:
     """The optimal rule is known, and its chain has at most 20000 states, or 2000 of other kinds."""
-    try:
-        queue = queue_of(scenario)
-    except NoOptimumError as reason:
-        return str(reason)
+    queue = queue_of(scenario)
     if scenario.costs.response and not is_covered(queue):
         return "[costs] prices the response; the search for the bound is left to `optimize`"
     states, most = queue.states, LARGEST_BOUND if is_covered(queue) else LARGEST_GENERAL

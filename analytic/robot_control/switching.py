@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analytic import conditions
 from analytic.arrival_process import access_rate
-from analytic.formula import Condition
+from analytic.formula import Condition, obstacles
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate, moment
 from analytic.robot_control.controlled_queue import ControlledQueue
@@ -185,9 +185,8 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
         If the optimum is not known for such a system.
     """
     plain = scenario.with_("activation", None)
-    reasons = (condition(plain) for condition in (*_COVERED, _phases_seen))
-    reason = next((each for each in reasons if each is not None), None)
-    if reason is not None:
+    reason = "; ".join(obstacles((*_COVERED, _phases_seen), plain))
+    if reason:
         raise NoOptimumError(reason)
     assert scenario.buffer is not None
     assert scenario.robots is not None

@@ -77,7 +77,8 @@ def linear_bound(costs: SpacingCosts) -> LinearBound:
     table = costs.table if costs.is_convex else convex_minorant(costs)
     k = np.arange(1, costs.longest)
     # The first pieces of each server, up to 1/longest: the limit as slope, then the tangent.
-    steep, limits = slopes(table), costs.limits[:, None]
+    steep = slopes(costs.tilted if costs.is_convex else table)
+    limits = costs.limits[:, None]
     never = _never_below(costs, table, steep[:, -1:])
     widths = np.tile(1.0 / (k * (k + 1.0)), (costs.count, 1))
     widths = np.hstack([widths, 1.0 / costs.longest - never, never])
@@ -91,7 +92,31 @@ def linear_bound(costs: SpacingCosts) -> LinearBound:
     taken[last] = 1.0 - taken.sum()
     servers = order // steep.shape[1]
     shares = np.bincount(servers, weights=taken, minlength=costs.count).astype(float)
-    return LinearBound(costs.base + float(ordered @ taken), shares, float(ordered[last]))
+    if costs.paid is not None and costs.is_convex:
+        value = costs.outside + _cost_of_shares(costs, shares, never[:, 0])
+    else:
+        value = costs.base + float(ordered @ taken)
+    return LinearBound(value, shares, float(ordered[last]))
+
+
+def _cost_of_shares(costs: SpacingCosts, shares: Array, never: Array) -> float:
+    """``sum_m phi_m(x_m)`` of pages, from what is paid between visits: nothing cancels.
+
+    Up to `never` phi is the line ``a + C x``, then the tangent at 1/longest, then it goes on from
+    each ``g(k) / k`` at 1/k with the slope D(k) to the left.
+    """
+    assert costs.paid is not None
+    assert costs.idle is not None
+    steep = slopes(costs.paid)
+    total = 0.0
+    for page, share in enumerate(shares.tolist()):
+        if share <= never[page]:
+            total += float(costs.idle[page] + costs.limits[page] * share)
+            continue
+        k = max(min(int(1 / share), costs.longest), 1)
+        slope = steep[page, min(k, costs.longest - 1) - 1]
+        total += float(costs.paid[page, k - 1] / k - slope * max(1 / k - share, 0.0))
+    return total
 
 
 def _never_below(costs: SpacingCosts, table: Array, last: Array) -> Array:

@@ -60,6 +60,9 @@ _PATIENCE = 3.0
 
 _LOG = logging.getLogger(__name__)
 _MOST_CODES = 2**26
+_ROUNDED = 1e-15
+"""Of the base: what rounding can do to its sum with a cost that nearly makes up for it."""
+
 _VISITED = 1e-9
 """Share in the linear bound above which a server is expected to be visited."""
 
@@ -232,8 +235,9 @@ def _solved(costs: SpacingCosts, caps: Sequence[int], most_ages: int) -> Certifi
         ages, after, _net(visit, waits, own), waiting, policy, values, most
     )
     word = least_rotation([servers[each] for each in visits.tolist()])
+    bound = (1.0 - _ROUNDED) * some.base + float(low)
     return Certified(
-        word, costs.of(word), costs.base + float(low), tuple(caps), len(ages), int(rounds),
+        word, costs.of(word), bound, tuple(caps), len(ages), int(rounds),
         servers, ages, values[:, 0], settled,
     )  # fmt: skip
 
@@ -312,7 +316,7 @@ def _net(visit: Array, waits: Array, caps: Sequence[int]) -> Array:
 
 def _index(costs: SpacingCosts, caps: Sequence[int]) -> Array:
     """``D(x)`` by server and age, the limit of e with a cap of 0."""
-    steep, longest = slopes(costs.table), max(*caps, 1)
+    steep, longest = slopes(costs.tilted), max(*caps, 1)
     index = np.hstack([steep[:, :1], steep[:, :longest]])
     for server, cap in enumerate(caps):
         if cap == 0:

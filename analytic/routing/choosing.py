@@ -162,13 +162,13 @@ def _rows(search: WordSearch, own: Alternative | None, key: str) -> Iterator[dic
     first, *others = search.alternatives
     for each in (first, *([own] if own else []), *others):
         word = None if each.word is None else list(each.word)
-        above = _per_cent_above(search.costs, each.cost, search.cost)
+        above = _per_cent_above(each.cost, search.cost)
         yield {"order": each.order, key: word, "cost": each.cost, ABOVE: above}
 
 
-def _per_cent_above(costs: SpacingCosts, cost: float, best: float) -> float | None:
-    """0 where it is rounding, of the base too; None of a best that costs nothing."""
-    if are_alike(costs, cost, best) and are_alike(costs, best, cost):
+def _per_cent_above(cost: float, best: float) -> float | None:
+    """0 where it is rounding; None of a best that costs nothing."""
+    if are_alike(cost, best) and are_alike(best, cost):
         return 0.0
     if not best:
         return None
@@ -206,7 +206,7 @@ def _beside_the_own(search: WordSearch, own: Alternative | None) -> Iterator[str
     """Whether the order of the file is as good."""
     if own is None or own.word is None:
         return
-    rounding = _AS_GOOD * max(abs(search.cost), search.costs.base)
+    rounding = _AS_GOOD * abs(search.cost)
     if are_rotations(own.word, search.word):
         yield "the file has this order already"
     elif abs(own.cost - search.cost) <= rounding:
@@ -216,7 +216,7 @@ def _beside_the_own(search: WordSearch, own: Alternative | None) -> Iterator[str
 def _beside_the_smooth(search: WordSearch, floor: float) -> Iterator[str]:
     """Coffman's bound, as if visits could be evenly spaced at any distance."""
     if floor > 0:
-        above = _per_cent_above(search.costs, search.cost, floor)
+        above = _per_cent_above(search.cost, floor)
         said = f"the cost is {above:.3g} % above it" if above else "attained"
         yield f"bound of coffman1998 (7): {floor:.6g}, {said}"
 

@@ -8,8 +8,9 @@ from collections import Counter
 import numpy as np
 
 from analytic.arrival_process import embedded_period, gap_map
+from analytic.formula import dependent, obstacles, premise
 from analytic.markov import closed_classes
-from analytic.phase_type import as_phase_type, exponential_rate
+from analytic.phase_type import exponential_rate, phase_count
 from analytic.routing.losses import gap_law
 from analytic.routing.words import primitive_length
 from scenarios import Scenario
@@ -68,14 +69,16 @@ def _used_laws(scenario: Scenario) -> dict[int, Distribution]:
     return {server: servers_of(scenario).laws[server] for server in shares_of(scenario)}
 
 
+@premise
 def has_servers(scenario: Scenario) -> str | None:
     """Packets are routed to servers without buffers."""
     return None if scenario.servers is not None else "there are no [servers]"
 
 
+@premise
 def routing_given(scenario: Scenario) -> str | None:
     """The routing is given, not to be optimised."""
-    optimal = servers_of(scenario).routing == "optimal"
+    optimal = scenario.servers is not None and scenario.servers.routing == "optimal"
     return "the routing is still to be optimised" if optimal else None
 
 
@@ -113,6 +116,7 @@ def one_closed_class(scenario: Scenario) -> str | None:
     return None if classes == 1 else f"the arrivals have {classes} closed classes of phases"
 
 
+@dependent
 def not_locked(scenario: Scenario) -> str | None:
     """The period of the routing and the phases of the arrivals do not lock in step."""
     servers = servers_of(scenario)
@@ -143,7 +147,7 @@ def some_other_service(scenario: Scenario) -> str | None:
 def phase_type_services(scenario: Scenario) -> str | None:
     """Services are of phase type, with at most 400 phases together with those of the arrivals."""
     for server, law in _used_laws(scenario).items():
-        phases = _phases(law)
+        phases = phase_count(law)
         if phases is None:
             return f"the service of server {server} is not of phase type ({law.key})"
         order = _arrival_order(scenario) * (phases + 1)
@@ -154,19 +158,11 @@ def phase_type_services(scenario: Scenario) -> str | None:
     return None
 
 
-def _phases(law: Distribution) -> int | None:
-    """Number of phases of a law, without building them."""
-    if isinstance(law, Erlang):
-        return law.shape
-    phases = as_phase_type(law)
-    return None if phases is None else len(phases.start)
-
-
 def _arrival_order(scenario: Scenario) -> int:
     """Phases that stand beside those of a service while its matrix over one gap is computed."""
     law = gap_law(servers_of(scenario).arrivals)
     if law is not None:
-        return 1 if isinstance(law, Erlang) else _phases(law) or 1
+        return 1 if isinstance(law, Erlang) else phase_count(law) or 1
     matrices = gap_map(servers_of(scenario).arrivals)
     return 1 if matrices is None else len(matrices[0])
 
@@ -196,6 +192,7 @@ def preemptive_or_exponential(scenario: Scenario) -> str | None:
     return "a packet that finds its server busy is lost, and services are not exponential"
 
 
+@dependent
 def all_losses_by_distance(scenario: Scenario) -> str | None:
     """The loss of a packet of any server depends on its distance to the next one alone."""
     count = servers_of(scenario).count
@@ -204,5 +201,4 @@ def all_losses_by_distance(scenario: Scenario) -> str | None:
     # The conditions look at the servers that get packets: here all of them may.
     everywhere = scenario.with_("servers.routing", {"period": list(range(count))})
     needed = (preemptive_or_exponential, phase_type_services, one_closed_class)
-    reasons = (condition(everywhere) for condition in needed)
-    return next((reason for reason in reasons if reason is not None), None)
+    return ", and ".join(obstacles(needed, everywhere)) or None

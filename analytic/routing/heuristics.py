@@ -114,12 +114,12 @@ def shortest_of_the_cheapest(costs: SpacingCosts, words: Sequence[Word]) -> Word
     """The shortest of the words whose costs only rounding tells apart from the least one."""
     paid = {word: costs.of(word) for word in words}
     least = min(paid.values())
-    return min((word for word, cost in paid.items() if are_alike(costs, cost, least)), key=len)
+    return min((word for word, cost in paid.items() if are_alike(cost, least)), key=len)
 
 
-def are_alike(costs: SpacingCosts, cost: float, other: float) -> bool:
+def are_alike(cost: float, other: float) -> bool:
     """Whether the first cost is not above the other but for rounding."""
-    return cost - other <= _ROUNDING * max(abs(other), costs.base)
+    return cost - other <= _ROUNDING * abs(other)
 
 
 def _closings(costs: SpacingCosts) -> tuple[NDArray[np.int64], Array]:
@@ -127,7 +127,7 @@ def _closings(costs: SpacingCosts) -> tuple[NDArray[np.int64], Array]:
     from analytic.routing.word_kernels import closing_costs, index_sequence
 
     window = min(max(64, 24 * costs.count), _LONGEST)
-    index = np.hstack([slopes(costs.table), costs.limits[:, None]])
+    index = np.hstack([slopes(costs.tilted), costs.limits[:, None]])
     sequence = index_sequence(index, 4 * window)[-window:]
     return sequence, closing_costs(costs.table, sequence)
 

@@ -33,7 +33,7 @@ _FEW_STATES = 20_000
 """States of graphs that take milliseconds: they are tried before words are improved."""
 
 _OF_THE_BASE = 1e-12
-"""Of what is paid without any visit: a smaller cost has few digits that are not rounding."""
+"""Of what is paid without any visit: graphs have few digits of a smaller cost."""
 
 _SECONDS = 4.5e-7
 """Per server and distance in the table, of a search without a graph."""
@@ -128,7 +128,7 @@ def best_word(
     some = costs.of_some(chosen)
     found = _found(some, most_states, floor)
     turns = in_turn(some)
-    best = turns if are_alike(some, some.of(turns), some.of(found.word)) else found.word
+    best = turns if are_alike(some.of(turns), some.of(found.word)) else found.word
     word = _cheapest(costs, named(best, chosen), known)
     cost = costs.of(word)
     is_proved = is_attained(some, cost, found.bound)
@@ -145,16 +145,16 @@ def _announce(costs: SpacingCosts) -> None:
 
 
 def _why(costs: SpacingCosts, cost: float, unproved: str) -> str:
-    """Why there is no proof; of a cost that is nearly all rounding nothing else matters."""
+    """Why there is no proof; bounds of graphs that are nearly all rounding are told first."""
     if abs(cost) < _OF_THE_BASE * costs.base:
-        return f"cost and bound are rounding of the base, {costs.base:.6g} without any visit"
+        return f"bounds of graphs are rounding of the base, {costs.base:.6g} without any visit"
     return unproved
 
 
 def _cheapest(costs: SpacingCosts, word: Word, known: Sequence[Word]) -> Word:
     """The word, or a known one that is cheaper by more than rounding."""
     for other in known:
-        if not are_alike(costs, costs.of(word), costs.of(other)):
+        if not are_alike(costs.of(word), costs.of(other)):
             word = tuple(other)[: primitive_length(other)]
     return word
 

@@ -23,6 +23,7 @@ from analytic.arrival_process import gap_map, interval_phases
 from analytic.phase_type import PhaseLaw
 from analytic.routing.losses import gap_law, over_gap, phases_at_arrivals
 from analytic.routing.random_visits import random_costs
+from analytic.routing.stale_times import powers, stale_time_at, stale_times
 from analytic.routing.words import average_loss, check_word
 from analytic.transforms import log_transform, mean_time
 from scenarios.distributions import Distribution
@@ -44,6 +45,9 @@ _SETTLED = 2.0**-55
 """A row is long enough when it is so near its limit, relatively to how far it began from it; a row
 of losses, to how far the one that is nearest to it began."""
 
+_ROUNDING = 1e-12
+"""Of a row's largest entry: a rise up to this is none."""
+
 _FAINTEST = 2.0**-133
 """Of a row's own first loss: what is less, 1e-40, would only make graphs that take minutes."""
 
@@ -61,10 +65,23 @@ class SpacingCosts:
     base : float
         What is paid per slot where nobody is ever visited.
     beyond : tuple of callable
-        ``e_m(n)`` at any n, where every e_m is known to be convex (exponential services, pages);
-        empty otherwise, and then the last entry counts beyond the table.
+        ``e_m(n)`` at any n, ``g_m(n)`` of pages, where every e_m is known to be convex (exponential
+        services, pages); empty otherwise, and then the last entry counts beyond the table.
     subject : str
         What is visited: "server" or "page".
+    paid : ndarray, shape (servers, longest), optional
+        ``g_m(n) = e_m(n) + a_m n``, all that is paid between two visits, where it is known without
+        the cancellation in e + base: of pages, the weighted time for which the copy was stale.
+    idle : ndarray, shape (servers,), optional
+        ``a_m``, paid per slot by one that is never visited; `base` is their sum.
+    outside : float
+        The part of the base of those that `of_some` left out.
+
+    Raises
+    ------
+    ValueError
+        If there is no cost, one that is not finite, or one that increases with the distance: no
+        proof holds for such costs.
     """
 
     table: Array
@@ -72,6 +89,27 @@ class SpacingCosts:
     base: float = 0.0
     beyond: tuple[Entry, ...] = ()
     subject: str = "server"
+    paid: Array | None = None
+    idle: Array | None = None
+    outside: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.table.ndim != 2 or not self.table.size:
+            raise ValueError(f"costs of shape {self.table.shape}: must be servers by distances")
+        if self.limits.shape != (self.count,):
+            raise ValueError(f"limits of shape {self.limits.shape}: must be one per {self.subject}")
+        entries = np.hstack([self.table, self.limits[:, None]])
+        if not np.all(np.isfinite(entries)):
+            raise ValueError("costs must be finite")
+        rises = np.diff(entries, axis=1) > _ROUNDING * np.abs(entries).max(axis=1, keepdims=True)
+        if rises.any():
+            server, place = np.argwhere(rises)[0].tolist()
+            less, more = entries[server, place : place + 2].tolist()
+            longer = f"{place + 2}" if place + 1 < self.longest else "any longer one"
+            raise ValueError(
+                f"{self.subject} {server} costs {less:g} at distance {place + 1} and {more:g} at "
+                f"{longer}: costs must not increase with the distance"
+            )
 
     @property
     def count(self) -> int:
@@ -105,7 +143,10 @@ class SpacingCosts:
             If the word is empty, or names what there is not.
         """
         check_word(word, self.count, self.subject)
-        return self.base + average_loss(word, self._entry)
+        if self.idle is None:
+            return self.base + average_loss(word, self._entry)
+        never = np.delete(self.idle, list(set(word)))
+        return self.outside + float(never.sum()) + average_loss(word, self._between)
 
     def entry(self, server: int, distance: int) -> float:
         """``e_m(n)``: of a server the probability ``f_m(n)`` that its packet is lost.
@@ -120,9 +161,34 @@ class SpacingCosts:
             raise ValueError(f"distance {distance!r}: must be a whole number >= 1")
         return self._entry(server, int(distance))
 
+    def between(self, server: int, distance: int) -> float:
+        """``g_m(n)``: all that is paid between two visits; of servers the same as `entry`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such server or page, or the distance is not at least 1.
+        """
+        entry = self.entry(server, distance)
+        return entry if self.paid is None else self._between(server, int(distance))
+
+    def _between(self, server: int, distance: int) -> float:
+        if self.paid is None or self.idle is None:
+            return self._entry(server, distance)
+        if distance > self.longest:
+            return self.beyond[server](distance)
+        return float(self.paid[server, distance - 1])
+
+    @property
+    def tilted(self) -> Array:
+        """The table, or g of pages: ``(k + 1) e(k) - k e(k + 1)`` is the same of both."""
+        return self.table if self.paid is None else self.paid
+
     def _entry(self, server: int, distance: int) -> float:
         if distance > self.longest and self.beyond:
-            return max(self.beyond[server](distance), float(self.limits[server]))
+            idle = 0.0 if self.idle is None else float(self.idle[server])
+            value = self.beyond[server](distance) - idle * distance
+            return max(value, float(self.limits[server]))
         return float(self.table[server, min(distance, self.longest) - 1])
 
     def of_some(self, servers: Sequence[int]) -> SpacingCosts:
@@ -130,7 +196,11 @@ class SpacingCosts:
         chosen = list(servers)
         beyond = tuple(self.beyond[each] for each in chosen) if self.beyond else ()
         table, limits = self.table[chosen], self.limits[chosen]
-        return replace(self, table=table, limits=limits, beyond=beyond)
+        some = replace(self, table=table, limits=limits, beyond=beyond)
+        if self.paid is None or self.idle is None:
+            return some
+        outside = self.outside + float(np.delete(self.idle, chosen).sum())
+        return replace(some, paid=self.paid[chosen], idle=self.idle[chosen], outside=outside)
 
     def at_random(self, shares: ArrayLike) -> float:
         """Cost per slot where each visit is drawn: ``base + sum_m sum_n p² (1 - p)^(n-1) e(n)``."""
@@ -196,14 +266,18 @@ def visit_costs(arrivals: ArrivalProcess, rates: ArrayLike, weights: ArrayLike) 
     mu, c = np.asarray(rates, dtype=float), np.asarray(weights, dtype=float)
     _check_pages(mu, c)
     matters, mean = (mu > 0) & (c > 0), _mean_gap(arrivals)
-    fresh = [_fresh_row(arrivals, float(rate)) for rate in np.where(matters, mu, 1.0)]
+    changing = np.where(matters, mu, 1.0).tolist()
+    fresh = [_fresh_row(arrivals, rate) for rate in changing]
     scales = np.where(matters, c, 0.0) / mean
     rows = [_scaled(row, -scale) for row, scale in zip(fresh, scales, strict=True)]
-    limits = -scales / np.where(matters, mu, 1.0)
+    limits = -scales / np.array(changing)
     costs = _tabulated(rows, limits, float(c[matters].sum()))
-    far = [_survival_at(arrivals, float(rate)) for rate in np.where(matters, mu, 1.0)]
-    beyond = tuple(_fresh_at(at, limit) for at, limit in zip(far, limits.tolist(), strict=True))
-    return replace(costs, beyond=beyond, subject="page")
+    stale = np.array([stale_times(arrivals, rate, costs.longest) for rate in changing])
+    paid = scales[:, None] * stale
+    far = [stale_time_at(arrivals, rate) for rate in changing]
+    beyond = tuple(_times(scale, at) for scale, at in zip(scales.tolist(), far, strict=True))
+    idle = np.where(matters, c, 0.0)
+    return replace(costs, beyond=beyond, subject="page", paid=paid, idle=idle)
 
 
 def _check_pages(rates: Array, weights: Array) -> None:
@@ -250,7 +324,7 @@ def _survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
         return _renewal_row(law, rate)
     step = over_gap(arrivals, service.generator)
     start = np.kron(phases_at_arrivals(arrivals), service.start)
-    return lambda n: start @ _powers(step, step.sum(axis=1), n)
+    return lambda n: start @ powers(step, step.sum(axis=1), n)
 
 
 def _survival_at(arrivals: ArrivalProcess, rate: float) -> Entry:
@@ -264,9 +338,8 @@ def _survival_at(arrivals: ArrivalProcess, rate: float) -> Entry:
     return lambda n: float(start @ np.linalg.matrix_power(step, n).sum(axis=1))
 
 
-def _fresh_at(survives: Entry, limit: float) -> Entry:
-    """``e(n) = C (1 - f(n))``."""
-    return lambda n: limit * (1.0 - survives(n))
+def _times(factor: float, entry: Entry) -> Entry:
+    return lambda n: factor * entry(n)
 
 
 def _renewal_row(law: Distribution, rate: float) -> Row:
@@ -288,16 +361,7 @@ def _fresh_row(arrivals: ArrivalProcess, rate: float) -> Row:
     leave = rate * np.eye(len(hidden)) - hidden
     step, during = np.linalg.solve(leave, marked), np.linalg.solve(leave, np.ones(len(hidden)))
     start = interval_phases(hidden, marked)
-    return lambda n: np.cumsum(start @ _powers(step, during, n))
-
-
-def _powers(step: Array, last: Array, length: int) -> Array:
-    """Columns ``A^k v`` for k = 0 … length - 1, by doubling."""
-    columns, power = last[:, None], step
-    while columns.shape[1] < length:
-        columns = np.hstack([columns, power @ columns])
-        power = power @ power
-    return columns[:, :length]
+    return lambda n: np.cumsum(start @ powers(step, during, n))
 
 
 def _matrices(arrivals: ArrivalProcess) -> tuple[Array, Array]:

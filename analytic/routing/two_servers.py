@@ -96,7 +96,7 @@ def two_servers(costs: SpacingCosts) -> TwoServers:
 def _with_rare(costs: SpacingCosts, rare: int) -> TwoServers:
     """The best block with one of the two as the server that is visited once."""
     often = 1 - rare
-    length = block_length(costs.table[rare], float(costs.limits[rare]), costs.table[often])
+    length = block_length(costs.tilted[rare], float(costs.limits[rare]), costs.tilted[often])
     if length is None and costs.beyond:
         length = _length_beyond(costs, rare)
     best = _block_cost(costs, rare, length)
@@ -113,11 +113,11 @@ def _block(rare: int, length: int | None) -> Word:
 
 
 def _block_cost(costs: SpacingCosts, rare: int, length: int | None) -> float:
-    """Cost per slot: ``(e_1(n) + e_2(2) + (n - 2) e_2(1)) / n``."""
-    once, twice = costs.entry(1 - rare, 1), costs.entry(1 - rare, 2)
+    """Cost per slot: ``(e_1(n) + e_2(2) + (n - 2) e_2(1)) / n``, of pages with g in place of e."""
+    once, twice = costs.between(1 - rare, 1), costs.between(1 - rare, 2)
     if length is None:
-        return costs.base + once
-    return costs.base + (costs.entry(rare, length) + twice + (length - 2) * once) / length
+        return costs.of((1 - rare,))
+    return costs.outside + (costs.between(rare, length) + twice + (length - 2) * once) / length
 
 
 def _length_beyond(costs: SpacingCosts, rare: int) -> int | None:
@@ -125,7 +125,7 @@ def _length_beyond(costs: SpacingCosts, rare: int) -> int | None:
 
     D_1 never increases, so that it is bracketed by doubling and found by halving.
     """
-    threshold = 2 * costs.entry(1 - rare, 1) - costs.entry(1 - rare, 2)
+    threshold = 2 * costs.between(1 - rare, 1) - costs.between(1 - rare, 2)
     if costs.limits[rare] >= threshold:
         return None
 

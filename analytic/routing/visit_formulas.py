@@ -9,7 +9,7 @@ import numpy as np
 from analytic import page_conditions as conditions
 from analytic.active_robots import most_active
 from analytic.arrival_process import embedded_period
-from analytic.formula import Formula, Values
+from analytic.formula import Formula, Values, dependent
 from analytic.routing.bounds import linear_bound
 from analytic.routing.spacing import visit_costs
 from analytic.routing.visits import (
@@ -69,6 +69,7 @@ def long_run(scenario: Scenario) -> str | None:
     return None
 
 
+@dependent
 def not_locked(scenario: Scenario) -> str | None:
     """The period of the schedule and the phases of the access times do not lock in step."""
     matrices = access_matrices(scenario)

@@ -53,7 +53,7 @@ def dependent_obsolescence(arrivals: ArrivalProcess, rates: ArrayLike, word: Arr
     period = np.asarray(word, dtype=int).tolist()
     result = np.where(mu > 0, 1.0, 0.0)
     for page, distances in cyclic_distances(period).items():
-        result[page] += sum(costs.entry(page, each) for each in distances) / len(period)
+        result[page] = sum(costs.between(page, each) for each in distances) / len(period)
     return result
 
 

@@ -19,7 +19,7 @@ from scenarios.accessing.policy import Policy
 from scenarios.accessing.randomized import Randomized
 from scenarios.accessing.round_robin import RoundRobin
 from scenarios.accessing.whittle import Whittle
-from scenarios.base import listed, nearest
+from scenarios.base import QUOTE, listed, nearest, one_of
 from scenarios.errors import MISSING, refused
 
 __all__ = [
@@ -64,7 +64,8 @@ def _known(value: Any) -> Any:
         _check_key(key, value[key], name)
     if not isinstance(name, str) or name not in POLICIES:
         missing = "is missing; " if name is MISSING else ""
-        raise refused(f"{missing}must be {_quoted(POLICIES)}", key="policy", value=name)
+        allowed = f"{missing}must be {one_of(name, POLICIES, QUOTE)}"
+        raise refused(allowed, key="policy", value=name)
     return value
 
 
@@ -74,13 +75,13 @@ def _check_key(key: str, value: Any, name: Any) -> None:
     if not owners:
         known = {key: None for policy in POLICIES.values() for key in policy.model_fields}
         raise refused(f"unknown key{nearest(key, known)}", key=key, value=value)
-    if name in POLICIES and name not in owners:
+    if isinstance(name, str) and name in POLICIES and name not in owners:
         allowed = f'unknown key for policy = "{name}"; it goes with {_quoted(owners)}'
         raise refused(allowed, key=key, value=value)
 
 
 def _quoted(names: Iterable[str]) -> str:
-    return listed(f'"{name}"' for name in names)
+    return listed(f"{QUOTE}{name}{QUOTE}" for name in names)
 
 
 def _tag(value: Any) -> str:

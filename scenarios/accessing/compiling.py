@@ -1,6 +1,5 @@
 """Urgencies of pages as compiled code, for the search among very many of them.
 
-Everything that is compiled stands in this file, so that numba's cache notices every change of it.
 Imported where it is used only: numba takes its time.
 """
 
@@ -8,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from scenarios.compiling import kept
 
 __all__ = ["CRAWL_VALUE", "DEFICIT", "WHITTLE", "by_deadlines", "choose", "urgencies"]
 
@@ -29,10 +29,7 @@ _NEAR = 0.02
 
 def _compiled(function: Function) -> Function:
     """Compiled, without the interpreter's lock, and kept on disk where that can be."""
-    made: Any = numba.njit(nogil=True, error_model="numpy")(function)
-    with suppress(RuntimeError, AttributeError):  # no folder to write in, or no compilation at all
-        made.enable_caching()
-    return cast("Function", made)
+    return kept(cast("Function", numba.njit(nogil=True, error_model="numpy")(function)))
 
 
 @_compiled

@@ -9,12 +9,15 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scenarios.base import ByType, Section, Vector
+from scenarios.base import ByType, OneKey, Section, Vector
+from scenarios.columns import Column
 
 __all__ = ["Frequencies", "Indices", "Periodic", "Planned", "Policy", "Shares"]
 
-Frequencies = Annotated[Literal["uniform", "optimal", "change-rate"] | Vector, ByType()]
-"""Shares of the accesses: a word, or a list that sums to 1."""
+Frequencies = Annotated[
+    Literal["uniform", "optimal", "change-rate"] | Vector | Annotated[Column, OneKey()], ByType()
+]
+"""Shares of the accesses: a word, a list that sums to 1, or a column of a CSV file with one."""
 
 Shares = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from scenarios import Scenario, ScenarioError
 from scenarios.files import value_text
 from sim.cli.folder import PROGRAM, place_of
 from sim.cli.options import RunOptions
 from sim.cli.output import json_text
+from sim.staging import PREFIX, alone_in, remove_leftovers, staging
 from sim.sweep import Cell
 
 __all__ = ["CellFiles", "identity_of"]
 
-_FOLDER, _IDENTITY, _PARTIAL = "cells", "sweep.json", ".partial"
+_FOLDER, _IDENTITY = "cells", "sweep.json"
+
+_PARTIAL = ".partial"
+"""How names of unfinished files ended in sweeps of earlier versions."""
 
 Record = dict[str, Any]
 
@@ -60,6 +62,7 @@ def identity_of(
             "contents": _digests(scenario.as_file(), *varied.values()),
             "vary": [[key, list(values)] for key, values in varied.items()],
             "warmup": options.warmup,
+            "solve": options.solve,
             "precision": _given(precision) if options.precision is not None else None,
         }
     )
@@ -105,7 +108,9 @@ class CellFiles:
     def __init__(self, folder: str, identity: Record, grid: Sequence[Cell]) -> None:
         self.folder, self._identity, self._grid = folder, identity, grid
         self._place = place_of(folder) / _FOLDER
+        self._is_claimed = False
         self._refuse_another()
+        remove_leftovers(self._place)
 
     def _refuse_another(self) -> None:
         if not self._place.exists() and not self._place.is_symlink():
@@ -122,7 +127,8 @@ class CellFiles:
     def _is_empty(self) -> bool:
         """Whether a sweep was killed before its first cell, or nothing else lies there."""
         return self._place.is_dir() and all(
-            each.suffix == _PARTIAL and each.is_file() for each in self._place.iterdir()
+            each.name.startswith(PREFIX) or (each.suffix == _PARTIAL and each.is_file())
+            for each in self._place.iterdir()
         )
 
     def _difference(self, there: Record, keys: Sequence[str]) -> str:
@@ -155,14 +161,24 @@ class CellFiles:
     def keep(self, number: int, record: Record) -> None:
         """Write the record of a cell, whole or not at all."""
         try:
-            if not (self._place / _IDENTITY).exists():
-                self._place.mkdir(parents=True, exist_ok=True)
-                _write(self._place / _IDENTITY, self._identity)
-            _write(self._file(number), _sealed(record))
+            self._place.mkdir(parents=True, exist_ok=True)
+            with staging(self._place) as place:
+                if not self._is_claimed:
+                    self._claim(place)
+                _write(place, self._file(number), _sealed(record))
         except OSError as error:
             raise ScenarioError(
                 "--out", self.folder, f"cannot be written to: {error.strerror}"
             ) from None
+
+    def _claim(self, staging: Path) -> None:
+        """Say whose folder it is, unless another sweep has, begun at the same time."""
+        with alone_in(self._place):
+            if (self._place / _IDENTITY).exists():
+                self._refuse_another()
+            else:
+                _write(staging, self._place / _IDENTITY, self._identity)
+        self._is_claimed = True
 
     def _file(self, number: int) -> Path:
         return self._place / f"{number:05d}.json"
@@ -170,23 +186,29 @@ class CellFiles:
 
 def _read(path: Path) -> Record | None:
     try:
+        if not path.is_file():  # a pipe would never answer
+            return None
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
 
 
-def _write(path: Path, document: Record) -> None:
-    """Complete beside its place before it takes it, under a name that nobody else has."""
-    partial = path.with_name(f".{path.stem}-{os.getpid()}-{uuid4().hex}{_PARTIAL}")
-    with partial.open("x", encoding="utf-8") as stream:
-        stream.write(json_text(document))
+def _write(staging: Path, path: Path, document: Record) -> None:
+    """Complete elsewhere before it takes its place."""
+    partial = staging / path.name
+    partial.write_bytes(_encoded(document))
     partial.replace(path)
+
+
+def _encoded(document: Record) -> bytes:
+    """As JSON; names of folders that are no UTF-8 stand as codes in it."""
+    return json_text(document).encode(errors="backslashreplace")
 
 
 def _sealed(record: Record) -> Record:
     """A record with the digest of its text."""
-    return {"sha256": hashlib.sha256(json_text(record).encode()).hexdigest(), "record": record}
+    return {"sha256": hashlib.sha256(_encoded(record)).hexdigest(), "record": record}
 
 
 def _unsealed(document: Record | None) -> Record | None:

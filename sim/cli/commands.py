@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from scenarios import Results, Scenario, ScenarioError, library_names, load, schema
-from scenarios.base import listed
+from scenarios.base import one_of
 from scenarios.files import library_text
 from scenarios.measures import MEASURES
 from sim.cli.decisions import decided
@@ -58,7 +58,7 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
         return
     if name is not None:
         if name not in library_names():
-            raise ScenarioError("scenario", name, f"must be one of {listed(library_names())}")
+            raise ScenarioError("scenario", name, f"must be one of {one_of(name, library_names())}")
         text = library_text(name)
         if as_json:
             print_json(load(name).as_file())
@@ -108,7 +108,8 @@ def run(
 
 @click.command()
 @scenario_options
-def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool) -> None:
+@click.option("--all", "every", is_flag=True, help="Say of every formula why it does not apply.")
+def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool, every: bool) -> None:
     """Evaluate every formula that applies, and say why the others do not."""
     from analytic import accuracy_of, predict
 
@@ -145,7 +146,7 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool) -> 
             click.echo(f"{scenario.name}: no formula applies")
         if found is not None:
             click.echo(f"  {found}")
-        for line in reason_lines(others):
+        for line in reason_lines(others, every):
             click.echo(f"  {line}")
 
 
@@ -200,7 +201,7 @@ def formulas(paper: str | None, as_json: bool) -> None:
 
     papers = sorted({formula.paper for formula in FORMULAS})
     if paper is not None and paper not in papers:
-        raise ScenarioError("paper", paper, f"must be {listed(papers)}")
+        raise ScenarioError("paper", paper, f"must be {one_of(paper, papers)}")
     rows: list[dict[str, Any]] = [
         {
             "paper": f.paper,
@@ -239,7 +240,7 @@ def _options(given: dict[str, Any]) -> RunOptions:
     chosen = RunOptions(**given)
     for name in chosen.measures:
         if name not in MEASURES:
-            raise ScenarioError("--measure", name, f"must be a measure: {listed(MEASURES)}")
+            raise ScenarioError("--measure", name, f"must be a measure: {one_of(name, MEASURES)}")
     if chosen.measures and chosen.precision is None:
         raise ScenarioError("--measure", chosen.measures[0], "goes with --precision")
     return chosen

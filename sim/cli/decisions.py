@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from scenarios import Scenario
-from scenarios.activation import Optimal
+from scenarios.activation import Optimal, These
 from scenarios.files import value_text
 from scenarios.sections import Period, Times
 
@@ -63,5 +63,6 @@ def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:
     if not isinstance(scenario.activation, Optimal) or resolved.activation is None:
         return None
     rule = resolved.activation.model_dump()
-    entries = rule if isinstance(rule, dict) else {"robots": rule}
+    name = "these" if isinstance(resolved.activation, These) else "robots"
+    entries = rule if isinstance(rule, dict) else {name: rule}
     return ", ".join(f"{key} = {value_text(value)}" for key, value in entries.items())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scenarios import Scenario, ScenarioError, dumps, load
-from scenarios.base import listed
+from scenarios.base import listed, one_of
 from scenarios.errors import MISSING
 from sim.cli.fit_tables import fit_table
 from sim.cli.output import print_json, show_table, warn
@@ -107,8 +107,8 @@ def fit(
 ) -> None:
     """Make a scenario of a log, with error bars.
 
-    TRACE is CSV, plain or gz, with a header: page,time (changes), page,time,changed (crawls), time
-    (deliveries), or size (sizes).
+    TRACE is CSV, plain or gz, with a header: page,time (changes), page,time,changed or
+    page,time,digest (crawls), time (deliveries), or size (sizes).
     """
     from analytic.fitting import fit as fitted_to
     from analytic.fitting import fitted_scenario, replaced_keys
@@ -162,9 +162,9 @@ def _read(path: str, kind: str | None, time_unit: str | None, into: Scenario | N
     from analytic.fitting.reading import UNITS
 
     if kind is not None and kind not in _KINDS:
-        raise ScenarioError("--kind", kind, f"must be {listed(_KINDS)}")
+        raise ScenarioError("--kind", kind, f"must be {one_of(kind, _KINDS)}")
     if time_unit not in (None, *UNITS):
-        raise ScenarioError("--time-unit", time_unit, f"must be {listed(UNITS)}")
+        raise ScenarioError("--time-unit", time_unit, f"must be {one_of(time_unit, UNITS)}")
     own = None if into is None or "time_unit" not in into.model_fields_set else into.time_unit
     if own in UNITS and time_unit not in (None, own):
         allowed = f"the scenario counts in {own}s; leave it out"
@@ -197,7 +197,8 @@ def _options(asked: Mapping[str, Any], trace: Trace, into: Scenario | None) -> O
     from analytic.fitting.of_deliveries import PROCESSES
 
     if asked["process"] not in (None, *PROCESSES):
-        raise ScenarioError("--process", asked["process"], f"must be {listed(PROCESSES)}")
+        allowed = f"must be {one_of(asked['process'], PROCESSES)}"
+        raise ScenarioError("--process", asked["process"], allowed)
     for one, other in (("pieces", "breaks"), ("rate", "mean")):
         if asked[one] is not None and asked[other] is not None:
             raise ScenarioError(f"--{other}", asked[other], f"does not go with --{one}")

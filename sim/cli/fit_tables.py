@@ -8,6 +8,7 @@ import rich
 from rich.markup import escape
 from rich.table import Table
 
+from scenarios.text import shortened
 from sim.cli.output import add_columns, number
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["fit_table"]
 
 _MOST_ROWS = 20
+_LONGEST_NAME = 200
 _ENDS = ("± SE", "95 % low", "high")
 
 
@@ -88,7 +90,10 @@ def _more(shown: int, of: int, thing: str) -> list[str]:
 
 
 def _subject(parameter: Parameter) -> str:
-    return "" if parameter.subject is None else escape(str(parameter.subject))
+    """What it is about; of a long name its beginning and its end."""
+    if parameter.subject is None:
+        return ""
+    return escape(shortened(str(parameter.subject), _LONGEST_NAME))
 
 
 def _is_plain(value: Any) -> bool:

@@ -11,11 +11,12 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from scenarios import ScenarioError
+from sim.staging import alone_in, remove_leftovers, staging
 
 __all__ = ["PROGRAM", "PROVENANCE", "Text", "own_folder", "place_of", "write_files"]
 
@@ -58,8 +59,9 @@ def own_folder(folder: str, names: Iterable[str]) -> Path:
         parent = _existing_part(path, names)
         if not parent.is_dir():
             raise ScenarioError("--out", folder, f"{parent} is not a folder")
-        with tempfile.TemporaryDirectory(dir=parent, prefix=".partial-"):
+        with tempfile.TemporaryFile(dir=parent):
             pass
+        remove_leftovers(path)
     except OSError as error:
         raise ScenarioError("--out", folder, f"cannot be written to: {error.strerror}") from None
     _refuse_foreign(path, names)
@@ -104,22 +106,27 @@ def write_files(
     ScenarioError
         If they cannot be written, or one would replace a file of somebody else.
     """
-    names = [*files, PROVENANCE]
-    stale = _refuse_foreign(folder, names)
+    _refuse_foreign(folder, [*files, PROVENANCE])
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as staging:
-            digests = {name: _written(Path(staging, name), text) for name, text in files.items()}
-            text = provenance(digests)
-            _announce(Path(staging), folder, text)
-            for name in stale:
-                (folder / name).unlink(missing_ok=True)
-            _written(Path(staging, PROVENANCE), text)
-            for name in names:
-                Path(staging, name).replace(folder / name)
+        with staging(folder) as place:
+            digests = {name: _written(place / name, text) for name, text in files.items()}
+            with alone_in(folder):
+                _put_in_place(place, folder, [*files, PROVENANCE], provenance(digests))
     except OSError as error:
         allowed = f"cannot be written to: {error.strerror}"
         raise ScenarioError("--out", str(folder), allowed) from None
+
+
+def _put_in_place(staging: Path, folder: Path, names: Sequence[str], provenance: str) -> None:
+    """Replace the files of an earlier run, while nobody else does."""
+    stale = _refuse_foreign(folder, names)
+    _announce(staging, folder, provenance)
+    for name in stale:
+        (folder / name).unlink(missing_ok=True)
+    _written(staging / PROVENANCE, provenance)
+    for name in names:
+        (staging / name).replace(folder / name)
 
 
 def _announce(staging: Path, folder: Path, provenance: str) -> None:
@@ -137,7 +144,7 @@ def _written(path: Path, text: Text) -> str:
     digest = hashlib.sha256()
     with path.open("wb") as stream:
         for part in [text] if isinstance(text, str) else text:
-            content = part.encode()
+            content = part.encode(errors="backslashreplace")  # names of folders may be no UTF-8
             stream.write(content)
             digest.update(content)
     return digest.hexdigest()
@@ -191,8 +198,11 @@ def _recorded(folder: Path) -> dict[str, set[str]]:
 
 
 def _provenance(folder: Path) -> dict[str, Any]:
+    path = folder / PROVENANCE
     try:
-        document = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))
+        if not stat.S_ISREG(path.lstat().st_mode):  # a pipe would never answer
+            return {}
+        document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}

@@ -1,16 +1,18 @@
-"""What a precision will take, said before the first replication is run."""
+"""What a precision, or a long horizon, will take, said before the first replication is run."""
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
-from scenarios import Scenario
+from scenarios import Scenario, ScenarioError
 from sim.cli.options import RunOptions
 from sim.cli.output import number, warn
+from sim.pace import expected_events
 
-__all__ = ["events_needed", "say_in_advance"]
+__all__ = ["events_needed", "say_how_long", "say_in_advance", "seconds_per_event"]
 
 _QUANTILE = 1.96
 
@@ -23,6 +25,74 @@ _COUNTED = {
 
 _RARE = 0.02
 """Above this share pages are not rare, and their counts vary less than independent events do."""
+
+
+_LONG = 1800.0
+"""Seconds from which on it is said in advance how long a command will take."""
+
+_QUICK = 1e7
+"""Events in all that take a few seconds at the usual pace, and seconds at most if they are slow."""
+
+_TRIALS = (1e3, 1e4, 1e5)
+_LONG_ENOUGH = 0.2
+"""Events of short replications that tell the pace, and seconds after which it is known."""
+
+
+def say_how_long(scenarios: Sequence[Scenario], options: RunOptions, label: str) -> None:
+    """Warn where simulating will take half an hour or more, by the pace of a short replication.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        All that will be simulated, the cells of a sweep for example.
+    options : RunOptions
+    label : str
+        What messages call them.
+    """
+    events = [each.run.replications * expected_events(each) for each in scenarios]
+    if sum(events) < _QUICK:
+        return
+    largest = scenarios[events.index(max(events))]
+    pace = seconds_per_event(largest, options.engine)
+    if pace is None:
+        return
+    seconds = sum(events) * pace / options.jobs
+    if seconds < _LONG:
+        return
+    where = "on one core of the cluster" if options.cluster else f"with --jobs {options.jobs}"
+    least = " at least" if options.precision is not None else ""
+    warn(
+        f"{label}: about {sum(events):.2g} events, {1.0 / pace:.2g} a second in a short trial: "
+        f"some {_duration(seconds)}{least} {where}; a shorter run.horizon or fewer replications "
+        "take less"
+    )
+
+
+def seconds_per_event(scenario: Scenario, engine: str | None) -> float | None:
+    """Seconds that an event takes, by short replications, each ten times longer than the last.
+
+    None where the scenario has none so short; probed sources have a horizon of their own.
+    """
+    from sim.replicate import run
+
+    if scenario.probing is not None:
+        return None
+    whole, pace = expected_events(scenario), None
+    for events in _TRIALS:
+        horizon = scenario.run.horizon * events / whole
+        try:
+            short = scenario.with_({"run.warmup": 0.0, "run.horizon": horizon})
+            if pace is None:
+                run(short, replications=1, engine=engine)  # compiles
+            start = time.perf_counter()
+            run(short, replications=1, engine=engine)
+        except ScenarioError:
+            return pace
+        spent = time.perf_counter() - start
+        pace = spent / events
+        if spent > _LONG_ENOUGH:
+            break
+    return pace
 
 
 def events_needed(relative: float) -> float:

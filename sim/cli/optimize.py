@@ -12,10 +12,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from scenarios import Scenario, ScenarioError, dumps
-from scenarios.base import listed
+from scenarios.base import listed, one_of
 from scenarios.files import value_text
 from sim.cli.options import load_scenarios, scenario_options
 from sim.cli.output import add_columns, number, print_json, show_table
+from sim.cli.shares_file import with_shares_beside
 from sim.cli.single_files import (
     FIGURES,
     are_same,
@@ -60,7 +61,7 @@ def optimize(
     from analytic.targets import TARGETS
 
     if target not in TARGETS:
-        allowed = f"must be {listed(TARGETS)}; nothing else has a solver in this version"
+        allowed = f"must be {one_of(target, TARGETS)}; nothing else has a solver in this version"
         raise ScenarioError("--target", target, allowed)
     scenarios = load_scenarios(sources, changes)
     files = _claimed(out, figure, target, scenarios)
@@ -105,8 +106,11 @@ def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum) -> N
     """The scenario with the decision, and the figure; both are made before one is written."""
     contents = {}
     if "--out" in files:
-        decided = scenario.with_(optimum.changes)
+        changes, beside = with_shares_beside(scenario, optimum.changes, files["--out"])
+        decided = scenario.with_(changes)
         contents["--out"] = signed(dumps(decided, files["--out"].absolute().parent))
+        if beside is not None:
+            click.echo(f"written: {beside}", err=True)
     if "--figure" in files:
         from analytic.report.optima import PLOTS
 

@@ -24,7 +24,10 @@ Command = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a simulation is run: engine, workers, folder for files, precision asked for."""
+    """How a simulation is run: engine, workers, folder for files, precision asked for.
+
+    `solve` says whether a sweep evaluates formulas too.
+    """
 
     engine: str | None
     jobs: int
@@ -35,6 +38,7 @@ class RunOptions:
     max_replications: int | None
     warmup: str | None = None
     control_variates: bool = False
+    solve: bool = True
 
     def record(self, changes: Sequence[str]) -> dict[str, Any]:
         """What a provenance says about the options, ``--set`` among them."""
@@ -45,6 +49,7 @@ class RunOptions:
             "precision": self.precision,
             "warmup": self.warmup,
             "control_variates": self.control_variates,
+            "solve": self.solve,
             "set": list(changes),
         }
 

@@ -14,10 +14,15 @@ from typing import Any
 
 import click
 from rich.cells import cell_len
-from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 from rich.text import Text
+
+from scenarios.errors import LONGEST_LINE
+from scenarios.text import shortened, visible
+from sim.cli.streams import ShownConsole
+from sim.cli.waiting import stage
 
 __all__ = [
     "Rows",
@@ -85,7 +90,7 @@ def _defined(value: Any) -> Any:
 
 def warn(message: str) -> None:
     """A warning on stderr."""
-    click.echo(f"warning: {message}", err=True)
+    click.echo(shortened(visible(f"warning: {message}"), LONGEST_LINE), err=True)
 
 
 def number(value: float | None) -> str:
@@ -108,14 +113,6 @@ def add_columns(table: Table, left: Sequence[str], right: Sequence[str] = ()) ->
         table.add_column(name, justify="right", no_wrap=True)
 
 
-class _Console(Console):
-    """A console for which a reader that has had enough is no reason to exit with 1."""
-
-    def on_broken_pipe(self) -> None:
-        """Leave it to `main`."""
-        raise BrokenPipeError
-
-
 def show_table(table: Table, optional: Sequence[str] = ()) -> None:
     """A table on stdout, between its title and its notes, which may be wider than the table.
 
@@ -127,7 +124,7 @@ def show_table(table: Table, optional: Sequence[str] = ()) -> None:
         is left of such a table is never cut: words fold, and numbers rather leave the terminal.
     """
     width = None if sys.stdout.isatty() else _PIPED_WIDTH
-    console = _Console(width=width, highlight=False, emoji=False)
+    console = ShownConsole(sys.stdout, width=width, highlight=False, emoji=False)
     if table.title:
         console.print(table.title, soft_wrap=True)
         table.title = None
@@ -190,9 +187,11 @@ def _widest(column: Column, folded: bool) -> int:
 
 
 @contextmanager
-def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on the terminal; silent when piped."""
-    console = Console(stderr=True)
+def progress_bar(
+    title: str, quiet: bool, things: str = "replications"
+) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on the terminal; elsewhere what `lines_while_waiting` says now and then."""
+    console = ShownConsole(sys.stderr)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -200,9 +199,17 @@ def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]
         TimeRemainingColumn(),
     )
     hidden = quiet or not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, in_all: bar.update(task, completed=done, total=in_all)
+    with (
+        stage(title, things) as here,
+        Progress(*columns, console=console, transient=True, disable=hidden) as bar,
+    ):
+        task = bar.add_task(escape(title), total=None)
+
+        def update(done: int, in_all: int) -> None:
+            here.done, here.total = done, in_all
+            bar.update(task, completed=done, total=in_all)
+
+        yield update
 
 
 def csv_chunks(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:

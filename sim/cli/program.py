@@ -8,16 +8,21 @@ import os
 import sys
 import threading
 import traceback
-from io import TextIOWrapper
+from contextlib import suppress
+from typing import TextIO
 
 import click
 
 from scenarios import ScenarioError
+from scenarios.errors import LONGEST_LINE
+from scenarios.text import shortened, visible
 from sim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
 from sim.cli.fit import fit
 from sim.cli.optimize import optimize
+from sim.cli.streams import OutputError, shown_streams
 from sim.cli.sweep import sweep
 from sim.cli.sweeping import Interrupted
+from sim.cli.waiting import lines_while_waiting, something_was_said
 
 __all__ = ["commands", "start"]
 
@@ -36,11 +41,12 @@ for _command in (list_scenarios, run, solve, check, optimize, sweep, fit, formul
 
 def start(arguments: list[str] | None = None) -> None:
     """Run the commands and exit, with the codes of `sim.cli.main`."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    _show_what_is_logged()
-    code = _exit_code(arguments)
+    try:
+        with shown_streams():
+            _show_what_is_logged()
+            code = _exit_code(arguments)
+    except OutputError as error:
+        code = _not_written(str(error))
     if code in (_DEFECT, _INTERRUPTED) and threading.active_count() > 1:
         os._exit(code)  # worker threads would first finish their replications
     sys.exit(code)
@@ -48,19 +54,29 @@ def start(arguments: list[str] | None = None) -> None:
 
 def _show_what_is_logged() -> None:
     """What the engines and the solvers have to say while one waits, on stderr."""
-    handler = logging.StreamHandler()
+    handler = _Handler()
     handler.setFormatter(logging.Formatter("crawlsim: %(message)s"))
-    for package in ("sim", "analytic"):
+    for package in ("scenarios", "sim", "analytic"):
         log = logging.getLogger(package)
         log.handlers = [handler]
         log.setLevel(logging.INFO)
         log.propagate = False
 
 
+class _Handler(logging.StreamHandler[TextIO]):
+    """Log lines on stderr, of which `lines_while_waiting` knows."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one."""
+        super().emit(record)
+        something_was_said()
+
+
 def _exit_code(arguments: list[str] | None) -> int:
     try:
-        code = commands.main(arguments, prog_name="crawlsim", standalone_mode=False)
-        sys.stdout.flush()
+        with lines_while_waiting(_name_of(arguments)):
+            code = commands.main(arguments, prog_name="crawlsim", standalone_mode=False)
+            sys.stdout.flush()
     except ScenarioError as error:
         click.echo(f"crawlsim: {error}", err=True)
         return 2
@@ -70,7 +86,8 @@ def _exit_code(arguments: list[str] | None) -> int:
     except click.ClickException as error:
         where = getattr(error, "ctx", None)
         help_of = f"\nsee: {where.command_path} --help" if where else ""
-        click.echo(f"crawlsim: {error.format_message()}{help_of}", err=True)
+        message = shortened(visible(error.format_message()), LONGEST_LINE)
+        click.echo(f"crawlsim: {message}{help_of}", err=True)
         return 2
     except (KeyboardInterrupt, click.Abort) as error:
         cause = error.__cause__
@@ -81,15 +98,29 @@ def _exit_code(arguments: list[str] | None) -> int:
         # click turns a closed pipe into an exit with 1, which here means a disagreement.
         _forget_output()
         return 0
+    except OutputError as error:
+        _forget_output()
+        return _not_written(str(error))
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EIO):
             return _reported()
-        _forget_output()
-        click.echo(f"crawlsim: cannot write the output: {error.strerror}", err=True)
-        return 2
+        return _not_written(error.strerror or str(error))
     except Exception:
         return _reported()
     return code if isinstance(code, int) else 0
+
+
+def _not_written(reason: str) -> int:
+    """Output that nobody gets, said where that can be said."""
+    with suppress(OSError, OutputError):
+        click.echo(f"crawlsim: cannot write the output: {reason}", err=True)
+    return 2
+
+
+def _name_of(arguments: list[str] | None) -> str:
+    """The command that is asked for."""
+    given = sys.argv[1:] if arguments is None else arguments
+    return next((each for each in given if each in commands.commands), "crawlsim")
 
 
 def _reported() -> int:

@@ -10,7 +10,7 @@ import click
 from scenarios import Results, Scenario
 from scenarios.accessing import GoldenRatio
 from scenarios.page_data import access_shares
-from sim.cli.foresight import say_in_advance
+from sim.cli.foresight import say_how_long, say_in_advance
 from sim.cli.options import RunOptions
 from sim.cli.output import progress_bar, warn
 from sim.cli.workers import workers
@@ -31,6 +31,7 @@ def simulate_all(
     for scenario in scenarios:
         _warn_of_short_warmup(scenario)
         _warn_of_unvisited_pages(scenario)
+    say_how_long(scenarios, options, ", ".join(each.name for each in scenarios))
     with workers(options, engines) as executor:
         return [(s, simulate_one(s, options, executor, quiet)) for s in scenarios]
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from scenarios import ScenarioError
 from sim.cli.folder import PROGRAM
+from sim.staging import staging
 
 __all__ = [
     "FIGURES",
@@ -107,8 +108,8 @@ def are_same(one: Path, other: Path) -> bool:
 def write(option: str, target: Path, content: bytes) -> None:
     """Write a file that was claimed."""
     try:
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".partial-") as place:
-            complete = Path(place, target.name)
+        with staging(target.parent) as place:
+            complete = place / target.name
             complete.write_bytes(content)
             complete.replace(target)
     except OSError as error:

@@ -33,8 +33,9 @@ __all__ = ["sweep"]
     multiple=True,
     required=True,
     metavar="KEY=V1,V2,…",
-    help="Values of one entry; repeatable, all combinations are run.",
+    help="Values of one entry; repeatable, all combinations are run. 2..5 and 1..9..2 are ranges.",
 )
+@click.option("--no-solve", is_flag=True, help="Simulate only: no formula is evaluated.")
 @click.option("--minimise", metavar="MEASURE", help="Name the cell where this measure is least.")
 @click.option("--maximise", metavar="MEASURE", help="Name the cell where it is greatest.")
 def sweep(
@@ -44,6 +45,7 @@ def sweep(
     seed: int | None,
     replications: int | None,
     varied: tuple[str, ...],
+    no_solve: bool,
     minimise: str | None,
     maximise: str | None,
     **options: Any,
@@ -54,7 +56,8 @@ def sweep(
     """
     if len(sources) > 1:
         raise ScenarioError("sweep", sources[1], "takes a single scenario")
-    chosen, goal = RunOptions(**options), goal_of(minimise, maximise)
+    chosen = RunOptions(**options, solve=not no_solve)
+    goal = goal_of(minimise, maximise)
     grid_of = parse_vary(varied, parse_value)
     (scenario,) = load_scenarios(sources, changes, seed, replications)
     grid = cells(scenario, grid_of)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scenarios import Scenario, ScenarioError
-from scenarios.base import listed
+from scenarios.base import one_of
 from scenarios.files import value_text
 from scenarios.measures import MEASURES, Subject
 from sim.cli.output import half_width, number
@@ -24,6 +24,9 @@ DIFFERENCES = ("measure", "subject", "against", "difference", "standard_error", 
 
 _ESTIMATE, _PREDICTED = COLUMNS.index("estimate"), COLUMNS.index("predicted")
 _HIGH = COLUMNS.index("high")
+
+_FEW = 3
+"""Cells that a sentence names."""
 
 _MOMENT = 1e-9
 """A horizon within which nothing need happen."""
@@ -62,7 +65,7 @@ class Goal:
         names = {_name(key): key for key in keys}
         found = names.get(self.text) or names.get(f"{self.text} all")
         if found is None:
-            allowed = f"must be a measure that cells are compared by: {listed(names)}"
+            allowed = f"must be a measure that cells are compared by: {one_of(self.text, names)}"
             raise ScenarioError(self.option, self.text, allowed)
         return found
 
@@ -89,7 +92,7 @@ def goal_of(minimise: str | None, maximise: str | None) -> Goal | None:
         return None
     goal = Goal("--minimise" if maximise is None else "--maximise", " ".join(text.split()))
     if goal.text.split(" ")[0] not in MEASURES:
-        raise ScenarioError(goal.option, text, f"must be a measure: {listed(MEASURES)}")
+        raise ScenarioError(goal.option, text, f"must be a measure: {one_of(goal.text, MEASURES)}")
     return goal
 
 
@@ -112,6 +115,8 @@ class BestCell:
         Of the measure there.
     solved : int or None
         The best cell by the predicted values, where formulas cover every cell.
+    predicted : float or None
+        The measure there, by formula.
     """
 
     goal: Goal
@@ -121,24 +126,49 @@ class BestCell:
     low: float
     high: float
     solved: int | None
+    predicted: float | None = None
+
+    @property
+    def index(self) -> int:
+        """The best cell: among those that tie the one that is best by the formulas."""
+        tied = (self.best.index, *self.best.ties)
+        return self.solved if self.solved in tied else self.best.index
 
     def sentence(self, grid: Sequence[Cell]) -> str:
         """The best cell in words."""
+        return self._of_ties(grid) if self.best.ties else self._of_one(grid)
+
+    @property
+    def _goal(self) -> str:
+        return f"{'least' if self.goal.sign > 0 else 'greatest'} {_name(self.key)}"
+
+    def _of_ties(self, grid: Sequence[Cell]) -> str:
+        """What the formulas say, and which cells the simulation found all alike."""
+        tied = (self.best.index, *self.best.ties)
+        seen = "none seen" if self.estimate == 0 else "the same in every replication"
+        words = (
+            f"{len(tied)} cells tie at {number(self.estimate)}, {seen}: {_some(grid, tied)}; "
+            "which of them is best the simulation does not tell"
+        )
+        others = [n for n in self.best.rivals if n not in tied]
+        if others:
+            words += f"; not told apart from them {_some(grid, others)}"
+        if self.solved is None or self.predicted is None:
+            return f"{self._goal}: {words}"
+        best = f"{label_of(grid[self.solved])}, with {number(self.predicted)} by the formulas"
+        return f"{self._goal}: {best}; in the simulation {words}"
+
+    def _of_one(self, grid: Sequence[Cell]) -> str:
         half = self.high - self.estimate
         value = f"{number(self.estimate)} ± {half_width(self.estimate, half)}"
-        words = (
-            f"{'least' if self.goal.sign > 0 else 'greatest'} {_name(self.key)}: "
-            f"{label_of(grid[self.best.index])}, with {value}; "
-        )
+        words = f"{self._goal}: {label_of(grid[self.best.index])}, with {value}; "
         words += (
             "how sure that is cannot be told from one replication"
             if math.isnan(half)
             else f"best of all cells with a confidence of at least {_percent(self.best.confidence)}"
         )
         if rivals := self.best.rivals:
-            few = ", ".join(f"({label_of(grid[n])})" for n in rivals[:3])
-            more = f" and {len(rivals) - 3} more" if len(rivals) > 3 else ""
-            words += f"; not told apart from {few}{more}"
+            words += f"; not told apart from {_some(grid, rivals)}"
         if self.solved is not None:
             same = self.solved == self.best.index
             words += f"; by the formulas {'too' if same else label_of(grid[self.solved])}"
@@ -150,14 +180,27 @@ class BestCell:
         return {
             "measure": self.key[0],
             "subject": self.key[1],
-            "cell": dict(grid[self.best.index].varied),
+            "cell": dict(grid[self.index].varied),
             "estimate": self.estimate,
             "low": self.low,
             "high": self.high,
             "confidence": self.best.confidence,
-            "not_told_apart": [dict(grid[n].varied) for n in self.best.rivals],
+            "not_told_apart": [
+                dict(grid[n].varied)
+                for n in (self.best.index, *self.best.rivals)
+                if n != self.index
+            ],
+            "tied": [
+                dict(grid[n].varied) for n in (self.best.index, *self.best.ties) if self.best.ties
+            ],
             "solved_cell": None if solved is None else dict(grid[solved].varied),
         }
+
+
+def _some(grid: Sequence[Cell], places: Sequence[int]) -> str:
+    """The first of some cells, in words, and how many more."""
+    few = ", ".join(f"({label_of(grid[n])})" for n in places[:_FEW])
+    return few if len(places) <= _FEW else f"{few} and {len(places) - _FEW} more"
 
 
 def _percent(share: float) -> str:
@@ -233,7 +276,8 @@ def best_cell(goal: Goal, records: Sequence[Record]) -> BestCell | None:
     row = _row_of(records[best.index], key)
     estimate, _, low, high = (_defined(value) for value in row[_ESTIMATE : _HIGH + 1])
     solved = _best_predicted(records, key, goal.sign)
-    return BestCell(goal, key, best, estimate, low, high, solved)
+    predicted = None if solved is None else _row_of(records[solved], key)[_PREDICTED]
+    return BestCell(goal, key, best, estimate, low, high, solved, predicted)
 
 
 def _row_of(record: Mapping[str, Any], key: Key) -> Sequence[Any]:

@@ -90,7 +90,7 @@ class Swept:
         folder : str
             Where they will lie; paths in the scenario count from it.
         """
-        against = self.best.best.index if self.best is not None else 0
+        against = self.best.index if self.best is not None else 0
         differences = difference_rows(self.grid, self.records, against)
         return {
             "sweep.csv": csv_text(self.columns, [tuple(row.values()) for row in self._texts]),

@@ -13,6 +13,7 @@ from scenarios import Results, Scenario
 from scenarios.measures import Subject
 from sim.cli.cell_files import CellFiles
 from sim.cli.decisions import decision_of, is_to_decide
+from sim.cli.foresight import say_how_long
 from sim.cli.options import RunOptions
 from sim.cli.output import progress_bar, warn
 from sim.cli.results import run_record
@@ -75,8 +76,9 @@ def cell_records(
     if to_do and require:
         require(next(iter(to_do.values())).scenario)
     engines = _engines(to_do, options)
+    say_how_long([cell.scenario for cell in to_do.values()], options, name)
     try:
-        with workers(options, engines) as executor, progress_bar(name, quiet) as progress:
+        with workers(options, engines) as executor, progress_bar(name, quiet, "cells") as progress:
             for number, cell in to_do.items():
                 records[number] = _record(grid[number], cell, options, executor)
                 if files:
@@ -114,12 +116,13 @@ def _engines(cells: Mapping[int, Cell], options: RunOptions) -> list[str]:
 
 
 def _record(asked: Cell, cell: Cell, options: RunOptions, executor: Executor | None) -> Record:
-    """One cell, simulated and solved."""
+    """One cell, simulated and, unless it is not wanted, solved."""
     scenario = cell.scenario
+    predictions = _predictions(scenario) if options.solve else {}
     results, shortfall = simulate_as_asked(
         scenario, options, executor, f"{scenario.name}, {label_of(cell)}", quiet=True
     )
-    rows = [row[len(cell.varied) :] for row in rows_of(cell, results, _predictions(scenario))]
+    rows = [row[len(cell.varied) :] for row in rows_of(cell, results, predictions)]
     return {
         "varied": dict(cell.varied),
         DECISION: decision_of(asked.scenario, scenario),

@@ -36,6 +36,8 @@ _COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"
 _SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "approximation": "≈ "}
 _PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
 _FEW_PAGES, _SHOWN_PAGES, _RARE = 50, 20, 1e-6
+_NEAREST = 5
+"""Reasons that are shown where not all are asked for."""
 
 Row = TypeVar("Row", "Estimate", "Comparison", "Prediction")
 
@@ -119,13 +121,23 @@ def prediction_table(scenario: Scenario, predictions: Sequence[Prediction]) -> T
     return table
 
 
-def reason_lines(others: Sequence[NotApplicable]) -> Iterator[str]:
-    """Why formulas do not apply: each reason once, with the formulas that share it."""
+def reason_lines(others: Sequence[NotApplicable], every: bool = False) -> Iterator[str]:
+    """Why formulas do not apply: each reason once, with the formulas that share it.
+
+    The nearest ones, those that lack the least; all of them where `every` is set.
+    """
     sources: dict[str, dict[str, None]] = {}
     for other in others:
-        sources.setdefault(other.reason, {})[other.source] = None
-    for reason, shared in sources.items():
+        if every or not other.other_subject:
+            sources.setdefault(other.reason, {})[other.source] = None
+    shown = list(sources.items())[: None if every else _NEAREST]
+    for reason, shared in shown:
         yield f"not applicable: {'; '.join(shared)}: {reason}"
+    left_out = len(others) - sum(other.reason in dict(shown) for other in others)
+    if left_out:
+        foreign = sum(other.other_subject for other in others)
+        count = f"{left_out} further formula{'s do' if left_out > 1 else ' does'} not apply"
+        yield f"{count}, {foreign} of them for other systems (--all has the reasons)"
 
 
 def comparison_table(

@@ -8,7 +8,7 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.activation import Switching
-from scenarios.deliveries import as_modes
+from scenarios.deliveries import joint_size, modes_of
 from scenarios.page_data import change_rates, host_spacings, page_hosts, page_weights
 from scenarios.sections import Buffer as BufferSection
 from sim.compiled_engine.alarms import new_alarms
@@ -75,7 +75,7 @@ def largest_batch(scenario: Scenario) -> int:
     """The most pages that are delivered at once."""
     assert scenario.robots is not None
     deliveries = scenario.robots.deliveries
-    return 1 if deliveries is None else as_modes(deliveries).shape[1] - 1
+    return 1 if deliveries is None else joint_size(deliveries)[1]
 
 
 def tracks_phases(scenario: Scenario) -> bool:
@@ -194,7 +194,7 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
     means, following, phase = np.zeros((0, 0)), np.zeros((0, 0, 0)), 0
     joint = scenario.robots.deliveries if scenario.robots else None
     if joint is not None:
-        modes, used = as_modes(joint), sorted(set(active_at))
+        modes, used = modes_of(joint, rule), sorted(set(active_at))
         phase = stationary_phase(modes[active_at[0]].sum(axis=0), delivery)
         means, following = _joint_tables(modes[used])
         active_at = [used.index(robots) for robots in active_at]

@@ -94,9 +94,13 @@ class Sequence:
 
     def after(self, pages: Any, asked: int) -> tuple[Any, int]:
         """At least `ahead` pages more, and where they begin, after the first `asked` of these."""
+        left = len(pages) - asked
+        if left >= self._ahead:
+            return pages, asked
         parts = [pages[asked:]]
-        while sum(map(len, parts)) < self._ahead:
+        while left < self._ahead:
             parts.append(next(self._blocks))
+            left += len(parts[-1])
         return np.concatenate(parts), 0
 
 

@@ -48,6 +48,11 @@ class Difference:
     degrees: int
 
     @property
+    def is_tie(self) -> bool:
+        """Whether nothing at all was seen to differ."""
+        return self.difference == 0 and not self.standard_error > 0
+
+    @property
     def doubt(self) -> float:
         """The probability that the true difference is below 0, given what was seen.
 
@@ -76,11 +81,15 @@ class Best:
         probabilities that each of them is (Bonferroni), never below 0.
     rivals : tuple of int
         The systems that are not told apart from it with 95 % confidence.
+    ties : tuple of int
+        Those among the rivals whose every replication is the same, such as counts of events that
+        were never seen.
     """
 
     index: int
     confidence: float
     rivals: tuple[int, ...]
+    ties: tuple[int, ...] = ()
 
 
 def paired_difference(one: Estimated, other: Estimated) -> Difference:
@@ -125,10 +134,12 @@ def best_of(systems: Sequence[Estimated]) -> Best | None:
     if np.isnan(estimates).all():
         return None
     index = int(np.nanargmin(estimates))
-    doubts = {
-        other: paired_difference(each, systems[index]).doubt
+    found = {
+        other: paired_difference(each, systems[index])
         for other, each in enumerate(systems)
         if other != index and not math.isnan(each.estimate)
     }
+    doubts = {other: each.doubt for other, each in found.items()}
     rivals = tuple(other for other, doubt in doubts.items() if doubt > 1 - _CONFIDENCE)
-    return Best(index, max(0.0, 1.0 - sum(doubts.values())), rivals)
+    ties = tuple(other for other, each in found.items() if each.is_tie)
+    return Best(index, max(0.0, 1.0 - sum(doubts.values())), rivals, ties)

@@ -1,0 +1,201 @@
+"""Compiled code kept on disk, and never taken for the code of other sources.
+
+numba keeps compiled code, but looks at a function's own file only. Machine code also holds the
+functions that are called, the constants that are read, wherever they come from, and the layout of
+the named tuples that are passed: here what was compiled lies in a folder named after all of them,
+as this process has them. Imported only where something is compiled: numba takes its time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+__all__ = ["kept", "parts"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_LOG = logging.getLogger(__name__)
+
+
+def kept(compiled: Function, what: str | None = None) -> Function:
+    """The compiled function, with its machine code kept between runs.
+
+    Parameters
+    ----------
+    compiled : dispatcher
+        What `numba.njit` returns; a plain function, where compilation is switched off, stays so.
+    what : str, optional
+        Of what it is a part, such as "engine": said once when nothing was kept.
+    """
+    if hasattr(compiled, "py_func"):
+        with suppress(RuntimeError, OSError):  # no folder to write in: every run compiles
+            cast("Any", compiled)._cache = _Cache(compiled, what)
+    return compiled
+
+
+class _Cache(FunctionCache):
+    """numba's cache, in a folder of its own for each state of the sources."""
+
+    def __init__(self, compiled: Any, what: str | None) -> None:
+        super().__init__(compiled.py_func)
+        self._compiled = compiled
+        self._what = what
+        self._above = Path(self._cache_path)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled before; None where there is nothing, or nothing that can be read."""
+        try:
+            self._turn_to_folder(sig)
+            found = super().load_overload(sig, target_context)
+        except Exception:  # damaged files raise whatever the damage leads to
+            found = None
+            with suppress(OSError):
+                self.flush()
+        if found is None and self._what is not None:
+            _announce(self._what)
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, if the disk lets us."""
+        with suppress(OSError):
+            self._turn_to_folder(sig)
+            super().save_overload(sig, data)
+
+    def _turn_to_folder(self, sig: Any) -> None:
+        folder = self._above / f"crawlsim-{_stamp(self._compiled, _named_tuples(sig))}"
+        folder.mkdir(exist_ok=True)
+        self._cache_path = str(folder)
+        base = self._impl.filename_base
+        self._cache_file = IndexDataCacheFile(self._cache_path, base, source_stamp="")
+
+
+@cache
+def _announce(what: str) -> None:
+    """Say once that compilation takes its time."""
+    _LOG.info("compiling the %s, up to half a minute; later runs find it compiled", what)
+
+
+@cache
+def _stamp(compiled: Any, passed: frozenset[type]) -> str:
+    """A name for what the compiled code depends on, the machine and numba's version apart."""
+    settings = f"{np.__version__} {numba.config.BOUNDSCHECK}"  # type: ignore[attr-defined]  # read from the environment
+    found = sorted({*parts(compiled), *(_of_class(each) for each in passed)})
+    return hashlib.sha256("\n".join([settings, *found]).encode()).hexdigest()[:16]
+
+
+def parts(compiled: Any) -> set[str]:
+    """All that the machine code of a function is made of, as texts.
+
+    Parameters
+    ----------
+    compiled : dispatcher or function
+
+    Returns
+    -------
+    set of str
+        Of every function that is called, directly or not, its code and options, and every constant
+        and class that it reads; only of the function's own package and of `scenarios`.
+    """
+    ours = {_package(_function(compiled).__module__), _package(__name__)}
+    waiting = [compiled]
+    seen = {_function(compiled)}
+    found: set[str] = set()
+    while waiting:
+        each = waiting.pop()
+        function = _function(each)
+        name = f"{function.__module__}.{function.__qualname__}"
+        options = getattr(each, "targetoptions", None)
+        found.add(f"{name} {options} {function.__defaults__} {_of_code(function.__code__)}")
+        for place, value in _read_by(function, ours):
+            called = _function(value)
+            if called is None or _package(called.__module__) not in ours:
+                found.add(f"{name} {place} {_of_value(value)}")
+            elif called not in seen:
+                seen.add(called)
+                waiting.append(value)
+    return found
+
+
+def _read_by(function: Any, ours: set[str]) -> Iterator[tuple[str, Any]]:
+    """Names and values that a function reads from outside, those in tuples and our modules too."""
+    names = set(_names(function.__code__))
+    cells = (each.cell_contents for each in function.__closure__ or ())
+    read = dict(zip(function.__code__.co_freevars, cells, strict=True))
+    read |= {name: function.__globals__[name] for name in names & function.__globals__.keys()}
+    for name, value in read.items():
+        yield name, value
+        if isinstance(value, tuple):
+            yield from ((f"{name}[{place}]", each) for place, each in enumerate(value))
+        elif isinstance(value, ModuleType) and _package(value.__name__) in ours:
+            yield from (
+                (f"{name}.{each}", vars(value)[each]) for each in names & vars(value).keys()
+            )
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """Names of globals and attributes in a piece of code and in those within it."""
+    yield from code.co_names
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _names(each)
+
+
+def _of_code(code: CodeType) -> str:
+    """What a piece of code does, without its place in a file."""
+    constants = [
+        _of_code(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts
+    ]
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_argcount)
+    return f"{code.co_code.hex()} {names} {constants}"
+
+
+def _of_value(value: Any) -> str:
+    """A constant by its value, anything else by its name."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+        return repr(value)
+    if isinstance(value, tuple):
+        return f"{type(value).__qualname__} {[_of_value(each) for each in value]}"
+    if isinstance(value, type):
+        return _of_class(value)
+    return f"{getattr(value, '__module__', '')}.{getattr(value, '__name__', '')}"
+
+
+def _of_class(named: type) -> str:
+    """A named tuple by its fields, any class by its name."""
+    return f"{named.__module__}.{named.__qualname__} {getattr(named, '_fields', ())}"
+
+
+def _named_tuples(sig: Any) -> frozenset[type]:
+    """Named tuples among the types of the arguments, those within others included."""
+    given: Iterable[Any] = sig.args if hasattr(sig, "args") else sig
+    found: set[type] = set()
+    for each in given:
+        if hasattr(each, "instance_class"):
+            found.add(each.instance_class)
+        if isinstance(each, types.BaseTuple):
+            found |= _named_tuples(each)
+    return frozenset(found)
+
+
+def _function(value: Any) -> Any:
+    """The Python function of a compiled or plain function; None for anything else."""
+    function = getattr(value, "py_func", value)
+    return function if hasattr(function, "__code__") else None
+
+
+def _package(module: str | None) -> str:
+    return (module or "").partition(".")[0]

@@ -1,0 +1,51 @@
+"""Text that others wrote, as it may be shown: nothing acts on a terminal, nothing is too long."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["shortened", "visible"]
+
+_ACTING = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f"  # C0 without tab and newline, which programs of ours write too
+    "\x7f-\x9f"  # DEL and C1
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # order of letters
+    "\u2028\u2029"  # ends of lines and paragraphs
+    "\ud800-\udfff"  # halves of pairs: bytes that are no UTF-8
+    "]"
+)
+
+
+def visible(text: str) -> str:
+    r"""The text with every character that would act rather than show as its code, ``\u001b``.
+
+    Control characters but tab and newline, controls of the writing direction, separators of lines
+    and paragraphs, and halves of surrogate pairs. Within JSON the code stands for the character
+    itself, so that a document stays the same document.
+
+    Examples
+    --------
+    >>> visible("\x1b[31mred")
+    '\\u001b[31mred'
+    """
+    return _ACTING.sub(_code, text)
+
+
+def _code(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, of a long one its beginning and its end.
+
+    Parameters
+    ----------
+    text : str
+    most : int
+        Characters that it may have.
+    """
+    if len(text) <= most:
+        return text
+    half = (most - 3) // 2
+    return f"{text[:half]}...{text[-half:]}"

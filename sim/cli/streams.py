@@ -1,0 +1,151 @@
+"""What a terminal or a pipe gets: text without characters that would act on a terminal.
+
+Everything that the commands say passes here, whoever wrote it: messages, JSON, help, logs and
+tracebacks by `Shown`, tables and progress bars by `ShownConsole`.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from typing import IO, Any, TextIO, cast
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+
+from scenarios.text import visible
+
+__all__ = ["OutputError", "ShownConsole", "shown_streams"]
+
+
+class OutputError(Exception):
+    """Output that cannot be written; the text says why."""
+
+
+class _Checked(io.TextIOBase):
+    """A text stream whose failures are `OutputError`, but for that of a reader that has gone.
+
+    It has no `buffer`: what is written goes through `write`.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        with _failures_said():
+            return self.stream.write(text)
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        with _failures_said():
+            self.stream.flush()
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal."""
+        return self.stream.isatty()
+
+    def fileno(self) -> int:
+        """Of the file behind it."""
+        return self.stream.fileno()
+
+    def writable(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # a plain attribute there
+        """Of the stream behind it."""
+        return self.stream.encoding
+
+    @property
+    def errors(self) -> str | None:  # type: ignore[override]  # a plain attribute there
+        """Of the stream behind it."""
+        return self.stream.errors
+
+
+class Shown(_Checked):
+    """A text stream that shows what would act on a terminal (`scenarios.text.visible`).
+
+    Parameters
+    ----------
+    stream : text stream
+        Where the text goes.
+    """
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        super().write(visible(text))
+        return len(text)
+
+
+@contextmanager
+def _failures_said() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(error.strerror or str(error)) from None
+
+
+class ShownConsole(Console):
+    """A console that shows what would act on a terminal; the commands of its own styles do act.
+
+    A reader that has had enough is no reason for it to exit with 1.
+
+    Parameters
+    ----------
+    stream : text stream
+    **how
+        As for `Console`.
+    """
+
+    def __init__(self, stream: TextIO, **how: Any) -> None:
+        behind = stream.stream if isinstance(stream, Shown) else stream
+        super().__init__(file=cast("IO[str]", _Checked(behind)), **how)
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """The text of a cell or a title: its width is that of what is shown."""
+        return super().render_str(visible(text), **how)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """What is shown of anything, such as the bars of a progress."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(visible(segment.text), segment.style)
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to `main`."""
+        raise BrokenPipeError
+
+
+@contextmanager
+def shown_streams() -> Iterator[None]:
+    """While it lasts, stdout and stderr show what would act on a terminal.
+
+    Raises
+    ------
+    OutputError
+        If stdout is closed: better said now than when the work is done.
+    """
+    with ExitStack() as until_the_end:
+        if sys.stderr is None:  # closed; a file that is opened later must not take its place
+            nowhere = until_the_end.enter_context(open(os.devnull, "w"))  # noqa: PTH123
+            until_the_end.enter_context(redirect_stderr(nowhere))
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
+        until_the_end.enter_context(redirect_stderr(Shown(sys.stderr)))
+        if sys.stdout is None:
+            raise OutputError("stdout is closed")
+        until_the_end.enter_context(redirect_stdout(Shown(sys.stdout)))
+        yield
