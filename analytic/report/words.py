@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from analytic.crosscheck import FLOOR, POWER, RELATIVE_TOLERANCE, Comparison
+from analytic.crosscheck import FLOOR, RELATIVE_TOLERANCE, Comparison
 from analytic.report.rows import Row, name_of
+from analytic.significance import POWER
 
 __all__ = ["meaning_of", "number", "percent", "summary_of"]
 
@@ -80,6 +81,10 @@ def _remedy(rows: Sequence[Comparison], replications: int) -> str:
     if missing:
         names = ", ".join(dict.fromkeys(name_of(row.measure, row.subject) for row in missing))
         return f"No formula predicts {names} here."
+    if any(row.warmup_too_short for row in rows):
+        return "The warm-up is too short for the system to forget its start."
+    if any(row.window_too_short for row in rows):
+        return "The window is too short: its two ends alone can make such differences."
     needed = [row.replications_needed for row in rows if row.replications_needed]
     if len(needed) == len(rows):
         them = "it" if len(rows) == 1 else "all of them"

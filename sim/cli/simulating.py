@@ -108,15 +108,15 @@ def _say_it_is_reached(label: str, precision: Any, results: Results, scenario: S
 
 
 def _warn_of_short_warmup(scenario: Scenario) -> None:
-    from analytic import start_up_times
+    from analytic.start_up import remembered_starts
 
     warmup, unit = scenario.run.warmup, scenario.time_unit
-    for name, time in start_up_times(scenario):
-        if warmup < time:
-            warn(
-                f"{scenario.name}: the warm-up ({warmup:g} {unit}) is not longer than {name} "
-                f"({time:.6g} {unit})"
-            )
+    for each in remembered_starts(scenario):
+        warn(
+            f"{scenario.name}: the warm-up ({warmup:g} {unit}) is shorter than {each.needed:.3g} "
+            f"times {each.name} ({each.time:.6g} {unit}); to be doubted: "
+            f"{', '.join(each.measures) or 'everything'}"
+        )
 
 
 def _warn_of_unvisited_pages(scenario: Scenario) -> None:
