@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from analytic import conditions
 from analytic.active_robots import require_decided, robots_at
-from analytic.formula import Formula, Values
+from analytic.formula import Condition, Formula, Values
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.closed_forms import birth_death_levels, mm1k_levels
 from analytic.indexing_queue.large_buffers import ClosureError, closure
@@ -35,7 +35,7 @@ from analytic.markov import relaxation_time
 from analytic.phase_type import exponential_rate
 from scenarios import Scenario
 
-__all__ = ["FORMULAS", "accuracy_of", "relaxation_time_of"]
+__all__ = ["FORMULAS", "accuracy_of", "reason_against_chain", "reason_against_order", "relaxation_time_of"]
 
 _LARGEST_SPECTRUM = 400
 _LOSSES = ("loss_rate", "loss_probability")
@@ -49,6 +49,20 @@ def relaxation_time_of(scenario: Scenario) -> float | None:
         return None
     chain = chain_of(scenario)
     return relaxation_time(chain.generator, chain.start)
+
+
+def reason_against_chain(scenario: Scenario) -> str | None:
+    """Why the chain of a scenario is not solved exactly; None where it is."""
+    return _first_reason(_CHAIN, scenario)
+
+
+def reason_against_order(scenario: Scenario) -> str | None:
+    """Why a page of a solved chain cannot be followed to its end; None where it can."""
+    return _first_reason((*_FIFO, sojourns_found), scenario)
+
+
+def _first_reason(asked: Sequence[Condition], scenario: Scenario) -> str | None:
+    return next((reason for each in asked if (reason := each(scenario)) is not None), None)
 
 
 def _birth_death(scenario: Scenario) -> Values:
