@@ -1,8 +1,8 @@
-"""Does the simulation have the right distributions, and not only the right means?
+"""Verdicts on whole distributions, where a comparison of means could miss an error.
 
 At a few points of each exact distribution the share of the pages (or cycles) below the point is
-compared. Within a replication they depend on each other, replications do not: the test is Student's
-on the replications, at every point, with Holm's correction over all points of all distributions.
+compared. Within a replication these depend on each other, but replications do not: hence Student's
+test on the replications at every point, with Holm's correction over all points.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from analytic.crosscheck import Verdict, holm
-from analytic.indexing_queue.exact_laws import ExactLaw, NoLaw
+from analytic.indexing_queue import ExactLaw, NoLaw
 from analytic.significance import FAMILY_ERROR, replications_to_see, visible_errors
 from scenarios.laws import Law
 from scenarios.rare import dispersion
@@ -135,7 +135,8 @@ def compare_laws(laws: Iterable[ExactLaw | NoLaw], results: Results) -> list[Law
     Of a replication with A times up to a point among B, ``A - p B`` has mean 0 if p is predicted
     rightly, in a stationary window of any length: numbers of pages and sums over pages are both
     expected rates times the length. Student's t of these differences needs no correction of a
-    ratio. Its error is not taken to be below that of `scenarios.rare.dispersion`.
+    ratio. Its error is not taken to be below that of independent pages or cycles, nor below that
+    of `scenarios.rare.dispersion`: few replications that happen to be alike prove nothing.
     """
     rows = list(laws)
     exact = [law for law in rows if isinstance(law, ExactLaw)]
@@ -158,7 +159,7 @@ def compare_laws(laws: Iterable[ExactLaw | NoLaw], results: Results) -> list[Law
 
 
 def with_laws(verdict: Verdict, laws: Iterable[LawComparison]) -> Verdict:
-    """The verdict on a scenario: one distribution that disagrees refutes it, others change nothing."""
+    """The verdict on a scenario: a distribution that disagrees refutes it, others change nothing."""
     return "disagrees" if any(row.verdict == "disagrees" for row in laws) else verdict
 
 
@@ -185,7 +186,8 @@ def _shares(below: Array, total: Array, predicted: Array) -> tuple[Array, Array]
     estimated = below.sum(axis=0) / sample
     if count < 2:
         return estimated, np.full(len(predicted), math.nan)
-    errors = differences.std(axis=0, ddof=1) * math.sqrt(count) / sample
+    own = differences.std(axis=0, ddof=1) * math.sqrt(count) / sample
+    errors = np.maximum(own, np.sqrt(predicted * (1 - predicted) / sample))
     rarer = np.minimum(predicted, 1 - predicted)
     seen = np.where(predicted > 0.5, 1 - estimated, estimated)
     return estimated, np.maximum(errors, np.sqrt(dispersion(seen, errors, sample) * rarer))

@@ -1,4 +1,4 @@
-"""The distributions that both sides speak of: their names, and the times at which they are compared."""
+"""The distributions that both sides speak of, and the times at which they are compared."""
 
 from __future__ import annotations
 

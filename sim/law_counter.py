@@ -14,6 +14,7 @@ from sim.tally import LawsTally
 
 __all__ = ["LawCounter", "laws_tally", "table_of"]
 
+
 def table_of(points: LawPoints) -> NDArray[np.float64]:
     """The points of each fate and of the cycles, one row each, filled up with inf."""
     rows = {rules.SERVED: points.served, rules.OBSOLETE: points.obsolete, rules.CYCLE: points.cycle}

@@ -34,8 +34,8 @@ def levels_at_arrivals(chain: QueueChain, law: Array) -> Array:
 
     Notes
     -----
-    Pages that find a level, per unit time, divided by all pages: the intensities of avrachenkov2011,
-    Theorem 2, level by level. With Poisson deliveries of single pages at a constant rate it is the
+    Pages that find a level, per unit time, divided by all pages: the intensities of
+    avrachenkov2011, Theorem 2, level by level. With Poisson deliveries of single pages at a constant rate it is the
     law of the level itself; otherwise arrivals do not see time averages.
     """
     here = marginals_of(chain, law).phases.sum(axis=2)

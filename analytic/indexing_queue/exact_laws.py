@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 from analytic.active_robots import require_decided
 from analytic.conditions import timers_of
 from analytic.indexing_queue.arrival_levels import levels_at_arrivals
-from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.cycle_laws import (
     LARGEST_CYCLE_CHAIN,
     MOST_CYCLE_JUMPS,
@@ -142,7 +140,9 @@ def _sojourns(scenario: Scenario, laws: tuple[Law, ...]) -> Iterator[ExactLaw | 
             return sojourn_cdf(chain, probabilities, times)[name]
 
         longest = min(fastest, scenario.run.warmup)
-        yield _law_of_times(law, cdf, getattr(once, name) / rate, longest, "avrachenkov2011 Theorem 4")
+        yield _law_of_times(
+            law, cdf, getattr(once, name) / rate, longest, "avrachenkov2011 Theorem 4"
+        )
 
 
 def _levels(scenario: Scenario, law: Law) -> ExactLaw | NoLaw:

@@ -35,7 +35,13 @@ from analytic.markov import relaxation_time
 from analytic.phase_type import exponential_rate
 from scenarios import Scenario
 
-__all__ = ["FORMULAS", "accuracy_of", "reason_against_chain", "reason_against_order", "relaxation_time_of"]
+__all__ = [
+    "FORMULAS",
+    "accuracy_of",
+    "reason_against_chain",
+    "reason_against_order",
+    "relaxation_time_of",
+]
 
 _LARGEST_SPECTRUM = 400
 _LOSSES = ("loss_rate", "loss_probability")
