@@ -78,6 +78,8 @@ class LawComparison:
         Which one.
     verdict : str
         "agrees", "disagrees", "inconclusive" or "not judged".
+    replications : int
+        Of the simulation.
     points : tuple of LawPoint
     statistic : float
         The largest difference in standard errors, of all points; nan where undefined.
@@ -95,6 +97,7 @@ class LawComparison:
 
     law: Law
     verdict: Verdict
+    replications: int
     points: tuple[LawPoint, ...] = ()
     statistic: float = math.nan
     p_value: float = math.nan
@@ -151,7 +154,7 @@ def compare_laws(laws: Iterable[ExactLaw | NoLaw], results: Results) -> list[Law
         ]
     )
     return [
-        LawComparison(row.law, "not judged", reason=row.reason)
+        LawComparison(row.law, "not judged", results.count, reason=row.reason)
         if isinstance(row, NoLaw)
         else next(judged)
         for row in rows
@@ -159,7 +162,7 @@ def compare_laws(laws: Iterable[ExactLaw | NoLaw], results: Results) -> list[Law
 
 
 def with_laws(verdict: Verdict, laws: Iterable[LawComparison]) -> Verdict:
-    """The verdict on a scenario: a distribution that disagrees refutes it, others change nothing."""
+    """The verdict on a scenario: any distribution that disagrees refutes it."""
     return "disagrees" if any(row.verdict == "disagrees" for row in laws) else verdict
 
 
@@ -204,7 +207,7 @@ def _judged(
 ) -> LawComparison:
     """The verdict on one distribution, from the p-values corrected for the whole family."""
     errors = [point.standard_error for point in points]
-    row = LawComparison(law.law, "inconclusive", tuple(points), source=law.source)
+    row = LawComparison(law.law, "inconclusive", count, tuple(points), source=law.source)
     if any(map(math.isnan, errors)):
         return row
     detectable = visible_errors(count - 1, size) * max(errors)

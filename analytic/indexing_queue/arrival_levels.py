@@ -35,8 +35,8 @@ def levels_at_arrivals(chain: QueueChain, law: Array) -> Array:
     Notes
     -----
     Pages that find a level, per unit time, divided by all pages: the intensities of
-    avrachenkov2011, Theorem 2, level by level. With Poisson deliveries of single pages at a constant rate it is the
-    law of the level itself; otherwise arrivals do not see time averages.
+    avrachenkov2011, Theorem 2, level by level. With Poisson deliveries of single pages at a
+    constant rate it is the law of the level itself; other arrivals do not see time averages.
     """
     here = marginals_of(chain, law).phases.sum(axis=2)
     batches = np.einsum("ikw,iw->ik", chain.batch_rates, here)

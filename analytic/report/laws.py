@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from analytic.law_check import LAW_TOLERANCE, LawComparison
 from analytic.report.drawing import SIMULATED, THEORY, axes_for, dress, legend_above, plain
@@ -15,7 +18,6 @@ __all__ = ["plot_law"]
 Array = NDArray[np.float64]
 
 _HEIGHT = 3.6
-_NORMAL = 1.96
 
 
 def plot_law(row: LawComparison, time_unit: str, ax: Axes | None = None) -> Axes:
@@ -40,9 +42,10 @@ def plot_law(row: LawComparison, time_unit: str, ax: Axes | None = None) -> Axes
     at = np.array([point.at for point in row.points])
     predicted = np.array([point.predicted for point in row.points])
     seen = np.array([point.estimated for point in row.points])
-    half = _NORMAL * np.array([point.standard_error for point in row.points])
+    quantile = float(stdtrit(row.replications - 1, 0.975))
+    half = quantile * np.array([point.standard_error for point in row.points])
     is_level = row.law.measure == "level_at_arrival"
-    style = {"drawstyle": "steps-post"} if is_level else {}
+    style: Any = {"drawstyle": "steps-post"} if is_level else {}
     ax.plot(at, predicted, color=THEORY, lw=1.2, label="theory", **style)
     _draw_points(ax, at, seen, half)
     unit = "pages" if is_level else plain(time_unit)
@@ -60,13 +63,13 @@ def plot_law(row: LawComparison, time_unit: str, ax: Axes | None = None) -> Axes
 
 
 def _draw_points(ax: Axes, at: Array, values: Array, half: Array) -> None:
-    how = {"fmt": "o", "ms": 3.5, "lw": 1.0, "capsize": 2, "mew": 0, "color": SIMULATED}
+    how: Any = {"fmt": "o", "ms": 3.5, "lw": 1.0, "capsize": 2, "mew": 0, "color": SIMULATED}
     ax.errorbar(at, values, half, label="simulation, 95 % interval", **how)
 
 
 def _draw_differences(strip: Axes, at: Array, difference: Array, half: Array) -> None:
     """In percentage points, with the band within which it counts as agreement."""
-    dress(strip, "", "difference (%)")
+    dress(strip, "", "diff. (% points)")
     tolerance = 100 * LAW_TOLERANCE
     strip.axhspan(-tolerance, tolerance, color="#eef1f4", lw=0, zorder=0)
     strip.axhline(0, color=THEORY, lw=0.8)
