@@ -1,4 +1,4 @@
-"""Whole distributions: exact ones against hand calculations, counts against the event log, verdicts.
+"""Whole distributions: the exact ones by hand, counts against the event log, verdicts.
 
 Statistical tests have fixed seeds and state their false-alarm rates.
 """
