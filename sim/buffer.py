@@ -155,6 +155,8 @@ class Buffer:
         place = self._place_of.get(load.page)
         if place is None:
             return False
+        if self._laws:
+            self._laws.see_arrivals(self.level, pages=1, entering=0)
         self._end(rules.REPLACED, now - self._waiting[place][1])
         self._wait(now, place, load)
         if self._note:

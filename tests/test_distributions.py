@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 from systems import BATCHES, EVERY_KIND, queue
+from test_engines_agree import PIPELINE
 
 import analytic
 import sim
@@ -31,7 +32,7 @@ from analytic.indexing_queue import (
 )
 from analytic.law_check import LAW_TOLERANCE, LawComparison, with_laws
 from analytic.report import plot_law
-from scenarios import Results, Scenario
+from scenarios import Results, Scenario, scenario_from
 from scenarios.laws import LAWS, LawPoints
 from sim import compiled_engine, simpy_engine
 from sim.event_log import EventLog
@@ -140,9 +141,19 @@ def test_pages_that_never_become_obsolete_have_no_row() -> None:
 # --- counts -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", EVERY_KIND)
+PIPELINES = {
+    name: scenario_from(PIPELINE).with_({"buffer.replace_older_copy": True} | changes)
+    for name, changes in {
+        "replaced": {},
+        "replaced-and-pushed-out": {"buffer.when_full": "push-out"},
+        "replaced-or-dropped": {"buffer.obsolescence": "page-change"},
+    }.items()
+}
+
+
+@pytest.mark.parametrize("name", [*EVERY_KIND, *PIPELINES])
 def test_both_engines_count_the_same_and_follow_the_path_of_an_ordinary_run(name: str) -> None:
-    scenario = EVERY_KIND[name]
+    scenario = (EVERY_KIND | PIPELINES)[name]
     counted = compiled_engine.simulate(scenario, 1, 3, None, POINTS)
     assert counted == simpy_engine.simulate(scenario, 1, 3, None, POINTS)
     assert replace(counted, laws=None) == compiled_engine.simulate(scenario, 1, 3)

@@ -14,7 +14,7 @@ from rich.table import Table
 from scenarios import Results, Scenario
 from scenarios.laws import LawPoints
 from sim.cli.output import add_columns, csv_text, number, show_table
-from sim.cli.tables import COLOURS, name_of
+from sim.cli.tables import COLOURS, name_of, share_shown
 
 if TYPE_CHECKING:
     from analytic import LawComparison
@@ -143,13 +143,12 @@ def _cells(row: LawComparison) -> list[str]:
     shown = [math.nan] * 5
     if worst is not None:
         shown = [worst.at, worst.predicted, worst.estimated, worst.standard_error, worst.t]
-    detectable = "–" if row.detectable is None else f"{100 * row.detectable:.2g} %"
     return [
         name_of(row.law.measure, row.law.subject),
         *map(number, shown[:4]),
         "–" if math.isnan(shown[4]) else f"{shown[4] + 0.0:.2f}",
         "–" if math.isnan(row.p_value) else f"{row.p_value:.2g}",
-        detectable,
+        share_shown(row.detectable),
         f"[{colour}]{row.verdict}[/{colour}]",
         "" if row.replications_needed is None else str(row.replications_needed),
     ]

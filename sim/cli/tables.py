@@ -27,6 +27,7 @@ __all__ = [
     "name_of",
     "prediction_table",
     "reason_lines",
+    "share_shown",
     "summary_lines",
 ]
 
@@ -149,7 +150,7 @@ def comparison_table(
             number(row.estimated),
             "none seen" if _never_seen(row) else number(row.standard_error),
             f"{row.z + 0.0:.2f}" if math.isfinite(row.z) else "–",
-            _detectable(row.detectable),
+            share_shown(row.detectable),
             f"[{paint}]{row.verdict}[/{paint}]",
             "" if row.replications_needed is None else str(row.replications_needed),
         )
@@ -162,7 +163,7 @@ def _never_seen(row: Comparison) -> bool:
     return row.estimated == 0 and row.standard_error > 0
 
 
-def _detectable(share: float | None) -> str:
+def share_shown(share: float | None) -> str:
     """As a percentage; of what is too rare for the run only that it is more than all of it."""
     if share is None:
         return "–"

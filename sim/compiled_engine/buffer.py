@@ -80,6 +80,8 @@ def replaces(world: World, now: float, number: int) -> bool:
     slot = buffer.slot_of[buffer.load[number].page]
     if slot == NONE:
         return False
+    if buffer.laws.state.counted:
+        see_arrivals(buffer.laws, buffer.state.level, 1, 0)
     end(buffer, rules.REPLACED, now - buffer.items[slot].entered)
     put(buffer, slot, number, now)
     stop_clock(buffer, slot)
