@@ -185,6 +185,9 @@ class Results:
         Of each replication, numbers whose mean is known to be 0 (`sim.controlled`).
     variance_ratios : mapping (measure, subject) -> float
         Where the estimates were corrected by them: the variance with controls over that without.
+    law_counts : mapping (measure, subject) -> ndarray of int, shape (replications, classes)
+        Where distributions are to be compared: of `scenarios.laws.LAWS`, how many times lay below
+        the first of the points, between it and the second, …; how many pages found each level.
     """
 
     scenario: str
@@ -197,6 +200,7 @@ class Results:
     without_each: Mapping[Key, tuple[float, ...]] = field(default_factory=dict, repr=False)
     controls: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
     variance_ratios: Mapping[Key, float] = field(default_factory=dict, repr=False)
+    law_counts: Mapping[Key, NDArray[np.integer[Any]]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def rows(self) -> Rows:

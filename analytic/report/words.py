@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 
 from analytic.crosscheck import FLOOR, RELATIVE_TOLERANCE, Comparison
+from analytic.law_check import LawComparison
 from analytic.report.rows import Row, name_of
 from analytic.significance import POWER
 
-__all__ = ["meaning_of", "number", "percent", "summary_of"]
+__all__ = ["meaning_of", "meaning_of_laws", "number", "percent", "summary_of"]
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _COUNTED = {
@@ -69,6 +70,20 @@ def meaning_of(verdict: str, rows: Sequence[Row], replications: int) -> str:
             "Of a thousand correct systems, one is reported so."
         )
     return f"{share} could not be settled by this run. {_remedy(found, replications)}"
+
+
+def meaning_of_laws(laws: Sequence[LawComparison]) -> str:
+    """What came of the comparison of distributions, in a sentence; nothing where there was none."""
+    judged = [row for row in laws if row.verdict != "not judged"]
+    if not laws:
+        return ""
+    if not judged:
+        return "No exact distribution covers what was simulated."
+    verdicts = [row.verdict for row in judged]
+    counts = {name: verdicts.count(name) for name in ("disagrees", "inconclusive", "agrees")}
+    words = [f"{count} {_COUNTED[name][count > 1]}" for name, count in counts.items() if count]
+    head = f"Of {len(judged)} distributions" if len(judged) > 1 else "Of the one distribution"
+    return f"{head}, {', '.join(words)}."
 
 
 def _all(count: int) -> str:
