@@ -72,7 +72,7 @@ def empty_probability(scenario: Scenario) -> float | None:
 
 def _has_small_chain(scenario: Scenario) -> bool:
     """Whether the spectrum of its chain is found in no time, told before anything is built."""
-    return is_covered((*_BUILT, _few_states, one_closed_class), scenario)
+    return is_covered((*_BUILT, fits_in_memory, _few_states, one_closed_class), scenario)
 
 
 class Stays(NamedTuple):
