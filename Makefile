@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 SHOWCASE := four-robots-one-threshold talim-switching cyclic-constant pipeline-light dbworld-threshold routing-two-servers
 
-.PHONY: run test lint test-bounds test-compiled test-interpreted check-library bench clean
+.PHONY: run test lint test-bounds test-compiled test-interpreted test-nightly check-library bench clean
 
 run: $(VENV)/.installed
 	@code=0; $(BIN)/crawlsim check $(SHOWCASE) --jobs $(JOBS) --out out || code=$$?; \
@@ -30,8 +30,13 @@ test-compiled: $(VENV)/.installed-test
 
 # The same loops as plain Python, where a debugger can follow them.
 test-interpreted: $(VENV)/.installed-test
-	NUMBA_DISABLE_JIT=1 CRAWLSIM_EXAMPLES=20 $(BIN)/pytest -n $(JOBS) -m "not large" \
+	NUMBA_DISABLE_JIT=1 CRAWLSIM_EXAMPLES=20 $(BIN)/pytest -n $(JOBS) -m "not large and not nightly" \
 	tests/test_engines_agree.py tests/test_ties.py tests/test_feeding.py
+
+# What is long: statistical studies, large systems, and every ready scenario at its own settings.
+# The last result stands in docs/nightly.md.
+test-nightly: $(VENV)/.installed-test check-library
+	$(BIN)/pytest -n $(JOBS) -m nightly
 
 check-library: $(VENV)/.installed
 	$(BIN)/crawlsim check $$($(BIN)/crawlsim scenarios --names) --jobs $(JOBS)

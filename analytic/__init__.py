@@ -2,10 +2,12 @@
 
 from analytic.crosscheck import Comparison, compare, overall
 from analytic.formula import Formula, Prediction
-from analytic.indexing_queue import accuracy_of, relaxation_time_of
+from analytic.indexing_queue import accuracy_of, exact_laws, points_of, relaxation_time_of
+from analytic.law_check import LawComparison, compare_laws, with_laws
 from analytic.optimum import Optimum
 from analytic.predict import FORMULAS, NotApplicable, predict
 from analytic.resolve import resolve
+from analytic.scenario_check import check_scenario
 from analytic.start_up import start_up_times, suggested_warmup
 from analytic.targets import optimize
 
@@ -13,16 +15,22 @@ __all__ = [
     "FORMULAS",
     "Comparison",
     "Formula",
+    "LawComparison",
     "NotApplicable",
     "Optimum",
     "Prediction",
     "accuracy_of",
+    "check_scenario",
     "compare",
+    "compare_laws",
+    "exact_laws",
     "optimize",
     "overall",
+    "points_of",
     "predict",
     "relaxation_time_of",
     "resolve",
     "start_up_times",
     "suggested_warmup",
+    "with_laws",
 ]

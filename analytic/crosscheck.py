@@ -8,33 +8,40 @@ otherwise the verdict is *inconclusive* and says how many replications would set
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
+from analytic.careful_errors import Context, careful_error, is_fraction
 from analytic.formula import Kind, Prediction
-from scenarios.measures import MEASURES, Subject
-from scenarios.results import Estimate, Results
+from analytic.significance import (
+    FAMILY_ERROR,
+    critical_value,
+    holm,
+    replications_to_see,
+    smallest_seen,
+    visible_errors,
+)
+from scenarios.measures import Subject
+from scenarios.results import Results
 
-__all__ = ["Comparison", "Verdict", "compare", "holm", "overall"]
+__all__ = ["Comparison", "Verdict", "compare", "overall"]
 
 Verdict = Literal["agrees", "disagrees", "inconclusive", "not judged"]
 
-FAMILY_ERROR = 1e-3
-POWER = 0.95
 RELATIVE_TOLERANCE = 0.02
 NEGLIGIBLE = 0.002
 FLOOR = 0.001
 ROUNDING = 1e-12
 """Relative differences of this size come from adding in another order."""
-CLUSTERING = 5.0
-"""Variance of a share relative to independent pages that is assumed of events never seen."""
+
+_SAME = 1e-9
+"""Predictions of the same number that differ by less are one prediction of the family."""
 
 _PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
 _FEW_PAGES, _CHOSEN_PAGES = 50, 20
-_PAGE_RATES = ("arrival_rate", "loss_rate", "throughput")
 _JUDGED_KINDS: tuple[Kind, ...] = ("exact", "lower bound", "upper bound")
 
 
@@ -49,13 +56,18 @@ class Comparison:
     verdict : str
         "agrees", "disagrees", "inconclusive" or "not judged".
     detectable : float or None
-        Smallest relative difference that this run would have seen with probability 0.95.
+        Smallest relative difference that this run would have seen with probability 0.95; never
+        less than what would have been reported.
     replications_needed : int or None
         For *inconclusive*: replications that would settle it.
     tolerance : float
         Largest difference that still counts as agreement.
     window_too_short : bool
         For *inconclusive*: the two ends of the window alone can make such a difference.
+    warmup_too_short : bool
+        For *inconclusive*: the start, which the warm-up is too short to forget, can make it.
+    settled : bool
+        Whether the run was long enough to tell, which also a row that need not be may be.
     """
 
     measure: str
@@ -71,17 +83,30 @@ class Comparison:
     replications_needed: int | None = None
     tolerance: float = math.nan
     window_too_short: bool = False
+    warmup_too_short: bool = False
+    settled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A prediction with what is needed to judge it."""
+    """A prediction with what is needed to judge it.
+
+    `floor` is the difference that a run need not see, `negligible` the one that refutes nothing;
+    `edge` and `start` are what the ends of the window and a short warm-up can make.
+    """
 
     prediction: Prediction
     estimate: float
     error: float
     floor: float
+    negligible: float
     edge: float
+    start: float
+
+    @property
+    def size(self) -> float:
+        """Absolute value of the prediction."""
+        return abs(self.prediction.value)
 
     @property
     def difference(self) -> float:
@@ -91,7 +116,7 @@ class _Row:
     @property
     def tolerance(self) -> float:
         """Largest difference that still counts as agreement."""
-        return max(RELATIVE_TOLERANCE * abs(self.prediction.value), self.floor)
+        return max(RELATIVE_TOLERANCE * self.size, self.floor)
 
     @property
     def z(self) -> float:
@@ -99,7 +124,7 @@ class _Row:
         return self._in_errors(self.difference)
 
     def _in_errors(self, difference: float) -> float:
-        if abs(difference) <= ROUNDING * abs(self.prediction.value):
+        if abs(difference) <= ROUNDING * self.size:
             return 0.0
         return difference / self.error if self.error else math.copysign(math.inf, difference)
 
@@ -123,12 +148,24 @@ class _Row:
         sign = 1 if self.prediction.kind == "lower bound" else -1
         return float(stdtr(degrees, sign * z))
 
+    def visible(self, replications: int, size: int) -> float:
+        """Smallest difference that a family of this size would see, in the measure's unit."""
+        reach = visible_errors(replications - 1, size) * self.error + self.edge
+        least = max(NEGLIGIBLE * self.size, self.negligible)
+        if not self.size:
+            return max(reach, least)
+        return max(smallest_seen(reach / self.size) * self.size, least)
+
 
 def compare(
     predictions: Iterable[Prediction],
     results: Results,
     judged: Sequence[str] = (),
     weights: Sequence[float] | None = None,
+    *,
+    prices: Mapping[str, float] | None = None,
+    negligible: float = 0.0,
+    start_effects: Mapping[str, float] | None = None,
 ) -> list[Comparison]:
     """Compare predictions with a simulation.
 
@@ -138,10 +175,19 @@ def compare(
         Those of `analytic.predict`, or one's own.
     results : Results
     judged : sequence of str, optional
-        The measures that are judged (a scenario's `judged`); empty: every exact and bound row.
+        The measures that must be settled (a scenario's `judged`); empty: every exact and bound
+        row. Every other such row is *not judged*, unless it disagrees.
     weights : sequence of float, optional
         Weights of the pages. Of more than 50 pages only the 20 with the largest predicted
-        weight × obsolescence rate are judged, chosen without looking at the estimates.
+        weight × obsolescence rate belong to the family, chosen without looking at the estimates.
+    prices : mapping measure -> float, optional
+        What a unit of each measure adds to the control cost, whose error then includes that of
+        events that were seldom seen.
+    negligible : float, optional
+        Difference of a share, or of a rate per arrival, that refutes nothing, however significant.
+    start_effects : mapping measure -> float, optional
+        By how much of itself each measure can still be shifted by the start of the run, where the
+        warm-up is known to be too short.
 
     Returns
     -------
@@ -155,24 +201,23 @@ def compare(
         If the results hold no estimate of something predicted.
     """
     rows = list(predictions)
-    arrivals, chosen = _arrival_rate(rows, results), _chosen_pages(rows, weights)
-    crawls = math.fsum({p.subject: p.value for p in rows if p.measure == "crawl_rate"}.values())
-    family: list[_Row] = []
-    shown: list[_Row] = []
-    for prediction in rows:
-        in_family = prediction.kind in _JUDGED_KINDS and (
-            not judged or prediction.measure in judged
-        )
-        if chosen is not None and prediction.measure in _PAGE_MEASURES:
-            in_family = in_family and prediction.subject in chosen
-        row = _row(prediction, results, arrivals, crawls)
-        (family if in_family else shown).append(row)
+    context = Context(rows, results, prices or {})
+    chosen = _chosen_pages(rows, weights)
+    effects = start_effects or {}
+    judging = [_row(each, context, negligible, effects.get(each.measure, 0.0)) for each in rows]
+    members = [_in_family(each, chosen) for each in rows]
+    family = [row for row, member in zip(judging, members, strict=True) if member]
     verdicts = iter(_judge(family, results.count))
-    unjudged = iter([_comparison(row, "not judged", None) for row in shown])
-    members = {id(row.prediction) for row in family}
-    ordered = [next(verdicts) if id(each) in members else next(unjudged) for each in rows]
+    found = []
+    for row, member in zip(judging, members, strict=True):
+        if not member:
+            found.append(_comparison(row, "not judged", None))
+            continue
+        one = next(verdicts)
+        open_to_all = not judged or row.prediction.measure in judged
+        found.append(one if open_to_all or one.verdict == "disagrees" else _aside(one))
     predicted = {prediction.measure for prediction in rows}
-    return ordered + [_unpredicted(name, results) for name in judged if name not in predicted]
+    return found + [_unpredicted(name, results) for name in judged if name not in predicted]
 
 
 def overall(comparisons: Iterable[Comparison]) -> Verdict:
@@ -182,76 +227,102 @@ def overall(comparisons: Iterable[Comparison]) -> Verdict:
     return next((each for each in worst if each in verdicts), "not judged")
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values, in the order given."""
-    count, largest = len(p_values), 0.0
-    adjusted = [0.0] * count
-    for rank, index in enumerate(sorted(range(count), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (count - rank) * p_values[index]))
-        adjusted[index] = largest
-    return adjusted
+def _in_family(prediction: Prediction, chosen: set[Subject] | None) -> bool:
+    if prediction.kind not in _JUDGED_KINDS:
+        return False
+    return (
+        chosen is None or prediction.measure not in _PAGE_MEASURES or prediction.subject in chosen
+    )
+
+
+def _aside(row: Comparison) -> Comparison:
+    """A row that need not be settled and does not disagree."""
+    settled = row.verdict != "inconclusive"
+    return replace(row, verdict="not judged", replications_needed=None, settled=settled)
 
 
 def _judge(family: Sequence[_Row], replications: int) -> list[Comparison]:
+    """The verdicts of a family; a number that several formulas give counts once."""
     degrees = replications - 1
-    seen = holm([row.p_value(degrees) for row in family])
-    beyond = holm([row.p_value(degrees, row.edge) for row in family])
+    firsts, which = _distinct(family)
+    adjusted = [
+        holm([row.p_value(degrees, shift(row)) for row in firsts])
+        for shift in (_no_shift, _ends, _ends_and_start)
+    ]
+    columns = list(zip(*adjusted, strict=True))
     return [
-        _judged(row, p_values, len(family), replications)
-        for row, *p_values in zip(family, seen, beyond, strict=True)
+        _judged(row, columns[index], len(firsts), replications)
+        for row, index in zip(family, which, strict=True)
     ]
 
 
+def _no_shift(_: _Row) -> float:
+    return 0.0
+
+
+def _ends(row: _Row) -> float:
+    return row.edge
+
+
+def _ends_and_start(row: _Row) -> float:
+    return row.edge + row.start
+
+
+def _distinct(family: Sequence[_Row]) -> tuple[list[_Row], list[int]]:
+    """The rows that say different things, and for each row which of them says the same."""
+    firsts: list[_Row] = []
+    known: dict[tuple[str, Subject, Kind], list[int]] = {}
+    which = []
+    for row in family:
+        prediction = row.prediction
+        alike = known.setdefault((prediction.measure, prediction.subject, prediction.kind), [])
+        for index in alike:
+            other = firsts[index].prediction.value
+            if abs(prediction.value - other) <= _SAME * abs(other):
+                which.append(index)
+                break
+        else:
+            alike.append(len(firsts))
+            which.append(len(firsts))
+            firsts.append(row)
+    return firsts, which
+
+
 def _judged(row: _Row, p_values: Sequence[float], size: int, replications: int) -> Comparison:
-    """The verdict from the adjusted p-values of the difference, and of it less the edge."""
-    predicted = abs(row.prediction.value)
+    """The verdict from the adjusted p-values: of the difference, less the edge, less the start."""
     if replications < 2 or math.isnan(row.error) or math.isnan(row.estimate):
         return _comparison(row, "inconclusive", None)
-    visible = _quantiles(replications, size) * row.error
-    detectable = visible / predicted if predicted else None
-    seen, beyond = (p_value < FAMILY_ERROR for p_value in p_values)
-    if seen and row.violation > max(NEGLIGIBLE * predicted, row.floor / 2):
-        if not beyond:
+    visible = row.visible(replications, size)
+    detectable = visible / row.size if row.size else None
+    seen, beyond_ends, beyond_start = (p_value < FAMILY_ERROR for p_value in p_values)
+    if seen and row.violation > max(NEGLIGIBLE * row.size, row.negligible):
+        if not beyond_ends:
             return replace(_comparison(row, "inconclusive", detectable), window_too_short=True)
+        if not beyond_start:
+            return replace(_comparison(row, "inconclusive", detectable), warmup_too_short=True)
         return _comparison(row, "disagrees", detectable)
-    if visible <= row.tolerance or _surely_holds(row, replications, size):
+    if visible <= max(row.tolerance, row.negligible) or _surely_holds(row, replications, size):
         return _comparison(row, "agrees", detectable)
-    needed = _replications(replications, row.error, row.tolerance, size)
-    return replace(_comparison(row, "inconclusive", detectable), replications_needed=needed)
+    return _undecided(row, detectable, size, replications)
 
 
-def _quantiles(replications: int, size: int) -> float:
-    """Standard errors of the smallest difference that a family of this size would have seen."""
-    degrees = replications - 1
-    return float(stdtrit(degrees, 1 - FAMILY_ERROR / (2 * size)) + stdtrit(degrees, POWER))
+def _undecided(row: _Row, detectable: float | None, size: int, replications: int) -> Comparison:
+    """An inconclusive row, with the replications that would settle it."""
+    found = _comparison(row, "inconclusive", detectable)
+    if not row.size:
+        return found
+    relative = max(row.tolerance, row.negligible) / row.size
+    error, edge = row.error / row.size, row.edge / row.size
+    needed = replications_to_see(relative, error, edge, size, replications)
+    short = needed is None and math.isfinite(error)
+    return replace(found, replications_needed=needed, window_too_short=short)
 
 
 def _surely_holds(row: _Row, replications: int, size: int) -> bool:
     """A bound on whose right side the estimate lies significantly, at the error of the family."""
-    critical = float(stdtrit(replications - 1, 1 - FAMILY_ERROR / size))
+    critical = critical_value(replications - 1, size, sides=1)
     is_kept = row.prediction.kind != "exact" and row.violation == 0
     return is_kept and abs(row.difference) >= critical * row.error
-
-
-def _replications(now: int, error: float, tolerance: float, size: int) -> int | None:
-    """Smallest number at which the tolerance would be seen, if the variance is what it seems.
-
-    The quantiles are those of the number sought, not of the present one: after a handful of
-    replications the latter are many times larger.
-    """
-    if tolerance == 0 or not math.isfinite(error):
-        return None
-
-    def seen(count: int) -> bool:
-        return _quantiles(count, size) * error * math.sqrt(now / count) <= tolerance
-
-    low, high = now, 2 * now
-    while not seen(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if seen(middle) else (middle, high)
-    return high
 
 
 def _comparison(row: _Row, verdict: Verdict, detectable: float | None) -> Comparison:
@@ -268,6 +339,7 @@ def _comparison(row: _Row, verdict: Verdict, detectable: float | None) -> Compar
         kind=prediction.kind,
         source=prediction.source,
         tolerance=row.tolerance,
+        settled=verdict != "inconclusive",
     )
 
 
@@ -287,16 +359,8 @@ def _unpredicted(measure: str, results: Results) -> Comparison:
         detectable=None,
         kind="exact",
         source="no formula applies",
+        settled=False,
     )
-
-
-def _arrival_rate(predictions: Sequence[Prediction], results: Results) -> float:
-    """Predicted arrival rate; the estimated one where none is predicted."""
-    for prediction in predictions:
-        if prediction.measure == "arrival_rate":
-            return prediction.value
-    found = results.find("arrival_rate")
-    return found.estimate if found else 0.0
 
 
 def _chosen_pages(
@@ -319,51 +383,16 @@ def _chosen_pages(
     return set(sorted(values, key=importance, reverse=True)[:_CHOSEN_PAGES])
 
 
-def _row(prediction: Prediction, results: Results, arrivals: float, crawls: float) -> _Row:
-    found = results.find(prediction.measure, prediction.subject)
-    if found is None:
-        raise ValueError(_no_estimate(prediction, results))
-    error = _careful_error(prediction, found, results, arrivals)
-    floor = _floor(prediction, arrivals, crawls)
-    return _Row(prediction, found.estimate, error, floor, found.edge)
-
-
-def _no_estimate(prediction: Prediction, results: Results) -> str:
-    subjects = [row.subject for row in results.rows.of_measure(prediction.measure)]
-    known = f"; its subjects: {', '.join(map(repr, subjects[:12]))}" if subjects else ""
-    name = f"{prediction.measure} with subject {prediction.subject!r}"
-    return f"the results of {results.scenario} have no {name}{known}"
-
-
-def _is_fraction(prediction: Prediction) -> bool:
-    measure = MEASURES.get(prediction.measure)
-    return measure is not None and measure.is_fraction
-
-
-def _floor(prediction: Prediction, arrivals: float, crawls: float) -> float:
-    """Differences below this do not matter, however small the prediction."""
-    if _is_fraction(prediction):
-        return FLOOR
-    if prediction.measure == "crawl_rate":
-        return FLOOR * crawls
-    return FLOOR * arrivals if prediction.measure in _PAGE_RATES else 0.0
-
-
-def _careful_error(
-    prediction: Prediction, found: Estimate, results: Results, arrivals: float
-) -> float:
-    """The standard error, raised where a rare event was seen too seldom to show its variance.
-
-    An estimate below the prediction has its error multiplied by sqrt(predicted / estimate). An
-    event never seen shows no variance at all; then the predicted share is given the variance of
-    that share among the pages of the run, times a factor for clustering.
-    """
-    predicted, estimate = prediction.value, found.estimate
-    if 0 < estimate < predicted:
-        return found.standard_error * math.sqrt(predicted / estimate)
-    if estimate != 0 or predicted <= 0 or found.standard_error != 0:
-        return found.standard_error
-    scale = 1.0 if _is_fraction(prediction) else arrivals
-    if not results.events or not scale or (scale != 1.0 and prediction.measure not in _PAGE_RATES):
-        return math.nan
-    return scale * math.sqrt(CLUSTERING * predicted / scale / results.events)
+def _row(prediction: Prediction, context: Context, negligible: float, effect: float) -> _Row:
+    found = context.estimate_of(prediction)
+    unit = context.unit_of(prediction.measure)
+    largest = max(abs(prediction.value), abs(found.estimate))
+    return _Row(
+        prediction,
+        found.estimate,
+        careful_error(prediction, found, context),
+        floor=FLOOR * unit,
+        negligible=negligible * unit,
+        edge=found.edge,
+        start=effect * (unit if is_fraction(prediction.measure) else largest),
+    )

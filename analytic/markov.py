@@ -249,11 +249,23 @@ def relaxation_time(generator: Array, start: int | None = None) -> float:
     """Time in which the slowest part of the transient shrinks to 1/e.
 
     ``-1 / Re`` of the eigenvalue nearest to the imaginary axis, zero left out; of the closed
-    class that is reached from `start`.
+    class that is reached from `start`, and of the states on the way there, which may be left far
+    more slowly than the class forgets where it was entered.
     """
-    recurrent = closed_classes(generator, start)[0]
-    generator = generator[np.ix_(recurrent, recurrent)]
     rates = generator - np.diag(np.diag(generator))
     full = rates - np.diag(rates.sum(axis=1))
-    decay = np.sort(-np.linalg.eigvals(full).real)
-    return float(1.0 / decay[1]) if len(decay) > 1 and decay[1] > 0 else 0.0
+    recurrent = closed_classes(generator, start)[0]
+    decay = np.sort(-np.linalg.eigvals(full[np.ix_(recurrent, recurrent)]).real)[1:2]
+    passed = np.setdiff1d(_reached(generator, start), recurrent)
+    if len(passed):
+        decay = np.append(decay, -np.linalg.eigvals(full[np.ix_(passed, passed)]).real)
+    return float(1.0 / decay.min()) if len(decay) and decay.min() > 0 else 0.0
+
+
+def _reached(generator: Array, start: int | None) -> NDArray[np.intp]:
+    """The states that are reached from a state; none where no state is given."""
+    if start is None:
+        return np.zeros(0, dtype=np.intp)
+    edges = csr_matrix(generator > 0)
+    found: NDArray[np.intp] = breadth_first_order(edges, start, return_predecessors=False)
+    return found

@@ -13,7 +13,7 @@ from analytic.arrival_process import gap_map, gap_order
 from analytic.indexing_queue import empty_probability, relaxation_time_of, stays_of
 from analytic.markov import closed_classes, relaxation_time
 from analytic.page_conditions import resolved_frequencies, time_per_access
-from scenarios import Scenario, ScenarioError
+from scenarios import MEASURES, Scenario, ScenarioError
 from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_shares, change_rates
@@ -31,6 +31,15 @@ _ONCE = 1.01
 _SHARE = 20
 """Where nothing is known of a start, one of so many parts of the horizon is given to it."""
 
+_SOJOURNS = ("sojourn_time", "sojourn_time_second_moment")
+_STALENESS = (
+    "obsolescence_rate",
+    "index_age",
+    "weighted_obsolescence",
+    "stale_answer_probability",
+)
+_OF_PAGES = (*_STALENESS, "control_cost")
+
 Array = NDArray[np.floating[Any]]
 
 _LARGEST_ORDER = 400
@@ -46,11 +55,19 @@ class Memory(NamedTuple):
     time : float
     needed : float
         After how many such times it has forgotten.
+    measures : tuple of str
+        Which measures follow it; empty: all of them.
     """
 
     name: str
     time: float
     needed: float = START_LEFT
+    measures: tuple[str, ...] = ()
+
+    @property
+    def long_enough(self) -> float:
+        """A warm-up after which it is forgotten."""
+        return self.needed * self.time
 
 
 def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
@@ -97,8 +114,8 @@ def _oldest_page(scenario: Scenario) -> Iterator[Memory]:
         return
     stays = stays_of(scenario)
     if stays is not None and math.isfinite(stays.longest):
-        ages = "sojourn_time and index_age follow" if scenario.pages else "sojourn_time follows"
-        yield Memory(f"the longest stay of a waiting page, which {ages}", stays.longest)
+        measures = (*_SOJOURNS, *(_STALENESS if scenario.pages else ()), "control_cost")
+        yield Memory("the longest stay of a waiting page", stays.longest, measures=measures)
 
 
 def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
@@ -119,12 +136,35 @@ def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
     known = _memories(scenario)
     if not known:
         return scenario.run.horizon / _SHARE, "a twentieth of the horizon: nothing else is known"
-    longest = max(known, key=lambda each: each.needed * each.time)
-    warmup, rule = longest.needed * longest.time, f"{longest.needed:.3g} times {longest.name}"
+    longest = max(known, key=lambda each: each.long_enough)
+    warmup, rule = longest.long_enough, f"{longest.needed:.3g} times {longest.name}"
     if warmup >= scenario.run.horizon:
         allowed = f"must be longer than a warm-up of {rule} ({longest.time:.6g})"
         raise ScenarioError("run.horizon", scenario.run.horizon, allowed, scenario.name)
     return warmup, rule
+
+
+def remembered_starts(scenario: Scenario) -> list[Memory]:
+    """In which respects the scenario's own warm-up is too short to forget the start."""
+    warmup = scenario.run.warmup
+    if scenario.probing is not None:
+        return []
+    return [each for each in _memories(scenario) if warmup * _ONCE < each.long_enough]
+
+
+def start_effects(scenario: Scenario) -> dict[str, float]:
+    """By how much of itself each measure can be shifted by the start, for a short warm-up.
+
+    What is still remembered when the warm-up ends is forgotten after the rest of the time that it
+    takes: the shift is at most that time's share of the window. Measures left out have forgotten.
+    """
+    run = scenario.run
+    effects: dict[str, float] = {}
+    for each in remembered_starts(scenario):
+        share = min((each.long_enough - run.warmup) / (run.horizon - run.warmup), 1.0)
+        for measure in each.measures or MEASURES:
+            effects[measure] = max(effects.get(measure, 0.0), share)
+    return effects
 
 
 def _relaxation(name: str, process: AccessTime | ArrivalProcess | None) -> Iterator[Memory]:
@@ -149,11 +189,13 @@ def _visits(scenario: Scenario) -> Iterator[Memory]:
     if isinstance(policy, Periodic):
         cycle = policy.cycle_of(shares)
         shares = np.bincount(cycle, minlength=len(shares)) / len(cycle)
-        visits = Memory("the cycle of the pages", len(cycle) * access, _rounds(scenario))
+        time, rounds = len(cycle) * access, _rounds(scenario)
+        visits = Memory("the cycle of the pages", time, rounds, _OF_PAGES)
     else:
         rarest = int(np.argmin(np.where(shares > 0, shares, np.inf)))
         name = f"the mean time between visits of page {rarest}"
-        visits = Memory(name, access / float(shares[rarest] * _indexed(scenario)))
+        time = access / float(shares[rarest] * _indexed(scenario))
+        visits = Memory(name, time, measures=_OF_PAGES)
     if math.isfinite(visits.time):
         yield visits
     yield from _first_change(shares, change_rates(scenario.pages))
@@ -177,4 +219,4 @@ def _first_change(shares: Array, rates: Array) -> Iterator[Memory]:
     page = int(np.argmin(waiting))
     if waiting[page] < math.inf:
         name = f"the mean time to the first change of page {page}, which is never visited"
-        yield Memory(name, 1.0 / float(waiting[page]))
+        yield Memory(name, 1.0 / float(waiting[page]), measures=_OF_PAGES)

@@ -30,6 +30,8 @@ class Estimate:
     """A simulated number with its standard error and 95 % interval (nan where undefined).
 
     `edge` says how far the two ends of the window can shift it, whatever the standard error.
+    `sample` is that of a share: the events among which it is one, for a rate the time; infinite
+    where only 0 is possible, and 0 for what is neither.
     """
 
     measure: str
@@ -39,6 +41,12 @@ class Estimate:
     low: float
     high: float
     edge: float = 0.0
+    sample: float = 0.0
+
+    @property
+    def end_effect_bound(self) -> float:
+        """How far the two ends of the window can shift the estimate."""
+        return self.edge
 
 
 class Columns(NamedTuple):
@@ -50,7 +58,7 @@ class Columns(NamedTuple):
     subjects : sequence
         Pages, levels, classes …, or None alone.
     values : ndarray, shape (n, subjects)
-        Estimate, standard error, low, high and edge (n = 5), or the value of each replication.
+        Those of an `Estimate`, from the estimate on (n = 6), or the value of each replication.
     """
 
     measure: str
@@ -72,7 +80,7 @@ class Rows(Sequence[Estimate]):
     Parameters
     ----------
     blocks : sequence of Columns
-        With the five values of an `Estimate`.
+        With the six values of an `Estimate`.
     """
 
     def __init__(self, blocks: Sequence[Columns]) -> None:
@@ -85,7 +93,7 @@ class Rows(Sequence[Estimate]):
         blocks = []
         for measure, group in groupby(estimates, key=lambda row: row.measure):
             rows = list(group)
-            values = [(r.estimate, r.standard_error, r.low, r.high, r.edge) for r in rows]
+            values = [(r.estimate, r.standard_error, r.low, r.high, r.edge, r.sample) for r in rows]
             blocks.append(Columns(measure, [row.subject for row in rows], np.array(values).T))
         return cls(blocks)
 
@@ -177,6 +185,9 @@ class Results:
         Of each replication, numbers whose mean is known to be 0 (`sim.controlled`).
     variance_ratios : mapping (measure, subject) -> float
         Where the estimates were corrected by them: the variance with controls over that without.
+    law_counts : mapping (measure, subject) -> ndarray of int, shape (replications, classes)
+        Where distributions are to be compared: of `scenarios.laws.LAWS`, how many times lay below
+        the first of the points, between it and the second, …; how many pages found each level.
     """
 
     scenario: str
@@ -189,6 +200,7 @@ class Results:
     without_each: Mapping[Key, tuple[float, ...]] = field(default_factory=dict, repr=False)
     controls: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
     variance_ratios: Mapping[Key, float] = field(default_factory=dict, repr=False)
+    law_counts: Mapping[Key, NDArray[np.integer[Any]]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def rows(self) -> Rows:

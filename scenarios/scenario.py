@@ -16,6 +16,7 @@ from scenarios.errors import refused
 from scenarios.messages import first_error
 from scenarios.sections import (
     Buffer,
+    Check,
     Clients,
     Costs,
     Pages,
@@ -69,6 +70,7 @@ class Scenario(Section):
     probing: Probing | None = None
     servers: Servers | None = None
     costs: Costs = Costs()
+    check: Check = Check()
     run: Run = Run()
 
     @model_validator(mode="after")

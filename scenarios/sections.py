@@ -18,6 +18,7 @@ from scenarios.validity import check_probabilities
 
 __all__ = [
     "Buffer",
+    "Check",
     "Clients",
     "Costs",
     "HostSizes",
@@ -304,6 +305,12 @@ class Costs(Section):
     response: NonNegative = 0.0
     robots: NonNegative = 0.0
     staleness: NonNegative = 0.0
+
+
+class Check(Section):
+    """What a comparison of simulation and formula may overlook."""
+
+    negligible: NonNegative = 0.0
 
 
 class Run(Section):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sim import rules
 from sim.clock import Alarm, Clock
+from sim.law_counter import LawCounter
 from sim.pages import Copy, Pages
 from sim.tally import BufferTally
 
@@ -62,12 +63,20 @@ class Buffer:
         Whose index is refreshed when an indexing ends.
     note : callable, optional
         Writes the event log: time, event, robot, page.
+    laws : LawCounter, optional
+        Counts sojourn times, cycle times and levels at arrivals.
     """
 
     def __init__(
-        self, clock: Clock, fixed: BufferRules, pages: Pages | None = None, note: Note | None = None
+        self,
+        clock: Clock,
+        fixed: BufferRules,
+        pages: Pages | None = None,
+        note: Note | None = None,
+        laws: LawCounter | None = None,
     ) -> None:
         self._clock, self._fixed, self._pages, self._note = clock, fixed, pages, note
+        self._laws = laws
         self._draw_service, self._draw_obsolescence = fixed.service, fixed.obsolescence
         self.level_changed: Callable[[float], None] | None = None
         self.service_completed: Callable[[float], None] | None = None
@@ -96,17 +105,20 @@ class Buffer:
             self._admit(now, loads, robot)
 
     def _admit(self, now: float, loads: Sequence[Load], robot: int | None) -> None:
-        fixed = self._fixed
+        fixed, entering = self._fixed, 0
         if self.level < fixed.capacity:
             entering = rules.admitted(len(loads), self.level, fixed.capacity, fixed.admission)
-            if entering:
-                self._enter(now, loads[:entering], robot)
-                loads = loads[entering:]
-        for load in loads:
+        if self._laws:
+            self._laws.see_arrivals(self.level, len(loads), entering)
+        if entering:
+            self._enter(now, loads[:entering], robot)
+        for load in loads[entering:]:
             self._overflow(now, load, robot)
 
     def _enter(self, now: float, loads: Sequence[Load], robot: int | None) -> None:
         before = self.level
+        if self._laws and before == 0:
+            self._laws.see_cycle(now)
         self._change_level(now, len(loads))
         for load in loads:
             place = self._entered
@@ -143,6 +155,8 @@ class Buffer:
         place = self._place_of.get(load.page)
         if place is None:
             return False
+        if self._laws:
+            self._laws.see_arrivals(self.level, pages=1, entering=0)
         self._end(rules.REPLACED, now - self._waiting[place][1])
         self._wait(now, place, load)
         if self._note:
@@ -216,6 +230,8 @@ class Buffer:
         self._ended[fate] += 1
         self._sojourn[fate] += sojourn
         self._square[fate] += sojourn * sojourn
+        if self._laws:
+            self._laws.see(fate, sojourn)
 
     def _start_counting(self, now: float) -> None:
         self._delivered = self._refused = 0
@@ -236,6 +252,8 @@ class Buffer:
     def cut(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
         self._start_counting(now)
+        if self._laws:
+            self._laws.cut()
 
     def tally(self, now: float) -> BufferTally:
         """What was counted from the cut up to now."""

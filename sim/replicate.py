@@ -6,11 +6,15 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from scenarios import Estimate, Results, Scenario, ScenarioError
 from scenarios.base import one_of
+from scenarios.laws import LawPoints
 from scenarios.scenario import require_scenario
 from sim import compiled_engine, simpy_engine
 from sim.estimates import results_from
@@ -68,6 +72,7 @@ def run(
     executor: Executor | None = None,
     progress: Progress | None = None,
     log: EventLog | None = None,
+    points: LawPoints | None = None,
 ) -> Results:
     """Simulate a scenario.
 
@@ -84,6 +89,8 @@ def run(
         Called with (replications done, replications in all).
     log : EventLog, optional
         Receives every event; the replications then run in this process.
+    points : LawPoints, optional
+        Where distributions are to be compared (`analytic.exact_laws`); the paths stay the same.
 
     Returns
     -------
@@ -100,8 +107,25 @@ def run(
     scenario = _with_run(scenario, seed, replications)
     chosen = engine_for(scenario, engine, logged=log is not None)
     count = scenario.run.replications
-    tallies = _tallies(scenario, chosen, range(count), count, executor, progress, log)
-    return results_from(tallies, scenario, chosen, scenario.run.seed)
+    work = partial(_simulate, chosen, scenario, log, points)
+    local = log is not None
+    tallies = _tallies(work, range(count), count, None if local else executor, progress)
+    return _results(tallies, scenario, chosen)
+
+
+def _results(tallies: Sequence[Tally], scenario: Scenario, engine: str) -> Results:
+    """The results, with the counts of distributions where there are any."""
+    results = results_from(tallies, scenario, engine, scenario.run.seed)
+    counted = [tally.laws for tally in tallies if tally.laws is not None]
+    if not counted:
+        return results
+    counts = {
+        ("sojourn_time", "served"): [laws.served for laws in counted],
+        ("sojourn_time", "obsolete"): [laws.obsolete for laws in counted],
+        ("level_at_arrival", None): [laws.levels for laws in counted],
+        ("cycle_time", None): [laws.cycle for laws in counted],
+    }
+    return replace(results, law_counts={key: np.array(rows) for key, rows in counts.items()})
 
 
 def _with_run(scenario: Scenario, seed: int | None, replications: int | None) -> Scenario:
@@ -111,21 +135,17 @@ def _with_run(scenario: Scenario, seed: int | None, replications: int | None) ->
 
 
 def _tallies(
-    scenario: Scenario,
-    engine: str,
+    work: Callable[[Sequence[int]], list[Tally]],
     which: Sequence[int],
     in_all: int,
     executor: Executor | None,
     progress: Progress | None,
-    log: EventLog | None = None,
 ) -> list[Tally]:
-    parallel = executor is not None and log is None
-    size = max(1, len(which) // _CHUNKS) if parallel else 1
+    size = max(1, len(which) // _CHUNKS) if executor else 1
     chunks = [which[start : start + size] for start in range(0, len(which), size)]
-    some = partial(_simulate, engine, scenario, log)
     parts: dict[int, list[Tally]] = {}
     done = 0
-    for index, part in _as_completed(executor if parallel else None, some, chunks):
+    for index, part in _as_completed(executor, work, chunks):
         parts[index] = part
         done += len(part)
         if progress:
@@ -172,13 +192,18 @@ def _is_loss_of_workers(error: Exception) -> bool:
 
 
 def _simulate(
-    engine: str, scenario: Scenario, log: EventLog | None, which: Sequence[int]
+    engine: str,
+    scenario: Scenario,
+    log: EventLog | None,
+    points: LawPoints | None,
+    which: Sequence[int],
 ) -> list[Tally]:
     simulate, seed = ENGINES[engine].simulate, scenario.run.seed
+    asked = {} if points is None else {"points": points}
     tallies = []
     for replication in which:
         try:
-            tallies.append(simulate(scenario, replication, seed, log))
+            tallies.append(simulate(scenario, replication, seed, log, **asked))
         except Exception as error:
             error.add_note(f"{scenario.name}, replication {replication}, seed {seed}, {engine}")
             raise
@@ -249,7 +274,7 @@ class Precision:
         return max(known, default=0) if len(known) == len(each) else None
 
     def _needed(self, row: Estimate, count: int) -> int | None:
-        half = row.high - row.estimate
+        half = max(row.high - row.estimate, row.estimate - row.low)
         if math.isnan(half) or row.estimate == 0:
             return None
         return math.ceil(count * (half / (self.relative * abs(row.estimate))) ** 2)
@@ -271,6 +296,7 @@ def run_to_precision(
     executor: Executor | None = None,
     progress: Progress | None = None,
     refine: Callable[[Results], Results] | None = None,
+    points: LawPoints | None = None,
 ) -> Results:
     """Simulate, adding replications until the precision is met or its limit is reached.
 
@@ -286,12 +312,13 @@ def run_to_precision(
     """
     require_scenario(scenario)
     chosen = engine_for(scenario, engine)
+    work = partial(_simulate, chosen, scenario, None, points)
     tallies: list[Tally] = []
     count = min(scenario.run.replications, precision.most)
     while True:
         which = range(len(tallies), count)
-        tallies += _tallies(scenario, chosen, which, count, executor, progress)
-        results = results_from(tallies, scenario, chosen, scenario.run.seed)
+        tallies += _tallies(work, which, count, executor, progress)
+        results = _results(tallies, scenario, chosen)
         results = refine(results) if refine else results
         precision.check(results)
         count = precision.next_count(results, scenario)

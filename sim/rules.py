@@ -16,6 +16,7 @@ from typing import Any
 
 __all__ = [
     "COMPLETE",
+    "CYCLE",
     "DELIVERY",
     "HORIZON",
     "LOOKAHEAD",
@@ -58,6 +59,9 @@ PARTIAL, REJECT, COMPLETE = range(3)
 
 # Fates of a page that entered.
 SERVED, OBSOLETE, PUSHED_OUT, REPLACED = range(4)
+
+# Where distributions are counted by fate, busy cycles come after the fates.
+CYCLE = 4
 
 
 # Turns of the accessing policy that a robot looks at before it waits for a host.

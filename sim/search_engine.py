@@ -8,6 +8,7 @@ from functools import partial
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
+from scenarios.laws import LawPoints
 from scenarios.page_data import (
     change_rates,
     host_spacings,
@@ -21,6 +22,7 @@ from sim.clients import Clients
 from sim.clock import Alarm, Clock
 from sim.draws import TrackedService, draws_of_process, sampler
 from sim.event_log import EventLog
+from sim.law_counter import LawCounter
 from sim.layout import ADMISSION, buffer_sizes, robots_at_levels
 from sim.loads import Anonymous, Chosen, DirectIndex, Loads
 from sim.pages import Pages, page_source
@@ -44,10 +46,17 @@ class SearchEngine:
         They select the random streams.
     log : EventLog, optional
         Receives every event.
+    points : LawPoints, optional
+        Where distributions are to be compared.
     """
 
     def __init__(
-        self, scenario: Scenario, replication: int, seed: int, log: EventLog | None
+        self,
+        scenario: Scenario,
+        replication: int,
+        seed: int,
+        log: EventLog | None,
+        points: LawPoints | None = None,
     ) -> None:
         self._scenario, self._replication = scenario, replication
         self._stream = partial(stream, seed, replication)
@@ -55,7 +64,7 @@ class SearchEngine:
         self._note = self._write if log else None
         self._clock = Clock()
         self._service: TrackedService | None = None
-        self._pages = self._all_pages()
+        self._pages, self._laws = self._all_pages(), self._law_counter(points)
         self._buffer = self._target()
         self._robots = self._fleet()
         self._clients = self._all_clients()
@@ -96,12 +105,18 @@ class SearchEngine:
             pages=self._pages.tally(now) if self._pages else None,
             ages=self._pages.ages(now) if self._pages and queue else None,
             clients=self._clients.tally() if self._clients else None,
+            laws=self._laws.tally() if self._laws else None,
         )
 
     def _write(self, now: float, event: str, robot: int | None, page: int | None) -> None:
         assert self._log is not None
         level, active = self._buffer.level, self._robots.active
         self._log.add((self._replication, now, event, robot, page, level, active))
+
+    def _law_counter(self, points: LawPoints | None) -> LawCounter | None:
+        if points is None or self._scenario.buffer is None:
+            return None
+        return LawCounter(points, top=buffer_sizes(self._scenario)[1])
 
     def _all_pages(self) -> Pages | None:
         section = self._scenario.pages
@@ -124,7 +139,7 @@ class SearchEngine:
             assert self._pages is not None
             return DirectIndex(self._pages, self._note)
         fixed = self._buffer_rules(self._scenario.buffer)
-        return Buffer(self._clock, fixed, self._pages, self._note)
+        return Buffer(self._clock, fixed, self._pages, self._note, self._laws)
 
     def _buffer_rules(self, section: BufferSection) -> BufferRules:
         capacity, top = buffer_sizes(self._scenario)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scenarios import Scenario, ScenarioError
 from scenarios.errors import MISSING
+from scenarios.laws import LawPoints
 from scenarios.sections import Times
 from sim.event_log import EventLog
 from sim.probes import ProbedSource
@@ -37,7 +38,13 @@ def covers(scenario: Scenario) -> None:
         raise ScenarioError("probing.policy", probes, allowed)
 
 
-def simulate(scenario: Scenario, replication: int, seed: int, log: EventLog | None = None) -> Tally:
+def simulate(
+    scenario: Scenario,
+    replication: int,
+    seed: int,
+    log: EventLog | None = None,
+    points: LawPoints | None = None,
+) -> Tally:
     """One replication.
 
     Parameters
@@ -48,6 +55,8 @@ def simulate(scenario: Scenario, replication: int, seed: int, log: EventLog | No
     seed : int
     log : EventLog, optional
         Receives every event.
+    points : LawPoints, optional
+        Where distributions are to be compared, of a scenario with a buffer.
 
     Raises
     ------
@@ -59,4 +68,4 @@ def simulate(scenario: Scenario, replication: int, seed: int, log: EventLog | No
         return ParallelServers(scenario, replication, seed, log).run()
     if scenario.probing is not None:
         return ProbedSource(scenario, replication, seed, log).run()
-    return SearchEngine(scenario, replication, seed, log).run()
+    return SearchEngine(scenario, replication, seed, log, points).run()

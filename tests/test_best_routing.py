@@ -165,6 +165,7 @@ def instances(servers: int, count: int, seed: int) -> list[SpacingCosts]:
     return found
 
 
+@pytest.mark.nightly
 def test_two_servers_against_all_words_up_to_length_14() -> None:
     """100 random instances; where the best block is longer, none of those words may be better."""
     lengths = set()
@@ -729,6 +730,7 @@ def test_a_sweep_says_which_routing_each_point_took(crawlsim: Any, tmp_path: Pat
 # --- simulated -----------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_dependent_access_times_agree_and_independent_ones_would_not() -> None:
     """The false-alarm rate is 1e-3; a template with two pages exchanged is refuted."""

@@ -199,6 +199,7 @@ def rows(script: dict[str, Any]) -> dict[str, Any]:
     return {row["visits"]: row for row in script["table"]("equal", replications=3)}
 
 
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_nothing_beats_the_optimum_and_the_page_of_the_documents_has_these_numbers(
     rows: dict[str, Any],
@@ -216,6 +217,7 @@ def test_nothing_beats_the_optimum_and_the_page_of_the_documents_has_these_numbe
                 assert value.mean + value.half_width > 1
 
 
+@pytest.mark.nightly
 def test_the_order_of_the_rules(rows: dict[str, Any]) -> None:
     """What the text says."""
     for load in ("load 0.1", "load 0.3", "load 1", "load 3"):
@@ -228,6 +230,7 @@ def test_the_order_of_the_rules(rows: dict[str, Any]) -> None:
         assert cost["Azar et al., at random"] < cost["LambdaCrawl, at random"]
 
 
+@pytest.mark.nightly
 def test_the_figure_is_drawn(script: dict[str, Any], rows: dict[str, Any], tmp_path: Path) -> None:
     ax = script["draw"](list(rows.values()))
     assert len(ax.get_legend().get_texts()) == 8

@@ -242,6 +242,7 @@ def test_a_short_template_is_repeated_for_long() -> None:
     assert_same_path(joint, replications=1)
 
 
+@pytest.mark.nightly
 @pytest.mark.large
 def test_batches_of_thousands_of_pages() -> None:
     batches = [[[-2.1]], [[2.0]], *(24_998 * [[[0.0]]]), [[0.1]]]

@@ -66,12 +66,14 @@ def test_the_standard_error_of_a_ratio_is_the_jackknife_by_hand() -> None:
 
 
 def test_the_standard_error_of_a_time_average_is_that_of_a_mean() -> None:
-    row = by_name(THREE)["starvation_probability", None]
-    values = np.array([0.4, 0.5, 0.45])
+    row = by_name(THREE)["mean_in_system", None]
+    values = 1 - np.array([0.4, 0.5, 0.45])
     assert row.estimate == pytest.approx(values.mean())
     assert row.standard_error == pytest.approx(values.std(ddof=1) / math.sqrt(3))
     half = t_quantile(0.975, 2) * row.standard_error
     assert (row.low, row.high) == (row.estimate - half, row.estimate + half)
+    share = by_name(THREE)["starvation_probability", None]
+    assert share.standard_error == pytest.approx(row.standard_error)
 
 
 def test_the_loss_rate_of_exponential_robots_is_that_of_the_time_with_a_full_buffer() -> None:

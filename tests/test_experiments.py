@@ -249,6 +249,7 @@ def test_the_python_of_the_page_runs() -> None:
 # -- what the simple rules cost ------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_the_gap_is_simulated_as_it_is_computed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

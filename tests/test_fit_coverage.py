@@ -136,6 +136,7 @@ def test_deliveries() -> None:
     assert_stated(coverage(found, true))
 
 
+@pytest.mark.nightly
 def test_modulated_poisson() -> None:
     rng = np.random.default_rng(6)
     process = Process(np.array([[-1.2, 0.2], [0.5, -10.5]]), np.diag([1.0, 10.0]))
@@ -155,6 +156,7 @@ def test_erlang_times(shape: int, seed: int) -> None:
     assert_stated(coverage(found, {"mean": 3.0, ("branch_mean", 0): 3.0}))
 
 
+@pytest.mark.nightly
 def test_hyperexponential_times() -> None:
     rng = np.random.default_rng(9)
     found = []

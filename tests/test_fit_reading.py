@@ -232,23 +232,27 @@ def test_many_broken_rows_are_counted_and_the_first_said(
 # Files that are no trace
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"\n \n\r\n", "is empty"),
-        (b"\xef\xbb\xbf", "is empty"),
-        (gzip.compress(b""), "is empty"),
-        (b"page,time\n\n", "no row says anything"),
-        (b"page,time\na\nb,\n", "line 2 has 1 field, the first line has 2"),
-        ("page,time\na,1\n".encode("utf-16"), "line 1 holds a NUL byte"),
-        (b"page,time\ra,1\r", "line 1 holds a carriage return alone"),
-        (b'"page,time\na,1\n', "line 1 has a quote that is not closed"),
-        (b"\x1f\x8b", "is not a complete gz file"),
-        (b"\x1f\x8b\x08\x00" + 50 * b"x", "is not a complete gz file"),
-        (gzip.compress(b"page,time\na,1\n") + b"junk", "cannot be read: Not a gzipped file"),
-    ],
-)
-def test_files_that_are_no_trace(content: bytes, said: str, tmp_path: Path) -> None:
+NO_TRACES = {
+    "blank-lines": (b"\n \n\r\n", "is empty"),
+    "mark-alone": (b"\xef\xbb\xbf", "is empty"),
+    "nothing-packed": (gzip.compress(b"", mtime=0), "is empty"),
+    "header-alone": (b"page,time\n\n", "no row says anything"),
+    "fields-missing": (b"page,time\na\nb,\n", "line 2 has 1 field, the first line has 2"),
+    "utf-16": ("page,time\na,1\n".encode("utf-16"), "line 1 holds a NUL byte"),
+    "carriage-returns": (b"page,time\ra,1\r", "line 1 holds a carriage return alone"),
+    "open-quote": (b'"page,time\na,1\n', "line 1 has a quote that is not closed"),
+    "packed-mark-alone": (b"\x1f\x8b", "is not a complete gz file"),
+    "packed-nonsense": (b"\x1f\x8b\x08\x00" + 50 * b"x", "is not a complete gz file"),
+    "packed-then-junk": (
+        gzip.compress(b"page,time\na,1\n", mtime=0) + b"junk",
+        "cannot be read: Not a gzipped file",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_TRACES)
+def test_files_that_are_no_trace(name: str, tmp_path: Path) -> None:
+    content, said = NO_TRACES[name]
     with pytest.raises(ScenarioError, match=said):
         read(tmp_path, content)
 

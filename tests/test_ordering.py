@@ -43,6 +43,7 @@ def test_the_theorems_hold_by_formula_and_in_pairs_of_runs(
         assert row.is_seen or row.second - row.first < 0.005, row.what
 
 
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_the_printed_theorem_3_1_is_refuted_by_the_same_comparison(larger: list[Any]) -> None:
     """X + 1 is larger than X, and fresher: 0.6782 against 0.9602. Twice X is not."""
@@ -109,6 +110,7 @@ def test_moving_slots_from_a_short_to_a_long_distance_makes_copies_older(
     assert after >= before * (1 - 1e-12)
 
 
+@pytest.mark.nightly
 def test_the_page_of_the_documents_has_these_numbers(
     script: dict[str, Any], larger: list[Any]
 ) -> None:

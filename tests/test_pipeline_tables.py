@@ -59,6 +59,7 @@ def test_the_document_has_these_tables(script: dict[str, Any]) -> None:
             assert f"{value:.4f}"[1:] in page, robots
 
 
+@pytest.mark.nightly
 def test_the_document_has_the_examples() -> None:
     """Every row of robots, buffers, frequencies, loads, weights and full buffers."""
     page = (ROOT / "docs/pipeline.md").read_text().replace("*", "")

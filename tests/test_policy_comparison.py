@@ -21,6 +21,7 @@ def random_weights(comparison: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {row["policy"]: row for row in comparison["table"]("random")}
 
 
+@pytest.mark.nightly
 def test_no_policy_beats_the_bound_and_the_index_is_nearest(
     random_weights: dict[str, dict[str, Any]],
 ) -> None:
@@ -33,6 +34,7 @@ def test_no_policy_beats_the_bound_and_the_index_is_nearest(
         assert random_weights["randomized"][load] > 1.3
 
 
+@pytest.mark.nightly
 def test_the_page_of_the_documents_has_these_numbers(
     random_weights: dict[str, dict[str, Any]],
 ) -> None:
@@ -53,6 +55,7 @@ def test_the_figure_is_drawn(comparison: dict[str, Any], tmp_path: Path) -> None
     assert (tmp_path / "policies.png").stat().st_size > 5000
 
 
+@pytest.mark.nightly
 def test_the_index_is_on_average_at_most_0_6_per_cent_above_the_bound(
     comparison: dict[str, Any],
 ) -> None:

@@ -316,7 +316,7 @@ def test_the_printed_probability_of_a_fictitious_event_does_not_complete_the_oth
 @pytest.fixture(scope="module")
 def golden() -> Any:
     """246 equal pages on 17711 slots, simulated over a hundred cycles."""
-    return sim.run(load("golden-ratio-246").with_("run.horizon", 101 * 17711.0))
+    return sim.run(load("golden-ratio-246"), replications=40)
 
 
 @pytest.mark.statistical
@@ -348,6 +348,7 @@ def test_the_simulation_gives_the_verdict(golden: Any, cost: float, verdict: str
     assert row.verdict == verdict
 
 
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_theorem_3_1_as_printed_disagrees_with_the_simulation() -> None:
     """It has r(X) as a lower bound on r(X + 1); (3) at X + 1 is what happens."""

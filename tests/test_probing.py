@@ -638,6 +638,7 @@ def test_simulation_and_formula_agree(name: str) -> None:
     assert verdict(*simulated(name)) == "agrees"
 
 
+@pytest.mark.nightly
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["dbworld-uniform", "dbworld-optimal", "micronet-optimal"])
 def test_the_freshness_of_the_source_agrees_too(name: str) -> None:

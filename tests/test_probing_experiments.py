@@ -87,6 +87,7 @@ def test_the_optimum_comes_nearer_as_the_square_of_the_grid(script: dict[str, An
             assert above[slots] < above[slots - 1] / 5
 
 
+@pytest.mark.nightly
 def test_the_script_writes_tables_and_figures(
     script: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -597,6 +597,7 @@ def test_a_buffer_beyond_memory_is_approximated_and_says_so() -> None:
     assert {row.verdict for row in compare(predictions, results)} == {"not judged"}
 
 
+@pytest.mark.nightly
 def test_an_approximate_loss_is_given_only_where_its_first_digit_is_right() -> None:
     """Light: 1e-20 of the pages. Heavy: one page in two, known from the pages that are served."""
     light = queue(stale(H2) | {"buffer.waiting_places": 40})

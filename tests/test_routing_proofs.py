@@ -159,6 +159,7 @@ def test_a_loss_of_1e_20_is_not_that_of_another_word() -> None:
     assert found.cost - found.bound <= 1e-10 * found.cost
 
 
+@pytest.mark.nightly
 def test_a_slow_server_beside_very_fast_ones_takes_seconds_and_tells_its_gap() -> None:
     """Howard's rounds once went on for minutes."""
     rates = (Fraction(1, 100), 1000, 2000, 3000, 4000)

@@ -74,6 +74,7 @@ def test_every_kind_of_system_is_the_same_on_a_cluster(cluster: Any, kind: str) 
     assert numbers(results) == numbers(sim.run(EVERY_KIND[kind]))
 
 
+@pytest.mark.nightly
 def test_a_cluster_worker_that_dies_costs_no_results(cluster: Any) -> None:
     from distributed import Client
 

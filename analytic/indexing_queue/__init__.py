@@ -1,5 +1,6 @@
 """The finite indexing queue with obsolescence and controlled robots (avrachenkov2011)."""
 
+from analytic.indexing_queue.arrival_levels import levels_at_arrivals
 from analytic.indexing_queue.chain import (
     NO_TIMER,
     QueueChain,
@@ -9,6 +10,8 @@ from analytic.indexing_queue.chain import (
     switching_chain,
 )
 from analytic.indexing_queue.closed_forms import birth_death_levels, mm1k_levels
+from analytic.indexing_queue.cycle_laws import cycle_cdf, cycle_rate
+from analytic.indexing_queue.exact_laws import ExactLaw, NoLaw, exact_laws, points_of
 from analytic.indexing_queue.formulas import (
     FORMULAS,
     accuracy_of,
@@ -36,7 +39,9 @@ __all__ = [
     "Accuracy",
     "Closed",
     "ClosureError",
+    "ExactLaw",
     "Marginals",
+    "NoLaw",
     "NotConvergedError",
     "QueueChain",
     "Solution",
@@ -48,11 +53,16 @@ __all__ = [
     "control_cost",
     "controlled_chain",
     "count_states",
+    "cycle_cdf",
+    "cycle_rate",
     "empty_probability",
+    "exact_laws",
     "fate_rates",
     "level_probabilities",
+    "levels_at_arrivals",
     "marginals_of",
     "mm1k_levels",
+    "points_of",
     "queue_measures",
     "relaxation_time_of",
     "sojourn_cdf",

@@ -10,7 +10,7 @@ import numpy as np
 
 from analytic import conditions
 from analytic.active_robots import require_decided, robots_at
-from analytic.formula import Formula, Values, dependent, is_covered
+from analytic.formula import Formula, Values, dependent, is_covered, obstacles
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.closed_forms import birth_death_levels, mm1k_levels
 from analytic.indexing_queue.large_buffers import ClosureError, closure
@@ -44,6 +44,8 @@ __all__ = [
     "Stays",
     "accuracy_of",
     "empty_probability",
+    "reason_against_chain",
+    "reason_against_order",
     "relaxation_time_of",
     "stays_of",
 ]
@@ -70,7 +72,7 @@ def empty_probability(scenario: Scenario) -> float | None:
 
 def _has_small_chain(scenario: Scenario) -> bool:
     """Whether the spectrum of its chain is found in no time, told before anything is built."""
-    return is_covered((*_BUILT, _few_states, one_closed_class), scenario)
+    return is_covered((*_BUILT, fits_in_memory, _few_states, one_closed_class), scenario)
 
 
 class Stays(NamedTuple):
@@ -127,6 +129,16 @@ def _few_states(scenario: Scenario) -> str | None:
     """The chain has at most 400 states."""
     states = count_states(*size_of(scenario))
     return None if states <= _LARGEST_SPECTRUM else f"its chain has {states} states"
+
+
+def reason_against_chain(scenario: Scenario) -> str | None:
+    """Why the chain of a scenario is not solved exactly; None where it is."""
+    return "; ".join(obstacles(_CHAIN, scenario)) or None
+
+
+def reason_against_order(scenario: Scenario) -> str | None:
+    """Why a page of a solved chain cannot be followed to its end; None where it can."""
+    return "; ".join(obstacles((*_FIFO, sojourns_found), scenario)) or None
 
 
 def _birth_death(scenario: Scenario) -> Values:

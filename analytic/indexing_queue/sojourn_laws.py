@@ -21,7 +21,7 @@ from analytic.indexing_queue.tables import tables_of, working_space
 from analytic.indexing_queue.tagged import CLASSES, ends_at, ends_of, entries, followed
 from analytic.progress import Progress
 
-__all__ = ["sojourn_cdf", "sojourn_transform"]
+__all__ = ["fastest_rate", "sojourn_cdf", "sojourn_transform"]
 
 Array = NDArray[np.floating[Any]]
 
@@ -96,7 +96,7 @@ def sojourn_cdf(chain: QueueChain, law: Array, times: ArrayLike) -> dict[str, Ar
     """
     points = _not_negative("times", times)
     starts = entries(chain, law)
-    rate = _largest_rate(chain)
+    rate = fastest_rate(chain)
     expected = rate * float(points.max(initial=0.0))
     if expected > MOST_JUMPS:
         raise ValueError(
@@ -119,7 +119,7 @@ def _not_negative(name: str, values: ArrayLike) -> Array:
     return found
 
 
-def _largest_rate(chain: QueueChain) -> float:
+def fastest_rate(chain: QueueChain) -> float:
     """Largest rate out of a state of the tagged page."""
     service = np.max(-np.diag(chain.service.generator))
     return float(service + (chain.top - 1) * np.max(-np.diag(chain.timer.generator)))

@@ -5,6 +5,7 @@ Not imported with `analytic`, since it loads the plotting packages.
 
 from analytic.report.comparison import plot_comparison
 from analytic.report.frequencies import plot_frequencies
+from analytic.report.laws import plot_law
 from analytic.report.optima import (
     plot_best_probes,
     plot_static_costs,
@@ -23,6 +24,7 @@ __all__ = [
     "plot_best_probes",
     "plot_comparison",
     "plot_frequencies",
+    "plot_law",
     "plot_levels",
     "plot_obsolescence_rates",
     "plot_probes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,13 +13,15 @@ from matplotlib.axes import Axes
 from analytic.bibliography import REFERENCES
 from analytic.crosscheck import Comparison, overall
 from analytic.formula import Prediction
+from analytic.law_check import LawComparison, with_laws
 from analytic.predict import NotApplicable
 from analytic.report.comparison import is_drawable, plot_comparison
 from analytic.report.drawing import svg_text
+from analytic.report.laws import plot_law
 from analytic.report.plots import plot_levels, plot_obsolescence_rates, plot_probes
 from analytic.report.rendering import rendered
 from analytic.report.rows import Row, name_of, rows_of
-from analytic.report.words import meaning_of, number, percent, summary_of
+from analytic.report.words import meaning_of, meaning_of_laws, number, percent, summary_of
 from scenarios import MEASURES, Results, Scenario, dumps
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates
@@ -74,6 +77,8 @@ class Entry:
         Formulas that do not cover the scenario.
     doubled : sequence of Doubled
         What twice the warm-up would change.
+    laws : sequence of LawComparison
+        Distributions, where they were compared.
     """
 
     scenario: Scenario
@@ -82,11 +87,14 @@ class Entry:
     comparisons: Sequence[Comparison] = ()
     not_applicable: Sequence[NotApplicable] = ()
     doubled: Sequence[Doubled] = ()
+    laws: Sequence[LawComparison] = ()
 
     @property
     def verdict(self) -> str:
         """The overall verdict, or "simulated" where nothing was compared."""
-        return overall(self.comparisons) if self.comparisons else "simulated"
+        if not self.comparisons and not self.laws:
+            return "simulated"
+        return with_laws(overall(self.comparisons), self.laws)
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -106,7 +114,9 @@ class Entry:
     @property
     def meaning(self) -> str:
         """The verdict in a sentence."""
-        return meaning_of(self.verdict, self.rows, self.results.count)
+        verdict = overall(self.comparisons) if self.comparisons else "simulated"
+        numbers = meaning_of(verdict, self.rows, self.results.count)
+        return f"{numbers} {meaning_of_laws(self.laws)}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +186,14 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
         )
     if "level_probability" in measures:
         yield plot_levels(results, entry.predictions), "How many pages are in the system."
+    for law in entry.laws:
+        if any(math.isfinite(point.standard_error) for point in law.points):
+            yield (
+                plot_law(law, scenario.time_unit),
+                f"Share of the {law.law.counted} up to each value: {law.law.definition}. Above it "
+                "the difference from the exact distribution, with 95 % intervals; it agrees within "
+                "the grey band.",
+            )
     if "obsolescence_rate" in measures:
         yield (
             plot_obsolescence_rates(results, entry.predictions, change_rates=_places(scenario)),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from analytic.crosscheck import FLOOR, POWER, RELATIVE_TOLERANCE, Comparison
+from analytic.crosscheck import FLOOR, RELATIVE_TOLERANCE, Comparison
+from analytic.law_check import LawComparison
 from analytic.report.rows import Row, name_of
+from analytic.significance import POWER
 
-__all__ = ["meaning_of", "number", "percent", "summary_of"]
+__all__ = ["meaning_of", "meaning_of_laws", "number", "percent", "summary_of"]
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _COUNTED = {
@@ -70,6 +72,20 @@ def meaning_of(verdict: str, rows: Sequence[Row], replications: int) -> str:
     return f"{share} could not be settled by this run. {_remedy(found, replications)}"
 
 
+def meaning_of_laws(laws: Sequence[LawComparison]) -> str:
+    """What came of the comparison of distributions, in a sentence; nothing where there was none."""
+    judged = [row for row in laws if row.verdict != "not judged"]
+    if not laws:
+        return ""
+    if not judged:
+        return "No exact distribution covers what was simulated."
+    verdicts = [row.verdict for row in judged]
+    counts = {name: verdicts.count(name) for name in ("disagrees", "inconclusive", "agrees")}
+    words = [f"{count} {_COUNTED[name][count > 1]}" for name, count in counts.items() if count]
+    head = f"Of {len(judged)} distributions" if len(judged) > 1 else "Of the one distribution"
+    return f"{head}, {', '.join(words)}."
+
+
 def _all(count: int) -> str:
     return f"All {count} judged numbers agree" if count > 1 else "The judged number agrees"
 
@@ -80,6 +96,10 @@ def _remedy(rows: Sequence[Comparison], replications: int) -> str:
     if missing:
         names = ", ".join(dict.fromkeys(name_of(row.measure, row.subject) for row in missing))
         return f"No formula predicts {names} here."
+    if any(row.warmup_too_short for row in rows):
+        return "The warm-up is too short for the system to forget its start."
+    if any(row.window_too_short for row in rows):
+        return "The window is too short: its two ends alone can make such differences."
     needed = [row.replications_needed for row in rows if row.replications_needed]
     if len(needed) == len(rows):
         them = "it" if len(rows) == 1 else "all of them"

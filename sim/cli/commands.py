@@ -17,6 +17,14 @@ from scenarios.base import one_of
 from scenarios.files import library_text
 from scenarios.measures import MEASURES
 from sim.cli.decisions import decided
+from sim.cli.distributions import (
+    ComparedLaws,
+    compared_distributions,
+    distributions_entry,
+    exact_distributions,
+    points_to_count,
+    show_distributions,
+)
 from sim.cli.options import RunOptions, load_scenarios, run_options, scenario_options
 from sim.cli.output import (
     Rows,
@@ -153,32 +161,48 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool, eve
 @click.command()
 @scenario_options
 @run_options
+@click.option(
+    "--negligible",
+    metavar="X",
+    help="Difference of a share, or of a rate per arrival, that refutes nothing.",
+)
+@click.option(
+    "--distributions",
+    is_flag=True,
+    help="Compare whole distributions too: sojourn times, levels at arrivals, busy cycles.",
+)
 def check(
     sources: tuple[str, ...],
     changes: tuple[str, ...],
     as_json: bool,
     seed: int | None,
     replications: int | None,
+    negligible: str | None,
+    distributions: bool,
     **options: Any,
 ) -> int:
     """Simulate and solve scenarios, and say whether the two agree."""
-    from analytic import compare, overall, predict
+    from analytic import check_scenario, overall, predict, with_laws
 
+    if negligible is not None:
+        changes = (*changes, f"check.negligible={negligible}")
     chosen = _options(options)
     scenarios = _resolved(sources, changes, seed, replications, chosen.warmup)
-    claim_folder(chosen, scenarios, checked=True)
-    simulated = simulate_all(scenarios, chosen, as_json)
+    claim_folder(chosen, scenarios, checked=True, laws=distributions)
+    exact = exact_distributions(scenarios) if distributions else {}
+    simulated = simulate_all(scenarios, chosen, as_json, points_to_count(exact))
     solved = [predict(scenario) for scenario, _ in simulated]
     checked = [
-        (s, compare(predictions, results, s.judged, _weights(s)))
+        (s, check_scenario(s, predictions, results))
         for (s, results), (predictions, _) in zip(simulated, solved, strict=True)
     ]
-    write_results(simulated, chosen, changes, solved, checked)
-    verdicts = {scenario.name: overall(rows) for scenario, rows in checked}
+    laws = compared_distributions(exact, simulated)
+    write_results(simulated, chosen, changes, solved, checked, laws)
+    verdicts = {s.name: with_laws(overall(rows), laws.get(s.name, ())) for s, rows in checked}
     if as_json:
-        _print_verdicts(checked, verdicts)
+        _print_verdicts(checked, verdicts, laws)
     else:
-        _show_verdicts(simulated, checked, verdicts, changes)
+        _show_verdicts(simulated, checked, verdicts, changes, laws)
     return 1 if "disagrees" in verdicts.values() else 0
 
 
@@ -226,12 +250,6 @@ def formulas(paper: str | None, as_json: bool) -> None:
 def print_schema() -> None:
     """JSON Schema of the scenario file, for editors."""
     click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
-
-
-def _weights(scenario: Scenario) -> list[float] | None:
-    from scenarios.page_data import page_weights
-
-    return None if scenario.pages is None else page_weights(scenario.pages).tolist()
 
 
 def _options(given: dict[str, Any]) -> RunOptions:
@@ -306,13 +324,16 @@ def _show_estimates(
 
 
 def _print_verdicts(
-    checked: list[tuple[Scenario, list[Comparison]]], verdicts: Mapping[str, str]
+    checked: list[tuple[Scenario, list[Comparison]]],
+    verdicts: Mapping[str, str],
+    laws: ComparedLaws,
 ) -> None:
     print_json(
         [
             {
                 "scenario": scenario.name,
                 "comparisons": [comparison_record(row) for row in rows],
+                **distributions_entry(laws, scenario.name),
                 "verdict": verdicts[scenario.name],
             }
             for scenario, rows in checked
@@ -325,6 +346,7 @@ def _show_verdicts(
     checked: list[tuple[Scenario, list[Comparison]]],
     verdicts: Mapping[str, str],
     changes: tuple[str, ...],
+    laws: ComparedLaws,
 ) -> None:
     for (scenario, results), (_, rows) in zip(simulated, checked, strict=True):
         verdict = verdicts[scenario.name]
@@ -334,6 +356,7 @@ def _show_verdicts(
             show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
         for line in summary_lines(scenario, rows, verdict, results):
             click.echo(f"  {line}")
+        show_distributions(scenario, laws)
     if len(checked) > 1:
         click.echo()
         for name, verdict in verdicts.items():

@@ -101,8 +101,8 @@ def number(value: float | None) -> str:
 
 
 def half_width(estimate: float, half: float) -> str:
-    """The half-width of an interval; of what was never seen there is none."""
-    return "none seen" if estimate == 0 and half == 0 else number(half)
+    """The half-width of an interval; what was never seen has an upper end only."""
+    return "none seen" if estimate == 0 else number(half)
 
 
 def add_columns(table: Table, left: Sequence[str], right: Sequence[str] = ()) -> None:

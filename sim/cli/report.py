@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scenarios import Results, Scenario
+from sim.cli.distributions import ComparedLaws, distributions_csv
 from sim.cli.folder import own_folder, place_of, write_files
 from sim.cli.options import RunOptions
 from sim.cli.results import (
@@ -32,11 +33,13 @@ Solved = Sequence[tuple[Sequence["Prediction"], Sequence["NotApplicable"]]]
 Checked = Sequence[tuple[Scenario, Sequence["Comparison"]]]
 
 
-def claim_folder(options: RunOptions, scenarios: Sequence[Scenario], *, checked: bool) -> None:
+def claim_folder(
+    options: RunOptions, scenarios: Sequence[Scenario], *, checked: bool, laws: bool = False
+) -> None:
     """Refuse a folder in which the results would replace what is not ours, before any work."""
     if options.out is not None:
         names = ["estimates.csv", "replications.csv", "report.html"]
-        names += ["comparisons.csv"] * checked
+        names += ["comparisons.csv"] * checked + ["distributions.csv"] * laws
         own_folder(options.out, file_names(scenarios, *names))
 
 
@@ -46,6 +49,7 @@ def write_results(
     changes: Sequence[str],
     solved: Solved = (),
     checked: Checked = (),
+    laws: ComparedLaws | None = None,
 ) -> None:
     """The files that ``--out`` asks for, if it does."""
     if options.out is None:
@@ -53,7 +57,9 @@ def write_results(
     files = result_files(simulated, options.out)
     if checked:
         files["comparisons.csv"] = comparisons_csv(checked)
-    files["report.html"] = report_page(simulated, options, solved, checked)
+    if laws:
+        files["distributions.csv"] = distributions_csv(laws)
+    files["report.html"] = report_page(simulated, options, solved, checked, laws)
     folder = place_of(options.out)
     runs = [run_record(results) for _, results in simulated]
     write_files(folder, files, partial(provenance, runs, options.record(changes)))
@@ -66,6 +72,7 @@ def report_page(
     options: RunOptions,
     solved: Solved = (),
     checked: Checked = (),
+    laws: ComparedLaws | None = None,
 ) -> str:
     """The report of a run, or of a check with its predictions and comparisons.
 
@@ -75,10 +82,13 @@ def report_page(
 
     doubled = [effect_of_doubling(scenario, results, options) for scenario, results in simulated]
     entries = [Entry(*each, doubled=rows) for each, rows in zip(simulated, doubled, strict=True)]
+    of_laws = laws or {}
     if checked:
         answers = zip(simulated, solved, checked, doubled, strict=True)
         entries = [
-            Entry(scenario, results, predictions, rows, others, twice)
+            Entry(
+                scenario, results, predictions, rows, others, twice, of_laws.get(scenario.name, ())
+            )
             for (scenario, results), (predictions, others), (_, rows), twice in answers
         ]
     versions = package_versions() | {"Python": platform.python_version()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 
 from scenarios import Results, Scenario
 from scenarios.accessing import GoldenRatio
+from scenarios.laws import LawPoints
 from scenarios.page_data import access_shares
 from sim.cli.foresight import say_how_long, say_in_advance
 from sim.cli.options import RunOptions
@@ -22,9 +24,21 @@ _MOST = 1000
 
 
 def simulate_all(
-    scenarios: list[Scenario], options: RunOptions, quiet: bool
+    scenarios: list[Scenario],
+    options: RunOptions,
+    quiet: bool,
+    points: Mapping[str, LawPoints] | None = None,
 ) -> list[tuple[Scenario, Results]]:
-    """The results of all scenarios; each is checked before the first one runs."""
+    """The results of all scenarios; each is checked before the first one runs.
+
+    Parameters
+    ----------
+    scenarios : list of Scenario
+    options : RunOptions
+    quiet : bool
+    points : mapping name of the scenario -> LawPoints, optional
+        Where distributions are to be compared.
+    """
     from sim.replicate import engine_for
 
     engines = [engine_for(scenario, options.engine) for scenario in scenarios]
@@ -33,21 +47,35 @@ def simulate_all(
         _warn_of_unvisited_pages(scenario)
     say_how_long(scenarios, options, ", ".join(each.name for each in scenarios))
     with workers(options, engines) as executor:
-        return [(s, simulate_one(s, options, executor, quiet)) for s in scenarios]
+        return [
+            (s, simulate_one(s, options, executor, quiet, (points or {}).get(s.name)))
+            for s in scenarios
+        ]
 
 
 def simulate_one(
-    scenario: Scenario, options: RunOptions, executor: Executor | None, quiet: bool
+    scenario: Scenario,
+    options: RunOptions,
+    executor: Executor | None,
+    quiet: bool,
+    points: LawPoints | None = None,
 ) -> Results:
     """The results of one scenario, with more replications where a precision is asked for."""
-    results, shortfall = simulate_as_asked(scenario, options, executor, scenario.name, quiet)
+    results, shortfall = simulate_as_asked(
+        scenario, options, executor, scenario.name, quiet, points
+    )
     if shortfall:
         warn(f"{scenario.name}: {shortfall}")
     return results
 
 
 def simulate_as_asked(
-    scenario: Scenario, options: RunOptions, executor: Executor | None, label: str, quiet: bool
+    scenario: Scenario,
+    options: RunOptions,
+    executor: Executor | None,
+    label: str,
+    quiet: bool,
+    points: LawPoints | None = None,
 ) -> tuple[Results, str | None]:
     """The results, and in words how they fall short of the precision asked for, if they do.
 
@@ -59,6 +87,8 @@ def simulate_as_asked(
     label : str
         What messages call it.
     quiet : bool
+    points : LawPoints, optional
+        Where distributions are to be compared.
     """
     from sim.estimates import controlled
     from sim.replicate import Precision, run, run_to_precision
@@ -68,6 +98,7 @@ def simulate_as_asked(
             "engine": options.engine,
             "executor": executor,
             "progress": progress,
+            "points": points,
         }
         if options.precision is None:
             results = run(scenario, **how)
@@ -108,15 +139,15 @@ def _say_it_is_reached(label: str, precision: Any, results: Results, scenario: S
 
 
 def _warn_of_short_warmup(scenario: Scenario) -> None:
-    from analytic import start_up_times
+    from analytic.start_up import remembered_starts
 
     warmup, unit = scenario.run.warmup, scenario.time_unit
-    for name, time in start_up_times(scenario):
-        if warmup < time:
-            warn(
-                f"{scenario.name}: the warm-up ({warmup:g} {unit}) is not longer than {name} "
-                f"({time:.6g} {unit})"
-            )
+    for each in remembered_starts(scenario):
+        warn(
+            f"{scenario.name}: the warm-up ({warmup:g} {unit}) is shorter than {each.needed:.3g} "
+            f"times {each.name} ({each.time:.6g} {unit}); to be doubted: "
+            f"{', '.join(each.measures) or 'everything'}"
+        )
 
 
 def _warn_of_unvisited_pages(scenario: Scenario) -> None:

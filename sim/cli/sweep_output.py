@@ -144,7 +144,7 @@ class Swept:
         for row in self._texts:
             key = (row["measure"], row["subject"])
             if key in self._shown:
-                half = row["high"] - row["estimate"]
+                half = (row["high"] - row["low"]) / 2
                 found = number(row["estimate"]), half_width(row["estimate"], half)
                 varied = [escape(row[key]) for key in self.keys]
                 words = [escape(row[each] or "–") for each in decisions(self.grid)]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from analytic import Comparison, NotApplicable, Prediction
 
 __all__ = [
+    "COLOURS",
     "OPTIONAL_COLUMNS",
     "comparison_table",
     "condition_marks",
@@ -26,13 +27,14 @@ __all__ = [
     "name_of",
     "prediction_table",
     "reason_lines",
+    "share_shown",
     "summary_lines",
 ]
 
 OPTIONAL_COLUMNS = ("detectable", "needs", "z", "± SE", "high", "low", "± 95 %")
 """What a narrow terminal goes without: first what the verdict and the last line say as well."""
 
-_COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
+COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
 _SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "approximation": "≈ "}
 _PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
 _FEW_PAGES, _SHOWN_PAGES, _RARE = 50, 20, 1e-6
@@ -95,7 +97,7 @@ def estimate_table(results: Results, scenario: Scenario, changes: Sequence[str] 
     table = _new_table(title, ["measure"], columns)
     rows, note = _worth_showing(results.estimates, lambda row: row.estimate)
     for row in rows:
-        half = row.high - row.estimate
+        half = (row.high - row.low) / 2
         values = [row.low, row.high]
         values += [ratios.get((row.measure, row.subject), math.nan)] * bool(ratios)
         interval = half_width(row.estimate, half)
@@ -144,7 +146,7 @@ def comparison_table(
     scenario: Scenario, rows: Sequence[Comparison], verdict: str, changes: Sequence[str] = ()
 ) -> Table:
     """Predictions, estimates and verdicts; the judged rows first, equal ones once."""
-    colour = _COLOURS.get(verdict, "dim")
+    colour = COLOURS.get(verdict, "dim")
     title = f"{_titled(scenario, changes)}: [{colour}]{verdict}[/{colour}]"
     numbers = ["predicted", "estimated", "± SE", "z", "detectable"]
     table = _new_table(title, ["measure"], numbers)
@@ -153,14 +155,14 @@ def comparison_table(
     ordered = sorted(_once(rows), key=lambda each: each.verdict == "not judged")
     shown, note = _worth_showing(ordered, lambda row: max(row.predicted, row.estimated))
     for row in shown:
-        paint = _COLOURS.get(row.verdict, "dim")
+        paint = COLOURS.get(row.verdict, "dim")
         table.add_row(
             _name(row),
             _SIGNS.get(row.kind, "") + number(row.predicted),
             number(row.estimated),
             "none seen" if _never_seen(row) else number(row.standard_error),
             f"{row.z + 0.0:.2f}" if math.isfinite(row.z) else "–",
-            _detectable(row.detectable),
+            share_shown(row.detectable),
             f"[{paint}]{row.verdict}[/{paint}]",
             "" if row.replications_needed is None else str(row.replications_needed),
         )
@@ -173,7 +175,7 @@ def _never_seen(row: Comparison) -> bool:
     return row.estimated == 0 and row.standard_error > 0
 
 
-def _detectable(share: float | None) -> str:
+def share_shown(share: float | None) -> str:
     """As a percentage; of what is too rare for the run only that it is more than all of it."""
     if share is None:
         return "–"
@@ -201,15 +203,20 @@ def summary_lines(
     if short := [row for row in open_rows if row.window_too_short]:
         count = f"{len(short)} row{'s' * (len(short) != 1)} inconclusive"
         yield f"{count}: the window is too short: lengthen run.horizon"
-    open_rows = [row for row in open_rows if not row.window_too_short]
+    if early := [row for row in open_rows if row.warmup_too_short]:
+        count = f"{len(early)} row{'s' * (len(early) != 1)} inconclusive"
+        yield f"{count}: the warm-up is too short: try --warmup auto"
+    open_rows = [row for row in open_rows if not (row.window_too_short or row.warmup_too_short)]
     needed = max((row.replications_needed or 0 for row in open_rows), default=0)
     if results.count < 2 and open_rows:
         yield "one replication has no error: at least two are needed, ten are better"
     elif needed:
         count = f"{len(open_rows)} row{'s' * (len(open_rows) != 1)} inconclusive"
         what = "all" if all(row.replications_needed for row in open_rows) else "most"
-        more = round(1.2 * needed)
-        yield f"{count}: {needed} replications would settle {what}; try --replications {more}"
+        yield f"{count}: try --replications {needed}, which would settle {what} of them"
+    aside = [row for row in _once(rows) if row.verdict == "not judged" and not row.settled]
+    if aside:
+        yield f"{len(aside)} of the rows not judged were not settled: the run is too short for them"
     others = _not_compared(rows, results)
     if rows and others:
         yield f"not predicted: {', '.join(others)} (see `run`)"

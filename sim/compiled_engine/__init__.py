@@ -10,6 +10,7 @@ shortest loop), `servers`, `probes`. The event log is the SimPy engine's.
 from __future__ import annotations
 
 from scenarios import Scenario, ScenarioError
+from scenarios.laws import LawPoints
 from sim import simpy_engine
 from sim.event_log import EventLog
 from sim.tally import Tally
@@ -25,7 +26,13 @@ def covers(scenario: Scenario) -> None:
     simpy_engine.covers(scenario)
 
 
-def simulate(scenario: Scenario, replication: int, seed: int, log: EventLog | None = None) -> Tally:
+def simulate(
+    scenario: Scenario,
+    replication: int,
+    seed: int,
+    log: EventLog | None = None,
+    points: LawPoints | None = None,
+) -> Tally:
     """One replication.
 
     Parameters
@@ -36,6 +43,8 @@ def simulate(scenario: Scenario, replication: int, seed: int, log: EventLog | No
     seed : int
     log : EventLog, optional
         Must be None.
+    points : LawPoints, optional
+        Where distributions are to be compared, of a scenario with a buffer.
 
     Raises
     ------
@@ -53,4 +62,4 @@ def simulate(scenario: Scenario, replication: int, seed: int, log: EventLog | No
         return simulate_servers(scenario, replication, seed)
     if scenario.probing is not None:
         return simulate_probing(scenario, replication, seed)
-    return Replication(scenario, replication, seed).run()
+    return Replication(scenario, replication, seed, points).run()

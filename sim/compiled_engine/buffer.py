@@ -11,7 +11,7 @@ from sim.compiled_engine.deadlines import add, drop
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.pages import index_copy, renew
 from sim.compiled_engine.service import CLOCK, start_service, take
-from sim.compiled_engine.world import NONE, Buffer, World
+from sim.compiled_engine.world import NONE, Buffer, Laws, World
 
 __all__ = ["change_level", "complete_service", "cut_buffer", "deliver", "expire", "total_age"]
 
@@ -34,6 +34,8 @@ def admit(world: World, service: Any, now: float, first: int, pages: int) -> Non
     """What becomes of a batch, or of one page of it."""
     state, fixed = world.buffer.state, world.buffer.fixed
     entering = rules.admitted(pages, state.level, fixed.capacity, fixed.admission)
+    if world.buffer.laws.state.counted:
+        see_arrivals(world.buffer.laws, state.level, pages, entering)
     if entering > 0:
         enter(world, service, now, first, entering)
     for number in range(first + entering, first + pages):
@@ -45,6 +47,8 @@ def enter(world: World, service: Any, now: float, first: int, pages: int) -> Non
     """Pages that are admitted: one may find the server free, the others wait."""
     buffer = world.buffer
     idle = buffer.state.level == 0
+    if idle and buffer.laws.state.counted:
+        see_cycle(buffer.laws, now)
     change_level(buffer, now, pages)
     for number in range(first, first + pages):
         if idle:
@@ -76,6 +80,8 @@ def replaces(world: World, now: float, number: int) -> bool:
     slot = buffer.slot_of[buffer.load[number].page]
     if slot == NONE:
         return False
+    if buffer.laws.state.counted:
+        see_arrivals(buffer.laws, buffer.state.level, 1, 0)
     end(buffer, rules.REPLACED, now - buffer.items[slot].entered)
     put(buffer, slot, number, now)
     stop_clock(buffer, slot)
@@ -206,6 +212,29 @@ def end(buffer: Buffer, fate: int, sojourn: float) -> None:
     buffer.ended[fate] += 1
     buffer.sojourn[fate] += sojourn
     buffer.square[fate] += sojourn * sojourn
+    if buffer.laws.state.counted:
+        see(buffer.laws, fate, sojourn)
+
+
+@inner
+def see(laws: Laws, row: int, time: float) -> None:
+    """A page has met a fate after some time, or a cycle has ended."""
+    laws.counts[row, rules.pick_of_many(laws.points[row], time)] += 1
+
+
+@inner
+def see_arrivals(laws: Laws, level: int, pages: int, entering: int) -> None:
+    """Pages are delivered to a level, and the first of them enter."""
+    for number in range(pages):
+        laws.levels[level + min(number, entering)] += 1
+
+
+@inner
+def see_cycle(laws: Laws, now: float) -> None:
+    """The system ceases to be empty."""
+    if laws.state.cycle_start >= 0:
+        see(laws, rules.CYCLE, now - laws.state.cycle_start)
+    laws.state.cycle_start = now
 
 
 @inner
@@ -232,6 +261,8 @@ def cut_buffer(buffer: Buffer, now: float) -> None:
     buffer.sojourn[:] = 0.0
     buffer.square[:] = 0.0
     buffer.level_time[:] = 0.0
+    buffer.laws.counts[:] = 0
+    buffer.laws.levels[:] = 0
     state.since = now
     state.inside_at_start = state.level
     state.age_at_start = total_age(buffer, now)

@@ -9,6 +9,7 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.deliveries import joint_size, modes_of
+from scenarios.laws import LawPoints
 from scenarios.page_data import change_rates, host_spacings, page_hosts, page_weights
 from scenarios.sections import Buffer as BufferSection
 from sim.compiled_engine.alarms import new_alarms
@@ -23,6 +24,7 @@ from sim.compiled_engine.world import (
     SWITCHED,
     Buffer,
     Clients,
+    Laws,
     Pages,
     Robots,
     Service,
@@ -30,6 +32,7 @@ from sim.compiled_engine.world import (
     record,
 )
 from sim.draws import cumulative, phase_tables
+from sim.law_counter import table_of
 from sim.layout import ADMISSION, buffer_sizes, joint_events, mean_times, robots_at_levels
 from sim.start_phase import stationary_phase
 
@@ -84,7 +87,13 @@ def tracks_phases(scenario: Scenario) -> bool:
     return isinstance(rule, Switching) and len(rule.targets) > 1
 
 
-def new_world(scenario: Scenario, access: Supply, indexing: Supply, delivery: Any) -> World:
+def new_world(
+    scenario: Scenario,
+    access: Supply,
+    indexing: Supply,
+    delivery: Any,
+    points: LawPoints | None = None,
+) -> World:
     """All parts at time 0; the stream `delivery` gives the first phase of joint deliveries."""
     run = scenario.run
     return World(
@@ -92,7 +101,7 @@ def new_world(scenario: Scenario, access: Supply, indexing: Supply, delivery: An
         access=access.times(),
         indexing=indexing.times(),
         service=_service(scenario),
-        buffer=_buffer(scenario),
+        buffer=_buffer(scenario, points),
         pages=_pages(scenario),
         robots=_robots(scenario, delivery),
         turns=_turns(scenario),
@@ -109,7 +118,7 @@ def _service(scenario: Scenario) -> Service:
     return Service(state, tracked, *tables)
 
 
-def _buffer(scenario: Scenario) -> Buffer:
+def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
     section = scenario.buffer
     top = buffer_sizes(scenario)[1] if section else 0
     items = np.recarray(top + 1, _ITEM)
@@ -128,6 +137,17 @@ def _buffer(scenario: Scenario) -> Buffer:
         ended=np.zeros(4, dtype=np.int64),
         sojourn=np.zeros(4),
         square=np.zeros(4),
+        laws=_laws(points, top),
+    )
+
+
+def _laws(points: LawPoints | None, top: int) -> Laws:
+    table = table_of(points or LawPoints())
+    return Laws(
+        state=record(counted=points is not None, cycle_start=-1.0),
+        points=table,
+        counts=np.zeros(table.shape, dtype=np.int64),
+        levels=np.zeros(top + 1, dtype=np.int64),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.distributions import Exponential
+from scenarios.laws import LawPoints
 from sim import rules
 from sim.compiled_engine.building import largest_batch, new_world, number_of_trips, tracks_phases
 from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
@@ -17,9 +18,10 @@ from sim.compiled_engine.laws import law_of, laws_of
 from sim.compiled_engine.refresh import begin_refresh, refresh
 from sim.compiled_engine.supply import Supply, sequence_of
 from sim.compiled_engine.world import Buffer, Pages
+from sim.law_counter import laws_tally
 from sim.layout import robots_at_levels
 from sim.streams import stream
-from sim.tally import AgesTally, BufferTally, ClientsTally, PagesTally, Tally
+from sim.tally import AgesTally, BufferTally, ClientsTally, LawsTally, PagesTally, Tally
 
 __all__ = ["Replication"]
 
@@ -35,10 +37,14 @@ class Replication:
     scenario : Scenario
     replication, seed : int
         They select the random streams.
+    points : LawPoints, optional
+        Where distributions are to be compared.
     """
 
-    def __init__(self, scenario: Scenario, replication: int, seed: int) -> None:
-        self._scenario = scenario
+    def __init__(
+        self, scenario: Scenario, replication: int, seed: int, points: LawPoints | None = None
+    ) -> None:
+        self._scenario, self._points = scenario, points if scenario.buffer else None
         self._stream = partial(stream, seed, replication)
         self._change, self._query = self._stream("change"), self._stream("query")
         self._delivery, self._service = self._stream("delivery"), self._stream("service")
@@ -46,7 +52,8 @@ class Replication:
         self._access, self._indexing = self._access_times(), self._indexing_times()
         ahead = max(_AHEAD, 2 * (self._trips + self._batch))
         self._sequence = sequence_of(scenario, self._stream("accessing"), ahead)
-        self._world = new_world(scenario, self._access, self._indexing, self._delivery)
+        supplies = self._access, self._indexing
+        self._world = new_world(scenario, *supplies, self._delivery, self._points)
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
@@ -121,7 +128,12 @@ class Replication:
             pages=_pages_tally(world.pages) if scenario.pages else None,
             ages=_ages_tally(world.pages) if scenario.pages and scenario.buffer else None,
             clients=clients if scenario.clients else None,
+            laws=None if self._points is None else self._laws_tally(self._points),
         )
+
+    def _laws_tally(self, points: LawPoints) -> LawsTally:
+        laws = self._world.buffer.laws
+        return laws_tally(points, laws.counts.tolist(), laws.levels.tolist())
 
     def _robots_time(self, window: float) -> float:
         if isinstance(self._scenario.activation, Switching):

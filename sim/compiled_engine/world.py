@@ -18,6 +18,7 @@ __all__ = [
     "SWITCHED",
     "Buffer",
     "Clients",
+    "Laws",
     "Pages",
     "Robots",
     "Service",
@@ -86,6 +87,25 @@ class Service(NamedTuple):
     jumps: Any
 
 
+class Laws(NamedTuple):
+    """Counts for the comparison of distributions, as in `sim.law_counter`.
+
+    Attributes
+    ----------
+    state : record
+        `counted`: whether anything is; `cycle_start`: when the present cycle began, -1 before the
+        first one.
+    points : ndarray of float, shape (rows, points + 1)
+    counts : ndarray of int, shape (rows, points + 1)
+    levels : ndarray of int, shape (top + 1,)
+    """
+
+    state: Any
+    points: Any
+    counts: Any
+    levels: Any
+
+
 class Buffer(NamedTuple):
     """The pages in the system, and what is counted about them.
 
@@ -109,6 +129,7 @@ class Buffer(NamedTuple):
     level_time : ndarray of float, shape (top + 1,)
     ended, sojourn, square : ndarray, shape (4,)
         By fate.
+    laws : Laws
     """
 
     fixed: Any
@@ -121,6 +142,7 @@ class Buffer(NamedTuple):
     ended: Any
     sojourn: Any
     square: Any
+    laws: Laws
 
 
 class Pages(NamedTuple):

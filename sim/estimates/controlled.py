@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scenarios import Results
 from scenarios.results import Columns, Rows
+from sim.estimates.intervals import interval
 from sim.estimates.jackknife import jackknife_error, t_quantile
 from sim.estimates.totals import Array
 
@@ -52,16 +53,25 @@ def controlled(results: Results) -> Results:
                 break
             found = _regressed(float(values[0, column]), np.array(without), design)
             if found is not None:
-                values[:4, column] = found[:4]
-                ratios[block.measure, subject] = found[4]
+                quantile = t_quantile((1 + _CONFIDENCE) / 2, found.degrees)
+                ends = interval(
+                    block.measure, found.estimate, found.error, values[5, column], quantile
+                )
+                values[:4, column] = found.estimate, found.error, *ends
+                ratios[block.measure, subject] = found.variance_ratio
         blocks.append(Columns(block.measure, block.subjects, values))
     return replace(results, estimates=Rows(blocks), variance_ratios=ratios)
 
 
-def _regressed(
-    estimate: float, without: Array, design: Array
-) -> tuple[float, float, float, float, float] | None:
-    """Estimate, standard error, interval and variance ratio; None where nothing can be gained."""
+class _Regressed(NamedTuple):
+    estimate: float
+    error: float
+    degrees: int
+    variance_ratio: float
+
+
+def _regressed(estimate: float, without: Array, design: Array) -> _Regressed | None:
+    """The estimate corrected by regression on the controls; None where nothing can be gained."""
     error = float(jackknife_error(without))
     if not error > 0 or math.isnan(estimate):
         return None
@@ -73,6 +83,4 @@ def _regressed(
     residuals = pseudo - matrix @ coefficients
     spread = np.linalg.pinv(matrix.T @ matrix)[0, 0]
     variance = float(residuals @ residuals) / degrees * float(spread)
-    half = t_quantile((1 + _CONFIDENCE) / 2, degrees) * math.sqrt(variance)
-    value = float(coefficients[0])
-    return value, math.sqrt(variance), value - half, value + half, variance / error**2
+    return _Regressed(float(coefficients[0]), math.sqrt(variance), degrees, variance / error**2)

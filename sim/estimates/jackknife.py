@@ -17,6 +17,7 @@ from scenarios.results import Columns, Replications, Rows
 from sim.estimates.buffer import buffer_measures, control_cost, pages_ended
 from sim.estimates.controls import controls_of
 from sim.estimates.edges import edges_of
+from sim.estimates.intervals import interval, samples_of
 from sim.estimates.pages import age_measures, client_measures, page_measures
 from sim.estimates.probing import probing_measures
 from sim.estimates.servers import packets_ended, server_measures
@@ -86,7 +87,7 @@ def jackknife_error(without_each: Array) -> Array:
 
 
 def estimates_of(totals: Totals, scenario: Scenario, without: Values | None = None) -> Rows:
-    """Estimate, standard error, 95 % interval and shift by the window's ends of every measure.
+    """Every measure's estimate, standard error, 95 % interval, end effect and sample.
 
     Parameters
     ----------
@@ -97,14 +98,16 @@ def estimates_of(totals: Totals, scenario: Scenario, without: Values | None = No
     """
     together = measures_of(totals.together(), scenario)
     without = measures_of(totals.without_each(), scenario) if without is None else without
+    samples = samples_of(totals, scenario, together)
     edges, count = edges_of(totals, scenario), totals.count
     quantile = t_quantile((1 + _CONFIDENCE) / 2, count - 1) if count > 1 else math.nan
     blocks = []
     for measure, (subjects, (estimate,)) in together.items():
         error = jackknife_error(without[measure][1])
-        half = quantile * error
         edge = np.broadcast_to(edges.get(measure, 0.0), estimate.shape)
-        values = np.stack([estimate, error, estimate - half, estimate + half, edge])
+        sample = np.broadcast_to(samples.get(measure, 0.0), estimate.shape)
+        low, high = interval(measure, estimate, error, sample, quantile)
+        values = np.stack([estimate, error, low, high, edge, sample])
         blocks.append(Columns(measure, subjects, values))
     return Rows(blocks)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sim.tally.buffer import BufferTally
 from sim.tally.conservation import RELATIVE, ConservationError, require
+from sim.tally.laws import LawsTally
 from sim.tally.pages import AgesTally, ClientsTally, PagesTally
 from sim.tally.probing import ProbingTally
 from sim.tally.servers import ServersTally
@@ -15,6 +16,7 @@ __all__ = [
     "BufferTally",
     "ClientsTally",
     "ConservationError",
+    "LawsTally",
     "PagesTally",
     "ProbingTally",
     "ServersTally",
@@ -34,6 +36,8 @@ class Tally:
         Time integral of the number of active robots.
     buffer, pages, ages, clients, servers, probing
         The parts that the scenario has, else None.
+    laws : LawsTally or None
+        Where distributions are to be compared.
     """
 
     window: float
@@ -44,6 +48,7 @@ class Tally:
     clients: ClientsTally | None = None
     servers: ServersTally | None = None
     probing: ProbingTally | None = None
+    laws: LawsTally | None = None
 
     def check(self, horizon: float, robots: int) -> None:
         """Raise `ConservationError` unless all parts add up; `robots` is the number available."""
@@ -56,3 +61,5 @@ class Tally:
         if self.buffer is not None and self.pages is not None:
             delivered = int(self.pages.deliveries.sum())
             require(delivered == self.buffer.delivered, "pages delivered without the buffer")
+        if self.buffer is not None and self.laws is not None:
+            self.laws.check(self.buffer)

@@ -1,0 +1,174 @@
+"""Standard errors of comparisons, where too little may have been seen to show its own variance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from analytic.formula import Prediction
+from scenarios import Scenario
+from scenarios.measures import MEASURES, Subject
+from scenarios.rare import dispersion
+from scenarios.results import Estimate, Results
+
+_PAGE_RATES = ("arrival_rate", "loss_rate", "throughput")
+
+
+class Context:
+    """What a comparison knows beside its own row.
+
+    Parameters
+    ----------
+    predictions : sequence of Prediction
+        All that are compared.
+    results : Results
+    prices : mapping measure -> float
+        What a unit of each measure adds to the control cost.
+    """
+
+    def __init__(
+        self, predictions: Sequence[Prediction], results: Results, prices: Mapping[str, float]
+    ) -> None:
+        self.results, self.prices = results, prices
+        self._first: dict[tuple[str, Subject], Prediction] = {}
+        for each in predictions:
+            self._first.setdefault((each.measure, each.subject), each)
+
+    def estimate_of(self, prediction: Prediction) -> Estimate:
+        """The estimate of what is predicted; `ValueError` where there is none."""
+        found = self.results.find(prediction.measure, prediction.subject)
+        if found is None:
+            raise ValueError(_no_estimate(prediction, self.results))
+        return found
+
+    def predicted(self, measure: str) -> Prediction | None:
+        """The first prediction of a measure of the whole system."""
+        return self._first.get((measure, None))
+
+    @cached_property
+    def arrivals(self) -> float:
+        """Predicted arrival rate; the estimated one where none is predicted."""
+        predicted = self.predicted("arrival_rate")
+        if predicted is not None:
+            return predicted.value
+        found = self.results.find("arrival_rate")
+        return found.estimate if found else 0.0
+
+    @cached_property
+    def crawls(self) -> float:
+        """Predicted accesses of all pages per unit time."""
+        return math.fsum(p.value for (name, _), p in self._first.items() if name == "crawl_rate")
+
+    def unit_of(self, measure: str) -> float:
+        """What a share is one of: 1, the arrival rate, the rate of all accesses; 0 for others."""
+        if is_fraction(measure):
+            return 1.0
+        if measure == "crawl_rate":
+            return self.crawls
+        return self.arrivals if measure in _PAGE_RATES else 0.0
+
+
+def is_fraction(measure: str) -> bool:
+    """Whether a measure is a probability or a fraction of time."""
+    return measure in MEASURES and MEASURES[measure].is_fraction
+
+
+def prices_of(scenario: Scenario, predictions: Sequence[Prediction]) -> dict[str, float]:
+    """What a unit of each measure adds to the control cost, of those that rare events make.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    predictions : sequence of Prediction
+        Obsolete pages have a price each; their share is one of the predicted arrivals.
+    """
+    arrivals = next((p.value for p in predictions if p.measure == "arrival_rate"), 0.0)
+    costs = scenario.costs
+    return {
+        "loss_rate": costs.loss,
+        "obsolescence_probability": costs.obsolescence * arrivals,
+        "starvation_probability": costs.starvation,
+    }
+
+
+def careful_error(prediction: Prediction, found: Estimate, context: Context) -> float:
+    """Standard error of an estimate if the prediction holds; nan where nothing is known of it.
+
+    That of the estimate, or more: a share was seen so often that its error may be an accident, and
+    has at least the variance of `scenarios.rare.dispersion` at its predicted value. What holds for
+    a share holds for what is made of it: the throughput, which the pages lost and dropped are
+    missing from, and the control cost.
+
+    Parameters
+    ----------
+    prediction : Prediction
+    found : Estimate
+        Of the same measure and subject.
+    context : Context
+    """
+    if sample := _sample(prediction, found, context):
+        return _error_of_share(prediction, found, sample)
+    error = _plain_error(prediction, found)
+    if prediction.measure == "throughput":
+        return max(error, _error_of_throughput(prediction, context))
+    if prediction.measure == "control_cost":
+        return max([error, *_errors_of_terms(context)])
+    return error
+
+
+def _sample(prediction: Prediction, found: Estimate, context: Context) -> float:
+    """The sample behind a share or a rate; 0 for what is neither, or where it is not known."""
+    events, measure = context.results.events, prediction.measure
+    if found.sample or is_fraction(measure):
+        return found.sample or float(events)
+    if measure == "loss_rate" or (measure in _PAGE_RATES and found.estimate == 0):
+        return events / context.arrivals if context.arrivals else 0.0
+    return 0.0
+
+
+def _error_of_share(prediction: Prediction, found: Estimate, sample: float) -> float:
+    """Of the rarer side, as the prediction has it: a share and its complement err alike."""
+    share, seen = prediction.value, found.estimate
+    if is_fraction(prediction.measure) and share > 0.5:
+        share, seen = 1.0 - share, 1.0 - seen
+    spread = float(dispersion(max(seen, 0.0), found.standard_error, sample))
+    return max(found.standard_error, math.sqrt(spread * max(share, 0.0)))
+
+
+def _plain_error(prediction: Prediction, found: Estimate) -> float:
+    """Larger where the estimate is below the prediction: there was less to vary."""
+    predicted, estimate = prediction.value, found.estimate
+    if 0 < estimate < predicted:
+        return found.standard_error * math.sqrt(predicted / estimate)
+    if estimate == 0 and found.standard_error == 0 and predicted > 0:
+        return math.nan
+    return found.standard_error
+
+
+def _error_of_throughput(prediction: Prediction, context: Context) -> float:
+    """What the share of indexed pages contributes, if both are predicted."""
+    found = context.results.find("success_probability")
+    if found is None or not context.arrivals:
+        return 0.0
+    share = min(prediction.value / context.arrivals, 1.0)
+    indexed = Prediction("success_probability", None, share, prediction.kind, prediction.source)
+    sample = found.sample or float(context.results.events)
+    return context.arrivals * _error_of_share(indexed, found, sample) if sample else 0.0
+
+
+def _errors_of_terms(context: Context) -> list[float]:
+    """What each term of the control cost contributes."""
+    errors = []
+    for measure, price in context.prices.items():
+        predicted, found = context.predicted(measure), context.results.find(measure)
+        if price and predicted is not None and found is not None:
+            errors.append(price * careful_error(predicted, found, context))
+    return errors
+
+
+def _no_estimate(prediction: Prediction, results: Results) -> str:
+    subjects = [row.subject for row in results.rows.of_measure(prediction.measure)]
+    known = f"; its subjects: {', '.join(map(repr, subjects[:12]))}" if subjects else ""
+    name = f"{prediction.measure} with subject {prediction.subject!r}"
+    return f"the results of {results.scenario} have no {name}{known}"

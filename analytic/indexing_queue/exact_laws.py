@@ -1,0 +1,197 @@
+"""The exact distributions of a scenario, at the points at which a simulation is to be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic.active_robots import require_decided
+from analytic.conditions import timers_of
+from analytic.indexing_queue.arrival_levels import levels_at_arrivals
+from analytic.indexing_queue.cycle_laws import (
+    LARGEST_CYCLE_CHAIN,
+    MOST_CYCLE_JUMPS,
+    cycle_cdf,
+    cycle_rate,
+    cycle_speed,
+)
+from analytic.indexing_queue.formulas import reason_against_chain, reason_against_order
+from analytic.indexing_queue.sojourn_laws import fastest_rate, sojourn_cdf
+from analytic.indexing_queue.solved import chain_of, solution_of
+from analytic.indexing_queue.tagged import ends_of, entries
+from scenarios import Scenario
+from scenarios.laws import LAWS, Law, LawPoints
+from scenarios.scenario import require_scenario
+
+__all__ = ["SHARES", "ExactLaw", "NoLaw", "exact_laws", "points_of"]
+
+Array = NDArray[np.floating[Any]]
+
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+"""The distribution functions are compared near the times where they have these values."""
+
+_RAREST_LEVEL = 0.001
+_MOST_LEVELS = 20
+
+_GRID = np.concatenate([[0.0], np.geomspace(1e-4, 40.0, 160)])
+"""Times, in means, between which the quantiles are interpolated."""
+
+_MOST_WORK = 2 * 10**9
+"""States times jumps: some ten seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExactLaw:
+    """A distribution function at some points.
+
+    Attributes
+    ----------
+    law : Law
+        What is distributed so.
+    at : ndarray, shape (points,)
+        Times or levels, ascending.
+    predicted : ndarray, shape (points,)
+        P(X <= at).
+    source : str
+    """
+
+    law: Law
+    at: Array
+    predicted: Array
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoLaw:
+    """A distribution that is not known exactly, and the reason."""
+
+    law: Law
+    reason: str
+
+
+def exact_laws(scenario: Scenario) -> list[ExactLaw | NoLaw]:
+    """The exact distributions of sojourn times, levels at arrivals and busy cycles.
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    Returns
+    -------
+    list
+        One entry for each of `scenarios.laws.LAWS`, an `ExactLaw` or the reason why there is none;
+        that of obsolete pages is left out where no page becomes obsolete. Times longer than the
+        warm-up are left out: a simulation that starts empty could not have seen them in full.
+
+    Raises
+    ------
+    ScenarioError
+        If the activation is still to be optimised (`analytic.resolve` decides it).
+    """
+    require_scenario(scenario)
+    require_decided(scenario)
+    reason = reason_against_chain(scenario)
+    if reason is not None:
+        return [NoLaw(law, reason) for law in LAWS]
+    served, obsolete, level, cycle = LAWS
+    return [
+        *_sojourns(scenario, (served,) if timers_of(scenario) is None else (served, obsolete)),
+        _levels(scenario, level),
+        _cycles(scenario, cycle),
+    ]
+
+
+def points_of(laws: list[ExactLaw | NoLaw]) -> LawPoints:
+    """What a simulation has to count for a comparison with these distributions."""
+    at = {
+        (each.law.measure, each.law.subject): tuple(each.at.tolist())
+        for each in laws
+        if isinstance(each, ExactLaw)
+    }
+    return LawPoints(
+        served=at.get(("sojourn_time", "served"), ()),
+        obsolete=at.get(("sojourn_time", "obsolete"), ()),
+        cycle=at.get(("cycle_time", None), ()),
+    )
+
+
+def _sojourns(scenario: Scenario, laws: tuple[Law, ...]) -> Iterator[ExactLaw | NoLaw]:
+    """Of served and obsolete pages: the tagged page."""
+    reason = reason_against_order(scenario)
+    if reason is not None:
+        yield from (NoLaw(law, reason) for law in laws)
+        return
+    chain, probabilities = chain_of(scenario), solution_of(scenario).law
+    pages, once = ends_of(chain, entries(chain, probabilities), 2)
+    positions = chain.states // chain.order
+    fastest = min(1e6, _MOST_WORK / positions) / fastest_rate(chain)
+    for law in laws:
+        name = str(law.subject)
+        rate = getattr(pages, name)
+        if rate <= 0:
+            yield NoLaw(law, f"there are no {law.counted}")
+            continue
+
+        def cdf(times: Array, name: str = name) -> Array:
+            return sojourn_cdf(chain, probabilities, times)[name]
+
+        longest = min(fastest, scenario.run.warmup)
+        yield _law_of_times(
+            law, cdf, getattr(once, name) / rate, longest, "avrachenkov2011 Theorem 4"
+        )
+
+
+def _levels(scenario: Scenario, law: Law) -> ExactLaw | NoLaw:
+    """Levels below which, and above which, a page in a thousand finds the system."""
+    chain = chain_of(scenario)
+    shares = levels_at_arrivals(chain, solution_of(scenario).law)
+    sums = np.cumsum(shares)
+    compared = np.flatnonzero((sums > _RAREST_LEVEL) & (1 - sums > _RAREST_LEVEL))
+    if len(compared) == 0:
+        return NoLaw(law, "(nearly) all pages find the same number of pages, or none is delivered")
+    if len(compared) > _MOST_LEVELS:
+        spread = np.linspace(sums[compared[0]], sums[compared[-1]], _MOST_LEVELS)
+        compared = np.unique(compared[np.searchsorted(sums[compared], spread - 1e-12)])
+    return ExactLaw(law, compared.astype(float), sums[compared], "avrachenkov2011 Theorem 2")
+
+
+def _cycles(scenario: Scenario, law: Law) -> ExactLaw | NoLaw:
+    """Busy cycles: the chain is followed from one arrival to an empty system to the next."""
+    chain, probabilities = chain_of(scenario), solution_of(scenario).law
+    if chain.states > LARGEST_CYCLE_CHAIN:
+        return NoLaw(law, f"the chain has {chain.states} states, more than {LARGEST_CYCLE_CHAIN}")
+    rate = cycle_rate(chain, probabilities)
+    if rate <= 0:
+        return NoLaw(law, "the system is never empty, or nothing arrives then")
+    fastest = MOST_CYCLE_JUMPS / cycle_speed(chain, probabilities)
+
+    def cdf(times: Array) -> Array:
+        return cycle_cdf(chain, probabilities, times)
+
+    longest = min(fastest, scenario.run.warmup)
+    return _law_of_times(law, cdf, 1 / rate, longest, "busy cycle of the chain (own)")
+
+
+def _law_of_times(
+    law: Law, cdf: Callable[[Array], Array], mean: float, longest: float, source: str
+) -> ExactLaw | NoLaw:
+    """The distribution function near its quantiles, as far as the longest time allows."""
+    grid = mean * _GRID[mean * _GRID <= longest]
+    values = cdf(grid)
+    reached = [share for share in SHARES if share <= values[-1]]
+    if not reached or reached[-1] < 0.5:
+        return NoLaw(law, _too_long(mean, longest))
+    at = np.unique(np.interp(reached, values, grid))
+    at = at[at > 0]
+    return ExactLaw(law, at, cdf(at), source)
+
+
+def _too_long(mean: float, longest: float) -> str:
+    return (
+        f"its mean is {mean:.4g}: half of the times or more are longer than {longest:.4g}, "
+        "the warm-up or as far as the distribution is computed"
+    )

@@ -1,0 +1,32 @@
+"""Which tests there are depends on nothing but the files of the tests."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def collected(hash_seed: str) -> list[str]:
+    """The ids of all tests, as a worker with this hash seed finds them."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider", "tests"]
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+    found = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    return [line for line in found.stdout.splitlines() if "::" in line]
+
+
+def test_two_workers_find_the_same_tests_under_ids_that_can_be_read() -> None:
+    """Two seconds apart and with other hash seeds: neither a clock nor a set may name a test."""
+    start = time.monotonic()
+    first = collected("1")
+    time.sleep(max(0.0, 2.0 - (time.monotonic() - start)))
+    assert collected("2") == first
+    assert len(set(first)) == len(first) > 1000
+    assert [name for name in first if re.search(r"\\x[01]|0x[0-9a-f]{6}", name)] == []

@@ -1,0 +1,172 @@
+"""Intervals of shares and rates: inside their range, never empty for what is possible, and true."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from systems import EVERY_KIND, queue
+
+import sim
+from experiments.coverage import BURSTS, POISSON, coverage, exact_values
+from experiments.coverage import queue as rare_queue
+from scenarios import MEASURES, scenario_from
+from scenarios.rare import dispersion
+from sim.estimates.intervals import interval
+
+
+def ends(*arguments: Any) -> tuple[float, float]:
+    low, high = interval(*arguments)
+    return float(low), float(high)
+
+
+shares = st.floats(0.0, 1.0).filter(lambda share: share != 0.5 and not 0 < share < 1e-12)
+errors = st.one_of(st.just(0.0), st.floats(1e-9, 0.5))
+samples = st.integers(2, 10**9)
+quantiles = st.sampled_from([1.96, 2.776, 12.706])
+
+
+@given(shares, errors, samples, quantiles)
+def test_an_interval_of_a_share_lies_in_0_to_1_holds_it_and_is_not_empty(
+    share: float, error: float, sample: int, quantile: float
+) -> None:
+    low, high = ends("loss_probability", share, error, sample, quantile)
+    assert 0.0 <= low <= share * (1 + 1e-12)
+    assert share * (1 - 1e-12) <= high <= 1.0
+    assert low < high
+
+
+@given(shares, errors, samples, quantiles)
+def test_a_share_and_its_complement_have_the_same_interval(
+    share: float, error: float, sample: int, quantile: float
+) -> None:
+    low, high = ends("loss_probability", share, error, sample, quantile)
+    other_low, other_high = ends("success_probability", 1 - share, error, sample, quantile)
+    assert (1 - other_high, 1 - other_low) == pytest.approx((low, high), abs=1e-6)
+
+
+def test_the_ends_are_where_the_share_is_so_many_standard_errors_away() -> None:
+    """Seen 400 times among a million: D = (400 + 10) / 402 / 1e6, and |x - p| = t sqrt(D p)."""
+    for end in ends("loss_probability", 4e-4, 2e-5, 10**6, 2.0):
+        assert abs(4e-4 - end) == pytest.approx(2.0 * math.sqrt(1.0199005e-6 * end), rel=1e-6)
+
+
+def test_an_event_never_seen_has_an_upper_end_only() -> None:
+    """Among 1000 pages: t² × 5 / 1000."""
+    assert ends("loss_probability", 0.0, 0.0, 1000, 2.0) == (0.0, pytest.approx(0.02))
+    assert ends("success_probability", 1.0, 0.0, 1000, 2.0) == (pytest.approx(0.98), 1.0)
+
+
+def test_what_is_impossible_has_an_empty_interval() -> None:
+    assert ends("obsolescence_probability", 0.0, 0.0, math.inf, 2.0) == (0.0, 0.0)
+
+
+def test_two_imagined_sightings_are_soon_outweighed() -> None:
+    """After k sightings of independent events it is (k + 10) / (k + 2) times that of the latter."""
+    sample = 10**6
+    for seen, factor in ((0, 5.0), (1, 11 / 3), (8, 1.8), (98, 1.08)):
+        share = seen / sample
+        found = float(dispersion(share, math.sqrt(seen) / sample, sample))
+        assert found * sample == pytest.approx(factor)
+
+
+def test_other_numbers_keep_their_interval_and_are_not_negative() -> None:
+    assert ends("sojourn_time", 3.0, 1.0, 0.0, 2.0) == (1.0, 5.0)
+    assert ends("sojourn_time", 1.0, 1.0, 0.0, 2.0) == (0.0, 3.0)
+
+
+def test_without_an_error_there_is_no_interval() -> None:
+    low, high = interval("loss_probability", [0.1, math.nan], [math.nan, 0.1], 100, 2.0)
+    assert np.isnan([low, high]).all()
+    single = sim.run(queue(), replications=1).find("loss_probability")
+    assert single is not None
+    assert math.isnan(single.low)
+
+
+@pytest.mark.parametrize("name", sorted(EVERY_KIND))
+def test_every_interval_of_every_kind_of_system_is_possible(name: str) -> None:
+    """Two short replications, which see little."""
+    scenario = EVERY_KIND[name].with_({"run.horizon": 60.0, "run.replications": 2})
+    for row in sim.run(scenario).estimates:
+        if math.isnan(row.low):
+            continue
+        assert 0.0 <= row.low <= row.high, row
+        assert row.low <= row.estimate * (1 + 1e-12), row
+        assert row.estimate <= row.high * (1 + 1e-12), row
+        if MEASURES[row.measure].is_fraction:
+            assert row.high <= 1.0, row
+            assert row.low < row.high or math.isinf(row.sample), row
+
+
+def test_a_page_that_never_changes_is_surely_fresh_and_others_are_not() -> None:
+    """Ten short replications see neither of the two rare pages change, nor the last one fetched."""
+    scenario = scenario_from(
+        {
+            "name": "still",
+            "pages": {"change_rates": [0.0, 1e-9, 0.1]},
+            "robots": {
+                "available": 1,
+                "access_time": {"exponential": {"mean": 1.0}},
+                "accessing": {"policy": "randomized", "frequencies": [0.5, 0.5 - 1e-9, 1e-9]},
+            },
+            "run": {"horizon": 20.0, "warmup": 0.0, "replications": 10},
+        }
+    )
+    found = sim.run(scenario)
+    still, rare = (found.find("obsolescence_rate", page) for page in (0, 1))
+    assert still is not None
+    assert rare is not None
+    assert (still.low, still.high) == (0.0, 0.0)
+    assert rare.low == 0.0 < rare.high
+    for measure in ("crawl_rate", "crawl_frequency"):
+        row = found.find(measure, 2)
+        assert row is not None
+        assert (row.estimate, row.low) == (0.0, 0.0)
+        assert row.high > 0.0
+
+
+def test_visits_by_a_plan_are_no_matter_of_chance() -> None:
+    """Constant access times and turns: every replication counts the same."""
+    found = sim.run(
+        scenario_from(
+            {
+                "name": "turns",
+                "pages": {"change_rates": [0.1, 0.1]},
+                "robots": {
+                    "available": 1,
+                    "access_time": {"deterministic": {"value": 1.0}},
+                    "accessing": {"policy": "round-robin"},
+                },
+                "run": {"horizon": 100.0, "warmup": 0.0, "replications": 3},
+            }
+        )
+    )
+    row = found.find("crawl_frequency", 0)
+    assert row is not None
+    assert (row.low, row.estimate, row.high) == (0.5, 0.5, 0.5)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("robots", "places"), [(POISSON, 9), (BURSTS, 29)], ids=["poisson", "bursts"]
+)
+def test_intervals_of_losses_hold_where_a_run_sees_three_of_them(
+    robots: dict[str, object], places: int
+) -> None:
+    """Losses of 1.6e-4 and 1.3e-3, 300 runs of five replications (seed 2).
+
+    Student's t covers .38 to .62 here. At a true coverage of .97 fewer than 276 hits have
+    probability 1e-5; intervals from half the standard error (the planted error) cover .85 at most.
+    """
+    rate = exact_values(rare_queue(robots, places, 1.0))["loss_rate"]
+    scenario = rare_queue(robots, places, 3.0 / (5 * rate))
+    measures = ("loss_probability", "success_probability", "loss_rate")
+    found = coverage(scenario, 5, 300, measures)
+    for each in found.values():
+        assert each.covered >= 0.92
+        assert each.width < 1.42 * 3
+        assert each.empty == 0
