@@ -144,6 +144,17 @@ def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
     return warmup, rule
 
 
+def needed_warmup(scenario: Scenario) -> float:
+    """The shortest warm-up after which nothing known of the system remembers the start; 0 if none.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its own warm-up and horizon do not matter.
+    """
+    return max((each.long_enough for each in _memories(scenario)), default=0.0)
+
+
 def remembered_starts(scenario: Scenario) -> list[Memory]:
     """In which respects the scenario's own warm-up is too short to forget the start."""
     warmup = scenario.run.warmup

@@ -130,9 +130,9 @@ def _refuse_json(start: bytes, path: Path) -> None:
     """Raise `ScenarioError` where a file begins as JSON, or as one JSON document per line, does."""
     if start.lstrip()[:1] in (b"{", b"["):
         allowed = (
-            "is JSON, and a trace is CSV with a header; to make it CSV: "
-            "(echo page,time,digest; jq -r '[.url, .timestamp, .digest] | @csv' FILE), "
-            "with the names that this file has"
+            "is JSON; a trace is CSV with a header. Of JSON Lines with the keys url, timestamp and "
+            "digest, say, (echo page,time,digest; jq -r '[.url, .timestamp, .digest] | @csv' FILE) "
+            "makes one; of a JSON array, .[] | before the bracket"
         )
         raise ScenarioError("", MISSING, allowed, str(path))
 
