@@ -150,7 +150,7 @@ class _Row:
 
     def visible(self, replications: int, size: int) -> float:
         """Smallest difference that a family of this size would see, in the measure's unit."""
-        reach = visible_errors(replications - 1, size) * self.error + self.edge
+        reach = visible_errors(replications - 1, size) * self.error + self.edge + self.start
         least = max(NEGLIGIBLE * self.size, self.negligible)
         if not self.size:
             return max(reach, least)
@@ -311,10 +311,13 @@ def _undecided(row: _Row, detectable: float | None, size: int, replications: int
     if not row.size:
         return found
     relative = max(row.tolerance, row.negligible) / row.size
-    error, edge = row.error / row.size, row.edge / row.size
-    needed = replications_to_see(relative, error, edge, size, replications)
-    short = needed is None and math.isfinite(error)
-    return replace(found, replications_needed=needed, window_too_short=short)
+    error, hidden = row.error / row.size, (row.edge + row.start) / row.size
+    needed = replications_to_see(relative, error, hidden, size, replications)
+    if needed is not None or not math.isfinite(error):
+        return replace(found, replications_needed=needed)
+    if row.start > row.edge:
+        return replace(found, warmup_too_short=True)
+    return replace(found, window_too_short=True)
 
 
 def _surely_holds(row: _Row, replications: int, size: int) -> bool:
