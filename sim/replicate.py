@@ -64,6 +64,7 @@ def run(
     *,
     seed: int | None = None,
     replications: int | None = None,
+    first: int = 0,
     engine: str | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -76,6 +77,9 @@ def run(
     scenario : Scenario
     seed, replications : int, optional
         Default: those of the scenario's [run].
+    first : int
+        The number of the first replication; each has random streams of its own, so that a run that
+        begins where another one ended goes on with it.
     engine : str, optional
         Default: the fastest that covers the scenario.
     executor : concurrent.futures.Executor, optional
@@ -100,7 +104,8 @@ def run(
     scenario = _with_run(scenario, seed, replications)
     chosen = engine_for(scenario, engine, logged=log is not None)
     count = scenario.run.replications
-    tallies = _tallies(scenario, chosen, range(count), count, executor, progress, log)
+    which = range(first, first + count)
+    tallies = _tallies(scenario, chosen, which, which.stop, executor, progress, log)
     return results_from(tallies, scenario, chosen, scenario.run.seed)
 
 
