@@ -168,7 +168,7 @@ class Race:
         self.first, self.rule, self.unseen = first, rule, unseen
         systems, count = first.shape
         self.square = squared_constant(systems, count, rule.confidence) if systems > 1 else 0.0
-        self.means = {count: first.mean(axis=1)}
+        self.means: dict[int, Array] = {count: first.mean(axis=1)}
         """By the replications at each look the mean of each system; nan where it was not there."""
 
     def add(self, stop: int, values: dict[int, Array]) -> None:
@@ -180,8 +180,8 @@ class Race:
 
     def count_of(self, system: int) -> int:
         """The replications of a system."""
-        here = [count for count, means in self.means.items() if not np.isnan(means[system])]
-        return max(here)
+        there = ((count, means[system]) for count, means in self.means.items())
+        return max(count for count, mean in there if not math.isnan(mean))
 
     def estimates(self) -> Array:
         """The mean of each system over all its replications."""
