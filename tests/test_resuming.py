@@ -333,7 +333,7 @@ def test_a_confidence_is_never_negative_and_never_certain() -> None:
     best = best_of(twins)
     assert best is not None
     assert best.confidence == 0.0
-    assert [sweep_answers._percent(share) for share in (1.0, 0.9996, 0.8765)] == [
+    assert [sweep_answers.percent(share) for share in (1.0, 0.9996, 0.8765)] == [
         "99.9 %",
         "99.9 %",
         "87.6 %",
