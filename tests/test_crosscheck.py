@@ -430,6 +430,7 @@ def test_a_partly_admitted_batch_counted_lost_disagrees(monkeypatch: pytest.Monk
     assert verdict(true, true, "simpy") == "disagrees"
 
 
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_an_empty_start_biases_a_short_run_and_the_warmup_removes_it() -> None:
     short = queue(CONTROLLED | {"run.replications": 4000})

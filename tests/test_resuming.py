@@ -479,6 +479,7 @@ def test_a_cell_that_falls_short_of_its_precision_is_named_again_when_it_is_read
             assert f"queue, buffer.waiting_places = {places}: after 6 replications" in err
 
 
+@pytest.mark.nightly
 def test_a_record_of_another_cell_is_computed_again(
     crawlsim: Commands, scenario_file: str, tmp_path: Path
 ) -> None:
