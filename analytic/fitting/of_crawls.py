@@ -84,8 +84,8 @@ def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:
     if never:
         notes.append(
             f"{counted(never, 'page')} did not change. The rate of such a page is half a change in "
-            "the time that it was watched (Jeffreys), with an interval from 0: no log can prove that "
-            "a page never changes, and with rate 0 it would never be visited again."
+            "the time that it was watched (Jeffreys), with an interval from 0: no log can prove "
+            "that a page never changes, and with rate 0 it would never be visited again."
         )
     if always:
         notes.append(
