@@ -145,12 +145,15 @@ def fields_of(line: bytes) -> list[str]:
     Raises
     ------
     ValueError
-        If a quote is not closed, or out of place.
+        If a quote is not closed, or out of place, or a field longer than 131,072 characters.
     """
     text = line.decode("utf-8", errors="backslashreplace").rstrip("\r\n")
     try:
         return [field.strip() for field in next(csv.reader([text], strict=True), [])]
-    except csv.Error:
+    except csv.Error as error:
+        if "field limit" in str(error):
+            most = f"{csv.field_size_limit():,}"
+            raise ValueError(f"has a field of more than {most} characters") from None
         raise ValueError("has a quote that is not closed, or out of place") from None
 
 
