@@ -107,9 +107,10 @@ def careful_error(prediction: Prediction, found: Estimate, context: Context) -> 
         Of the same measure and subject.
     context : Context
     """
-    if sample := _sample(prediction, found, context):
-        return _error_of_share(prediction, found, sample)
-    error = _plain_error(prediction, found)
+    sample = _sample(prediction, found, context)
+    error = (
+        _error_of_share(prediction, found, sample) if sample else _plain_error(prediction, found)
+    )
     if prediction.measure == "throughput":
         return max(error, _error_of_throughput(prediction, context))
     if prediction.measure == "control_cost":

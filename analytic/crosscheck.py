@@ -8,13 +8,13 @@ otherwise the verdict is *inconclusive* and says how many replications would set
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from scipy.special import stdtr
 
-from analytic.careful_errors import Context, careful_error, is_fraction
+from analytic.careful_errors import Context, careful_error
 from analytic.formula import Kind, Prediction
 from analytic.significance import (
     FAMILY_ERROR,
@@ -150,7 +150,7 @@ class _Row:
 
     def visible(self, replications: int, size: int) -> float:
         """Smallest difference that a family of this size would see, in the measure's unit."""
-        reach = visible_errors(replications - 1, size) * self.error + self.edge
+        reach = visible_errors(replications - 1, size) * self.error + self.edge + self.start
         least = max(NEGLIGIBLE * self.size, self.negligible)
         if not self.size:
             return max(reach, least)
@@ -165,7 +165,7 @@ def compare(
     *,
     prices: Mapping[str, float] | None = None,
     negligible: float = 0.0,
-    start_effects: Mapping[str, float] | None = None,
+    start_shift: Callable[[Prediction, float], float] | None = None,
 ) -> list[Comparison]:
     """Compare predictions with a simulation.
 
@@ -185,9 +185,9 @@ def compare(
         events that were seldom seen.
     negligible : float, optional
         Difference of a share, or of a rate per arrival, that refutes nothing, however significant.
-    start_effects : mapping measure -> float, optional
-        By how much of itself each measure can still be shifted by the start of the run, where the
-        warm-up is known to be too short.
+    start_shift : callable, optional
+        How far the start of the run can shift an estimate (from a prediction and the estimate),
+        where the warm-up is known to be too short.
 
     Returns
     -------
@@ -203,8 +203,7 @@ def compare(
     rows = list(predictions)
     context = Context(rows, results, prices or {})
     chosen = _chosen_pages(rows, weights)
-    effects = start_effects or {}
-    judging = [_row(each, context, negligible, effects.get(each.measure, 0.0)) for each in rows]
+    judging = [_row(each, context, negligible, start_shift) for each in rows]
     members = [_in_family(each, chosen) for each in rows]
     family = [row for row, member in zip(judging, members, strict=True) if member]
     verdicts = iter(_judge(family, results.count))
@@ -312,10 +311,13 @@ def _undecided(row: _Row, detectable: float | None, size: int, replications: int
     if not row.size:
         return found
     relative = max(row.tolerance, row.negligible) / row.size
-    error, edge = row.error / row.size, row.edge / row.size
-    needed = replications_to_see(relative, error, edge, size, replications)
-    short = needed is None and math.isfinite(error)
-    return replace(found, replications_needed=needed, window_too_short=short)
+    error, hidden = row.error / row.size, (row.edge + row.start) / row.size
+    needed = replications_to_see(relative, error, hidden, size, replications)
+    if needed is not None or not math.isfinite(error):
+        return replace(found, replications_needed=needed)
+    if row.start > row.edge:
+        return replace(found, warmup_too_short=True)
+    return replace(found, window_too_short=True)
 
 
 def _surely_holds(row: _Row, replications: int, size: int) -> bool:
@@ -383,10 +385,14 @@ def _chosen_pages(
     return set(sorted(values, key=importance, reverse=True)[:_CHOSEN_PAGES])
 
 
-def _row(prediction: Prediction, context: Context, negligible: float, effect: float) -> _Row:
+def _row(
+    prediction: Prediction,
+    context: Context,
+    negligible: float,
+    start_shift: Callable[[Prediction, float], float] | None,
+) -> _Row:
     found = context.estimate_of(prediction)
     unit = context.unit_of(prediction.measure)
-    largest = max(abs(prediction.value), abs(found.estimate))
     return _Row(
         prediction,
         found.estimate,
@@ -394,5 +400,5 @@ def _row(prediction: Prediction, context: Context, negligible: float, effect: fl
         floor=FLOOR * unit,
         negligible=negligible * unit,
         edge=found.edge,
-        start=effect * (unit if is_fraction(prediction.measure) else largest),
+        start=start_shift(prediction, found.estimate) if start_shift else 0.0,
     )

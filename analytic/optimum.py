@@ -24,7 +24,8 @@ class Optimum:
     target : str
         What was decided, as in ``crawlsim optimize --target``.
     cost : float or None
-        Exact cost of what the scenario would then do, or None where no exact value is known.
+        Exact cost of what the scenario would then do, or None where no exact value is known, or
+        none without a long computation.
     lower_bound : float or None
         A bound below which no policy of any kind comes, where one is known.
     decision : mapping

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from analytic.careful_errors import prices_of
 from analytic.crosscheck import Comparison, compare
 from analytic.formula import Prediction
-from analytic.start_up import start_effects
+from analytic.start_shift import StartShifts
 from scenarios import Results, Scenario
 from scenarios.page_data import page_weights
 
@@ -42,5 +42,5 @@ def check_scenario(
         weights,
         prices=prices_of(scenario, rows),
         negligible=scenario.check.negligible,
-        start_effects=start_effects(scenario),
+        start_shift=StartShifts(scenario).of,
     )

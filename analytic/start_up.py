@@ -13,7 +13,7 @@ from analytic.arrival_process import gap_map, gap_order
 from analytic.indexing_queue import empty_probability, relaxation_time_of, stays_of
 from analytic.markov import closed_classes, relaxation_time
 from analytic.page_conditions import resolved_frequencies, time_per_access
-from scenarios import MEASURES, Scenario, ScenarioError
+from scenarios import Scenario, ScenarioError
 from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_shares, change_rates
@@ -57,12 +57,15 @@ class Memory(NamedTuple):
         After how many such times it has forgotten.
     measures : tuple of str
         Which measures follow it; empty: all of them.
+    pages : ndarray, shape (pages,), optional
+        The time of each page, where it is `time` of the slowest.
     """
 
     name: str
     time: float
     needed: float = START_LEFT
     measures: tuple[str, ...] = ()
+    pages: Array | None = None
 
     @property
     def long_enough(self) -> float:
@@ -144,27 +147,23 @@ def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
     return warmup, rule
 
 
+def needed_warmup(scenario: Scenario) -> float:
+    """The shortest warm-up after which nothing known of the system remembers the start; 0 if none.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its own warm-up and horizon do not matter.
+    """
+    return max((each.long_enough for each in _memories(scenario)), default=0.0)
+
+
 def remembered_starts(scenario: Scenario) -> list[Memory]:
     """In which respects the scenario's own warm-up is too short to forget the start."""
     warmup = scenario.run.warmup
     if scenario.probing is not None:
         return []
     return [each for each in _memories(scenario) if warmup * _ONCE < each.long_enough]
-
-
-def start_effects(scenario: Scenario) -> dict[str, float]:
-    """By how much of itself each measure can be shifted by the start, for a short warm-up.
-
-    What is still remembered when the warm-up ends is forgotten after the rest of the time that it
-    takes: the shift is at most that time's share of the window. Measures left out have forgotten.
-    """
-    run = scenario.run
-    effects: dict[str, float] = {}
-    for each in remembered_starts(scenario):
-        share = min((each.long_enough - run.warmup) / (run.horizon - run.warmup), 1.0)
-        for measure in each.measures or MEASURES:
-            effects[measure] = max(effects.get(measure, 0.0), share)
-    return effects
 
 
 def _relaxation(name: str, process: AccessTime | ArrivalProcess | None) -> Iterator[Memory]:
@@ -194,8 +193,10 @@ def _visits(scenario: Scenario) -> Iterator[Memory]:
     else:
         rarest = int(np.argmin(np.where(shares > 0, shares, np.inf)))
         name = f"the mean time between visits of page {rarest}"
-        time = access / float(shares[rarest] * _indexed(scenario))
-        visits = Memory(name, time, measures=_OF_PAGES)
+        with np.errstate(divide="ignore"):
+            times = access / (shares * _indexed(scenario))
+        times = np.where(np.isfinite(times), times, 0.0)
+        visits = Memory(name, float(times[rarest]), START_LEFT, _OF_PAGES, times)
     if math.isfinite(visits.time):
         yield visits
     yield from _first_change(shares, change_rates(scenario.pages))
@@ -219,4 +220,5 @@ def _first_change(shares: Array, rates: Array) -> Iterator[Memory]:
     page = int(np.argmin(waiting))
     if waiting[page] < math.inf:
         name = f"the mean time to the first change of page {page}, which is never visited"
-        yield Memory(name, 1.0 / float(waiting[page]), measures=_OF_PAGES)
+        times = np.where(waiting < math.inf, 1.0 / waiting, 0.0)
+        yield Memory(name, float(times[page]), START_LEFT, _OF_PAGES, times)

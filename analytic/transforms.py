@@ -39,6 +39,7 @@ __all__ = [
     "complement",
     "exc",
     "excess",
+    "lifted",
     "log_transform",
     "matrix_transform",
     "mean_time",
@@ -51,6 +52,9 @@ Array = NDArray[np.floating[Any]]
 
 _NEAR_ZERO = 1e-10
 """Times the mean: an s at which all but the first two moments vanish."""
+
+_FAINTEST = 1e-120
+"""Changes per mean time below which squares may underflow, and only the first order is left."""
 
 _SMALLEST = 1e-300
 """Transforms of phase-type laws below this count as this."""
@@ -84,6 +88,20 @@ def excess(law: Distribution, s: ArrayLike) -> Array:
 def mean_time(law: Distribution) -> float:
     """The mean E X."""
     return _known(law).mean(law)
+
+
+def lifted(law: Distribution, rates: ArrayLike) -> tuple[Array, Array]:
+    """Change rates whose squares do not underflow, and what they have to be multiplied by.
+
+    The fraction of time for which a copy is out of date is proportional to rates as small as these,
+    and never below: ``exc(t) / t²`` decreases. With the product of a weight and this factor as its
+    weight a lifted page costs the same to 1e-100, and no more where it is hardly ever visited.
+    """
+    mu = np.asarray(rates, dtype=float)
+    least = _FAINTEST / mean_time(law)
+    raised: Array = np.where((mu > 0) & (mu < least), least, mu)
+    factor = np.divide(mu, raised, out=np.ones_like(mu), where=raised > 0)
+    return raised, factor
 
 
 def moments(law: Distribution) -> tuple[float, float]:

@@ -310,7 +310,7 @@ class Costs(Section):
 class Check(Section):
     """What a comparison of simulation and formula may overlook."""
 
-    negligible: NonNegative = 0.0
+    negligible: Annotated[NonNegative, Field(le=0.1)] = 0.0
 
 
 class Run(Section):

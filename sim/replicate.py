@@ -68,6 +68,7 @@ def run(
     *,
     seed: int | None = None,
     replications: int | None = None,
+    first: int = 0,
     engine: str | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -81,6 +82,9 @@ def run(
     scenario : Scenario
     seed, replications : int, optional
         Default: those of the scenario's [run].
+    first : int
+        The number of the first replication; each has random streams of its own, so that a run that
+        begins where another one ended goes on with it.
     engine : str, optional
         Default: the fastest that covers the scenario.
     executor : concurrent.futures.Executor, optional
@@ -109,7 +113,8 @@ def run(
     count = scenario.run.replications
     work = partial(_simulate, chosen, scenario, log, points)
     local = log is not None
-    tallies = _tallies(work, range(count), count, None if local else executor, progress)
+    which = range(first, first + count)
+    tallies = _tallies(work, which, which.stop, None if local else executor, progress)
     return _results(tallies, scenario, chosen)
 
 

@@ -153,7 +153,7 @@ queue: nmae at the top
 queue: zzz like nothing
   + zzz = 1
   > zzz = 1
-  > known here: activation, buffer, clients
+  > known here: activation, buffer, check, clients
 queue: "a b" quoted
   + "a b" = 1
   > "a b" = 1
@@ -364,7 +364,7 @@ crawl: robots.accessing template float
 crawl: robots.accessing frequencies word
   + robots.accessing = { policy = "randomized", frequencies = "best" }
   > robots.accessing.frequencies = "best"
-  > "uniform", "optimal", "change-rate" or a list
+  > "uniform", "optimal", "change-rate", a list or a table
 crawl: robots.accessing frequencies sum
   + robots.accessing = { policy = "randomized", frequencies = [0.5, 0.4, 0.2] }
   > robots.accessing.frequencies = [0.5, 0.4, 0.2]
@@ -661,7 +661,7 @@ ACTIVATION = r"""
 queue: activation number
   + activation = 1
   > activation = 1
-  > exactly one of the keys static, threshold, switching or opt
+  > exactly one of the keys static, these, threshold, switching or opt
 queue: activation unknown
   + activation = { statc = 1 }
   > activation.statc = 1

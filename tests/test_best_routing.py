@@ -245,6 +245,7 @@ def test_a_page_is_left_out_when_its_weight_per_change_is_small(gap: Any) -> Non
 # --- any number of servers -----------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_three_servers_against_all_words_up_to_length_12() -> None:
     """Equal where the optimum is that short; else never dearer."""
     short = 0

@@ -8,10 +8,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from analytic.page_refresh import proportional_bound, schedule_bound
+import analytic
+from analytic.page_refresh import (
+    cyclic_obsolescence,
+    equal_spacing_bound,
+    proportional_bound,
+    schedule_bound,
+)
 from analytic.routing import best_word, linear_bound, visit_costs
 from analytic.routing.visits import dependent_obsolescence
 from analytic.routing.words import cyclic_distances
+from scenarios import scenario_from
 from scenarios.distributions import Exponential
 from scenarios.processes import Map, Poisson
 
@@ -67,6 +74,68 @@ def test_no_bound_is_above_the_exact_cost_of_an_order(seed: int) -> None:
         if weights is rates:
             bounds.append(proportional_bound(rates, ACCESS))
         assert max(map(Fraction, bounds)) <= least * (1 + ROUNDING)
+
+
+def unlike(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Two to four pages, of rates from 1e-300 to 1e3, hundreds of orders apart or near."""
+    count = int(generator.integers(2, 5))
+    middle, spread = generator.uniform(-300, 3), generator.choice([0.3, 3.0, 18.0, 100.0, 300.0])
+    exponents = np.clip(generator.uniform(middle - spread, middle + spread, count), -300, 3)
+    widest = generator.choice([0.0, 3.0, 30.0])
+    rates = 10.0**exponents
+    return rates, 10.0 ** generator.uniform(-widest, widest, count) if widest else rates
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seed", range(5))
+def test_rates_hundreds_of_orders_apart(seed: int) -> None:
+    """All bounds, and the costs that they are compared with; exact values near 0 are left out."""
+    generator = np.random.default_rng(seed)
+    for _ in range(25):
+        rates, weights = unlike(generator)
+        costs, pages = visit_costs(ACCESSES, rates, weights), range(len(rates))
+        words = [each for n in range(1, 5) for each in itertools.product(pages, repeat=n)]
+        cheapest = min(words, key=costs.of)
+        least = exact_cost(cheapest, rates, weights)
+        bounds = [linear_bound(costs).value, schedule_bound(rates, weights, ACCESS)]
+        shares = np.bincount(cheapest, minlength=len(rates)) / len(cheapest)
+        bounds.append(float(weights @ equal_spacing_bound(rates, shares, ACCESS)))
+        if weights is rates:
+            bounds.append(proportional_bound(rates, ACCESS))
+        if least > 1e-300:
+            assert max(map(Fraction, bounds)) <= least * (1 + ROUNDING)
+            assert Fraction(costs.of(cheapest)) == pytest.approx(least, rel=1e-14)
+            found = float(weights @ cyclic_obsolescence(rates, cheapest, ACCESS))
+            assert Fraction(found) == pytest.approx(least, rel=1e-14)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("policy", ["cyclic", "randomized"])
+@pytest.mark.parametrize(
+    ("rates", "weights"),
+    [
+        ([4.2021354034056534e-13, 1e-20], [1.6046358232519462, 0.011415463459973027]),
+        ([1.24e-31, 1e-40, 1e-40], "change-rate"),
+        ([1e-300, 2e-300], [1.0, 3.0]),
+        ([1e-300, 1.0], [1e10, 1.0]),
+    ],
+    ids=["unequal", "unequal-own-weights", "all-tiny", "one-tiny"],
+)
+def test_no_predicted_bound_is_above_the_predicted_cost(
+    rates: list[float], weights: list[float] | str, policy: str
+) -> None:
+    accessing: dict[str, object] = {"policy": "randomized", "frequencies": "uniform"}
+    if policy == "cyclic":
+        accessing = {"policy": "cyclic", "template": [0, 0, 0, *range(1, len(rates))]}
+    access = {"erlang": {"shape": 3, "mean": 0.01}}
+    robots = {"available": 1, "access_time": access, "accessing": accessing}
+    pages = {"change_rates": rates, "weights": weights}
+    rows = analytic.predict(scenario_from({"name": "x", "pages": pages, "robots": robots}))[0]
+    found = [(row.kind, row.value) for row in rows if row.measure == "weighted_obsolescence"]
+    (exact,) = [value for kind, value in found if kind == "exact"]
+    bounds = [value for kind, value in found if kind == "lower bound"]
+    assert exact > 0.0
+    assert 0.0 < max(bounds) <= exact * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("rate", [1e-15, 1e-12, 1e-6, 1.0, 1e3])

@@ -142,6 +142,7 @@ def test_an_edit_changes_the_answer_and_its_undoing_brings_it_back(
         assert kept < compiled_files(tmp_path)
 
 
+@pytest.mark.nightly
 def test_constants_nested_calls_and_layouts_of_other_modules_are_noticed(
     answer: Answer, tmp_path: Path
 ) -> None:

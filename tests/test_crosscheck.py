@@ -134,9 +134,9 @@ def test_a_short_warm_up_that_was_warned_of_refutes_nothing_that_it_can_make() -
     found = results(("mean_in_system", 0.95, 0.001))
     predictions = [exact("mean_in_system", 1.0)]
     assert only(predictions, found).verdict == "disagrees"
-    (row,) = compare(predictions, found, start_effects={"mean_in_system": 0.05})
+    (row,) = compare(predictions, found, start_shift=lambda *_: 0.05)
     assert (row.verdict, row.warmup_too_short) == ("inconclusive", True)
-    (row,) = compare(predictions, found, start_effects={"mean_in_system": 0.04})
+    (row,) = compare(predictions, found, start_shift=lambda *_: 0.04)
     assert row.verdict == "disagrees"
 
 
@@ -430,6 +430,7 @@ def test_a_partly_admitted_batch_counted_lost_disagrees(monkeypatch: pytest.Monk
     assert verdict(true, true, "simpy") == "disagrees"
 
 
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_an_empty_start_biases_a_short_run_and_the_warmup_removes_it() -> None:
     short = queue(CONTROLLED | {"run.replications": 4000})

@@ -97,7 +97,7 @@ def test_files_that_documents_name_exist(path: Path) -> None:
 
 
 FOLDERS = ("analytic", "benchmarks", "docs", "notebooks", "scenarios", "sim", "tests")
-TEXTS = {".py", ".md", ".toml", ".ipynb", ".html", ".css", ".js", ".txt"}
+SUFFIXES = {".py", ".md", ".toml", ".ipynb", ".html", ".css", ".js", ".txt"}
 NOT_IN_THE_REPOSITORY = re.compile(
     r"\bcatalogue|\bANCHORS\b|\b(?:DESIGN|STYLE|PERFORMANCE)\.md|\bseed00\d|\bformulas/"
     r"|\bcontracts/|\.\./shared|(?<![\w.])/work/|\bissue #?\d",
@@ -109,7 +109,7 @@ def texts() -> Iterator[Path]:
     """Every text of the repository but this one, which has to name what it looks for."""
     below = (path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))
     for path in [*ROOT.iterdir(), *below]:
-        if path.is_file() and path.suffix in TEXTS and path != Path(__file__):
+        if path.is_file() and path.suffix in SUFFIXES and path != Path(__file__):
             yield path
 
 

@@ -356,6 +356,7 @@ def test_descent_reaches_all_robots_and_none(start: tuple[int, ...]) -> None:
     assert descended(start, 5, costs) == ((5, 5, 3, 0, 0), 1.0)
 
 
+@pytest.mark.nightly
 def test_targets_are_also_sought_from_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cost that is flat but at one rule: no step from constant targets leads there."""
 
@@ -368,6 +369,7 @@ def test_targets_are_also_sought_from_lines(monkeypatch: pytest.MonkeyPatch) -> 
     assert (found.decision["targets"], found.cost) == ([6, 4, 3, 2, 0], 0.5)
 
 
+@pytest.mark.nightly
 @pytest.mark.large
 def test_switching_finds_targets_as_good_as_another_program() -> None:
     """16 robots, six places: .3972, and .3996 by the other criterion (docs/derivations.md)."""

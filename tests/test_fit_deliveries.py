@@ -173,6 +173,14 @@ def test_batches_are_found_from_a_ratio_of_thirty_on(ratio: int) -> None:
     assert "these are batches" in found.sureness
 
 
+def test_batches_told_by_a_mixture_are_a_matter_of_reading() -> None:
+    """Hyperexponential gaps make the same process; the words name the other reading."""
+    found = batches_of(geometric_batches(np.random.default_rng(1), 100, 20_000))
+    assert "a matter of reading" in found.sureness
+    assert "hyperexponential gaps are one and the same process" in found.sureness
+    assert "--batch-gap 0" in found.sureness
+
+
 @pytest.mark.parametrize("ratio", [30, 100, 500])
 def test_batches_of_a_thousand_pages_are_found_too(ratio: int) -> None:
     found = [

@@ -37,8 +37,8 @@ def test_one_number_among_dates_is_a_broken_row(tmp_path: Path) -> None:
     assert trace.dated
     assert np.diff(trace.values).tolist() == [2.0]
     assert trace.broken.lines == [
-        (2, "time = 'soon' is no date, as the first time is"),
-        (4, "time = '5' is no date, as the first time is"),
+        (2, "time = 'soon' is no date, as other times are; write 2025-01-06T01:16"),
+        (4, "time = '5' is no date, as other times are; write 2025-01-06T01:16"),
     ]
 
 
@@ -58,7 +58,10 @@ def test_the_first_value_decides_for_later_blocks(
     assert trace.dated
     assert trace.rows == 2
     assert trace.broken.count == 33
-    assert trace.broken.lines[0] == (2, "time = 'x' is neither a date nor a number")
+    assert trace.broken.lines[0] == (
+        2,
+        "time = 'x' is neither a date, such as 2025-01-06T01:16, nor a number",
+    )
 
 
 @pytest.mark.parametrize("text", ["2020", "20200101", "now", "today", "2020-02-30", "12:30"])
@@ -351,6 +354,19 @@ def test_fourteen_digits_that_are_no_time_are_a_number(tmp_path: Path, digits: s
     trace = read(tmp_path, f"time\n{digits}\n5\n")
     assert not trace.dated
     assert trace.values.tolist() == [float(digits), 5.0]
+
+
+def test_a_first_row_of_fourteen_digits_that_are_no_time_is_a_broken_row(tmp_path: Path) -> None:
+    rows = ["20170230223850", "20170301000000", "20170302000000", "20170303000000"]
+    trace = read(tmp_path, "page,time\n" + "".join(f"a,{row}\n" for row in rows))
+    assert trace.dated
+    assert np.diff(trace.values).tolist() == [1.0, 1.0]
+    assert broken_lines(trace) == [2]
+
+
+def test_a_field_that_is_too_long_is_called_so(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="a field of more than 131,072 characters"):
+        read(tmp_path, "page,time," + "x" * 200_000 + "\na,1,2\n")
 
 
 def test_the_first_visit_of_a_page_need_not_say_whether_it_changed(tmp_path: Path) -> None:

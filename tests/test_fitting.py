@@ -300,14 +300,14 @@ def test_irregular_gaps_meet_the_score_and_the_likelihood_ratio() -> None:
 
 
 def test_pages_that_never_or_always_changed() -> None:
-    """One pseudo-gap of the missing kind; intervals by the likelihood without it."""
+    """Half a change, and one more gap without a change; intervals by the likelihood of the log."""
     page = np.repeat(np.arange(3, dtype=np.int32), 6)
     time = np.tile(np.arange(6.0), 3)
     changed = np.array([[0] * 6, [1] * 6, [0, 1, 0, 0, 1, 0]], dtype=bool).ravel()
     found = likely_rates(crawls_of(page, time, changed, 3))
     assert found.never.tolist() == [True, False, False]
     assert found.always.tolist() == [False, True, False]
-    assert found.rates[:2] == pytest.approx([-np.log(1 - 1 / 6), -np.log(1 - 5 / 6)])
+    assert found.rates[:2] == pytest.approx([0.5 / 5, -np.log(1 - 5 / 6)])
     assert (found.low[0], found.high[1]) == (0.0, np.inf)
     assert np.exp(-5 * found.high[0]) == pytest.approx(0.05)
     assert (-np.expm1(-found.low[1])) ** 5 == pytest.approx(0.05)
@@ -317,6 +317,23 @@ def test_pages_that_never_or_always_changed() -> None:
     assert np.exp(-5 * found.high[0]) == pytest.approx(0.05)
     gaps = np.array([1.0, 1.3, 0.7, 1.0, 1.0])
     assert np.prod(-np.expm1(-found.low[1] * gaps)) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("gaps", [1, 2, 200])
+@pytest.mark.parametrize("even", [True, False], ids=["even", "uneven"])
+def test_a_page_that_is_never_seen_to_change_is_below_one_with_a_change(
+    gaps: int, even: bool
+) -> None:
+    """As in change times: by half at least, watched alike."""
+    lengths = np.ones(gaps) if even else np.linspace(0.5, 1.5, gaps)
+    time = np.tile(np.append(0.0, np.cumsum(lengths)), 2)
+    changed = np.zeros(len(time), dtype=bool)
+    changed[-1] = True
+    page = np.repeat(np.arange(2, dtype=np.int32), gaps + 1)
+    found = likely_rates(crawls_of(page, time, changed, 2))
+    assert found.rates[0] == pytest.approx(0.5 / lengths.sum())
+    assert found.rates[0] < 0.75 * found.rates[1]
+    assert 0.0 == found.low[0] < found.rates[0] < found.high[0]
 
 
 def test_two_rows_at_one_time_are_one_crawl() -> None:

@@ -24,7 +24,7 @@ def ends(*arguments: Any) -> tuple[float, float]:
     return float(low), float(high)
 
 
-shares = st.floats(0.0, 1.0).filter(lambda share: share != 0.5 and not 0 < share < 1e-12)
+shares = st.floats(0.0, 1.0).filter(lambda share: abs(share - 0.5) > 1e-9 and not 0 < share < 1e-12)
 errors = st.one_of(st.just(0.0), st.floats(1e-9, 0.5))
 samples = st.integers(2, 10**9)
 quantiles = st.sampled_from([1.96, 2.776, 12.706])

@@ -12,6 +12,7 @@ import pytest
 
 import analytic
 import sim
+from analytic.page_refresh import formulas
 from scenarios import Scenario, ScenarioError, columns, load, scenario_from
 from scenarios.page_data import access_shares
 from sim.cli import shares_file
@@ -59,6 +60,38 @@ def test_nothing_is_planned_for_a_cost_that_does_not_exist(
     assert found.cost is None
     assert [row["cost"] for row in found.table] == [None] * 3
     assert found.lower_bound is not None
+
+
+def test_no_cost_is_counted_along_a_plan_of_millions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The note says why, and what counts it."""
+    scenario = load(rated(tmp_path, 50)).with_("run.horizon", 3e5)
+
+    def planned(*_: Any) -> None:
+        raise AssertionError("a plan")
+
+    monkeypatch.setattr("analytic.page_refresh.formulas.planned_slots", planned)
+    found = analytic.optimize(scenario, "frequencies")
+    assert found.cost is None
+    assert [row["cost"] for row in found.table] == [None] * 3
+    (note,) = [each for each in found.notes if "planned" in each]
+    assert "3,000,000 accesses" in note
+    assert "solve or check" in note
+
+
+def test_each_plan_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for each word of the table, whose last row is the decision."""
+    planned, made = formulas.planned_slots, []
+
+    def counted(scenario: Scenario) -> Any:
+        made.append(scenario)
+        return planned(scenario)
+
+    monkeypatch.setattr(formulas, "planned_slots", counted)
+    found = analytic.optimize(load(rated(tmp_path, 50)), "frequencies")
+    assert found.cost == found.table[-1]["cost"]
+    assert len(made) == 3
 
 
 def test_the_cost_is_that_of_the_formula(tmp_path: Path) -> None:

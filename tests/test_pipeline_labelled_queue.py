@@ -177,7 +177,7 @@ def test_what_is_refused_says_what_to_drop() -> None:
     with pytest.raises(ScenarioError, match=r"drop costs\.response$"):
         optimize(small(REPLACED, priced), "static")
     constant = pipeline("cyclic, constant").with_({"costs.staleness": 1.0, "costs.loss": 2.0})
-    with pytest.raises(ScenarioError, match=r"no Markovian form .*; drop costs\.loss$"):
+    with pytest.raises(ScenarioError, match=r"which has no phase-type form; drop costs\.loss$"):
         optimize(constant, "static")
 
 

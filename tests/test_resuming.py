@@ -333,7 +333,7 @@ def test_a_confidence_is_never_negative_and_never_certain() -> None:
     best = best_of(twins)
     assert best is not None
     assert best.confidence == 0.0
-    assert [sweep_answers._percent(share) for share in (1.0, 0.9996, 0.8765)] == [
+    assert [sweep_answers.percent(share) for share in (1.0, 0.9996, 0.8765)] == [
         "99.9 %",
         "99.9 %",
         "87.6 %",
@@ -479,6 +479,7 @@ def test_a_cell_that_falls_short_of_its_precision_is_named_again_when_it_is_read
             assert f"queue, buffer.waiting_places = {places}: after 6 replications" in err
 
 
+@pytest.mark.nightly
 def test_a_record_of_another_cell_is_computed_again(
     crawlsim: Commands, scenario_file: str, tmp_path: Path
 ) -> None:

@@ -66,6 +66,9 @@ loss = 1.0
 starvation = 1.4
 staleness = 0.5
 
+[check]
+negligible = 0.001
+
 [run]
 horizon = 5e4
 warmup = 500

@@ -139,6 +139,7 @@ def test_second_moments_are_zero_where_nothing_enters() -> None:
     assert ("sojourn_time", "accepted") not in found
 
 
+@pytest.mark.nightly
 def test_the_distribution_is_summed_until_the_slowest_page_has_ended() -> None:
     """Half of the pages take 0.001, the others 20: at 10 after ten thousand jumps."""
     law = {"hyperexponential": {"probabilities": [0.5, 0.5], "rates": [1000.0, 0.05]}}

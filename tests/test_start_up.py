@@ -11,6 +11,7 @@ from systems import queue
 
 import sim
 from analytic import (
+    Prediction,
     check_scenario,
     compare,
     overall,
@@ -22,8 +23,9 @@ from analytic import (
 )
 from analytic.indexing_queue import empty_probability
 from analytic.phase_type import as_phase_type, phase_count
-from analytic.start_up import remembered_starts, start_effects
-from scenarios import MEASURES, Scenario, dumps, library_names, load, scenario_from
+from analytic.start_shift import StartShifts
+from analytic.start_up import remembered_starts
+from scenarios import Scenario, dumps, library_names, load, scenario_from
 from scenarios.accessing import GoldenRatio
 from scenarios.deliveries import as_modes, joint_size
 
@@ -134,7 +136,7 @@ def test_each_short_warmup_has_one_line(crawlsim: Any, tmp_path: Path) -> None:
     file.write_text(dumps(pages(accessing, **short)))
     said = crawlsim("run", str(file), "--json")[2].splitlines()
     lines = [line for line in said if "compiling the engine" not in line]
-    doubted = "to be doubted: obsolescence_rate, index_age, weighted_obsolescence, "
+    doubted = "it may bias obsolescence_rate, index_age, weighted_obsolescence, "
     doubted += "stale_answer_probability, control_cost"
     assert [line.partition("pages: ")[2] for line in lines] == [
         f"the warm-up (1 time unit) is shorter than 1.01 times the cycle of the pages (5 time "
@@ -227,17 +229,38 @@ def test_robots_that_are_switched_off_one_by_one_take_their_time() -> None:
     assert warmup > 10 * time
 
 
+def exact(measure: str, value: float, subject: Any = None) -> Prediction:
+    return Prediction(measure, subject, value, "exact", "made up")
+
+
 def test_what_a_short_warm_up_can_make_is_its_missing_part_of_the_window() -> None:
+    """Starvation may have been certain then, losses impossible, and nothing is lost more often."""
     base = queue({"run.horizon": 5000.0, "run.warmup": 0.0})
-    ((_, time),) = start_up_times(base)
     needed, _ = suggested_warmup(base)
-    assert needed >= 10 * time
-    effects = start_effects(base)
-    assert set(effects) == set(MEASURES)
-    assert effects["loss_probability"] == pytest.approx(needed / 5000.0)
-    half = start_effects(base.with_("run.warmup", needed / 2))
-    assert half["loss_probability"] == pytest.approx(needed / 2 / (5000.0 - needed / 2))
-    assert start_effects(base.with_("run.warmup", needed)) == {}
+    share = needed / 5000.0
+    shifts = StartShifts(base)
+    assert shifts.of(exact("starvation_probability", 0.2), 0.3) == pytest.approx(0.8 * share)
+    assert shifts.of(exact("starvation_probability", 0.2), 0.1) == pytest.approx(0.2 * share)
+    assert shifts.of(exact("loss_probability", 0.001), 0.0005) == pytest.approx(0.001 * share)
+    assert shifts.of(exact("loss_probability", 0.001), 0.002) == 0.0
+    half = StartShifts(base.with_("run.warmup", needed / 2))
+    rest = needed / 2 / (5000.0 - needed / 2)
+    assert half.of(exact("mean_in_system", 2.0), 1.5) == pytest.approx(2.0 * rest)
+    long = StartShifts(base.with_("run.warmup", needed))
+    assert long.of(exact("starvation_probability", 0.2), 0.3) == 0.0
+
+
+def test_a_page_that_is_seldom_visited_excuses_no_other_page() -> None:
+    accessing = {"policy": "randomized", "frequencies": [0.6, 0.2, 0.1999, 0.0001]}
+    shifts = StartShifts(pages(accessing, **{"run.horizon": 20_000.0, "run.warmup": 300.0}))
+    assert shifts.of(exact("obsolescence_rate", 0.9, 3), 0.5) == pytest.approx(0.9)
+    for page in range(3):
+        assert shifts.of(exact("obsolescence_rate", 0.9, page), 0.5) == 0.0
+    together = shifts.of(exact("weighted_obsolescence", 0.5), 0.4)
+    assert together == 0.0, "the weight of the page is its change rate, which is 0"
+    by_page = pages(accessing, **{"run.horizon": 20_000.0, "run.warmup": 300.0})
+    equal = StartShifts(by_page.with_("pages.weights", [0.5, 0.2, 0.2, 0.1]))
+    assert equal.of(exact("weighted_obsolescence", 0.5), 0.4) == pytest.approx(0.1)
 
 
 def test_a_start_that_was_warned_of_refutes_nothing() -> None:

@@ -151,8 +151,10 @@ def _cut_of_two_kinds(gaps: Array) -> Cut:
         found.threshold,
         f"It is rather sure that these are batches: {kinds}, {found.ratio:.3g} times apart; two "
         f"kinds have a log-likelihood {found.gain:.4g} above that of the best single law, and runs "
-        "of short gaps are soon over. If you know better, --batch-gap says which gap it is; with "
-        "--batch-gap 0 only pages at the same time are a batch.",
+        "of short gaps are soon over. It is a matter of reading all the same: batches of geometric "
+        "sizes with exponential gaps and single pages with hyperexponential gaps are one and the "
+        "same process. The other reading is --batch-gap 0: only pages at the same time are a "
+        "batch. If you know better, --batch-gap says which gap it is.",
     )
 
 

@@ -11,11 +11,18 @@ from numpy.typing import NDArray
 
 from analytic.fitting.intervals import rates_of_counts
 
-__all__ = ["ChangeRates", "History", "change_rates", "expected_changes", "history_of"]
+__all__ = [
+    "OF_NO_CHANGE",
+    "ChangeRates",
+    "History",
+    "change_rates",
+    "expected_changes",
+    "history_of",
+]
 
 Array = NDArray[np.float64]
 
-_OF_NO_CHANGE = 0.5
+OF_NO_CHANGE = 0.5
 """Changes that stand for none, by Jeffreys' prior of a rate."""
 
 
@@ -166,7 +173,7 @@ def change_rates(history: History, shortest: float) -> ChangeRates:
     counts = np.bincount(history.page, minlength=len(observed))[index]
     left_out = int(np.isfinite(observed).sum() - len(index))
     _, low, high = rates_of_counts(counts, observed[index])
-    rates = np.where(counts > 0, counts, _OF_NO_CHANGE) / observed[index]
+    rates = np.where(counts > 0, counts, OF_NO_CHANGE) / observed[index]
     return ChangeRates(index, counts, observed[index], rates, low, high, left_out)
 
 

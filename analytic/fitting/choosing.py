@@ -13,6 +13,8 @@ from analytic.fitting.of_deliveries import fit_of_deliveries
 from analytic.fitting.of_sizes import fit_of_sizes
 from analytic.fitting.reading import UNITS, Trace
 from analytic.fitting.words import counted
+from analytic.resolve import resolve
+from analytic.start_up import needed_warmup
 from scenarios import Scenario, ScenarioError, scenario_from
 from scenarios.base import listed, nearest
 
@@ -46,6 +48,10 @@ _GOES_WITH: Mapping[str, tuple[str, ...]] = {
     "rate": ("sizes",),
     "mean": ("sizes",),
 }
+
+
+_MOST_PAGES = 1000
+"""Pages of a new scenario up to which its warm-up is computed."""
 
 
 def fit(trace: Trace, options: Options | None = None) -> Fit:
@@ -106,7 +112,21 @@ def fitted_scenario(fitted: Fit, name: str, into: Scenario | None = None) -> Sce
             raise ScenarioError("time_unit", into.time_unit, allowed)
         return _replaced(fitted, into)
     about = f"Fitted to {counted(fitted.trace.rows, 'row')} of {fitted.kind}"
-    return scenario_from({"name": name, "title": about, "time_unit": unit, **fitted.system})
+    made = scenario_from({"name": name, "title": about, "time_unit": unit, **fitted.system})
+    return _forgetting_its_start(made)
+
+
+def _forgetting_its_start(made: Scenario) -> Scenario:
+    """The scenario with a warm-up that its most rarely visited page has forgotten its start after.
+
+    And with a window of twenty such times; of very many pages that would take too long.
+    """
+    if made.pages is None or made.pages.count > _MOST_PAGES:
+        return made
+    needed = needed_warmup(resolve(made))
+    if needed <= made.run.warmup:
+        return made
+    return made.with_({"run.horizon": 21 * needed, "run.warmup": needed})
 
 
 def _replaced(fitted: Fit, into: Scenario) -> Scenario:

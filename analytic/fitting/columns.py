@@ -95,10 +95,18 @@ def _seconds(column: Any, form: str) -> Array:
 
 
 def are_dates(column: Any) -> bool | None:
-    """Whether the first value that is a date or a number is a date; None if there is neither."""
+    """Whether the first value that is a date or a number is a date; None if there is neither.
+
+    Fourteen digits that are no time, such as those of 30 February, are a date nevertheless where
+    most values are dates.
+    """
     dates, counts = np.isfinite(instants(column)), np.isfinite(numbers(column))
     either = np.flatnonzero(dates | counts)
-    return bool(dates[either[0]]) if len(either) else None
+    if not len(either):
+        return None
+    first = column.iloc[either[0]].strip()
+    mistaken = re.fullmatch(_FOURTEEN, first) is not None and 2 * dates.sum() > len(either)
+    return bool(dates[either[0]] or mistaken)
 
 
 def look_like_dates(values: Array) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analytic.fitting.change_rates import OF_NO_CHANGE
 from analytic.fitting.equal_gaps import cho_garcia_molina, equal_gap_interval
 from analytic.fitting.intervals import CHI_SQUARE_95
 
@@ -91,8 +92,8 @@ class CrawlRates:
     crawls, changes : ndarray of int
         Gaps, and those that ended with a change.
     rates : ndarray
-        Maximum likelihood; for a page that never or always changed with one more gap of its mean
-        length of the missing kind.
+        Maximum likelihood; of a page that never changed half a change in the time that it was
+        watched, of one that always had, with one more gap of its mean length without a change.
     standard_errors : ndarray
         From the expected Fisher information ``sum t^2 / (e^(mu t) - 1)`` at the rate.
     low, high : ndarray
@@ -142,6 +143,9 @@ def likely_rates(crawls: Crawls) -> CrawlRates:
     Notes
     -----
     The rate solves ``sum_changed t / (e^(mu t) - 1) = sum_unchanged t`` (Cho and Garcia-Molina).
+
+    A page that never changed has the likelihood of a Poisson process watched for the sum of its
+    gaps, which is largest at 0. Its rate is Jeffreys', as in `change_rates`.
     """
     counts = np.bincount(crawls.page, minlength=crawls.pages)
     index = np.flatnonzero(counts)
@@ -153,7 +157,7 @@ def likely_rates(crawls: Crawls) -> CrawlRates:
     number = counts[index]
     changes = log.sums(log.changed).astype(np.int64)
     total = log.sums(log.gap)
-    rates = _root(*_with_pseudo_gaps(log, number, changes, total))
+    rates = _root(_closed_above(log, number, changes, total), changes)
     mean_gap = total / number
     spread = log.sums((log.gap - mean_gap[log.page]) ** 2) / number
     equal = np.sqrt(spread) <= _EQUAL * mean_gap
@@ -176,22 +180,18 @@ def likely_rates(crawls: Crawls) -> CrawlRates:
     )
 
 
-def _with_pseudo_gaps(
+def _closed_above(
     log: Crawls, number: NDArray[np.int64], changes: NDArray[np.int64], total: Array
-) -> tuple[Crawls, Array]:
-    """The log with the missing kind of gap added where all ended alike, and the first guess."""
-    never, always = np.flatnonzero(changes == 0), np.flatnonzero(changes == number)
-    alike = np.concatenate([never, always])
-    seen = np.concatenate([np.ones(len(never), bool), np.zeros(len(always), bool)])
-    full = Crawls(
-        np.concatenate([log.page, alike.astype(np.int32)]),
-        np.concatenate([log.gap, (total / number)[alike]]),
-        np.concatenate([log.changed, seen]),
+) -> Crawls:
+    """The log with one more gap, without a change, of each page that had changed at every crawl."""
+    always = np.flatnonzero(changes == number)
+    return Crawls(
+        np.concatenate([log.page, always.astype(np.int32)]),
+        np.concatenate([log.gap, (total / number)[always]]),
+        np.concatenate([log.changed, np.zeros(len(always), bool)]),
         log.pages,
         log.repeated,
     )
-    naive = full.sums(full.changed) / full.sums(full.gap)
-    return full, naive
 
 
 def _over_expm1(x: Array) -> Array:
@@ -201,21 +201,23 @@ def _over_expm1(x: Array) -> Array:
     return result
 
 
-def _root(log: Crawls, naive: Array) -> Array:
-    """The rates, by Newton's method from the naive ones.
+def _root(log: Crawls, changes: NDArray[np.int64]) -> Array:
+    """The rates, by Newton's method from the naive ones; of pages without a change Jeffreys'.
 
     The score ``sum_changed t / (e^(mu t) - 1) - sum_unchanged t`` decreases and is convex, and at
     the naive rate it is not negative, since x / (e^x - 1) >= 1 - x: the iterates only increase.
+    Without a change it is negative everywhere, and the first step is none.
     """
+    rates: Array = np.where(changes > 0, changes, OF_NO_CHANGE) / log.sums(log.gap)
     found = log.changed
     seen = Crawls(log.page[found], log.gap[found], found[found], log.pages, 0)
     unchanged = log.sums(np.where(found, 0.0, log.gap))
-    rates = naive.copy()
     for _ in range(_MOST_STEPS):
         inverse = _over_expm1(rates[seen.page] * seen.gap)
         score = seen.sums(seen.gap * inverse) - unchanged
         slope = seen.sums(seen.gap**2 * inverse * (1.0 + inverse))
-        step = score / slope
+        with np.errstate(divide="ignore"):
+            step = score / slope
         rates = rates + np.maximum(step, 0.0)
         if (step <= _PRECISION * rates).all():
             break

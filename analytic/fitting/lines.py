@@ -130,9 +130,9 @@ def _refuse_json(start: bytes, path: Path) -> None:
     """Raise `ScenarioError` where a file begins as JSON, or as one JSON document per line, does."""
     if start.lstrip()[:1] in (b"{", b"["):
         allowed = (
-            "is JSON, and a trace is CSV with a header; to make it CSV: "
-            "(echo page,time,digest; jq -r '[.url, .timestamp, .digest] | @csv' FILE), "
-            "with the names that this file has"
+            "is JSON; a trace is CSV with a header. Of JSON Lines with the keys url, timestamp and "
+            "digest, say, (echo page,time,digest; jq -r '[.url, .timestamp, .digest] | @csv' FILE) "
+            "makes one; of a JSON array, .[] | before the bracket"
         )
         raise ScenarioError("", MISSING, allowed, str(path))
 
@@ -145,12 +145,15 @@ def fields_of(line: bytes) -> list[str]:
     Raises
     ------
     ValueError
-        If a quote is not closed, or out of place.
+        If a quote is not closed, or out of place, or a field longer than 131,072 characters.
     """
     text = line.decode("utf-8", errors="backslashreplace").rstrip("\r\n")
     try:
         return [field.strip() for field in next(csv.reader([text], strict=True), [])]
-    except csv.Error:
+    except csv.Error as error:
+        if "field limit" in str(error):
+            most = f"{csv.field_size_limit():,}"
+            raise ValueError(f"has a field of more than {most} characters") from None
         raise ValueError("has a quote that is not closed, or out of place") from None
 
 

@@ -83,9 +83,9 @@ def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:
     never, always = int(rates.never.sum()), int(rates.always.sum())
     if never:
         notes.append(
-            f"{counted(never, 'page')} never changed: the likelihood is largest at 0. "
-            "Their rate has one more gap, of their mean length, that ended with a change; the "
-            "interval begins with 0."
+            f"{counted(never, 'page')} did not change. The rate of such a page is half a change in "
+            "the time that it was watched (Jeffreys), with an interval from 0: no log can prove "
+            "that a page never changes, and with rate 0 it would never be visited again."
         )
     if always:
         notes.append(

@@ -208,11 +208,12 @@ def pages_around(rates: list[float]) -> dict[str, Any]:
     access = 1.0 / sum(rates)
     cycle = access * len(rates)
     return {
+        "judged": ["weighted_obsolescence"],
         "pages": {"change_rates": rates, "weights": "uniform"},
         "robots": {
             "available": 1,
             "access_time": {"exponential": {"mean": access}},
             "accessing": {"policy": "deadline", "frequencies": "optimal"},
         },
-        "run": {"horizon": 1020.0 * cycle, "warmup": 20.0 * cycle, "replications": 20},
+        "run": {"horizon": 1020.0 * cycle, "warmup": 20.0 * cycle, "replications": 40},
     }

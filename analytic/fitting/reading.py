@@ -47,6 +47,9 @@ _COLUMNS: Mapping[Kind, tuple[str, ...]] = {
 _LONGEST_SHOWN = 60
 """Characters of an entry that is quoted."""
 
+_FORM = "2025-01-06T01:16"
+"""A date as dates are to be written."""
+
 _NO_SIGN = "must be 0, 1, true or false"
 _SIZES = ("size", "bytes", "length", "service", "service_time", "duration", "value")
 
@@ -274,10 +277,10 @@ class _Reader:
         if name == "size":
             return f"must be a positive number, {SMALLEST:g} to {1 / SMALLEST:g}"
         if self._dated:
-            return "is no date, as the first time is"
+            return f"is no date, as other times are; write {_FORM}"
         why = why_no_number(text)
         neither = self._dated is None and why == "is no number"
-        return "is neither a date nor a number" if neither else why
+        return f"is neither a date, such as {_FORM}, nor a number" if neither else why
 
     def _values(self, column: Any) -> Array:
         """Times or sizes."""

@@ -33,6 +33,12 @@ _KEY = "robots.accessing.frequencies"
 _NO_BOUND = "no bound over all schedules: "
 _APPROXIMATE = "found as if one robot made all accesses, at constant intervals of the same mean"
 _TIGHT = "of the hosts, {} get all the accesses that they allow"
+_MOST_PLANNED = 2**21
+"""Accesses of a run up to which they are planned for a cost, one by one: a second or two."""
+_NOT_PLANNED = (
+    "no cost: it is counted along the {:,} accesses of the run, and more than {:,} are not planned "
+    "here; solve or check of the written scenario (--out) gives it"
+)
 _IDLE = "; robots wait for hosts {:.2g} of the time"
 
 
@@ -86,14 +92,15 @@ def optimal_frequencies(scenario: Scenario) -> Optimum:
     shares, notes = _shares(scenario)
     decided = scenario.with_(_KEY, shares.tolist())
     bound, reason = _bound(scenario)
+    cost = _cost(decided)
     return Optimum(
         target="frequencies",
-        cost=_cost(decided),
+        cost=cost,
         lower_bound=bound,
         decision={"frequencies": shares.tolist()},
         changes={_KEY: shares.tolist()},
-        table=list(_alternatives(scenario, decided)),
-        notes=notes + [f"{_NO_BOUND}{reason}"] * (bound is None),
+        table=list(_alternatives(scenario, cost)),
+        notes=[*notes, *_not_planned(scenario), *[f"{_NO_BOUND}{reason}"] * (bound is None)],
         search=FrequencySearch(
             change_rates(scenario.pages), page_weights(scenario.pages), shares, scenario.time_unit
         ),
@@ -174,7 +181,9 @@ def _bound(scenario: Scenario) -> tuple[float | None, str]:
 
 
 def _cost(scenario: Scenario) -> float | None:
-    """The exact weighted obsolescence of a scenario, where there is one."""
+    """The exact weighted obsolescence of a scenario, where there is one that does not take long."""
+    if _not_planned(scenario):
+        return None
     for formula in FORMULAS:
         if formula.kind != "exact" or formula.function is crawl_rates:
             continue  # crawl rates are no cost, but take a whole plan
@@ -183,16 +192,25 @@ def _cost(scenario: Scenario) -> float | None:
     return None
 
 
+def _not_planned(scenario: Scenario) -> list[str]:
+    """Why a plan that the formulas would make is too long for a comparison of several."""
+    reasons = (conditions.planned_policy(scenario), conditions.one_robot(scenario))
+    if any(reasons) or scenario.buffer is not None:
+        return []
+    slots = conditions.slots_of_run(scenario)[1]
+    return [_NOT_PLANNED.format(slots, _MOST_PLANNED)] * (slots > _MOST_PLANNED)
+
+
 def _weighted(formula: Formula, scenario: Scenario) -> float:
     """The weighted obsolescence that a formula gives, without what it gives of every page."""
     values = formula.evaluate(scenario)
     return next(value for measure, _, value in values if measure == "weighted_obsolescence")
 
 
-def _alternatives(scenario: Scenario, decided: Scenario) -> Iterator[dict[str, Any]]:
+def _alternatives(scenario: Scenario, best: float | None) -> Iterator[dict[str, Any]]:
     """The cost of the words that a file can have, and of the optimum, under the file's policy."""
     assert scenario.pages is not None
     words = ["uniform", "change-rate"] if change_rates(scenario.pages).any() else ["uniform"]
     for word in words:
         yield {"frequencies": word, "cost": _cost(scenario.with_(_KEY, word))}
-    yield {"frequencies": "optimal", "cost": _cost(decided)}
+    yield {"frequencies": "optimal", "cost": best}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analytic.transforms import exc, excess, log_transform, mean_time
+from analytic.transforms import exc, excess, lifted, log_transform, mean_time
 from scenarios.distributions import Distribution
 
 __all__ = [
@@ -98,14 +98,14 @@ def cyclic_obsolescence(rates: ArrayLike, cycle: ArrayLike, law: Distribution) -
     coffman1998 (3): ``r = delta / q + (1 / (K q)) sum_j exc(l d_j)``; a page that is never visited
     is out of date from its first change on (r = 1), a page that never changes never is (r = 0).
     """
-    mu = np.asarray(rates, dtype=float)
+    mu, factor = lifted(law, rates)
     page, distance = slot_distances(cycle, len(mu))
     stale = interaccess_obsolescence(mu[page], distance, law)
     q = mu * mean_time(law)
     total = np.bincount(page, weights=stale, minlength=len(mu))
     visited = np.bincount(page, minlength=len(mu)) > 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.where(visited, total / (len(page) * q), 1.0)
+        rate = np.where(visited, factor * (total / (len(page) * q)), 1.0)
     return np.where(mu > 0, rate, 0.0)
 
 
@@ -136,7 +136,8 @@ def sequence_obsolescence(
     page is out of date for ``[b delta + exc(l b)] - [a delta + exc(l a)]`` over mu. On n whole
     periods the sum tends to (3).
     """
-    mu, pages = np.asarray(rates, dtype=float), np.asarray(sequence, dtype=np.intp)
+    mu, factor = lifted(law, rates)
+    pages = np.asarray(sequence, dtype=np.intp)
     if not 0 <= skipped < len(pages):
         raise ValueError(f"{len(pages)} slots of which {skipped} do not count leave none")
     everyone = np.arange(len(mu))
@@ -153,7 +154,7 @@ def sequence_obsolescence(
     stale -= np.where(begin > 0, interaccess_obsolescence(mu[page], begin, law), 0.0)
     total = np.bincount(page, weights=stale, minlength=len(mu))
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = total / ((len(pages) - skipped) * mu * mean_time(law))
+        rate = factor * (total / ((len(pages) - skipped) * mu * mean_time(law)))
     return np.where(mu > 0, rate, 0.0)
 
 
@@ -178,11 +179,13 @@ def randomized_obsolescence(rates: ArrayLike, shares: ArrayLike, law: Distributi
     ``[q (1-h) + f (h delta - P)] / (q (1 - h + f h))`` with ``P = 1 - (1 + l) e^{-l}``, which
     keeps its digits for small mu and does not overflow for large.
     """
-    mu, f = np.asarray(rates, dtype=float), _checked_shares(shares)
+    mu, factor = lifted(law, rates)
+    f = _checked_shares(shares)
     exponent, delta, q = log_transform(law, mu), excess(law, mu), mu * mean_time(law)
     h, missed = np.exp(-exponent), -np.expm1(-exponent)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = (q * missed + f * (h * delta - erlang_two(exponent))) / (q * (missed + f * h))
+        rate = np.where(f > 0, factor * rate, 1.0)
     return np.where(mu > 0, rate, 0.0)
 
 
@@ -239,11 +242,13 @@ def spaced_obsolescence(rates: ArrayLike, visits: ArrayLike, law: Distribution) 
     coffman1998, the right-hand side of Theorem 3.3; what a finite stretch with n visits, which cut
     it into n + 1 distances, cannot be below.
     """
-    mu, f = np.asarray(rates, dtype=float), np.asarray(visits, dtype=float)
+    mu, factor = lifted(law, rates)
+    f = np.asarray(visits, dtype=float)
     q, visited = mu * mean_time(law), f > 0
     spaced = np.where(visited, f, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         bound = (excess(law, mu) + spaced * exc(log_transform(law, mu) / spaced)) / q
+        bound = factor * bound
     return np.where(mu > 0, np.where(visited, bound, 1.0), 0.0)
 
 

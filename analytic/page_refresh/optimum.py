@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analytic.page_refresh.obsolescence import spaced_obsolescence
-from analytic.transforms import exc, excess, log_transform, mean_time
+from analytic.transforms import exc, excess, lifted, log_transform, mean_time
 from scenarios.distributions import Deterministic, Distribution
 
 __all__ = [
@@ -44,6 +44,8 @@ _MANY = 2**13
 _SAMPLED, _ROUGH = 16, 1e-3
 """Of many pages every so manyth tells where to begin."""
 _LARGEST = 600.0
+_RARE = 1e-60
+"""Changes per access time below which the best frequencies follow from their ratios alone."""
 
 
 def _branch_series(terms: int) -> list[float]:
@@ -106,7 +108,7 @@ def best_shares(rates: ArrayLike, weights: ArrayLike, law: Distribution) -> Arra
     pages alike with the least and with the largest w. Pages without changes or weight get none; if
     all are such, shares are equal.
     """
-    mu, c = _checked_pages(rates, weights)
+    mu, c = _scaled_pages(rates, weights, law)
     asked = (mu > 0) & (c > 0)
     if not asked.any():
         return np.full(len(mu), 1.0 / len(mu))
@@ -148,6 +150,19 @@ def _checked_pages(rates: ArrayLike, weights: ArrayLike) -> tuple[Array, Array]:
     if mu.ndim != 1 or mu.shape != c.shape or not len(mu):
         raise ValueError("change rates and weights must be as many as the pages, one at least")
     return mu, c
+
+
+def _scaled_pages(rates: ArrayLike, weights: ArrayLike, law: Distribution) -> tuple[Array, Array]:
+    """Rates and weights with the same best frequencies, whose quotients and squares are numbers.
+
+    Where all changes are rare a common factor of the rates changes no frequency; a page that is
+    rarer by sixty orders of magnitude gets next to nothing.
+    """
+    mu, c = _checked_pages(rates, weights)
+    changes = float(mu.max()) * mean_time(law)
+    if 0.0 < changes < _RARE:
+        mu = mu * (_RARE / changes)
+    return lifted(law, mu)[0], c / (float(c.max()) or 1.0)
 
 
 def _ratios(w: Array) -> tuple[Array, Array]:
@@ -209,8 +224,14 @@ def _bracket(
         step = -surplus / slope if slope < 0 else -np.inf
         step += float(np.copysign(min(abs(step), 1e-14), step))
         following = point * float(np.exp(step))
-        point = following if low < following < high else low + (high - low) / 2
+        point = following if low < following < high else _between(low, high)
     return low, high
+
+
+def _between(low: float, high: float) -> float:
+    """The middle of a bracket, of a wide one that of the logarithms."""
+    wide = high > 4.0 * low > 0.0
+    return float(np.sqrt(low) * np.sqrt(high)) if wide else low + (high - low) / 2
 
 
 def _low_enough(low: float, exponent: Array, ratio: Array, gap: Array) -> float:
@@ -316,9 +337,10 @@ def schedule_bound(
     if visits == 1.0:
         shares = best_shares(mu, c, law)
     else:
+        scaled, relative = _scaled_pages(mu, c, law)
         asked = (mu > 0) & (c > 0)
-        exponent = log_transform(law, np.where(asked, mu, 1.0))
-        weighted = np.divide(c, mu, out=np.zeros(len(mu)), where=asked) * exponent
+        exponent = log_transform(law, np.where(asked, scaled, 1.0))
+        weighted = np.divide(relative, scaled, out=np.zeros(len(mu)), where=asked) * exponent
         one = Deterministic(value=1.0 / visits)
         shares = visits * best_shares(np.where(asked, exponent, 0.0), weighted, one)
     return float(c @ spaced_obsolescence(mu, shares, law))
@@ -359,7 +381,7 @@ def best_random_shares(rates: ArrayLike, weights: ArrayLike, law: Distribution) 
     case in which A is all pages. Only positive terms are added. Pages with l above 600 count as
     if it were 600: their obsolescence rates are the same to 1e-260.
     """
-    mu, c = _checked_pages(rates, weights)
+    mu, c = _scaled_pages(rates, weights, law)
     asked = np.flatnonzero((mu > 0) & (c > 0))
     if not len(asked):
         return np.full(len(mu), 1.0 / len(mu))

@@ -74,7 +74,9 @@ def _least_cost(scenario: Scenario) -> Values:
 
 def switching(scenario: Scenario) -> str | None:
     """Robots are switched on one at a time."""
-    return None if isinstance(scenario.activation, Switching) else "robots are not switched so"
+    if isinstance(scenario.activation, Switching):
+        return None
+    return "the formula is for robots that are switched on one at a time (activation.switching)"
 
 
 def falling_targets(scenario: Scenario) -> str | None:

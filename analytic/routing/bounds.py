@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,9 @@ Array = NDArray[np.floating[Any]]
 
 _ROUNDED = 1e-11
 """More than rounding can do to the sum of the widths, and less than any width but the last."""
+
+_ROUNDED_SLOPES = 4 * float(np.finfo(float).eps)
+"""Of the terms whose difference a slope is."""
 
 _OF_THE_VISITS, _OF_THE_COST = 1e-12, 1e-10
 """Distance of cost and bound that is put down to rounding, relatively to the dearest visit, and to
@@ -51,13 +55,15 @@ class LinearBound(NamedTuple):
     multiplier: float
 
 
-def slopes(table: ArrayLike) -> Array:
+def slopes(table: ArrayLike, first: int = 1) -> Array:
     """``D(k) = (k + 1) e(k) - k e(k + 1)``, shape (servers, longest - 1); never increasing in k.
 
-    The derivative of the cost ``x e(1/x)`` of a share x between 1/(k + 1) and 1/k.
+    The derivative of the cost ``x e(1/x)`` of a share x between 1/(k + 1) and 1/k; `first` is the
+    distance of the first column.
     """
     e = np.atleast_2d(np.asarray(table, dtype=float))
-    result: Array = e[:, :-1] - np.arange(1, e.shape[1]) * np.diff(e, axis=1)
+    k = np.arange(first, first + e.shape[1] - 1)
+    result: Array = e[:, :-1] - k * np.diff(e, axis=1)
     return result
 
 
@@ -93,30 +99,53 @@ def linear_bound(costs: SpacingCosts) -> LinearBound:
     servers = order // steep.shape[1]
     shares = np.bincount(servers, weights=taken, minlength=costs.count).astype(float)
     if costs.paid is not None and costs.is_convex:
-        value = costs.outside + _cost_of_shares(costs, shares, never[:, 0])
+        near = {float(ordered[last]), float(ordered[min(last + 1, len(ordered) - 1)])}
+        value = max(_bound_of_pages(costs, each) for each in near)
     else:
         value = costs.base + float(ordered @ taken)
     return LinearBound(value, shares, float(ordered[last]))
 
 
-def _cost_of_shares(costs: SpacingCosts, shares: Array, never: Array) -> float:
-    """``sum_m phi_m(x_m)`` of pages, from what is paid between visits: nothing cancels.
+def _bound_of_pages(costs: SpacingCosts, multiplier: float) -> float:
+    """``sum_m min_x (phi_m(x) + nu x) - nu`` of pages: a bound for any price nu of a slot.
 
-    Up to `never` phi is the line ``a + C x``, then the tangent at 1/longest, then it goes on from
-    each ``g(k) / k`` at 1/k with the slope D(k) to the left.
+    The least is at a corner ``x = 1/k`` of phi, where what is paid is ``g(k) / k``; below
+    1/longest phi lies above `_hardly_ever`. Only terms >= 0 are added, but for the slots that are
+    left, ``sum x - 1``, which are counted exactly.
+    """
+    assert costs.paid is not None
+    price = max(-multiplier, 0.0)
+    k = np.arange(1, costs.longest + 1)
+    priced = (costs.paid + price) / k
+    best = priced.argmin(axis=1)
+    page = np.arange(costs.count)
+    seldom = _hardly_ever(costs, price)
+    visited = priced[page, best] <= seldom
+    paid = np.where(visited, costs.paid[page, best] / k[best], seldom)
+    slots = sum((Fraction(1, int(n) + 1) for n in best[visited]), Fraction(-1))
+    return costs.outside + float(paid.sum()) + price * float(slots)
+
+
+def _hardly_ever(costs: SpacingCosts, price: float) -> Array:
+    """What is below ``phi(x) + nu x`` for all shares x up to 1/longest, shape (pages,).
+
+    phi lies above the line ``a + C x`` and above its tangent at 1/longest, and so above any mean of
+    the two: here the one in which the slot's price makes up for the slope, a little less of the
+    line than that, so that rounding keeps it below. Where the tangent alone is too flat for that,
+    x = 1/longest is the least.
     """
     assert costs.paid is not None
     assert costs.idle is not None
-    steep = slopes(costs.paid)
-    total = 0.0
-    for page, share in enumerate(shares.tolist()):
-        if share <= never[page]:
-            total += float(costs.idle[page] + costs.limits[page] * share)
-            continue
-        k = max(min(int(1 / share), costs.longest), 1)
-        slope = steep[page, min(k, costs.longest - 1) - 1]
-        total += float(costs.paid[page, k - 1] / k - slope * max(1 / k - share, 0.0))
-    return total
+    n = costs.longest
+    last = costs.paid[:, -1]
+    fall = np.maximum(-slopes(costs.paid[:, -2:], n - 1)[:, -1], 0.0)
+    fall = np.maximum(fall - _ROUNDED_SLOPES * n * last, 0.0)
+    steepest = np.maximum(-costs.limits, fall)
+    line = np.divide(price - fall, steepest - fall, out=np.ones(len(fall)), where=steepest > fall)
+    line = np.clip(line * (1.0 - _ROUNDED_SLOPES), 0.0, 1.0)
+    tangent = (last + fall) / n
+    mean: Array = line * costs.idle + (1.0 - line) * tangent
+    return np.where(price <= fall, (last + price) / n, mean)
 
 
 def _never_below(costs: SpacingCosts, table: Array, last: Array) -> Array:

@@ -48,6 +48,9 @@ of losses, to how far the one that is nearest to it began."""
 _ROUNDING = 1e-12
 """Of a row's largest entry: a rise up to this is none."""
 
+_DEAREST = 1e300
+"""Stands for all that is more: as a limit it is never come near to."""
+
 _FAINTEST = 2.0**-133
 """Of a row's own first loss: what is less, 1e-40, would only make graphs that take minutes."""
 
@@ -270,7 +273,8 @@ def visit_costs(arrivals: ArrivalProcess, rates: ArrayLike, weights: ArrayLike) 
     fresh = [_fresh_row(arrivals, rate) for rate in changing]
     scales = np.where(matters, c, 0.0) / mean
     rows = [_scaled(row, -scale) for row, scale in zip(fresh, scales, strict=True)]
-    limits = -scales / np.array(changing)
+    with np.errstate(over="ignore"):
+        limits = -np.minimum(scales / np.array(changing), _DEAREST)
     costs = _tabulated(rows, limits, float(c[matters].sum()))
     stale = np.array([stale_times(arrivals, rate, costs.longest) for rate in changing])
     paid = scales[:, None] * stale

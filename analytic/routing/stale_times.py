@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from analytic.arrival_process import gap_map, interval_phases
 from analytic.routing.losses import gap_law
-from analytic.transforms import exc, excess, log_transform
+from analytic.transforms import exc, excess, lifted, log_transform
 from scenarios.distributions import Distribution
 from scenarios.processes import ArrivalProcess
 
@@ -53,7 +53,9 @@ def stale_time_at(arrivals: ArrivalProcess, rate: float) -> Callable[[int], floa
 
 
 def _renewal(law: Distribution, rate: float, n: NDArray[np.integer[Any]]) -> Array:
-    result: Array = (n * excess(law, rate) + exc(n * log_transform(law, rate))) / rate
+    raised, factor = lifted(law, rate)
+    stale = n * excess(law, raised) + exc(n * log_transform(law, raised))
+    result: Array = factor * (stale / raised)
     return result
 
 

@@ -160,12 +160,25 @@ class CellFiles:
 
     def keep(self, number: int, record: Record) -> None:
         """Write the record of a cell, whole or not at all."""
+        self._keep(self._file(number), record)
+
+    def stage(self, number: int, start: int, stop: int) -> Record | None:
+        """The record of further replications of a cell; None where there is none."""
+        record = _unsealed(_read(self._stage_file(number, start, stop)))
+        of_cell = _plain(self._grid[number].varied)
+        return record if record is not None and record.get("varied") == of_cell else None
+
+    def keep_stage(self, number: int, start: int, stop: int, record: Record) -> None:
+        """Write the record of a cell's replications from `start` to before `stop`."""
+        self._keep(self._stage_file(number, start, stop), record)
+
+    def _keep(self, path: Path, record: Record) -> None:
         try:
             self._place.mkdir(parents=True, exist_ok=True)
             with staging(self._place) as place:
                 if not self._is_claimed:
                     self._claim(place)
-                _write(place, self._file(number), _sealed(record))
+                _write(place, path, _sealed(record))
         except OSError as error:
             raise ScenarioError(
                 "--out", self.folder, f"cannot be written to: {error.strerror}"
@@ -182,6 +195,9 @@ class CellFiles:
 
     def _file(self, number: int) -> Path:
         return self._place / f"{number:05d}.json"
+
+    def _stage_file(self, number: int, start: int, stop: int) -> Path:
+        return self._place / f"{number:05d}-{start}-{stop}.json"
 
 
 def _read(path: Path) -> Record | None:

@@ -246,7 +246,7 @@ def _names_of_pages(found: Fit) -> str:
     if found.section != "pages":
         return ""
     names = [str(each.subject) for each in found.parameters if each.name == "change_rate"]
-    lines = [f"# {place}: {_printable(name)}" for place, name in enumerate(names, 1)]
+    lines = [f"# {place}: {_printable(name)}" for place, name in enumerate(names)]
     return "\n".join(["", "# The pages, in the order of change_rates:", *lines, ""])
 
 

@@ -137,7 +137,7 @@ def _precision_options() -> tuple[Command, ...]:
             "--max-replications",
             type=click.IntRange(1),
             metavar="N",
-            help="Where --precision stops in any case: 1000, or the file's number if that is more.",
+            help="Where --precision and --indifference stop: 1000, or the file's number if more.",
         ),
     )
 

@@ -38,6 +38,9 @@ _COMPARISON = (
     "kind",
     "source",
     "replications_needed",
+    "settled",
+    "window_too_short",
+    "warmup_too_short",
 )
 _PACKAGES = ("crawlsim", "simpy", "numpy", "scipy", "pydantic")
 

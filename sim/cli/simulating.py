@@ -145,8 +145,8 @@ def _warn_of_short_warmup(scenario: Scenario) -> None:
     for each in remembered_starts(scenario):
         warn(
             f"{scenario.name}: the warm-up ({warmup:g} {unit}) is shorter than {each.needed:.3g} "
-            f"times {each.name} ({each.time:.6g} {unit}); to be doubted: "
-            f"{', '.join(each.measures) or 'everything'}"
+            f"times {each.name} ({each.time:.6g} {unit}); it may bias "
+            f"{', '.join(each.measures) or 'every estimate'}"
         )
 
 

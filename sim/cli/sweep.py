@@ -11,6 +11,7 @@ import click
 from scenarios import Scenario, ScenarioError
 from scenarios.files import parse_value
 from sim.cli.cell_files import CellFiles, identity_of
+from sim.cli.choosing import choose_cell, indifference_of
 from sim.cli.folder import own_folder, place_of, write_files
 from sim.cli.options import RunOptions, load_scenarios, run_options, single_scenario_options
 from sim.cli.output import print_json, show_table
@@ -38,6 +39,20 @@ __all__ = ["sweep"]
 @click.option("--no-solve", is_flag=True, help="Simulate only: no formula is evaluated.")
 @click.option("--minimise", metavar="MEASURE", help="Name the cell where this measure is least.")
 @click.option("--maximise", metavar="MEASURE", help="Name the cell where it is greatest.")
+@click.option(
+    "--indifference",
+    type=click.FloatRange(0, min_open=True),
+    metavar="DELTA",
+    help="Add replications until no other cell is better by more than that, in the measure's unit.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    metavar="P",
+    help="How surely the best cell is to be named.",
+)
 def sweep(
     sources: tuple[str, ...],
     changes: tuple[str, ...],
@@ -48,6 +63,8 @@ def sweep(
     no_solve: bool,
     minimise: str | None,
     maximise: str | None,
+    indifference: float | None,
+    confidence: float,
     **options: Any,
 ) -> None:
     """Simulate and solve every combination of some entries; the same seed for all of them.
@@ -63,13 +80,18 @@ def sweep(
     grid = cells(scenario, grid_of)
     if chosen.warmup is not None and {"run", "run.warmup"} & set(grid_of):
         raise ScenarioError("--warmup", chosen.warmup, "does not go with --vary run.warmup")
+    rule = indifference_of(indifference, confidence, goal, grid, chosen)
     files = _cell_files(scenario, grid_of, grid, chosen)
     require = goal.require if goal else None
     records = cell_records(scenario.name, grid, chosen, files, as_json, require)
-    swept = Swept(scenario, grid, records, goal)
+    choice = None
+    if goal is not None and rule is not None:
+        choice = choose_cell(goal, rule, grid, records, files, chosen, as_json)
+    swept = Swept(scenario, grid, records, goal, confidence, choice)
     if chosen.out is not None:
         asked = chosen.record(changes)
         asked |= {"vary": list(varied), "minimise": minimise, "maximise": maximise}
+        asked |= {"indifference": indifference, "confidence": confidence}
         runs = [
             {**each["varied"], **each["run"], **{name: each[name] for name in decisions(grid)}}
             for each in records

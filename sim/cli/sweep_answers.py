@@ -18,7 +18,20 @@ from sim.cli.sweeping import Record
 from sim.estimates.paired import Best, Estimated, best_of, paired_difference
 from sim.sweep import COLUMNS, Cell, kept, label_of
 
-__all__ = ["DIFFERENCES", "BestCell", "Goal", "best_cell", "difference_rows", "goal_of"]
+__all__ = [
+    "DIFFERENCES",
+    "BestCell",
+    "Goal",
+    "Key",
+    "best_cell",
+    "best_predicted",
+    "difference_rows",
+    "estimated",
+    "goal_of",
+    "name_of_key",
+    "percent",
+    "some_cells",
+]
 
 DIFFERENCES = ("measure", "subject", "against", "difference", "standard_error", "low", "high")
 
@@ -54,6 +67,11 @@ class Goal:
         """1 where less is better, -1 where more is."""
         return 1 if self.option == "--minimise" else -1
 
+    @property
+    def extreme(self) -> str:
+        """What the best value of all is called."""
+        return "least" if self.sign > 0 else "greatest"
+
     def key_among(self, keys: Iterable[Key]) -> Key:
         """The measure and subject that is meant.
 
@@ -62,7 +80,7 @@ class Goal:
         ScenarioError
             If it is none of those that cells are compared by.
         """
-        names = {_name(key): key for key in keys}
+        names = {name_of_key(key): key for key in keys}
         found = names.get(self.text) or names.get(f"{self.text} all")
         if found is None:
             allowed = f"must be a measure that cells are compared by: {one_of(self.text, names)}"
@@ -96,7 +114,8 @@ def goal_of(minimise: str | None, maximise: str | None) -> Goal | None:
     return goal
 
 
-def _name(key: Key) -> str:
+def name_of_key(key: Key) -> str:
+    """A measure, with its subject where it has several."""
     measure, subject = key
     return measure if subject is None else f"{measure} {subject}"
 
@@ -111,6 +130,8 @@ class BestCell:
     key : (measure, subject)
     best : Best
         By simulation.
+    level : float
+        The confidence with which cells are told apart from it.
     estimate, low, high : float
         Of the measure there.
     solved : int or None
@@ -127,6 +148,7 @@ class BestCell:
     high: float
     solved: int | None
     predicted: float | None = None
+    level: float = 0.95
 
     @property
     def index(self) -> int:
@@ -140,19 +162,19 @@ class BestCell:
 
     @property
     def _goal(self) -> str:
-        return f"{'least' if self.goal.sign > 0 else 'greatest'} {_name(self.key)}"
+        return f"{self.goal.extreme} {name_of_key(self.key)}"
 
     def _of_ties(self, grid: Sequence[Cell]) -> str:
         """What the formulas say, and which cells the simulation found all alike."""
         tied = (self.best.index, *self.best.ties)
         seen = "none seen" if self.estimate == 0 else "the same in every replication"
         words = (
-            f"{len(tied)} cells tie at {number(self.estimate)}, {seen}: {_some(grid, tied)}; "
+            f"{len(tied)} cells tie at {number(self.estimate)}, {seen}: {some_cells(grid, tied)}; "
             "which of them is best the simulation does not tell"
         )
         others = [n for n in self.best.rivals if n not in tied]
         if others:
-            words += f"; not told apart from them {_some(grid, others)}"
+            words += f"; not told apart from them {some_cells(grid, others)}"
         if self.solved is None or self.predicted is None:
             return f"{self._goal}: {words}"
         best = f"{label_of(grid[self.solved])}, with {number(self.predicted)} by the formulas"
@@ -162,17 +184,21 @@ class BestCell:
         half = self.high - self.estimate
         value = f"{number(self.estimate)} ± {half_width(self.estimate, half)}"
         words = f"{self._goal}: {label_of(grid[self.best.index])}, with {value}; "
-        words += (
-            "how sure that is cannot be told from one replication"
-            if math.isnan(half)
-            else f"best of all cells with a confidence of at least {_percent(self.best.confidence)}"
-        )
-        if rivals := self.best.rivals:
-            words += f"; not told apart from {_some(grid, rivals)}"
+        words += self._how_sure(grid, is_known=not math.isnan(half))
         if self.solved is not None:
             same = self.solved == self.best.index
             words += f"; by the formulas {'too' if same else label_of(grid[self.solved])}"
         return words
+
+    def _how_sure(self, grid: Sequence[Cell], is_known: bool) -> str:
+        """That it is the best of all, or which others may be, each at its level of confidence."""
+        others = some_cells(grid, self.best.rivals)
+        if not is_known:
+            words = "how sure that is cannot be told from one replication"
+            return f"{words}; not told apart from {others}" if others else words
+        if others:
+            return f"with {100 * self.level:g} % confidence the best is this cell or {others}"
+        return f"best of all cells with {percent(self.best.confidence)} confidence"
 
     def record(self, grid: Sequence[Cell]) -> dict[str, Any]:
         """The best cell for JSON."""
@@ -184,6 +210,8 @@ class BestCell:
             "estimate": self.estimate,
             "low": self.low,
             "high": self.high,
+            "method": "screening",
+            "level": self.level,
             "confidence": self.best.confidence,
             "not_told_apart": [
                 dict(grid[n].varied)
@@ -197,18 +225,18 @@ class BestCell:
         }
 
 
-def _some(grid: Sequence[Cell], places: Sequence[int]) -> str:
+def some_cells(grid: Sequence[Cell], places: Sequence[int]) -> str:
     """The first of some cells, in words, and how many more."""
     few = ", ".join(f"({label_of(grid[n])})" for n in places[:_FEW])
     return few if len(places) <= _FEW else f"{few} and {len(places) - _FEW} more"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """A confidence, rounded down so that it promises nothing more, and never certainty."""
     return f"{min(math.floor(share * 1000), 999) / 10:g} %"
 
 
-def _estimated(record: Record) -> dict[Key, Estimated]:
+def estimated(record: Record) -> dict[Key, Estimated]:
     """The kept estimates of a cell; an undefined number is nan."""
     estimates = {(row[0], row[1]): row[_ESTIMATE] for row in record["rows"]}
     return {
@@ -238,21 +266,21 @@ def difference_rows(
     against : int
         The cell that the others are compared with.
     """
-    base, reference = _estimated(records[against]), label_of(grid[against])
+    base, reference = estimated(records[against]), label_of(grid[against])
     rows: list[tuple[Any, ...]] = []
     for place, (cell, record) in enumerate(zip(grid, records, strict=True)):
         if place == against:
             continue
         varied = [value_text(value) for value in cell.varied.values()]
-        for key, estimated in _estimated(record).items():
+        for key, value in estimated(record).items():
             if key in base:
-                found = paired_difference(estimated, base[key])
+                found = paired_difference(value, base[key])
                 numbers = (found.difference, found.standard_error, found.low, found.high)
                 rows.append((*varied, *key, reference, *numbers))
     return rows
 
 
-def best_cell(goal: Goal, records: Sequence[Record]) -> BestCell | None:
+def best_cell(goal: Goal, records: Sequence[Record], level: float = 0.95) -> BestCell | None:
     """The cell that is best for a goal; None where no cell has a value.
 
     Parameters
@@ -260,24 +288,27 @@ def best_cell(goal: Goal, records: Sequence[Record]) -> BestCell | None:
     goal : Goal
     records : sequence of dict
         As `cell_records`.
+    level : float
+        The confidence with which cells are told apart from it.
 
     Raises
     ------
     ScenarioError
         If the goal is none of the measures that cells are compared by.
     """
-    cells = [_estimated(record) for record in records]
+    cells = [estimated(record) for record in records]
     key = goal.key_among(dict.fromkeys(each for cell in cells for each in cell))
     nothing = Estimated(math.nan, np.zeros(0))
     found = [cell.get(key, nothing) for cell in cells]
-    best = best_of([Estimated(goal.sign * e.estimate, goal.sign * e.without_each) for e in found])
+    signed = [Estimated(goal.sign * e.estimate, goal.sign * e.without_each) for e in found]
+    best = best_of(signed, level)
     if best is None:
         return None
     row = _row_of(records[best.index], key)
     estimate, _, low, high = (_defined(value) for value in row[_ESTIMATE : _HIGH + 1])
-    solved = _best_predicted(records, key, goal.sign)
+    solved = best_predicted(records, key, goal.sign)
     predicted = None if solved is None else _row_of(records[solved], key)[_PREDICTED]
-    return BestCell(goal, key, best, estimate, low, high, solved, predicted)
+    return BestCell(goal, key, best, estimate, low, high, solved, predicted, level)
 
 
 def _row_of(record: Mapping[str, Any], key: Key) -> Sequence[Any]:
@@ -285,7 +316,7 @@ def _row_of(record: Mapping[str, Any], key: Key) -> Sequence[Any]:
     return row
 
 
-def _best_predicted(records: Sequence[Record], key: Key, sign: int) -> int | None:
+def best_predicted(records: Sequence[Record], key: Key, sign: int) -> int | None:
     """The cell with the best exact value; None where some cell has none."""
     rows = [
         next((row for row in record["rows"] if (row[0], row[1]) == key), None) for record in records

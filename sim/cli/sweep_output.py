@@ -18,13 +18,14 @@ from sim.cli.folder import Text
 from sim.cli.output import add_columns, csv_text, half_width, number
 from sim.cli.results import package_versions
 from sim.cli.sweep_answers import DIFFERENCES, BestCell, Goal, best_cell, difference_rows
+from sim.cli.sweep_chosen import CHOICE, ChosenCell
 from sim.cli.sweeping import Record, decisions, rows_from
 from sim.cli.tables import name_of
 from sim.sweep import COLUMNS, Cell, shown
 
 __all__ = ["FILES", "Swept"]
 
-FILES = ("sweep.csv", "differences.csv", "sweep.svg", "report.html")
+FILES = ("sweep.csv", "differences.csv", "choice.csv", "sweep.svg", "report.html")
 
 _FOLDED_KEY = 10
 
@@ -42,17 +43,25 @@ class Swept:
         What came out of each cell (`cell_records`).
     goal : Goal or None
         What the best cell was asked for, if it was.
+    level : float
+        The confidence with which cells are told apart from the best one.
+    chosen : ChosenCell or None
+        The best cell, where it was chosen within an indifference.
     """
 
     scenario: Scenario
     grid: Sequence[Cell]
     records: Sequence[Record]
     goal: Goal | None
+    level: float = 0.95
+    chosen: ChosenCell | None = None
 
     @cached_property
-    def best(self) -> BestCell | None:
+    def best(self) -> BestCell | ChosenCell | None:
         """The best cell, where one was asked for and has a value."""
-        return best_cell(self.goal, self.records) if self.goal else None
+        if self.goal is None or self.chosen is not None:
+            return self.chosen
+        return best_cell(self.goal, self.records, self.level)
 
     @property
     def keys(self) -> list[str]:
@@ -96,8 +105,15 @@ class Swept:
             "sweep.csv": csv_text(self.columns, [tuple(row.values()) for row in self._texts]),
             "differences.csv": csv_text((*self.keys, *DIFFERENCES), differences),
             f"{self.scenario.name}.toml": dumps(self.scenario, folder),
+            **self._choice(),
             **self._pages(folder),
         }
+
+    def _choice(self) -> dict[str, Text]:
+        """The table of the choice, where there was one."""
+        if self.chosen is None:
+            return {}
+        return {"choice.csv": csv_text((*self.keys, *CHOICE), self.chosen.rows(self.grid))}
 
     def _pages(self, folder: str) -> dict[str, Text]:
         """The figure and the report."""

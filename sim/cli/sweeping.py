@@ -22,7 +22,17 @@ from sim.cli.warmups import with_warmup
 from sim.cli.workers import workers
 from sim.sweep import COLUMNS, Cell, kept, label_of, rows_of
 
-__all__ = ["DECISION", "Interrupted", "Record", "cell_records", "decisions", "rows_from"]
+__all__ = [
+    "DECISION",
+    "Interrupted",
+    "Record",
+    "cell_records",
+    "decisions",
+    "engines_of",
+    "resolved",
+    "rows_from",
+    "without_each",
+]
 
 DECISION = "decision"
 
@@ -72,10 +82,10 @@ def cell_records(
         found = f"{len(records)} of {len(grid)} cells are there already and not computed again"
         click.echo(f"{name}: {found}", err=True)
     left = {n: cell for n, cell in enumerate(grid) if n not in records}
-    to_do = _resolved(left, options.warmup)
+    to_do = resolved(left, options.warmup)
     if to_do and require:
         require(next(iter(to_do.values())).scenario)
-    engines = _engines(to_do, options)
+    engines = engines_of(to_do, options)
     say_how_long([cell.scenario for cell in to_do.values()], options, name)
     try:
         with workers(options, engines) as executor, progress_bar(name, quiet, "cells") as progress:
@@ -100,7 +110,8 @@ def _say_what_falls_short(name: str, grid: Sequence[Cell], records: Mapping[int,
             warn(f"{name}, {label_of(grid[number])}: {words}")
 
 
-def _resolved(cells: Mapping[int, Cell], warmup: str | None) -> dict[int, Cell]:
+def resolved(cells: Mapping[int, Cell], warmup: str | None) -> dict[int, Cell]:
+    """The cells as they are simulated: with everything optimal decided, and their warm-ups."""
     from analytic import resolve
 
     return {
@@ -109,7 +120,8 @@ def _resolved(cells: Mapping[int, Cell], warmup: str | None) -> dict[int, Cell]:
     }
 
 
-def _engines(cells: Mapping[int, Cell], options: RunOptions) -> list[str]:
+def engines_of(cells: Mapping[int, Cell], options: RunOptions) -> list[str]:
+    """The engines that simulate some cells."""
     from sim.replicate import engine_for
 
     return [engine_for(cell.scenario, options.engine) for cell in cells.values()]
@@ -129,11 +141,11 @@ def _record(asked: Cell, cell: Cell, options: RunOptions, executor: Executor | N
         "run": run_record(results) | {"warmup": scenario.run.warmup},
         "shortfall": shortfall,
         "rows": rows,
-        "without_each": _without_each(scenario, results),
+        "without_each": without_each(scenario, results),
     }
 
 
-def _without_each(scenario: Scenario, results: Results) -> list[tuple[str, Subject, list[float]]]:
+def without_each(scenario: Scenario, results: Results) -> list[tuple[str, Subject, list[float]]]:
     """What the errors of differences between cells are made of."""
     keys = kept(scenario, results.without_each)
     return [(*key, list(results.without_each[key])) for key in keys]

@@ -41,6 +41,9 @@ _FEW_PAGES, _SHOWN_PAGES, _RARE = 50, 20, 1e-6
 _NEAREST = 5
 """Reasons that are shown where not all are asked for."""
 
+_FAR_TOO_FEW = 100
+"""Times as many replications as there are; if more would be needed, each should be longer."""
+
 Row = TypeVar("Row", "Estimate", "Comparison", "Prediction")
 
 
@@ -196,6 +199,22 @@ def summary_lines(
     scenario: Scenario, rows: Sequence[Comparison], verdict: str, results: Results
 ) -> Iterator[str]:
     """What to do about an inconclusive verdict, and what was compared with which formulas."""
+    yield from _remedies(rows, results.count)
+    aside = [row for row in _once(rows) if row.verdict == "not judged" and not row.settled]
+    if aside:
+        yield f"{len(aside)} of the rows not judged were not settled: the run is too short for them"
+    others = _not_compared(rows, results)
+    if rows and others:
+        yield f"not predicted: {', '.join(others)} (see `run`)"
+    sources = dict.fromkeys(row.source for row in rows if row.predicted == row.predicted)
+    if sources:
+        yield f"predicted by {'; '.join(sources)}"
+    if verdict == "not judged":
+        yield f"no exact formula covers {scenario.name}; `solve` says why"
+
+
+def _remedies(rows: Sequence[Comparison], replications: int) -> Iterator[str]:
+    """What would settle the inconclusive rows."""
     open_rows = [row for row in _once(rows) if row.verdict == "inconclusive"]
     unpredicted = [row.measure for row in open_rows if row.predicted != row.predicted]
     if unpredicted:
@@ -208,23 +227,15 @@ def summary_lines(
         yield f"{count}: the warm-up is too short: try --warmup auto"
     open_rows = [row for row in open_rows if not (row.window_too_short or row.warmup_too_short)]
     needed = max((row.replications_needed or 0 for row in open_rows), default=0)
-    if results.count < 2 and open_rows:
+    if replications < 2 and open_rows:
         yield "one replication has no error: at least two are needed, ten are better"
-    elif needed:
+    elif needed and not early:
         count = f"{len(open_rows)} row{'s' * (len(open_rows) != 1)} inconclusive"
         what = "all" if all(row.replications_needed for row in open_rows) else "most"
-        yield f"{count}: try --replications {needed}, which would settle {what} of them"
-    aside = [row for row in _once(rows) if row.verdict == "not judged" and not row.settled]
-    if aside:
-        yield f"{len(aside)} of the rows not judged were not settled: the run is too short for them"
-    others = _not_compared(rows, results)
-    if rows and others:
-        yield f"not predicted: {', '.join(others)} (see `run`)"
-    sources = dict.fromkeys(row.source for row in rows if row.predicted == row.predicted)
-    if sources:
-        yield f"predicted by {'; '.join(sources)}"
-    if verdict == "not judged":
-        yield f"no exact formula covers {scenario.name}; `solve` says why"
+        if needed > _FAR_TOO_FEW * replications:
+            yield f"{count}: the run is far too short: try a longer run.horizon first"
+        else:
+            yield f"{count}: try --replications {needed}, which would settle {what} of them"
 
 
 def _not_compared(rows: Sequence[Comparison], results: Results) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scenarios import Results, Scenario, ScenarioError
+from scenarios.base import most_like
 from sim.cli.options import RunOptions
 from sim.estimates import t_quantile
 
@@ -51,7 +52,9 @@ def _time_of(asked: str) -> float:
     try:
         return float(asked)
     except ValueError:
-        raise ScenarioError("--warmup", asked, 'must be a time or "auto"') from None
+        hint = f", did you mean {_AUTO}?" if most_like(asked, [_AUTO]) else ""
+        allowed = f'must be a time or "auto"{hint}'
+        raise ScenarioError("--warmup", asked, allowed) from None
 
 
 def effect_of_doubling(

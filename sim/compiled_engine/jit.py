@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
@@ -11,6 +12,7 @@ from numba.extending import register_jitable
 
 from scenarios.compiling import kept
 from sim import rates, rules
+from sim.compiled_engine.interrupts import interrupts_held
 
 __all__ = ["PAUSE", "inner", "kernel", "loop"]
 
@@ -41,5 +43,20 @@ def loop(function: Function) -> Function:
 
 
 def kernel(function: Function) -> Function:
-    """A function that Python calls; its compiled code is kept between runs."""
-    return kept(cast("Function", numba.njit(nogil=True)(function)), "engine")
+    """A function that Python calls; its compiled code is kept between runs.
+
+    Interrupts wait until a call is over, but not until it is compiled, which takes its time.
+    """
+    compiled = kept(cast("Function", numba.njit(nogil=True)(function)), "engine")
+    if not hasattr(compiled, "signatures"):
+        return compiled
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        if not compiled.signatures:
+            return compiled(*arguments)
+        with interrupts_held():
+            return compiled(*arguments)
+
+    call.compiled = compiled  # type: ignore[attr-defined]  # for those that ask what was compiled
+    return cast("Function", call)

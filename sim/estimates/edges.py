@@ -43,6 +43,9 @@ def edges_of(totals: Totals, scenario: Scenario) -> Edges:
             edges |= dict.fromkeys(("arrival_rate", "loss_rate", "throughput"), robots / window)
         if "pages" in means:
             edges |= _of_pages(means["pages"]["deliveries"], window, robots, scenario)
+        if "ages" in means:
+            ages = means["ages"]["age_time"] / window
+            edges |= _of_ages(ages, means["pages"]["deliveries"], scenario)
         if "servers" in means:
             edges |= _of_servers(means["servers"], window, scenario)
         if scenario.costs.model_fields_set:
@@ -105,6 +108,20 @@ def _of_pages(deliveries: Array, window: float, robots: Array, scenario: Scenari
         "weighted_obsolescence": np.array([weighted]),
         "stale_answer_probability": np.array([weighted / weights.sum()]),
     }
+
+
+def _of_ages(ages: Array, deliveries: Array, scenario: Scenario) -> Edges:
+    """An age grows between visits and falls at each: a part of a cycle is off by its sawtooth.
+
+    By twice its mean at most, for one visit and for each that a stretch of the cycle has too many;
+    visits that are drawn begin no cycle.
+    """
+    policy = scenario.robots.accessing if scenario.robots else None
+    if not isinstance(policy, Planned):
+        return {}
+    shares, uneven = _visits(scenario, deliveries / max(deliveries.sum(), 1))
+    visits = shares * deliveries.sum()
+    return {"index_age": np.where(visits > 0, 2.0 * ages * (1.0 + uneven) / visits, 0.0)}
 
 
 def _visits(scenario: Scenario, counted: Array) -> tuple[Array, Array]:

@@ -3,7 +3,8 @@
 An interval of a share or of the loss rate holds all values p that are not further from the estimate
 than so many standard errors *as they would be if p were true*: Wilson's interval, with Student's t,
 and with the variance that replications show. It is not empty where nothing was seen, and lies in
-[0, 1] by itself.
+[0, 1] by itself. Other rates of what is counted keep the ordinary interval; but two replications
+may happen to count the same, so that their error too is held up where little was counted.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from numpy.typing import ArrayLike
 
 from scenarios import Scenario
 from scenarios.accessing.policy import Planned
+from scenarios.activation import Static
+from scenarios.distributions import Deterministic
 from scenarios.measures import MEASURES
 from scenarios.page_data import access_shares, change_rates
+from scenarios.processes import Renewal
 from scenarios.rare import dispersion
 from sim.estimates.buffer import pages_ended
 from sim.estimates.servers import packets_ended
@@ -32,7 +36,8 @@ _FATES = (
     "replacement_probability",
 )
 _LEVELS = ("starvation_probability", "level_probability")
-_RATES = ("arrival_rate", "throughput", "crawl_rate")
+_HALF = 0.5
+_COUNTED = ("arrival_rate", "throughput", "crawl_rate")
 
 
 def interval(
@@ -57,27 +62,46 @@ def interval(
     estimate, error, sample = np.broadcast_arrays(
         np.asarray(estimate, dtype=float), np.asarray(error, dtype=float), sample
     )
-    plain_low, plain_high = (
-        np.maximum(estimate - quantile * error, 0.0),
-        estimate + quantile * error,
-    )
-    is_fraction = MEASURES[measure].is_fraction
-    turned = is_fraction & (estimate > 0.5)
-    rare = np.where(turned, 1.0 - estimate, estimate)
-    reach = quantile**2 * dispersion(rare, error, np.where(sample > 0, sample, 1.0))
-    below = rare + reach / 2 - np.sqrt(reach * rare + reach**2 / 4)
-    above = rare + reach / 2 + np.sqrt(reach * rare + reach**2 / 4)
-    below = np.where(rare > 0, np.maximum(below, 0.0), 0.0)
-    above = np.minimum(above, 1.0) if is_fraction else above
-    low = np.where(turned, 1.0 - above, below)
-    high = np.where(turned, 1.0 - below, above)
+    spread = dispersion(_rarer(measure, estimate), error, np.where(sample > 0, sample, 1.0))
+    held_up = np.where(sample > 0, np.sqrt(spread * np.maximum(estimate, 0.0)), 0.0)
+    low, high = _plain(estimate, np.maximum(error, held_up), quantile)
+    if MEASURES[measure].is_fraction or measure == "loss_rate":
+        is_share = sample > 0
+    else:
+        is_share = (sample > 0) & (estimate == 0)
+    ends = _wilson(measure, estimate, quantile**2 * spread)
+    low, high = (np.where(is_share, *each) for each in zip(ends, (low, high), strict=True))
     known = ~(np.isnan(estimate) | np.isnan(error) | math.isnan(quantile))
-    low, high = np.where(sample > 0, low, plain_low), np.where(sample > 0, high, plain_high)
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
+def _rarer(measure: str, estimate: Array) -> Array:
+    """The share of the event or of its complement, whichever happened less often."""
+    if not MEASURES[measure].is_fraction:
+        return estimate
+    rarer: Array = np.where(estimate > _HALF, 1.0 - estimate, estimate)
+    return rarer
+
+
+def _plain(estimate: Array, error: Array, quantile: float) -> tuple[Array, Array]:
+    return np.maximum(estimate - quantile * error, 0.0), estimate + quantile * error
+
+
+def _wilson(measure: str, estimate: Array, reach: Array) -> tuple[Array, Array]:
+    """The p with ``(estimate - p)² <= reach p``, of the rarer side where it is a fraction."""
+    rarer = _rarer(measure, estimate)
+    middle, half = rarer + reach / 2, np.sqrt(reach * rarer + reach**2 / 4)
+    below = np.where(rarer > 0, np.maximum(middle - half, 0.0), 0.0)
+    above = middle + half
+    if not MEASURES[measure].is_fraction:
+        return below, above
+    above = np.minimum(above, 1.0)
+    turned = estimate > _HALF
+    return np.where(turned, 1.0 - above, below), np.where(turned, 1.0 - below, above)
+
+
 def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
-    """The sample behind each share and rate; measures left out are neither.
+    """The sample behind each share and each rate of what is counted; measures left out are neither.
 
     Each replication counts as one event at least, also where nothing came.
 
@@ -103,10 +127,27 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
     time = totals.own["window"].sum()
     if "loss_rate" in values:
         found["loss_rate"] = np.array([time])
-    for name in _RATES:
-        if name in values:
-            found[name] = np.where(values[name][1][0] == 0, time, 0.0)
+    for name in _COUNTED:
+        if name in values and not (name != "throughput" and _is_regular(scenario)):
+            found[name] = np.broadcast_to(time, values[name][1].shape[1:])
     return found
+
+
+def _is_regular(scenario: Scenario) -> bool:
+    """Whether deliveries come by the clock, so that every replication counts the same."""
+    if scenario.servers is not None:
+        return _is_constant(scenario.servers.arrivals)
+    robots, rule = scenario.robots, scenario.activation
+    if robots is None or robots.access_time is None or robots.host_spacing is not None:
+        return False
+    planned = robots.accessing is None or isinstance(robots.accessing, Planned)
+    always = rule is None or isinstance(rule, Static)
+    return planned and always and _is_constant(robots.access_time)
+
+
+def _is_constant(times: object) -> bool:
+    law = times.gap if isinstance(times, Renewal) else times
+    return isinstance(law, Deterministic)
 
 
 def _of_buffer(part: Part, scenario: Scenario) -> Samples:

@@ -54,10 +54,9 @@ class Difference:
 
     @property
     def doubt(self) -> float:
-        """The probability that the true difference is below 0, given what was seen.
+        """The one-sided p-value of the hypothesis that the true difference is below 0.
 
-        That of Student's t, with every difference equally likely beforehand; 1/2 where nothing
-        tells the two apart.
+        That of Student's t; 1/2 where nothing tells the two apart.
         """
         from scipy.special import stdtr
 
@@ -70,17 +69,20 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """Which system has the least estimate, and how sure that is.
+    """Which system has the least estimate, and which others may be the best all the same.
 
     Attributes
     ----------
     index : int
         Of the system with the least estimate; of equal ones the first.
     confidence : float
-        At least the probability that none of the others is below it: 1 minus the sum of the
-        probabilities that each of them is (Bonferroni), never below 0.
+        The highest level of confidence at which it has no rivals, never below 0. At most a share
+        alpha of all comparisons name a system that is not the best with a confidence of 1 - alpha
+        or more. It is not the share of right names among those that are so confident: of equal
+        systems half of these names are wrong.
     rivals : tuple of int
-        The systems that are not told apart from it with 95 % confidence.
+        The systems that are not told apart from it. With probability at least the level asked for
+        the best system is `index` or one of them.
     ties : tuple of int
         Those among the rivals whose every replication is the same, such as counts of events that
         were never seen.
@@ -122,13 +124,21 @@ def _rounded(value: float, one: Estimated, other: Estimated) -> float:
     return 0.0 if abs(value) <= _ROUNDING * scale else value
 
 
-def best_of(systems: Sequence[Estimated]) -> Best | None:
-    """The system with the least estimate; None where no estimate is defined.
+def best_of(systems: Sequence[Estimated], level: float = _CONFIDENCE) -> Best | None:
+    """The system with the least estimate, and its rivals; None where no estimate is defined.
+
+    A system is no rival where Student's t of its paired difference is significant at
+    (1 - level) / (systems - 1). The best system is wrongly left out only if it lies so far above
+    one of the systems - 1 others, each of which happens with at most that probability: so the level
+    is kept (Bonferroni) whatever the truth is, and although the data say which system has the least
+    estimate. This is the screening of Nelson, Swann, Goldsman and Song (2001), against one system.
 
     Parameters
     ----------
     systems : sequence of Estimated
         A system whose estimate is undefined is no rival.
+    level : float
+        The confidence with which the best is the one with the least estimate or a rival.
     """
     estimates = np.array([each.estimate for each in systems])
     if np.isnan(estimates).all():
@@ -139,7 +149,7 @@ def best_of(systems: Sequence[Estimated]) -> Best | None:
         for other, each in enumerate(systems)
         if other != index and not math.isnan(each.estimate)
     }
-    doubts = {other: each.doubt for other, each in found.items()}
-    rivals = tuple(other for other, doubt in doubts.items() if doubt > 1 - _CONFIDENCE)
+    doubts = {other: len(found) * each.doubt for other, each in found.items()}
+    rivals = tuple(other for other, doubt in doubts.items() if doubt > 1 - level)
     ties = tuple(other for other, each in found.items() if each.is_tie)
-    return Best(index, max(0.0, 1.0 - sum(doubts.values())), rivals, ties)
+    return Best(index, max(0.0, 1.0 - max(doubts.values(), default=0.0)), rivals, ties)
