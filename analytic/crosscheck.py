@@ -244,27 +244,16 @@ def _judge(family: Sequence[_Row], replications: int) -> list[Comparison]:
     """The verdicts of a family; a number that several formulas give counts once."""
     degrees = replications - 1
     firsts, which = _distinct(family)
+    shifts = [(0.0, row.edge, row.edge + row.start) for row in firsts]
     adjusted = [
-        holm([row.p_value(degrees, shift(row)) for row in firsts])
-        for shift in (_no_shift, _ends, _ends_and_start)
+        holm([row.p_value(degrees, each) for row, each in zip(firsts, shift, strict=True)])
+        for shift in zip(*shifts, strict=True)
     ]
     columns = list(zip(*adjusted, strict=True))
     return [
         _judged(row, columns[index], len(firsts), replications)
         for row, index in zip(family, which, strict=True)
     ]
-
-
-def _no_shift(_: _Row) -> float:
-    return 0.0
-
-
-def _ends(row: _Row) -> float:
-    return row.edge
-
-
-def _ends_and_start(row: _Row) -> float:
-    return row.edge + row.start
 
 
 def _distinct(family: Sequence[_Row]) -> tuple[list[_Row], list[int]]:

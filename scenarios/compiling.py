@@ -74,7 +74,7 @@ class _Cache(FunctionCache):
             super().save_overload(sig, data)
 
     def _turn_to_folder(self, sig: Any) -> None:
-        folder = self._above / f"crawlsim-{_stamp(self._compiled, _named_tuples(sig))}"
+        folder = self._above / f"crawlsim-{_stamp(self._compiled, _passed(sig))}"
         folder.mkdir(exist_ok=True)
         self._cache_path = str(folder)
         base = self._impl.filename_base
@@ -88,11 +88,13 @@ def _announce(what: str) -> None:
 
 
 @cache
-def _stamp(compiled: Any, passed: frozenset[type]) -> str:
+def _stamp(compiled: Any, passed: frozenset[Any]) -> str:
     """A name for what the compiled code depends on, the machine and numba's version apart."""
     settings = f"{np.__version__} {numba.config.BOUNDSCHECK}"  # type: ignore[attr-defined]  # read from the environment
-    found = sorted({*parts(compiled), *(_of_class(each) for each in passed)})
-    return hashlib.sha256("\n".join([settings, *found]).encode()).hexdigest()[:16]
+    found = set(parts(compiled))
+    for each in passed:
+        found |= {_of_class(each)} if isinstance(each, type) else parts(each)
+    return hashlib.sha256("\n".join([settings, *sorted(found)]).encode()).hexdigest()[:16]
 
 
 def parts(compiled: Any) -> set[str]:
@@ -117,7 +119,8 @@ def parts(compiled: Any) -> set[str]:
         function = _function(each)
         name = f"{function.__module__}.{function.__qualname__}"
         options = getattr(each, "targetoptions", None)
-        found.add(f"{name} {options} {function.__defaults__} {_of_code(function.__code__)}")
+        defaults = f"{function.__defaults__} {function.__kwdefaults__}"
+        found.add(f"{name} {options} {defaults} {_of_code(function.__code__)}")
         for place, value in _read_by(function, ours):
             called = _function(value)
             if called is None or _package(called.__module__) not in ours:
@@ -135,13 +138,19 @@ def _read_by(function: Any, ours: set[str]) -> Iterator[tuple[str, Any]]:
     read = dict(zip(function.__code__.co_freevars, cells, strict=True))
     read |= {name: function.__globals__[name] for name in names & function.__globals__.keys()}
     for name, value in read.items():
-        yield name, value
-        if isinstance(value, tuple):
-            yield from ((f"{name}[{place}]", each) for place, each in enumerate(value))
-        elif isinstance(value, ModuleType) and _package(value.__name__) in ours:
+        yield from _within(name, value)
+        if isinstance(value, ModuleType) and _package(value.__name__) in ours:
             yield from (
                 (f"{name}.{each}", vars(value)[each]) for each in names & vars(value).keys()
             )
+
+
+def _within(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """A value and, of a tuple, all that is in it, however deep."""
+    yield name, value
+    if isinstance(value, tuple):
+        for place, each in enumerate(value):
+            yield from _within(f"{name}[{place}]", each)
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -179,15 +188,17 @@ def _of_class(named: type) -> str:
     return f"{named.__module__}.{named.__qualname__} {getattr(named, '_fields', ())}"
 
 
-def _named_tuples(sig: Any) -> frozenset[type]:
-    """Named tuples among the types of the arguments, those within others included."""
+def _passed(sig: Any) -> frozenset[Any]:
+    """Named tuples and compiled functions among the arguments, those within others included."""
     given: Iterable[Any] = sig.args if hasattr(sig, "args") else sig
-    found: set[type] = set()
+    found: set[Any] = set()
     for each in given:
         if hasattr(each, "instance_class"):
             found.add(each.instance_class)
+        if isinstance(each, types.Dispatcher):
+            found.add(each.dispatcher)
         if isinstance(each, types.BaseTuple):
-            found |= _named_tuples(each)
+            found |= _passed(each)
     return frozenset(found)
 
 

@@ -739,7 +739,7 @@ def test_dependent_access_times_agree_and_independent_ones_would_not() -> None:
     scenario = pages(entry, [0.1, 0.2, 0.6]).with_(
         {
             "robots.accessing": {"policy": "cyclic", "template": [0, 2, 1, 2]},
-            "run": {"horizon": 40000.0, "warmup": 100.0, "replications": 40, "seed": 5},
+            "run": {"horizon": 80000.0, "warmup": 100.0, "replications": 40, "seed": 5},
         }
     )
     found = sim.run(scenario)

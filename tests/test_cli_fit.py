@@ -124,7 +124,7 @@ def test_pages_keep_their_names(crawlsim: Any) -> None:
     assert crawlsim("fit", "changes.csv", "--out", "made.toml")[0] == 0
     text = Path("made.toml").read_text()
     assert [line for line in text.splitlines() if line.startswith("# ")][-4:] == [
-        f"# {page + 1}: page-{page}" for page in range(4)
+        f"# {page}: page-{page}" for page in range(4)
     ]
     assert crawlsim("fit", "changes.csv", "--out", "made.toml")[0] == 0  # its own file
 

@@ -9,7 +9,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numba
 import pytest
+
+from scenarios import compiling
 
 ROOT = Path(__file__).parents[1]
 
@@ -183,3 +186,27 @@ def test_only_one_place_decides_how_compiled_code_is_kept() -> None:
             assert "cache=True" not in text, path
             assert "enable_caching" not in text, path
             assert "FunctionCache" not in text or path.name == "compiling.py", path
+
+
+def _plus_one(x: float) -> float:
+    return x + 1.0
+
+
+_NESTED = ((_plus_one,),)
+
+
+def _reads_deep(x: float, *, scale: float = 2.0) -> float:
+    return float(_NESTED[0][0](x) * scale)
+
+
+def test_functions_deep_in_tuples_and_keyword_defaults_are_in_the_stamp() -> None:
+    found = "\n".join(compiling.parts(_reads_deep))
+    assert f"{__name__}._plus_one" in {line.partition(" ")[0] for line in found.splitlines()}
+    assert "{'scale': 2.0}" in found
+
+
+def test_compiled_functions_that_are_passed_are_in_the_stamp() -> None:
+    one, two = (numba.njit(each) for each in (_plus_one, _reads_deep))
+    passed = [compiling._passed((numba.typeof(each),)) for each in (one, two)]
+    assert passed == [frozenset({one}), frozenset({two})]
+    assert compiling._stamp(one, passed[0]) != compiling._stamp(one, passed[1])

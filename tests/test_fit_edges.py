@@ -137,7 +137,7 @@ def test_a_clock_of_days_hides_changes_and_ends_a_day_later(
 def test_a_cycle_around_pages_is_an_access_of_each() -> None:
     found = pages_around([0.5, 1.0, 2.5])
     assert found["robots"]["access_time"]["exponential"]["mean"] == 0.25
-    assert found["run"] == {"horizon": 1020 * 0.75, "warmup": 20 * 0.75, "replications": 20}
+    assert found["run"] == {"horizon": 1020 * 0.75, "warmup": 20 * 0.75, "replications": 40}
 
 
 def test_a_switching_process_that_is_hardly_one_has_no_intervals() -> None:

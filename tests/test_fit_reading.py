@@ -393,7 +393,7 @@ def test_the_first_visit_of_a_page_need_not_say_whether_it_changed(tmp_path: Pat
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "packed"])
 def test_json_is_refused_as_json(tmp_path: Path, start: str, packed: bool) -> None:
     content = (start + '"url": "a", "timestamp": 1}\n').encode()
-    with pytest.raises(ScenarioError, match="is JSON, and a trace is CSV") as refused:
+    with pytest.raises(ScenarioError, match="is JSON; a trace is CSV") as refused:
         read(tmp_path, gzip.compress(content) if packed else content)
     assert "jq -r" in str(refused.value)
 

@@ -722,7 +722,7 @@ REFUSED: dict[str, Scenario] = {
     ),
     "the approximate loss probability is too small to be given; its first digit would be wrong "
     "below 0.01": queue(stale(H2) | {"buffer.waiting_places": 60}),
-    "the formula is for robots that are switched on one at a time": queue(),
+    "the formula is for robots that are switched on one at a time (activation.switching)": queue(),
     "there are targets for each phase": queue(
         {
             "activation.switching.targets": [[3, 3, 2, 1, 0]] * 2,

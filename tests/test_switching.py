@@ -355,7 +355,7 @@ def optimal(access: float, capacity: int, price: float, family: str) -> Scenario
             "buffer.waiting_places": capacity - 1,
             "costs.starvation": price,
             "judged": ["starvation_probability", "loss_rate", "mean_active_robots", "control_cost"],
-            "run.horizon": 160000.0,
+            "run.horizon": 240000.0,
         }
     )
     return resolve(scenario)
