@@ -45,6 +45,9 @@ class _Checked(io.TextIOBase):
         with _failures_said():
             self.stream.flush()
 
+    def close(self) -> None:
+        """Do nothing: the stream behind it belongs to others."""
+
     def isatty(self) -> bool:
         """Whether it is a terminal."""
         return self.stream.isatty()

@@ -16,15 +16,14 @@ def interrupts_held() -> Iterator[None]:
     Reading the fields of a record calls Python, where an interrupt would be raised; compiled code
     then goes on with what it has not read. Only the main thread hears of interrupts.
     """
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[tuple[int, Any]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    handler = signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
-        if came:
+        if came and callable(handler):
             handler(*came[0])

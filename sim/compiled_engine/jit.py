@@ -48,12 +48,12 @@ def kernel(function: Function) -> Function:
     Interrupts wait until a call is over, but not until it is compiled, which takes its time.
     """
     compiled = kept(cast("Function", numba.njit(nogil=True)(function)), "engine")
-    if not hasattr(compiled, "signatures"):
+    if not hasattr(compiled, "overloads"):
         return compiled
 
     @wraps(function)
     def call(*arguments: Any) -> Any:
-        if not compiled.signatures:
+        if not compiled.overloads:  # `signatures` would list them anew at every call
             return compiled(*arguments)
         with interrupts_held():
             return compiled(*arguments)
