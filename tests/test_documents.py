@@ -100,7 +100,7 @@ FOLDERS = ("analytic", "benchmarks", "docs", "notebooks", "scenarios", "sim", "t
 SUFFIXES = {".py", ".md", ".toml", ".ipynb", ".html", ".css", ".js", ".txt"}
 NOT_IN_THE_REPOSITORY = re.compile(
     r"\bcatalogue|\bANCHORS\b|\b(?:DESIGN|STYLE|PERFORMANCE)\.md|\bseed00\d|\bformulas/"
-    r"|\bcontracts/|\.\./shared|(?<![\w.])/work/|\bissue #?\d",
+    r"|\bcontracts/|\.\./shared|(?<![\w.])/w[o]rk/|\bissue #?\d",
     re.IGNORECASE,
 )
 
