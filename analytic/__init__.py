@@ -5,7 +5,7 @@ from analytic.formula import Formula, Prediction
 from analytic.indexing_queue import accuracy_of, exact_laws, points_of, relaxation_time_of
 from analytic.law_check import LawComparison, compare_laws, with_laws
 from analytic.optimum import Optimum
-from analytic.predict import FORMULAS, NotApplicable, predict
+from analytic.predict import FORMULAS, NotApplicable, exact_values, predict
 from analytic.resolve import resolve
 from analytic.scenario_check import check_scenario
 from analytic.start_up import start_up_times, suggested_warmup
@@ -24,6 +24,7 @@ __all__ = [
     "compare",
     "compare_laws",
     "exact_laws",
+    "exact_values",
     "optimize",
     "overall",
     "points_of",

@@ -9,9 +9,8 @@ from analytic.active_robots import require_decided
 from analytic.formula import Formula, Prediction, fails_a_premise, obstacles
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
+from scenarios.measures import Subject
 from scenarios.scenario import require_scenario
-
-__all__ = ["FORMULAS", "NotApplicable", "predict"]
 
 FORMULAS: tuple[Formula, ...] = (
     *page_refresh.FORMULAS,
@@ -74,3 +73,20 @@ def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
             foreign = fails_a_premise(formula.conditions, scenario)
             others.append(NotApplicable(formula.source, reasons, foreign))
     return predictions, sorted(others, key=lambda each: (each.other_subject, len(each.reasons)))
+
+
+def exact_values(scenario: Scenario) -> dict[tuple[str, Subject], tuple[float, str]]:
+    """The exact value of each measure and subject, with the source of the formula that gives it.
+
+    Where several formulas do, it is that of the first.
+
+    Raises
+    ------
+    ScenarioError
+        As `predict`.
+    """
+    exact: dict[tuple[str, Subject], tuple[float, str]] = {}
+    for row in predict(scenario)[0]:
+        if row.kind == "exact":
+            exact.setdefault((row.measure, row.subject), (row.value, row.source))
+    return exact

@@ -52,7 +52,7 @@ def make(stream: TextIO, kind: str, rows: int) -> None:
 def fitted(trace: Path, folder: Path, options: Sequence[str] = ()) -> dict[str, Any]:
     """Seconds and peak megabytes of one fit, in a process of its own."""
     out = ["--out", str(folder / "made.toml"), "--report", str(folder / "made.html")]
-    command = [sys.executable, "-m", "sim.cli", "fit", str(trace), *options, *out]
+    command = [sys.executable, "-m", "crawlsim", "fit", str(trace), *options, *out]
     start = time.perf_counter()
     with (folder / "shown.txt").open("w") as shown:
         child = subprocess.Popen(command, stdout=shown, stderr=shown)

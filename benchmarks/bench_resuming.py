@@ -19,7 +19,7 @@ from pathlib import Path
 
 TABLES = ("sweep.csv", "differences.csv", "sweep.svg", "report.html")
 SWEEP = [
-    *(sys.executable, "-m", "sim.cli", "sweep", "four-robots-one-threshold"),
+    *(sys.executable, "-m", "crawlsim", "sweep", "four-robots-one-threshold"),
     *("--vary", "buffer.waiting_places=2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21"),
     *("--vary", "activation.static=1,2,3,4"),
     *("--replications", "10", "--minimise", "control_cost", "--out"),

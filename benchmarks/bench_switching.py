@@ -24,7 +24,7 @@ from analytic.robot_control.controlled_queue import ControlledQueue
 from analytic.robot_control.target_rules import best_targets
 from scenarios.sections import Costs
 
-TABLES = Path(__file__).parents[1] / "docs/robot_control_experiments.py"
+TABLES = Path(__file__).parents[1] / "experiments/robot_control_experiments.py"
 PRICES = Costs(loss=1.0, starvation=1.4)
 SIZES = ((5, 16), (20, 40), (50, 100), (200, 200), (500, 500), (1000, 1000), (1000, 2000))
 WIDTH, LARGEST_GENERAL = 1e-9, 12_000

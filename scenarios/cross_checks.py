@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from scenarios.accessing import Cyclic
 from scenarios.activation import Optimal, Static, Switching, These, Threshold
@@ -13,19 +12,16 @@ from scenarios.deliveries import Independent, Marked
 from scenarios.distributions import PhaseType
 from scenarios.errors import refused
 from scenarios.measures import MEASURES
-from scenarios.sections import Zipf
+from scenarios.sections import Robots, Zipf
+from scenarios.system import System
 from scenarios.validity import check_probabilities
-
-if TYPE_CHECKING:
-    from scenarios.scenario import Scenario
-    from scenarios.sections import Robots
 
 __all__ = ["CHECKS"]
 
 _SEARCH_ENGINE = ("pages", "robots", "activation", "buffer", "clients")
 
 
-def _one_system(scenario: Scenario) -> None:
+def _one_system(scenario: System) -> None:
     kinds = {
         "pages, robots, activation, buffer, clients": _SEARCH_ENGINE,
         "source, probing": ("source", "probing"),
@@ -43,15 +39,15 @@ def _one_system(scenario: Scenario) -> None:
         raise refused(f"mixes the sections of several systems: {', '.join(names)}")
 
 
-def _known_measures(scenario: Scenario) -> None:
+def _known_measures(scenario: System) -> None:
     for index, name in enumerate(scenario.judged):
         if name not in MEASURES:
             allowed = f"must be a measure: {one_of(name, MEASURES)}"
             raise refused(allowed, key=f"judged[{index}]", value=name)
 
 
-def _needs(section: str, others: tuple[str, ...]) -> Callable[[Scenario], None]:
-    def check(scenario: Scenario) -> None:
+def _needs(section: str, others: tuple[str, ...]) -> Callable[[System], None]:
+    def check(scenario: System) -> None:
         found = any(getattr(scenario, other) is not None for other in others)
         if getattr(scenario, section) is not None and not found:
             raise refused(f"needs {listed(f'[{other}]' for other in others)}", key=section)
@@ -59,7 +55,7 @@ def _needs(section: str, others: tuple[str, ...]) -> Callable[[Scenario], None]:
     return check
 
 
-def _accessing_with_pages(scenario: Scenario) -> None:
+def _accessing_with_pages(scenario: System) -> None:
     if scenario.robots is None:
         return
     if scenario.pages is not None and scenario.robots.accessing is None:
@@ -68,7 +64,7 @@ def _accessing_with_pages(scenario: Scenario) -> None:
         raise refused("needs [pages]", key="robots.accessing")
 
 
-def _freshness_needs_pages(scenario: Scenario) -> None:
+def _freshness_needs_pages(scenario: System) -> None:
     if scenario.pages is not None:
         return
     buffer = scenario.buffer
@@ -80,7 +76,7 @@ def _freshness_needs_pages(scenario: Scenario) -> None:
         raise refused("needs [pages]", key="costs.staleness", value=scenario.costs.staleness)
 
 
-def _policy_fits_pages(scenario: Scenario) -> None:
+def _policy_fits_pages(scenario: System) -> None:
     if scenario.pages is None or scenario.robots is None:
         return
     policy, count = scenario.robots.accessing, scenario.pages.count
@@ -97,7 +93,7 @@ def _policy_fits_pages(scenario: Scenario) -> None:
             raise refused(allowed, key=f"robots.accessing.{name}")
 
 
-def _spacing_fits(scenario: Scenario) -> None:
+def _spacing_fits(scenario: System) -> None:
     """A spacing of accesses needs hosts, accesses of which each has a start, and a fixed fleet."""
     robots, pages, rule = scenario.robots, scenario.pages, scenario.activation
     if robots is None or robots.host_spacing is None:
@@ -115,7 +111,7 @@ def _spacing_fits(scenario: Scenario) -> None:
         raise refused(allowed, key=key)
 
 
-def _change_rate_needs_changes(scenario: Scenario) -> None:
+def _change_rate_needs_changes(scenario: System) -> None:
     """Shares by change rate exist only where some page changes."""
     if scenario.pages is None or scenario.robots is None:
         return
@@ -130,7 +126,7 @@ def _some_positive(numbers: tuple[float, ...] | Zipf | Column) -> bool:
     return isinstance(values, Zipf) or any(values)
 
 
-def _clients_need_weights(scenario: Scenario) -> None:
+def _clients_need_weights(scenario: System) -> None:
     """Queries draw their page by weight: some weight must be positive."""
     if scenario.clients is None or scenario.pages is None:
         return
@@ -141,7 +137,7 @@ def _clients_need_weights(scenario: Scenario) -> None:
         raise refused(allowed, key="pages.weights", value=weights)
 
 
-def _robots_available(scenario: Scenario) -> None:
+def _robots_available(scenario: System) -> None:
     rule, robots = scenario.activation, scenario.robots
     if robots is None:
         return
@@ -171,13 +167,13 @@ def _at_most(available: int) -> str:
     return f"must be at most robots.available ({available})"
 
 
-def _control_needs_buffer(scenario: Scenario) -> None:
+def _control_needs_buffer(scenario: System) -> None:
     rule = scenario.activation
     if rule is not None and not isinstance(rule, Static | These) and scenario.buffer is None:
         raise refused("needs [buffer]", key=f"activation.{rule.key}")
 
 
-def _switching_needs_access_time(scenario: Scenario) -> None:
+def _switching_needs_access_time(scenario: System) -> None:
     rule, robots = scenario.activation, scenario.robots
     if rule is None or robots is None or robots.access_time is not None:
         return
@@ -185,7 +181,7 @@ def _switching_needs_access_time(scenario: Scenario) -> None:
         raise refused("needs robots.access_time", key=f"activation.{rule.key}")
 
 
-def _switching_fits(scenario: Scenario) -> None:
+def _switching_fits(scenario: System) -> None:
     rule, buffer = scenario.activation, scenario.buffer
     if not isinstance(rule, Switching) or buffer is None:
         return
@@ -200,13 +196,13 @@ def _switching_fits(scenario: Scenario) -> None:
         raise refused(allowed, key=key, value=rule.root.targets)
 
 
-def _optimal_needs_costs(scenario: Scenario) -> None:
+def _optimal_needs_costs(scenario: System) -> None:
     rule = scenario.activation
     if rule is not None and rule.key == "optimal" and not scenario.costs.model_fields_set:
         raise refused("needs [costs]", key="activation.optimal")
 
 
-CHECKS: tuple[Callable[[Scenario], None], ...] = (
+CHECKS: tuple[Callable[[System], None], ...] = (
     _one_system,
     _known_measures,
     _needs("robots", ("pages", "buffer")),

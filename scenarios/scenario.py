@@ -4,74 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
-from scenarios.activation import Activation
-from scenarios.base import Section
 from scenarios.changes import plain, with_changes
 from scenarios.cross_checks import CHECKS
-from scenarios.errors import refused
 from scenarios.messages import first_error
-from scenarios.sections import (
-    Buffer,
-    Check,
-    Clients,
-    Costs,
-    Pages,
-    Probing,
-    Robots,
-    Run,
-    Servers,
-    Source,
-)
-from scenarios.text import visible
-
-__all__ = ["Scenario", "require_scenario", "scenario_from"]
-
-Text = Annotated[str, Field(strict=True)]
-
-_LONGEST = 1000
-"""Characters of a name or a label."""
+from scenarios.system import System
 
 
-def _one_line(text: str) -> str:
-    """Refuse what a page or a terminal cannot show as text on one line, and what nobody reads."""
-    if len(text) > _LONGEST:
-        raise refused(f"must have at most {_LONGEST} characters")
-    if "\n" in text or "\t" in text or visible(text) != text:
-        raise refused("must be one line without control characters")
-    return text
-
-
-Line = Annotated[Text, AfterValidator(_one_line)]
-
-
-class Scenario(Section):
+class Scenario(System):
     """One system and how to run it; frozen, and valid by construction.
 
     The fields are the sections of the scenario file.
     """
-
-    name: Annotated[
-        str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]+$", max_length=_LONGEST)
-    ]
-    title: Line = ""
-    paper: Line = ""
-    time_unit: Line = "time unit"
-    judged: tuple[Text, ...] = ()
-    pages: Pages | None = None
-    robots: Robots | None = None
-    activation: Activation | None = None
-    buffer: Buffer | None = None
-    clients: Clients | None = None
-    source: Source | None = None
-    probing: Probing | None = None
-    servers: Servers | None = None
-    costs: Costs = Costs()
-    check: Check = Check()
-    run: Run = Run()
 
     @model_validator(mode="after")
     def _sections_fit(self) -> Scenario:

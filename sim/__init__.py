@@ -1,23 +1,6 @@
 """What happens: discrete-event simulation of a scenario, and estimates with honest errors."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+from sim.estimates.controlled import controlled
+from sim.replicate import Precision, run, run_to_precision
 
 __all__ = ["Precision", "controlled", "run", "run_to_precision"]
-
-if TYPE_CHECKING:
-    from sim.estimates.controlled import controlled
-    from sim.replicate import Precision, run, run_to_precision
-else:
-    _PLACES = {
-        "Precision": "sim.replicate",
-        "controlled": "sim.estimates",
-        "run": "sim.replicate",
-        "run_to_precision": "sim.replicate",
-    }
-
-    def __getattr__(name: str) -> object:
-        """Load what is asked for: the command line has to run before that, to catch interrupts."""
-        if name not in _PLACES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_PLACES[name]), name)

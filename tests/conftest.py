@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sim.cli import main
+from crawlsim.cli import main
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def crawlsim(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 
     However long it takes, it says nothing while one waits.
     """
-    monkeypatch.setattr("sim.cli.waiting.EVERY", 1e6)
+    monkeypatch.setattr("crawlsim.cli.waiting.EVERY", 1e6)
 
     def call(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as stop:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from systems import queue
 
+from crawlsim.cli import choosing
 from experiments.choosing import Values, configurations, crossing, measured, of_queue, screened
 from scenarios import dumps
-from sim.cli import choosing
 from sim.estimates import choosing as procedure
 from sim.estimates.choosing import Indifference, choose, next_look, squared_constant
 

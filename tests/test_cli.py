@@ -24,7 +24,7 @@ from scenarios import dumps, library_names
 from scenarios.measures import MEASURES
 from sim.event_log import COLUMNS
 
-CRAWLSIM = [sys.executable, "-m", "sim.cli"]
+CRAWLSIM = [sys.executable, "-m", "crawlsim"]
 
 
 @pytest.fixture
@@ -333,12 +333,12 @@ def planted(name, *rest):
         os.kill(os.getpid(), signal.SIGINT)
     return honest(name, *rest)
 builtins.__import__ = planted
-from sim.cli import main
+from crawlsim.cli import main
 main()
 """
 
 
-@pytest.mark.parametrize("module", ["click", "numpy", "sim.cli.program", "sim.cli.sweep"])
+@pytest.mark.parametrize("module", ["click", "numpy", "crawlsim.cli.program", "crawlsim.cli.sweep"])
 def test_an_interrupt_while_the_program_is_loaded(module: str) -> None:
     """Nothing heavy is loaded before interrupts are caught."""
     program = [sys.executable, "-c", EARLY.format(module=module), "list"]
@@ -356,7 +356,7 @@ def test_the_package_knows_what_it_offers() -> None:
 
 BROKEN = """
 import sim.compiled_engine
-from sim.cli import main
+from crawlsim.cli import main
 honest = sim.compiled_engine.simulate
 def broken(scenario, replication, seed, log=None):
     if replication == 1:
@@ -404,7 +404,16 @@ def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     source = tmp_path / "source"
     source.mkdir()
-    for part in ("scenarios", "sim", "analytic", "pyproject.toml", "README.md", "LICENSE"):
+    packages = ("crawlsim", "scenarios", "sim", "analytic")
+    for part in (
+        "crawlsim",
+        "scenarios",
+        "sim",
+        "analytic",
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+    ):
         subprocess.run(["cp", "-r", str(root / part), str(source)], check=True)
     subprocess.run(
         [*pip, "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(source)], check=True
@@ -424,12 +433,8 @@ def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
     place, *names = done.stdout.split()
     assert Path(place).is_relative_to(target)
     assert names == library_names()
-    assert (target / "analytic/report/template.html").is_file()
-    assert {path.name for path in target.iterdir() if path.is_dir()} >= {
-        "scenarios",
-        "sim",
-        "analytic",
-    }
+    assert (target / "crawlsim/report/template.html").is_file()
+    assert {path.name for path in target.iterdir() if path.is_dir()} >= set(packages)
 
 
 def on_terminal(columns: int, *arguments: str) -> list[str]:

@@ -13,13 +13,13 @@ import pytest
 
 from analytic.indexing_queue.fixed_robots import best_fixed_number
 from analytic.indexing_queue.thresholds import best_thresholds
-from analytic.report import (
+from analytic.robot_control import best_switching
+from crawlsim.report import (
     plot_static_costs,
     plot_switching_curves,
     plot_switching_policy,
     plot_threshold_costs,
 )
-from analytic.robot_control import best_switching
 from scenarios import load
 
 FOUR = "four-robots-one-threshold"

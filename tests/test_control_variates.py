@@ -13,12 +13,12 @@ from systems import BATCHES, PHASES, queue
 
 import sim
 from analytic import predict
+from crawlsim.cli import foresight
+from crawlsim.cli.foresight import events_needed
+from crawlsim.cli.options import RunOptions
 from scenarios import Results, Scenario
 from scenarios.results import Columns, Rows
 from sim import rules
-from sim.cli import foresight
-from sim.cli.foresight import events_needed
-from sim.cli.options import RunOptions
 from sim.estimates import results_from
 from sim.estimates.jackknife import jackknife_error
 from sim.replicate import ENGINES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from analytic.page_refresh import (
+from experiments import crawler_comparison
+from experiments.crawlers import (
     adaptive_changed_share,
     adaptive_intervals,
     harmonic_rates,
@@ -26,11 +26,6 @@ numbers = st.floats(1e-3, 1e3)
 problems = st.lists(st.tuples(numbers, numbers), min_size=1, max_size=8).map(
     lambda pairs: (np.array(pairs)[:, 0], np.array(pairs)[:, 1])
 )
-
-
-@pytest.fixture(scope="module")
-def script() -> dict[str, Any]:
-    return runpy.run_path(str(ROOT / "docs/crawler_comparison.py"))
 
 
 @settings(deadline=None)
@@ -135,25 +130,27 @@ def test_quick_steps_spread_the_intervals_and_slow_ones_do_not() -> None:
     assert adaptive_intervals(0.2, 0.2).changes_per_visit > 1.04 * 0.5973
 
 
-def test_gamma_rates_at_equal_bandwidth(script: dict[str, Any]) -> None:
+def test_gamma_rates_at_equal_bandwidth() -> None:
     """Freshness known for 2000 pages, equal weights: adaptive 0.717, proportional 0.743,
     uniform 0.777, optimal 0.800."""
-    rates, weights = script["pages"]("equal", 2000)
+    rates, weights = crawler_comparison.pages("equal", 2000)
     law = adaptive_intervals(0.2, 0.2)
     budget = float(rates.sum()) / law.changes_per_visit
     assert 1 - law.obsolescence == pytest.approx(0.717, abs=5e-4)
     for name, fresh in (("proportional", 0.743), ("uniform", 0.777), ("optimal", 0.800)):
-        cost = script["spaced_cost"](rates, weights, script[name](rates, weights, budget))
+        cost = crawler_comparison.spaced_cost(
+            rates, weights, getattr(crawler_comparison, name)(rates, weights, budget)
+        )
         assert 1 - cost / 2000 == pytest.approx(fresh, abs=3e-3), name
 
 
 @pytest.mark.statistical
-def test_the_simulated_rules_are_at_their_fixed_points(script: dict[str, Any]) -> None:
+def test_the_simulated_rules_are_at_their_fixed_points() -> None:
     """Twice the 95 % intervals: together they miss the truth with probability 2e-3.
 
     Seen would be a share 0.5 % off, an obsolescence 1 % off, and the two factors swapped.
     """
-    for row in script["fixed_points"]():
+    for row in crawler_comparison.fixed_points():
         for name, error in (("changed", 0.005), ("obsolescence", 0.01)):
             found = row[f"{name}, simulated"]
             assert found.contains(row[name], 2.0), name
@@ -162,41 +159,46 @@ def test_the_simulated_rules_are_at_their_fixed_points(script: dict[str, Any]) -
 
 
 @pytest.mark.statistical
-def test_a_planted_error_of_the_rule_is_seen(script: dict[str, Any]) -> None:
+def test_a_planted_error_of_the_rule_is_seen() -> None:
     """A crawler that shortens by 0.21 instead of 0.2."""
-    rates, _ = script["pages"]("equal", 200)
-    rule, generator = script["Rule"](0.2, 0.21), np.random.default_rng(5)
-    shares = [script["alone"](rule, rates, 400, generator).changed for _ in range(10)]
-    assert not script["Interval"].of(shares).contains(adaptive_changed_share(0.2, 0.2), 2.0)
-    assert script["Interval"].of(shares).contains(adaptive_changed_share(0.2, 0.21), 2.0)
+    rates, _ = crawler_comparison.pages("equal", 200)
+    rule, generator = crawler_comparison.Rule(0.2, 0.21), np.random.default_rng(5)
+    shares = [crawler_comparison.alone(rule, rates, 400, generator).changed for _ in range(10)]
+    assert not crawler_comparison.Interval.of(shares).contains(
+        adaptive_changed_share(0.2, 0.2), 2.0
+    )
+    assert crawler_comparison.Interval.of(shares).contains(adaptive_changed_share(0.2, 0.21), 2.0)
 
 
-def test_following_intervals_by_hand(script: dict[str, Any]) -> None:
+def test_following_intervals_by_hand() -> None:
     """Half-way to the shortest, half as long again, and never outside of the limits."""
-    rule = script["Rule"](0.5, 0.5, 1.0, 10.0, True)
+    rule = crawler_comparison.Rule(0.5, 0.5, 1.0, 10.0, True)
     assert rule.following(np.array([3.0, 3.0, 8.0]), np.array([True, False, False])).tolist() == [
         2.0,
         4.5,
         10.0,
     ]
-    plain = script["_plain"](rule)
+    plain = crawler_comparison._plain(rule)
     assert [plain(3.0, True), plain(3.0, False), plain(8.0, False)] == [2.0, 4.5, 10.0]
-    assert script["_plain"](script["Rule"](0.2, 0.2, 1.0))(1.1, True) == 1.0
+    assert crawler_comparison._plain(crawler_comparison.Rule(0.2, 0.2, 1.0))(1.1, True) == 1.0
 
 
-def test_a_robot_without_choice_visits_its_page_at_equal_distances(script: dict[str, Any]) -> None:
+def test_a_robot_without_choice_visits_its_page_at_equal_distances() -> None:
     """One page, a rule that never waits: exc(x) / x, to the error of the simulation."""
-    rule, load = script["Rule"](1e-9, 1e-9, 0.0, 1e-9), 0.8
+    rule, load = crawler_comparison.Rule(1e-9, 1e-9, 0.0, 1e-9), 0.8
     generator = np.random.default_rng(2)
-    runs = [script["by_robot"](rule, np.ones(1), 1 / load, 4000.0, generator)[0] for _ in range(10)]
-    found = script["Interval"].of(runs)
+    runs = [
+        crawler_comparison.by_robot(rule, np.ones(1), 1 / load, 4000.0, generator)[0]
+        for _ in range(10)
+    ]
+    found = crawler_comparison.Interval.of(runs)
     assert found.contains((load - 1 + math.exp(-load)) / load, 2.0)
     assert found.half_width < 0.01
 
 
 @pytest.fixture(scope="module")
-def rows(script: dict[str, Any]) -> dict[str, Any]:
-    return {row["visits"]: row for row in script["table"]("equal", replications=3)}
+def rows() -> dict[str, Any]:
+    return {row["visits"]: row for row in crawler_comparison.table("equal", replications=3)}
 
 
 @pytest.mark.nightly
@@ -231,8 +233,8 @@ def test_the_order_of_the_rules(rows: dict[str, Any]) -> None:
 
 
 @pytest.mark.nightly
-def test_the_figure_is_drawn(script: dict[str, Any], rows: dict[str, Any], tmp_path: Path) -> None:
-    ax = script["draw"](list(rows.values()))
+def test_the_figure_is_drawn(rows: dict[str, Any], tmp_path: Path) -> None:
+    ax = crawler_comparison.draw(list(rows.values()))
     assert len(ax.get_legend().get_texts()) == 8
     ax.figure.savefig(tmp_path / "crawlers.png")
     assert (tmp_path / "crawlers.png").stat().st_size > 5000

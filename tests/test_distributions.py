@@ -32,7 +32,7 @@ from analytic.indexing_queue import (
     solve_chain,
 )
 from analytic.law_check import LAW_TOLERANCE, LawComparison, with_laws
-from analytic.report import plot_law
+from crawlsim.report import plot_law
 from scenarios import Results, Scenario, scenario_from
 from scenarios.laws import LAWS, LawPoints
 from sim import compiled_engine, simpy_engine

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from crawlsim.cli import main
+from crawlsim.cli.program import commands
 from scenarios import MEASURES, Scenario, dumps, library_names, load, scenario_from
 from scenarios.accessing import POLICIES
-from sim.cli import main
-from sim.cli.program import commands
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

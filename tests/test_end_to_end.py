@@ -7,7 +7,6 @@ would not be *agrees*.
 
 from __future__ import annotations
 
-import runpy
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
@@ -52,6 +51,7 @@ from analytic.pipeline import (
     unlimited_rates,
 )
 from analytic.pipeline.queues import PageQueue
+from experiments import decomposition_map
 from scenarios import Scenario, load, scenario_from
 from scenarios.distributions import (
     Deterministic,
@@ -547,19 +547,19 @@ def test_ages_by_the_methods_of_the_index() -> None:
 
 
 def test_the_map_of_the_decomposition(tmp_path: Path) -> None:
-    """docs/decomposition_map.py: the table of the coarse grid, the bursts, and that it draws."""
-    script = runpy.run_path(str(ROOT / "docs/decomposition_map.py"))
-    worst = script["map_of_errors"](*script["COARSE"])
+    """The table of the coarse grid, the bursts, and that it draws."""
+    worst = decomposition_map.map_of_errors(*decomposition_map.COARSE)
     table = [
         [0.093, 0.073, 0.035, 0.0068, 0.0018],
         [0.093, 0.078, 0.047, 0.0151, 0.0033],
         [0.915, 0.788, 0.632, 0.575, 0.430],
     ]
     assert worst.max(axis=2) == pytest.approx(np.array(table), rel=0.015, abs=5e-5)
-    assert script["bursty_errors"]() == pytest.approx(
+    assert decomposition_map.bursty_errors() == pytest.approx(
         [-0.0035, -0.0188, -0.0617, -0.1191], abs=6e-5
     )
-    script["drawn"](np.repeat(worst[:2], 2, axis=2) + 1e-6).savefig(tmp_path / "map.png")
+    drawn = decomposition_map.drawn(np.repeat(worst[:2], 2, axis=2) + 1e-6)
+    drawn.savefig(tmp_path / "map.png")
     assert (tmp_path / "map.png").stat().st_size > 10_000
 
 

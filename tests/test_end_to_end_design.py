@@ -36,7 +36,7 @@ from analytic.pipeline.best_frequencies import slopes_of
 from analytic.pipeline.criteria import cost_of, more_than, said_more
 from analytic.pipeline.level_costs import birth_death, by_level, members, nth_policy, policies
 from analytic.pipeline.level_search import descended
-from analytic.report.optima import PLOTS
+from crawlsim.report.optima import PLOTS
 from scenarios import Scenario, ScenarioError, load
 from scenarios.distributions import Deterministic
 from scenarios.page_data import change_rates, page_weights
@@ -468,7 +468,7 @@ def test_long_searches_say_how_far_they_are(
 def test_a_long_search_can_be_interrupted() -> None:
     words = ["pipeline-more-robots", "--set", "costs.staleness=1", "--target", "switching"]
     sizes = ["--set", "robots.available=40", "--set", "buffer.waiting_places=16"]
-    command = [sys.executable, "-m", "sim.cli", "optimize", *words, *sizes]
+    command = [sys.executable, "-m", "crawlsim", "optimize", *words, *sizes]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
@@ -626,7 +626,7 @@ def test_levels_of_a_labelled_chain() -> None:
 
 SWALLOWED = """
 import ctypes, time
-from sim.cli.interrupts import keep_interrupts
+from crawlsim.cli.interrupts import keep_interrupts
 
 def interrupted():
     raise KeyboardInterrupt

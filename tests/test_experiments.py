@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
-import runpy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from experiments import control_gap, robot_control_experiments, threshold_experiments
+
 ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
-def experiments() -> dict[str, Any]:
-    return runpy.run_path(str(ROOT / "docs/threshold_experiments.py"))
-
-
-@pytest.fixture(scope="module")
-def tables(experiments: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    base = experiments["load"](experiments["BASE"])
-    return {name: experiments[name](base) for name in ("table_1", "table_2", "table_3", "table_4")}
+def tables() -> dict[str, list[dict[str, Any]]]:
+    base = threshold_experiments.load(threshold_experiments.BASE)
+    names = ("table_1", "table_2", "table_3", "table_4")
+    return {name: getattr(threshold_experiments, name)(base) for name in names}
 
 
 def test_the_base_example_is_the_same_in_every_table(tables: dict[str, Any]) -> None:
@@ -61,19 +58,19 @@ def test_the_gain_is_that_of_the_paper(tables: dict[str, Any]) -> None:
     [(0.65714, 9.0, 5.798), (5.0, 7.0, 449.65), (5.0, 0.2, 25.0), (0.657, 1 / 0.657, 0.431649)],
 )
 def test_the_family_of_variable_laws_has_the_printed_variances(
-    experiments: dict[str, Any], mean: float, rate: float, variance: float
+    mean: float, rate: float, variance: float
 ) -> None:
     """avrachenkov2011, section 7: up to 5.798 for service, 25 to 449 for obsolescence."""
-    law, found = experiments["variable"](mean, rate)
+    law, found = threshold_experiments.variable(mean, rate)
     assert found == pytest.approx(variance, abs=6e-4 * variance)
     shares, rates = law["hyperexponential"].values()
     assert sum(p / each for p, each in zip(shares, rates, strict=True)) == pytest.approx(mean)
 
 
 def test_the_script_writes_tables_and_figures(
-    experiments: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    experiments["main"](["--out", str(tmp_path)])
+    threshold_experiments.main(["--out", str(tmp_path)])
     printed = capsys.readouterr().out
     assert printed.count("\n| ") > 60
     assert (tmp_path / "tables.md").read_text().strip() == printed.strip()
@@ -83,16 +80,14 @@ def test_the_script_writes_tables_and_figures(
 
 
 @pytest.mark.parametrize(("robots", "pair"), [((3, 1), "3 robots, then 1"), (None, "best two")])
-def test_a_figure_says_what_varies_and_which_numbers(
-    experiments: dict[str, Any], robots: Any, pair: str
-) -> None:
-    searches = experiments["by_variance"](
-        experiments["load"](experiments["BASE"]),
+def test_a_figure_says_what_varies_and_which_numbers(robots: Any, pair: str) -> None:
+    searches = threshold_experiments.by_variance(
+        threshold_experiments.load(threshold_experiments.BASE),
         "buffer.service",
         0.657,
-        experiments["SERVICE_RATES"],
+        threshold_experiments.SERVICE_RATES,
     )
-    ax = experiments["draw"](searches, "service times", robots)
+    ax = threshold_experiments.draw(searches, "service times", robots)
     figure = ax.figure
     assert figure.get_suptitle().startswith("Variance of the service times:")
     assert pair in figure.get_suptitle()
@@ -102,11 +97,11 @@ def test_a_figure_says_what_varies_and_which_numbers(
         assert box.x1 <= figure.bbox.x1
 
 
-def test_as_obsolescence_varies_more_the_thresholds_fall(experiments: dict[str, Any]) -> None:
+def test_as_obsolescence_varies_more_the_thresholds_fall() -> None:
     """avrachenkov2011, section 7: "as the variation grows the optimal threshold decreases"."""
-    base = experiments["load"](experiments["BASE"])
-    searches = experiments["by_variance"](
-        base, "buffer.obsolescence", 5.0, experiments["PATIENCE_RATES"]
+    base = threshold_experiments.load(threshold_experiments.BASE)
+    searches = threshold_experiments.by_variance(
+        base, "buffer.obsolescence", 5.0, threshold_experiments.PATIENCE_RATES
     )
     highest = [search.optimum.at[-1] for search in searches.values()]
     assert list(searches) == sorted(searches)
@@ -133,49 +128,44 @@ MISPRINTS = {
 
 
 @pytest.fixture(scope="module")
-def robots() -> dict[str, Any]:
-    return runpy.run_path(str(ROOT / "docs/robot_control_experiments.py"))
+def talim() -> list[Any]:
+    return list(robot_control_experiments.rows())
 
 
-@pytest.fixture(scope="module")
-def talim(robots: dict[str, Any]) -> list[Any]:
-    return list(robots["rows"]())
-
-
-def unlike(robots: dict[str, Any], rows: list[Any], name: str) -> set[Any]:
+def unlike(rows: list[Any], name: str) -> set[Any]:
     """The rows in which the recomputed number does not round to the printed digits."""
     return {
         printed[:3]
         for printed, found in rows
-        if not robots["agrees"](found[name], getattr(printed, name))
+        if not robot_control_experiments.agrees(found[name], getattr(printed, name))
     }
 
 
 def test_every_printed_cell_of_talim2001_is_recomputed_or_a_known_misprint(
-    robots: dict[str, Any], talim: list[Any]
+    talim: list[Any],
 ) -> None:
     """27 rows, seven columns in each table; of the 54 costs 44 as printed."""
     assert len(talim) == 27
     for name in ("C_s", "N_s", "N_min", "mean", "N_iter", "gain", "N_min2", "N_max2"):
-        assert unlike(robots, talim, name) == set(), name
-    assert unlike(robots, talim, "C_d") == EARLY
-    assert unlike(robots, talim, "C_d2") == SHIFTED
-    others = {(name, row) for name in ("mean2", "gain2") for row in unlike(robots, talim, name)}
+        assert unlike(talim, name) == set(), name
+    assert unlike(talim, "C_d") == EARLY
+    assert unlike(talim, "C_d2") == SHIFTED
+    others = {(name, row) for name in ("mean2", "gain2") for row in unlike(talim, name)}
     assert others == MISPRINTS | {("gain2", row) for row in SHIFTED}
 
 
-def test_the_misprints_are_explained(robots: dict[str, Any], talim: list[Any]) -> None:
+def test_the_misprints_are_explained(talim: list[Any]) -> None:
     """The printed stop gives the printed costs; the shifted ones are those of other cells."""
     found = {printed[:3]: (printed, row) for printed, row in talim}
     for key in EARLY:
         printed, row = found[key]
-        assert robots["agrees"](row["stopped"], printed.C_d)
+        assert robot_control_experiments.agrees(row["stopped"], printed.C_d)
     assert found[0.05, 10, 1.2][0].C_d2 == f"{found[0.05, 10, 2.4][1]['C_d2']:.5f}"
     assert found[0.05, 10, 2.4][0].C_d2 == f"{found[0.05, 10, 2.4][1]['C_d']:.5f}"
     for key in ((0.1, 15, price) for price in (0.4, 1.13, 2.4)):
         printed, _ = found[key]
         ratio = 100 * (float(printed.C_s) / float(printed.C_d2) - 1)
-        assert robots["agrees"](ratio, printed.gain2)
+        assert robot_control_experiments.agrees(ratio, printed.gain2)
 
 
 def test_every_recomputed_cost_has_a_narrow_bound(talim: list[Any]) -> None:
@@ -188,21 +178,22 @@ TWO_PRICES = [(access, 15, 1.13) for access in (0.01, 0.05, 0.1)]
 """The rows whose C_s is that of 1.13 and whose C_d is that of 17/15."""
 
 
-def test_the_price_1_13_would_not_give_the_dynamic_columns(robots: dict[str, Any]) -> None:
+def test_the_price_1_13_would_not_give_the_dynamic_columns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Negative control, and the true costs and improvements at 1.13 (docs/errata.md)."""
-    rows = [row for row in robots["PRINTED"] if row[:3] in TWO_PRICES]
-    shared = robots["table_1"].__globals__
-    shared["true_price"] = lambda row: row.price
-    try:
-        first = [robots["table_1"](row, iterate=False)["C_d"] for row in rows]
-        second = [robots["table_2"](row) for row in rows]
-    finally:
-        shared["true_price"] = robots["true_price"]
+    rows = [row for row in robot_control_experiments.PRINTED if row[:3] in TWO_PRICES]
+    monkeypatch.setattr(robot_control_experiments, "true_price", lambda row: row.price)
+    first = [robot_control_experiments.table_1(row, iterate=False)["C_d"] for row in rows]
+    second = [robot_control_experiments.table_2(row) for row in rows]
     costs = [row["C_d2"] for row in second]
     assert first == pytest.approx([0.1069424, 0.0909113, 0.0851051], abs=5e-8)
     assert costs == pytest.approx([0.0779966, 0.0181490, 0.0036774], abs=5e-8)
     assert [row["gain2"] for row in second] == pytest.approx([70.7, 633.5, 3520.1], abs=0.05)
-    assert not any(robots["agrees"](cost, row.C_d) for cost, row in zip(first, rows, strict=True))
+    assert not any(
+        robot_control_experiments.agrees(cost, row.C_d)
+        for cost, row in zip(first, rows, strict=True)
+    )
 
 
 def test_the_printed_improvements_at_1_13_mix_two_prices(talim: list[Any]) -> None:
@@ -216,18 +207,18 @@ def test_the_printed_improvements_at_1_13_mix_two_prices(talim: list[Any]) -> No
 
 
 @pytest.mark.parametrize(("price", "printed"), [(1.0, 254), (1.4, 255), (2.0, 256)])
-def test_the_iterations_of_section_3_are_one_higher_here(
-    robots: dict[str, Any], price: float, printed: int
-) -> None:
+def test_the_iterations_of_section_3_are_one_higher_here(price: float, printed: int) -> None:
     """Counted as in Table 1, whose 27 numbers come out (docs/optimal-robots.md)."""
-    system = robots["queue"](0.1, 5, 16)
-    assert robots["printed_value_iteration"](system, price).iterations == printed + 1
+    system = robot_control_experiments.queue(0.1, 5, 16)
+    assert (
+        robot_control_experiments.printed_value_iteration(system, price).iterations == printed + 1
+    )
 
 
 def test_the_script_of_talim2001_writes_tables_and_figures(
-    robots: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    robots["main"](["--out", str(tmp_path)])
+    robot_control_experiments.main(["--out", str(tmp_path)])
     printed = capsys.readouterr().out
     assert (tmp_path / "tables.md").read_text().strip() == printed.strip()
     assert printed.count("**") == 2 * (len(EARLY) + 2 * len(SHIFTED) + len(MISPRINTS))
@@ -257,10 +248,9 @@ def test_the_gap_is_simulated_as_it_is_computed(
 
     A gap of 1 % of the optimum, 0.0026, would be seen: the standard errors are below 0.0006.
     """
-    gap = runpy.run_path(str(ROOT / "docs/control_gap.py"))
-    scenario = gap["load"]("talim-switching")
-    rules = gap["control_gap"](scenario)
-    rows = gap["joined"](rules, gap["simulated"](scenario, rules))
+    scenario = control_gap.load("talim-switching")
+    rules = control_gap.control_gap(scenario)
+    rows = control_gap.joined(rules, control_gap.simulated(scenario, rules))
     best = next(row for row in rows if row["rule"] == "targets by level")
     assert sum("simulated" in row for row in rows) == 4
     for row in rows:
@@ -269,6 +259,6 @@ def test_the_gap_is_simulated_as_it_is_computed(
         if "difference" in row:
             assert row["± SE "] < 6e-4
             assert abs(row["difference"] - (row["cost"] - best["cost"])) < 5 * row["± SE "]
-    gap["main"](["talim-switching", "--out", str(tmp_path)])
+    control_gap.main(["talim-switching", "--out", str(tmp_path)])
     assert (tmp_path / "gap.md").read_text().strip() == capsys.readouterr().out.strip()
     assert "<svg" in (tmp_path / "gap.svg").read_text()

@@ -1,27 +1,25 @@
 """False alarms of the tests of Poisson changes: about what they state, and not less power.
 
-docs/fit_coverage.py --alarms has thousands of traces of many kinds. Here a share of 0.001 of n
-tests is allowed to come out so large as happens by chance with probability 0.0005.
+experiments/fit_coverage.py --alarms has thousands of traces of many kinds. Here a share of 0.001 of
+n tests is allowed to come out so large as happens by chance with probability 0.0005.
 """
 
 from __future__ import annotations
 
 import itertools
-import runpy
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy import special, stats
 
-from analytic.fitting.burstiness import (
+from crawlsim.fitting.burstiness import (
     dispersion,
     gap_variation,
     moments_of_pairs,
     time_rescaling,
 )
-from analytic.fitting.change_rates import history_of
+from crawlsim.fitting.change_rates import history_of
+from experiments import fit_coverage
 
 pytestmark = pytest.mark.statistical
 
@@ -103,5 +101,4 @@ def test_variation_of_gaps_is_one_if_poisson(changes: int) -> None:
 @pytest.mark.parametrize("case", ["20 pages, 10 each in a year", "source, 100 updates in a year"])
 def test_verdicts_on_poisson_changes(case: str) -> None:
     """As `crawlsim fit` does it: up to five tests at 0.001 each."""
-    script: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[1] / "docs/fit_coverage.py"))
-    assert script["alarms"](case, 400).verdict <= most_by_chance(400, 5e-3) / 400
+    assert fit_coverage.alarms(case, 400).verdict <= most_by_chance(400, 5e-3) / 400

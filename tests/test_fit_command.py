@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from analytic.fitting import Options, fit, fitted_scenario, read_trace
-from analytic.fitting.burstiness import dispersion
-from analytic.report.fit_figures import figures_of
+from crawlsim.fitting import Options, fit, fitted_scenario, read_trace
+from crawlsim.fitting.burstiness import dispersion
+from crawlsim.report.fit_figures import figures_of
 from scenarios import Scenario, ScenarioError, dumps, load
 
 MONDAY = np.datetime64("2026-01-05")
@@ -322,8 +322,8 @@ def test_one_of_a_thing_is_no_plural(
 
 
 def test_zero_has_no_sign() -> None:
-    from analytic.report.words import number as of_report
-    from sim.cli.output import number
+    from crawlsim.cli.output import number
+    from crawlsim.report.words import number as of_report
 
     assert (number(-0.0), of_report(-0.0)) == ("0", "0")
     assert (number(-2.0), of_report(-2.0)) == ("-2", "−2")

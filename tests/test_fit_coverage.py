@@ -7,27 +7,26 @@ above 0.999; the planted errors at the end show it.
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analytic.fitting.batches import batches_of
-from analytic.fitting.change_rates import change_rates, history_of
-from analytic.fitting.crawl_logs import crawls_of, likely_rates
-from analytic.fitting.deliveries import batch_parameters
-from analytic.fitting.equal_gaps import equal_gap_interval
-from analytic.fitting.gap_parameters import gap_parameters
-from analytic.fitting.intensity import periodic_intensity
-from analytic.fitting.intervals import Parameter
-from analytic.fitting.mixture_likelihood import expectation_maximisation, sample_of
-from analytic.fitting.modulated import fit_modulated
-from analytic.fitting.order_two import Process, gap_moments, map_of_order_two
-from analytic.fitting.service_times import law_parameters, mean_of
+from crawlsim.fitting.batches import batches_of
+from crawlsim.fitting.change_rates import change_rates, history_of
+from crawlsim.fitting.crawl_logs import crawls_of, likely_rates
+from crawlsim.fitting.deliveries import batch_parameters
+from crawlsim.fitting.equal_gaps import equal_gap_interval
+from crawlsim.fitting.gap_parameters import gap_parameters
+from crawlsim.fitting.intensity import periodic_intensity
+from crawlsim.fitting.intervals import Parameter
+from crawlsim.fitting.mixture_likelihood import expectation_maximisation, sample_of
+from crawlsim.fitting.modulated import fit_modulated
+from crawlsim.fitting.order_two import Process, gap_moments, map_of_order_two
+from crawlsim.fitting.service_times import law_parameters, mean_of
+from experiments import fit_coverage
 
 pytestmark = pytest.mark.statistical
 
@@ -108,8 +107,7 @@ def test_crawls_with_regular_gaps() -> None:
 
 def markovian_gaps(rng: np.random.Generator, process: Process, gaps: int) -> Array:
     """Gaps of five hundred stationary processes of order two, shape (500, gaps)."""
-    script = runpy.run_path(str(Path(__file__).parents[1] / "docs/fit_coverage.py"))
-    found: Array = script["markovian_gaps"](rng, process, TRACES, gaps)
+    found: Array = fit_coverage.markovian_gaps(rng, process, TRACES, gaps)
     return found
 
 

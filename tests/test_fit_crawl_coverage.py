@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from analytic.fitting.crawl_logs import crawls_of, likely_rates
-from analytic.fitting.equal_gaps import equal_gap_interval
-from analytic.fitting.intervals import shares_by_mid_p
+from crawlsim.fitting.crawl_logs import crawls_of, likely_rates
+from crawlsim.fitting.equal_gaps import equal_gap_interval
+from crawlsim.fitting.intervals import shares_by_mid_p
 
 GRID = np.geomspace(0.02, 3.0, 241)
 ENOUGH = 5.0

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analytic.fitting import Fit, Options, Trace, fit
-from analytic.fitting.batches import batch_threshold, batches_of
-from analytic.fitting.deliveries import batch_parameters, fit_deliveries
-from analytic.fitting.order_two import (
+from crawlsim.fitting import Fit, Options, Trace, fit
+from crawlsim.fitting.batches import batch_threshold, batches_of
+from crawlsim.fitting.deliveries import batch_parameters, fit_deliveries
+from crawlsim.fitting.order_two import (
     Process,
     correlation_bound,
     gap_correlations,
     gap_moments,
     map_of_order_two,
 )
-from analytic.fitting.reading import Broken
+from crawlsim.fitting.reading import Broken
 
 
 def fit_of(times: np.ndarray, **options: Any) -> Fit:
@@ -141,7 +141,7 @@ def test_intervals_of_a_process_that_is_not_taken_are_not_sought(
     """They take most of the time of a fit; taken, the process has them."""
     asked: list[float] = []
     monkeypatch.setattr(
-        "analytic.fitting.modulated._parameters", lambda *given: (asked.append(given[2]), ())[1]
+        "crawlsim.fitting.modulated._parameters", lambda *given: (asked.append(given[2]), ())[1]
     )
     gaps = correlated(np.random.default_rng(27), 3000, 0.5)
     taken = fit_of(np.cumsum(gaps), process="renewal")

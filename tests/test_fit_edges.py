@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from scipy import linalg, optimize
 
-from analytic.fitting import of_pages
-from analytic.fitting.batches import batches_of
-from analytic.fitting.fit import Options, rows_in_window
-from analytic.fitting.gap_likelihood import log_likelihood_of_gaps
-from analytic.fitting.intensity import periodic_intensity
-from analytic.fitting.modulated import fit_modulated, likelihood_of
-from analytic.fitting.of_crawls import fit_crawls
-from analytic.fitting.of_pages import pages_around
-from analytic.fitting.of_source import fit_source
-from analytic.fitting.order_two import Process
-from analytic.fitting.poisson_verdict import Burstiness, Clock
-from analytic.fitting.trace import Broken, Kind, Trace
-from analytic.fitting.windows import TrainAndTest
+from crawlsim.fitting import of_pages
+from crawlsim.fitting.batches import batches_of
+from crawlsim.fitting.fit import Options, rows_in_window
+from crawlsim.fitting.gap_likelihood import log_likelihood_of_gaps
+from crawlsim.fitting.intensity import periodic_intensity
+from crawlsim.fitting.modulated import fit_modulated, likelihood_of
+from crawlsim.fitting.of_crawls import fit_crawls
+from crawlsim.fitting.of_pages import pages_around
+from crawlsim.fitting.of_source import fit_source
+from crawlsim.fitting.order_two import Process
+from crawlsim.fitting.poisson_verdict import Burstiness, Clock
+from crawlsim.fitting.trace import Broken, Kind, Trace
+from experiments.windows import TrainAndTest
 
 
 def trace_of(

@@ -1,41 +1,34 @@
 """Intervals of skewed means, of gaps that depend on one another, and of few events.
 
-Simulated traces are those of docs/fit_coverage.py, which has all cases and sizes. Here are 500 of
-some: a coverage of 0.945 then falls outside of 0.91-0.985 with probability 0.001; intervals half as
-wide cover about 0.67 and are caught always.
+Simulated traces are those of experiments/fit_coverage.py, which has all cases and sizes. Here are
+500 of some: a coverage of 0.945 then falls outside of 0.91-0.985 with probability 0.001; intervals
+half as wide cover about 0.67 and are caught always.
 """
 
 from __future__ import annotations
 
-import runpy
 import warnings
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy import special, stats
 
-from analytic.fitting.batches import batches_of
-from analytic.fitting.deliveries import (
+from crawlsim.fitting.batches import batches_of
+from crawlsim.fitting.deliveries import (
     batch_parameters,
     fit_deliveries,
 )
-from analytic.fitting.gap_parameters import FEWEST_GAPS, gap_parameters
-from analytic.fitting.intervals import Parameter, jackknife, rates_of_counts
-from analytic.fitting.modulated import fit_modulated
-from analytic.fitting.order_two import gap_moments
-from analytic.fitting.service_times import FEWEST, fit_sizes, mean_of
-from analytic.fitting.stretches import skewed_mean
+from crawlsim.fitting.gap_parameters import FEWEST_GAPS, gap_parameters
+from crawlsim.fitting.intervals import Parameter, jackknife, rates_of_counts
+from crawlsim.fitting.modulated import fit_modulated
+from crawlsim.fitting.order_two import gap_moments
+from crawlsim.fitting.service_times import FEWEST, fit_sizes, mean_of
+from crawlsim.fitting.stretches import skewed_mean
+from experiments import fit_coverage
 
 TRACES = 500
 LOW, HIGH = 0.91, 0.985
-
-
-@pytest.fixture(scope="module")
-def script() -> dict[str, Any]:
-    return runpy.run_path(str(Path(__file__).parents[1] / "docs/fit_coverage.py"))
 
 
 def ends(fits: Iterable[Iterable[Parameter]], name: str, narrowed: float = 1.0) -> np.ndarray:
@@ -56,10 +49,10 @@ def held(bounds: np.ndarray, true: float) -> float:
     ("process", "gaps"),
     [("MMPP, phases of 10 and 20 gaps", 1000), ("MAP, c² = 2, lag 0.12", 2000)],
 )
-def test_gaps_that_depend_on_one_another(script: dict[str, Any], process: str, gaps: int) -> None:
-    made = script["PROCESSES"][process]
+def test_gaps_that_depend_on_one_another(process: str, gaps: int) -> None:
+    made = fit_coverage.PROCESSES[process]
     mean, variation, _, lag = gap_moments(made)
-    traces = script["markovian_gaps"](np.random.default_rng(31), made, TRACES, gaps)
+    traces = fit_coverage.markovian_gaps(np.random.default_rng(31), made, TRACES, gaps)
     fits = [gap_parameters(each) for each in traces]
     truth = {
         "mean_gap": mean,
@@ -72,10 +65,10 @@ def test_gaps_that_depend_on_one_another(script: dict[str, Any], process: str, g
 
 
 @pytest.mark.statistical
-def test_lag_correlation_of_independent_gaps_with_large_ones(script: dict[str, Any]) -> None:
+def test_lag_correlation_of_independent_gaps_with_large_ones() -> None:
     """The plain jackknife, which was there before, covers 0.88: large gaps seldom come in pairs."""
     rng = np.random.default_rng(32)
-    traces = script["hyperexponential"](rng, (TRACES, 1000), 0.1, 10.0)
+    traces = fit_coverage.hyperexponential(rng, (TRACES, 1000), 0.1, 10.0)
     fits = [gap_parameters(gaps) for gaps in traces]
     assert held(ends(fits, "lag_correlation"), 0.0) >= 0.94
 
@@ -91,10 +84,10 @@ def test_lag_correlation_of_independent_gaps_with_large_ones(script: dict[str, A
 
 
 @pytest.mark.statistical
-def test_means_of_skewed_sizes(script: dict[str, Any]) -> None:
+def test_means_of_skewed_sizes() -> None:
     """The content sizes of the paper, c² = 84: Student's interval covers 0.83."""
     rng = np.random.default_rng(33)
-    samples = script["hyperexponential"](rng, (TRACES, 1000), 0.005753, 167.58)
+    samples = fit_coverage.hyperexponential(rng, (TRACES, 1000), 0.005753, 167.58)
     found = [[mean_of(values)] for values in samples]
     assert 0.92 <= held(ends(found, "mean"), 1.0) <= 0.98
     reach = stats.t.ppf(0.975, 999) * samples.std(axis=1, ddof=1) / np.sqrt(1000)
@@ -197,15 +190,15 @@ def test_the_ends_of_a_skewed_mean_solve_halls_cubic(values: list[float]) -> Non
 @pytest.mark.statistical
 @pytest.mark.parametrize(("weeks", "burst"), [(20, 1), (20, 3), (100, 1)])
 def test_the_rhythm_of_the_week_is_no_error_of_the_mean_rate(
-    script: dict[str, Any], weeks: int, burst: int, monkeypatch: pytest.MonkeyPatch
+    weeks: int, burst: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stretches equal in time, as before, take it for one: their intervals hold nearly always."""
     rng = np.random.default_rng(66)
-    by_day = script["WEEK"] / script["WEEK"].sum() * 2000
-    traces = [script["weekly_updates"](rng, by_day, weeks, burst) for _ in range(TRACES)]
-    found = np.array([script["mean_rate"](each, weeks, 7) for each in traces])
+    by_day = fit_coverage.WEEK / fit_coverage.WEEK.sum() * 2000
+    traces = [fit_coverage.weekly_updates(rng, by_day, weeks, burst) for _ in range(TRACES)]
+    found = np.array([fit_coverage.mean_rate(each, weeks, 7) for each in traces])
     assert LOW <= held(found, 2000 / (7 * weeks)) <= HIGH
     if (weeks, burst) == (20, 1):
-        monkeypatch.setattr("analytic.fitting.of_source._FEWEST_PERIODS", np.inf)
-        before = np.array([script["mean_rate"](each, weeks, 7) for each in traces])
+        monkeypatch.setattr("crawlsim.fitting.of_source._FEWEST_PERIODS", np.inf)
+        before = np.array([fit_coverage.mean_rate(each, weeks, 7) for each in traces])
         assert held(before, 2000 / (7 * weeks)) > HIGH

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analytic.fitting.batches import batches_of
-from analytic.fitting.deliveries import fit_deliveries
-from analytic.fitting.fit_quality import Quality, quality_of
-from analytic.fitting.hyper_erlang import HyperErlang
-from analytic.fitting.service_times import MOST_PHASES, fit_sizes
+from crawlsim.fitting.batches import batches_of
+from crawlsim.fitting.deliveries import fit_deliveries
+from crawlsim.fitting.fit_quality import Quality, quality_of
+from crawlsim.fitting.hyper_erlang import HyperErlang
+from crawlsim.fitting.service_times import MOST_PHASES, fit_sizes
 
 
 def two_peaks(rng: np.random.Generator, shape: float, number: int = 3000) -> np.ndarray:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analytic.fitting.batches import batches_of
-from analytic.fitting.deliveries import fit_deliveries
-from analytic.fitting.hyper_erlang import three_moments
-from analytic.fitting.order_two import (
+from crawlsim.fitting.batches import batches_of
+from crawlsim.fitting.deliveries import fit_deliveries
+from crawlsim.fitting.hyper_erlang import three_moments
+from crawlsim.fitting.order_two import (
     Process,
     correlation_bound,
     decay_of,

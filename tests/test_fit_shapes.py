@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analytic.fitting.fit_quality import quality_of
-from analytic.fitting.hyper_erlang import HyperErlang
-from analytic.fitting.mixture_likelihood import expectation_maximisation, log_likelihood, sample_of
-from analytic.fitting.service_times import fit_sizes
+from crawlsim.fitting.fit_quality import quality_of
+from crawlsim.fitting.hyper_erlang import HyperErlang
+from crawlsim.fitting.mixture_likelihood import expectation_maximisation, log_likelihood, sample_of
+from crawlsim.fitting.service_times import fit_sizes
 
 
 @pytest.mark.parametrize("number", [4000, 6000])

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analytic.fitting.columns import are_dates, instants, numbers
-from analytic.fitting.fit import Options
-from analytic.fitting.of_changes import fit_changes
-from analytic.fitting.reading import read_instant, read_trace
+from crawlsim.fitting.columns import are_dates, instants, numbers
+from crawlsim.fitting.fit import Options
+from crawlsim.fitting.of_changes import fit_changes
+from crawlsim.fitting.reading import read_instant, read_trace
 from scenarios import ScenarioError
 
 
@@ -93,7 +93,7 @@ def test_a_carriage_return_within_a_line_is_broken(tmp_path: Path, name: str) ->
 def test_doubled_quotes_are_not_taken_apart_line_by_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from analytic.fitting import lines
+    from crawlsim.fitting import lines
 
     fields = ['"a ""b"" c"', '"""', '""""', '""', '"x,""y"', '"a"""', '"""a"', "plain", '"q"']
     rows = [f"{field},{place}" for place, field in enumerate(fields) if field != '"""']

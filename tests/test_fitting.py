@@ -11,34 +11,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
 
-from analytic.fitting import Fit, Options, fit, fitted_scenario, read_trace
-from analytic.fitting.batches import batch_threshold, batches_of
-from analytic.fitting.burstiness import (
+from analytic.phase_type import as_phase_type, moment
+from crawlsim.fitting import Fit, Options, fit, fitted_scenario, read_trace
+from crawlsim.fitting.batches import batch_threshold, batches_of
+from crawlsim.fitting.burstiness import (
     dispersion,
     poisson_staleness_at_own_rate,
     staleness_at_own_rate,
 )
-from analytic.fitting.change_rates import change_rates, expected_changes, history_of
-from analytic.fitting.crawl_logs import crawls_of, likely_rates
-from analytic.fitting.deliveries import fit_deliveries
-from analytic.fitting.equal_gaps import (
+from crawlsim.fitting.change_rates import change_rates, expected_changes, history_of
+from crawlsim.fitting.crawl_logs import crawls_of, likely_rates
+from crawlsim.fitting.deliveries import fit_deliveries
+from crawlsim.fitting.equal_gaps import (
     bias_of_cho_garcia_molina,
     bias_of_naive,
     cho_garcia_molina,
 )
-from analytic.fitting.hyper_erlang import HyperErlang, three_moments, two_moments
-from analytic.fitting.intensity import equal_breaks, periodic_intensity
-from analytic.fitting.mixture_likelihood import expectation_maximisation, log_likelihood, sample_of
-from analytic.fitting.modulated import likelihood_of
-from analytic.fitting.order_two import (
+from crawlsim.fitting.hyper_erlang import HyperErlang, three_moments, two_moments
+from crawlsim.fitting.intensity import equal_breaks, periodic_intensity
+from crawlsim.fitting.mixture_likelihood import expectation_maximisation, log_likelihood, sample_of
+from crawlsim.fitting.modulated import likelihood_of
+from crawlsim.fitting.order_two import (
     Process,
     correlation_bound,
     gap_moments,
     map_of_order_two,
 )
-from analytic.fitting.reading import read_instant
-from analytic.fitting.service_times import fit_sizes
-from analytic.phase_type import as_phase_type, moment
+from crawlsim.fitting.reading import read_instant
+from crawlsim.fitting.service_times import fit_sizes
 from scenarios import ScenarioError, load, scenario_from
 
 
@@ -122,7 +122,7 @@ def test_lines_are_the_same_across_blocks(tmp_path: Path, monkeypatch: pytest.Mo
     rows = [f"page{n % 7},{n}" if n % 10 else "page" for n in range(500)]
     path = written(tmp_path, "\n".join(["page,time", *rows]))
     whole = read_trace(path)
-    monkeypatch.setattr("analytic.fitting.lines._BLOCK", 64)
+    monkeypatch.setattr("crawlsim.fitting.lines._BLOCK", 64)
     parts = read_trace(path)
     assert parts.values.tolist() == whole.values.tolist()
     assert parts.broken == whole.broken
@@ -232,8 +232,8 @@ def test_bursts_are_called_so_with_what_they_do() -> None:
 
 def fit_of(rng: np.random.Generator, bursts: int) -> Fit:
     """Sixty pages created over a hundred days, one change a day until day 200."""
-    from analytic.fitting import Trace
-    from analytic.fitting.reading import Broken
+    from crawlsim.fitting import Trace
+    from crawlsim.fitting.reading import Broken
 
     created = rng.uniform(0.0, 100.0, 60)
     parts = []

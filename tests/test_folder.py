@@ -11,8 +11,8 @@ import pytest
 from systems import queue
 
 import sim.replicate
+from crawlsim.cli import main
 from scenarios import dumps
-from sim.cli import main
 
 Commands = Any
 SWEEP = ["--vary", "buffer.waiting_places=1,2"]

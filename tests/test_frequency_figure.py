@@ -11,9 +11,9 @@ import pytest
 
 from analytic import optimize
 from analytic.page_refresh import FrequencySearch
-from analytic.report import plot_frequencies
+from crawlsim.cli import main
+from crawlsim.report import plot_frequencies
 from scenarios import load
-from sim.cli import main
 
 
 def search(rates: list[float], shares: list[float]) -> FrequencySearch:

@@ -13,9 +13,9 @@ import pytest
 import analytic
 import sim
 from analytic.page_refresh import formulas
+from crawlsim.cli import shares_file
 from scenarios import Scenario, ScenarioError, columns, load, scenario_from
 from scenarios.page_data import access_shares
-from sim.cli import shares_file
 
 SCENARIO = """
 name = "many"

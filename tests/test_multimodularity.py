@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from analytic.routing.multimodularity import (
+from experiments.multimodularity import (
     atoms_of_a_cube,
     base,
     horizon_cost,

@@ -525,7 +525,7 @@ def test_the_command_finds_writes_and_draws(
 
 
 def test_the_figure_shows_every_probe() -> None:
-    from analytic.report import plot_best_probes
+    from crawlsim.report import plot_best_probes
 
     found = optimize(load("dbworld-optimal"), "probes").search
     ax = plot_best_probes(found)
@@ -781,7 +781,7 @@ def test_moves_at_once_save_what_they_say_and_keep_the_spacing() -> None:
 
 
 def test_a_figure_of_a_part_says_so() -> None:
-    from analytic.report import plot_probes
+    from crawlsim.report import plot_probes
 
     whole = load("dbworld-uniform")
     assert plot_probes(whole).get_xlabel() == "time (day)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytic.page_refresh import interaccess_obsolescence
+from experiments import ordering_experiments
 from scenarios.distributions import Exponential, Gamma
 
 ROOT = Path(__file__).parents[1]
@@ -21,22 +21,15 @@ FURTHEST = 4.4
 
 
 @pytest.fixture(scope="module")
-def script() -> dict[str, Any]:
-    return runpy.run_path(str(ROOT / "docs/ordering_experiments.py"))
-
-
-@pytest.fixture(scope="module")
-def larger(script: dict[str, Any]) -> list[Any]:
-    return list(script["larger_times"]())
+def larger() -> list[Any]:
+    return list(ordering_experiments.larger_times())
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("experiment", ["convex_order", "spread_distances"])
-def test_the_theorems_hold_by_formula_and_in_pairs_of_runs(
-    script: dict[str, Any], experiment: str
-) -> None:
+def test_the_theorems_hold_by_formula_and_in_pairs_of_runs(experiment: str) -> None:
     """Differences of 0.003 are told from 0, with 40 pairs of runs."""
-    for row in script[experiment]():
+    for row in getattr(ordering_experiments, experiment)():
         assert row.second > row.first, row.what
         assert abs(row.z) < FURTHEST, row.what
         assert row.difference > 0, row.what
@@ -56,35 +49,38 @@ def test_the_printed_theorem_3_1_is_refuted_by_the_same_comparison(larger: list[
     assert (round(one.first, 4), round(one.second, 4)) == (0.9602, 0.6782)
 
 
-def test_the_time_out_of_date_between_two_visits_does_grow(script: dict[str, Any]) -> None:
+def test_the_time_out_of_date_between_two_visits_does_grow() -> None:
     """What the proof of Theorem 3.1 shows: E Z is monotone; r divides it by the mean time."""
-    mean, share = 1.01, script["shifted_share"]
+    mean, share = 1.01, ordering_experiments.shifted_share
     assert share(1.0) < share(0.0)
     assert share(1.0) * (mean + 1.0) > share(0.0) * mean
 
 
 @pytest.mark.statistical
-def test_a_planted_error_is_seen(script: dict[str, Any]) -> None:
+def test_a_planted_error_is_seen() -> None:
     """Exponential times of mean 1.03 in the place of those of mean 1: means differ by 3 %."""
-    exact = [script["exact_share"](law, (0,)) for _, law, _ in script["ORDERED"][2:4]]
-    uniform = script["ORDERED"][2][2]
+    exact = [
+        ordering_experiments.exact_share(law, (0,))
+        for _, law, _ in ordering_experiments.ORDERED[2:4]
+    ]
+    uniform = ordering_experiments.ORDERED[2][2]
     for mean, seen in ((1.0, False), (1.03, True)):
         runs = [
-            script["run_of"](quantile, (0,), 40_000)
+            ordering_experiments.run_of(quantile, (0,), 40_000)
             for quantile in (uniform, lambda u, mean=mean: -mean * np.log1p(-u))
         ]
-        row = script["Row"]("", *exact, *script["paired"](*runs, 7))
+        row = ordering_experiments.Row("", *exact, *ordering_experiments.paired(*runs, 7))
         assert (abs(row.z) > FURTHEST) == seen
 
 
-def test_the_distances_are_ordered_and_so_are_the_laws(script: dict[str, Any]) -> None:
+def test_the_distances_are_ordered_and_so_are_the_laws() -> None:
     """Each majorises the one before; the integrals of the tails over each end are ordered."""
-    for even, uneven in pairwise(script["DISTANCES"]):
-        assert script["majorises"](uneven, even)
-        assert not script["majorises"](even, uneven)
-    assert not script["majorises"]((5, 5, 5, 2), (4, 4, 4, 4))
+    for even, uneven in pairwise(ordering_experiments.DISTANCES):
+        assert ordering_experiments.majorises(uneven, even)
+        assert not ordering_experiments.majorises(even, uneven)
+    assert not ordering_experiments.majorises((5, 5, 5, 2), (4, 4, 4, 4))
     grid = (np.arange(20_000) + 0.5) / 20_000
-    for (_, _, one), (_, _, other) in pairwise(script["ORDERED"]):
+    for (_, _, one), (_, _, other) in pairwise(ordering_experiments.ORDERED):
         tails = [np.cumsum(quantile(grid)[::-1]) / len(grid) for quantile in (one, other)]
         assert np.all(tails[1] >= tails[0] - 1e-3)
         assert tails[1][-1] == pytest.approx(tails[0][-1], abs=1e-3)
@@ -111,11 +107,13 @@ def test_moving_slots_from_a_short_to_a_long_distance_makes_copies_older(
 
 
 @pytest.mark.nightly
-def test_the_page_of_the_documents_has_these_numbers(
-    script: dict[str, Any], larger: list[Any]
-) -> None:
+def test_the_page_of_the_documents_has_these_numbers(larger: list[Any]) -> None:
     """As the script prints them."""
     page = (ROOT / "docs/accessing.md").read_text()
-    for rows in (script["convex_order"](), larger, script["spread_distances"]()):
-        for line in script["markdown"]("", rows).splitlines()[2:]:
+    for rows in (
+        ordering_experiments.convex_order(),
+        larger,
+        ordering_experiments.spread_distances(),
+    ):
+        for line in ordering_experiments.markdown("", rows).splitlines()[2:]:
             assert line in page

@@ -24,6 +24,7 @@ from analytic.pipeline import (
     random_age,
     unlimited_age,
 )
+from crawlsim.cli.tables import comparison_table
 from scenarios import Scenario, load
 from scenarios.distributions import (
     Deterministic,
@@ -35,7 +36,6 @@ from scenarios.distributions import (
     PhaseType,
     Uniform,
 )
-from sim.cli.tables import comparison_table
 from sim.simpy_engine import simulate
 
 LAWS = [

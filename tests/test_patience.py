@@ -21,9 +21,9 @@ from analytic.indexing_queue import (
     searching,
     solve_chain,
 )
+from crawlsim.cli import main
 from scenarios import dumps
 from scenarios.compiling import _announce
-from sim.cli import main
 
 LARGE = queue(stale(H2) | {"buffer.waiting_places": 10, "name": "large", "costs.loss": 1.0})
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from experiments import pipeline_examples, pipeline_tables
 
 ROOT = Path(__file__).parents[1]
 WRONG = {
@@ -22,34 +22,31 @@ STOPPED = {8: (0.4179, 0.4409), 10: (0.3986, 0.5217), 16: (0.3743, 0.6391)}
 STOPPED |= {30: (0.3537, 0.6508), 100: (0.3352, 0.6544)}
 
 
-@pytest.fixture(scope="module")
-def script() -> dict[str, Any]:
-    return runpy.run_path(str(ROOT / "docs/pipeline_tables.py"))
-
-
-def test_what_wrong_models_give(script: dict[str, Any]) -> None:
-    found = script["wrong_models"]()
+def test_what_wrong_models_give() -> None:
+    found = pipeline_tables.wrong_models()
     assert list(found) == list(WRONG)
     for name, values in WRONG.items():
         assert found[name] == pytest.approx(values, abs=5e-7), name
 
 
 @pytest.mark.parametrize("robots", STOPPED)
-def test_fetching_when_the_buffer_is_short(script: dict[str, Any], robots: int) -> None:
+def test_fetching_when_the_buffer_is_short(robots: int) -> None:
     """To the printed digits, and no other level is better."""
-    best = script["BEST_LEVELS"][robots]
+    best = pipeline_tables.BEST_LEVELS[robots]
     stopped, always = STOPPED[robots]
-    assert script["up_to"](robots, best) == pytest.approx(stopped, abs=5e-5)
-    assert script["example"](robots) == pytest.approx(always, abs=5e-5)
-    others = [script["up_to"](robots, level) for level in (0, 1, 2, 3, 4, 6, 20) if level != best]
+    assert pipeline_tables.up_to(robots, best) == pytest.approx(stopped, abs=5e-5)
+    assert pipeline_tables.example(robots) == pytest.approx(always, abs=5e-5)
+    others = [
+        pipeline_tables.up_to(robots, level) for level in (0, 1, 2, 3, 4, 6, 20) if level != best
+    ]
     assert min(others) > stopped
     assert (max(others) == others[-1]) == (robots > 8)
 
 
-def test_the_document_has_these_tables(script: dict[str, Any]) -> None:
+def test_the_document_has_these_tables() -> None:
     """Every number that the script prints is in the document, in its rows."""
     page = (ROOT / "docs/pipeline.md").read_text().replace("*", "")
-    rows = [line.split(" | ", 1)[1] for line in script["lines"]() if "0." in line]
+    rows = [line.split(" | ", 1)[1] for line in pipeline_tables.lines() if "0." in line]
     shown = [row for row in rows if "level" not in row and "never" not in row]
     assert len(shown) == 16
     for row in shown[:7] + shown[-4:]:
@@ -63,8 +60,7 @@ def test_the_document_has_these_tables(script: dict[str, Any]) -> None:
 def test_the_document_has_the_examples() -> None:
     """Every row of robots, buffers, frequencies, loads, weights and full buffers."""
     page = (ROOT / "docs/pipeline.md").read_text().replace("*", "")
-    examples = runpy.run_path(str(ROOT / "docs/pipeline_examples.py"))
-    rows = [line for line in examples["lines"]() if "K" not in line]
+    rows = [line for line in pipeline_examples.lines() if "K" not in line]
     assert len(rows) == 1 + 3 + 1 + 4 + 2 + 5 + 5 + 5
     for row in rows:
         assert row.removesuffix(" |").replace(" 0.", " .") in page, row

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-import runpy
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from experiments import politeness_cost
+
 ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture(scope="module")
-def experiment() -> dict[str, Any]:
-    return runpy.run_path(str(ROOT / "docs/politeness_cost.py"))
 
 
 def documented(law: str, policy: str) -> list[float]:
@@ -25,22 +20,22 @@ def documented(law: str, policy: str) -> list[float]:
 
 
 @pytest.mark.statistical
-def test_prices_pay_and_no_policy_beats_the_bound(experiment: dict[str, Any]) -> None:
+def test_prices_pay_and_no_policy_beats_the_bound() -> None:
     """At a spacing of 20; a shorter run than the page has, 3 % near its numbers."""
     for law in ("constant", "exponential"):
         ratios = {}
         for policy in ("whittle", "whittle, blind", "deadline"):
-            cost = experiment["cost"](experiment["system"](law, policy, 20.0, 8000.0))
+            cost = politeness_cost.cost(politeness_cost.system(law, policy, 20.0, 8000.0))
             ratios[policy] = cost.estimate / cost.bound
-            written = documented(law.capitalize(), policy)[experiment["SPACINGS"].index(20.0)]
+            written = documented(law.capitalize(), policy)[politeness_cost.SPACINGS.index(20.0)]
             assert ratios[policy] == pytest.approx(written, abs=0.03)
             assert cost.estimate + 2 * cost.half > cost.bound
         assert ratios["whittle"] < ratios["whittle, blind"] - 0.04
 
 
-def test_the_bounds_of_the_page_are_those_of_the_formula(experiment: dict[str, Any]) -> None:
+def test_the_bounds_of_the_page_are_those_of_the_formula() -> None:
     page = (ROOT / "docs/accessing.md").read_text()
     (row, _) = re.findall(r"^\| bound \|(.*)\|$", page, re.MULTILINE)
-    for spacing, cell in zip(experiment["SPACINGS"], row.split("|"), strict=True):
-        scenario = experiment["system"]("constant", "deadline", spacing, 1000.0)
-        assert f"{experiment['bound_of'](scenario):.4g}" == cell.strip()
+    for spacing, cell in zip(politeness_cost.SPACINGS, row.split("|"), strict=True):
+        scenario = politeness_cost.system("constant", "deadline", spacing, 1000.0)
+        assert f"{politeness_cost.bound_of(scenario):.4g}" == cell.strip()

@@ -100,7 +100,7 @@ def test_another_separator_than_the_comma_is_named(
 @pytest.mark.parametrize("command", ["run", "fit"])
 def test_a_device_without_end_is_refused(command: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "sim.cli", command, "/dev/zero"],
+        [sys.executable, "-m", "crawlsim", command, "/dev/zero"],
         capture_output=True,
         text=True,
         timeout=60,
@@ -111,7 +111,7 @@ def test_a_device_without_end_is_refused(command: str) -> None:
 
 
 def test_a_scenario_may_come_through_a_pipe() -> None:
-    program = [sys.executable, "-m", "sim.cli"]
+    program = [sys.executable, "-m", "crawlsim"]
     text = subprocess.run([*program, "scenarios", "one-robot"], capture_output=True, check=True)
     done = subprocess.run(
         [*program, "solve", "/dev/stdin"], input=text.stdout, capture_output=True, check=True

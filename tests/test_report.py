@@ -20,9 +20,10 @@ from numpy.testing import assert_allclose
 from systems import queue
 
 import sim
-from analytic import Comparison, NotApplicable, Prediction, compare, predict, report
-from analytic.report.drawing import svg_text
-from analytic.report.words import number
+from analytic import Comparison, NotApplicable, Prediction, compare, predict
+from crawlsim import report
+from crawlsim.report.drawing import svg_text
+from crawlsim.report.words import number
 from scenarios import Estimate, Results, Scenario, load, scenario_from
 
 PROVENANCE = {"crawlsim": "0.1.0", "Python": "3.11.2"}

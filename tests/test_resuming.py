@@ -19,14 +19,13 @@ import pytest
 from systems import queue
 
 import sim
-import sim.cli.sweeping
 import sim.sweep
-from analytic.report.heat import heat_figure, plot_heat_map
+from crawlsim.cli import sweep_answers, sweeping
+from crawlsim.cli.cell_files import CellFiles, identity_of
+from crawlsim.cli.options import RunOptions
+from crawlsim.cli.sweeping import simulate_as_asked
+from crawlsim.report.heat import heat_figure, plot_heat_map
 from scenarios import ScenarioError, dumps
-from sim.cli import sweep_answers
-from sim.cli.cell_files import CellFiles, identity_of
-from sim.cli.options import RunOptions
-from sim.cli.sweeping import simulate_as_asked
 from sim.estimates.paired import Estimated, best_of, paired_difference
 from sim.sweep import cells as grid_of
 
@@ -54,7 +53,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(scenario.name)
         return simulate_as_asked(scenario, *others, **options)
 
-    monkeypatch.setattr(sim.cli.sweeping, "simulate_as_asked", simulate)
+    monkeypatch.setattr(sweeping, "simulate_as_asked", simulate)
     return seen
 
 
@@ -225,7 +224,7 @@ def test_killed_at_any_moment_a_sweep_goes_on_and_ends_the_same(
     scenario_file: str, tmp_path: Path
 ) -> None:
     """SIGKILL while the cells are computed and while the last files are written."""
-    command = [sys.executable, "-m", "sim.cli", "sweep", scenario_file, *VARY, "--out"]
+    command = [sys.executable, "-m", "crawlsim", "sweep", scenario_file, *VARY, "--out"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     subprocess.run([*command, str(whole)], env=environment, check=True, capture_output=True)
@@ -451,14 +450,14 @@ def test_an_interrupt_says_what_is_kept(
     crawlsim: Commands, scenario_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = counted(monkeypatch)
-    counting = sim.cli.sweeping.simulate_as_asked
+    counting = sweeping.simulate_as_asked
 
     def until_third(*arguments: Any, **options: Any) -> Any:
         if len(seen) == 2:
             raise KeyboardInterrupt
         return counting(*arguments, **options)
 
-    monkeypatch.setattr(sim.cli.sweeping, "simulate_as_asked", until_third)
+    monkeypatch.setattr(sweeping, "simulate_as_asked", until_third)
     out = tmp_path / "out"
     code, _, err = crawlsim("sweep", scenario_file, *VARY, "--out", str(out))
     assert code == 130

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import re
-import runpy
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import sim
 from analytic import compare, overall, predict
+from experiments import routing_experiments
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(scope="module")
-def experiments() -> dict[str, Any]:
-    return runpy.run_path(str(ROOT / "docs/routing_experiments.py"))
-
-
-def test_the_breakpoints_are_those_of_the_page(experiments: dict[str, Any]) -> None:
+def test_the_breakpoints_are_those_of_the_page() -> None:
     """The page's digits, and ``1 - sqrt(1 - (n + 2) 2^-(n + 1))`` of docs/derivations.md."""
     page = (ROOT / "docs/routing.md").read_text()
-    rows = experiments["breakpoints"]()
-    assert experiments["markdown"](rows).splitlines()[0] in page
+    rows = routing_experiments.breakpoints()
+    assert routing_experiments.markdown(rows).splitlines()[0] in page
     printed = re.findall(r"^\| (\d) \| ([\d.]+) \| ([\d.]+) \|$", page, re.M)
     assert [int(n) for n, *_ in printed] == [row["n"] for row in rows]
     for row, (_, *numbers) in zip(rows, printed, strict=True):
@@ -36,12 +30,10 @@ def test_the_breakpoints_are_those_of_the_page(experiments: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("table", ["bursts", "bounds", "pages", "left_out"])
-def test_the_page_has_the_tables_that_the_script_prints(
-    experiments: dict[str, Any], table: str
-) -> None:
+def test_the_page_has_the_tables_that_the_script_prints(table: str) -> None:
     """Words and texts as they are; numbers but for their last digits."""
     page = (ROOT / "docs/routing.md").read_text().splitlines()
-    made = experiments["markdown"](experiments[table]()).splitlines()
+    made = routing_experiments.markdown(getattr(routing_experiments, table)()).splitlines()
     start = page.index(made[0])
     for printed, row in zip(page[start:], made, strict=False):
         for old, new in zip(printed.split("|"), row.split("|"), strict=True):
@@ -49,12 +41,12 @@ def test_the_page_has_the_tables_that_the_script_prints(
             assert old == new or float(old) == pytest.approx(float(new), rel=1e-8)
 
 
-def test_the_heuristics_are_never_better_than_the_optimum(experiments: dict[str, Any]) -> None:
-    rows = experiments["heuristics"](3)
+def test_the_heuristics_are_never_better_than_the_optimum() -> None:
+    rows = routing_experiments.heuristics(3)
     assert all(row["mean"] <= 0 for row in rows if row[""] == "linear bound")
     assert all(row["mean"] >= -1e-9 for row in rows if row[""] != "linear bound")
     page = (ROOT / "docs/routing.md").read_text().splitlines()
-    header, _, *made = experiments["markdown"](rows).splitlines()
+    header, _, *made = routing_experiments.markdown(rows).splitlines()
     assert header in page
     printed = page[page.index(header) + 2 :]
     labels = [line.split("|")[1:3] for line in made]
@@ -62,9 +54,11 @@ def test_the_heuristics_are_never_better_than_the_optimum(experiments: dict[str,
 
 
 @pytest.mark.statistical
-def test_one_of_the_checks_of_the_page(experiments: dict[str, Any]) -> None:
+def test_one_of_the_checks_of_the_page() -> None:
     """The printed equality of both disciplines is refuted for Erlang services."""
-    both = [experiments["system"]("mmpp", 3, "erlang", d) for d in experiments["DISCIPLINES"]]
+    both = [
+        routing_experiments.system("mmpp", 3, "erlang", d) for d in routing_experiments.DISCIPLINES
+    ]
     run = {"run.horizon": 40000.0}
     claimed, found = predict(both[0])[0], sim.run(both[1].with_(run))
     assert overall(compare(predict(both[1])[0], found, both[1].judged)) == "agrees"

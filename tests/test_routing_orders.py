@@ -13,7 +13,6 @@ import pytest
 from analytic import optimize
 from analytic.page_refresh import schedule_bound
 from analytic.phase_type import PhaseLaw
-from analytic.report import plot_word
 from analytic.routing import (
     SpacingCosts,
     average_loss,
@@ -24,8 +23,9 @@ from analytic.routing import (
     smooth_bound,
     visit_costs,
 )
-from analytic.routing.multimodularity import base, horizon_cost, local_minimum, violations
 from analytic.routing.words import are_rotations
+from crawlsim.report import plot_word
+from experiments.multimodularity import base, horizon_cost, local_minimum, violations
 from scenarios import Scenario, load, scenario_from
 from scenarios.distributions import Deterministic
 from scenarios.processes import Poisson, Renewal

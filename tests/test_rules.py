@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import math
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
-from sim import rules
+from sim import rates, rules
 
 
 @pytest.mark.parametrize(
@@ -113,3 +116,19 @@ def test_gamma_draws_have_their_moments(shape: float) -> None:
 
 def test_robots_time_weights_levels_by_their_robots() -> None:
     assert rules.time_of_robots((1.0, 2.0, 4.0), (3, 3, 1)) == 3 * 3.0 + 4.0
+
+
+def imported_packages(module: ModuleType) -> set[str]:
+    tree = ast.parse(Path(str(module.__file__)).read_text())
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(str(node.module))
+    return {name.split(".")[0] for name in names}
+
+
+@pytest.mark.parametrize("module", [rates, rules], ids=["rates", "rules"])
+def test_what_both_engines_call_needs_nothing_but_arithmetic(module: ModuleType) -> None:
+    assert imported_packages(module) <= {"__future__", "math", "collections", "typing"}

@@ -15,7 +15,7 @@ import pytest
 
 from scenarios.text import visible
 
-CRAWLSIM = [sys.executable, "-m", "sim.cli"]
+CRAWLSIM = [sys.executable, "-m", "crawlsim"]
 ACTING = "\x1b[31m \x1b]0;title\x07 \x7f \x9b31m \u202e \u2066 \u200f"
 STRANGE_KEY = r'"exp\u001b[1m\u009b\u202e" = { mean = 1.0 }'
 FILE = """name = "strange"

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from crawlsim.cli import single_files
+from crawlsim.cli.folder import PROVENANCE, own_folder, write_files
 from scenarios import ScenarioError
-from sim.cli import single_files
-from sim.cli.folder import PROVENANCE, own_folder, write_files
 from sim.staging import PREFIX, alone_in, staging
 
 TIMES = 60
@@ -25,7 +25,7 @@ WRITER = """
 import sys, time
 from functools import partial
 from pathlib import Path
-from sim.cli.folder import write_files
+from crawlsim.cli.folder import write_files
 import json
 
 def provenance(name, digests):
@@ -149,7 +149,7 @@ def test_a_pipe_in_place_of_a_record_is_refused(name: str, tmp_path: Path) -> No
     os.mkfifo(tmp_path / name)
     sweep = "sweep one-robot --vary buffer.waiting_places=1,2"
     done = subprocess.run(
-        [sys.executable, "-m", "sim.cli", *sweep.split(), "--out", str(tmp_path)],
+        [sys.executable, "-m", "crawlsim", *sweep.split(), "--out", str(tmp_path)],
         capture_output=True,
         text=True,
         timeout=60,

@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from systems import queue
 
 import sim
-from analytic.report.sweeps import plot_sweep, sweep_figure
+from crawlsim.cli import main
+from crawlsim.report.sweeps import plot_sweep, sweep_figure
 from scenarios import ScenarioError, dumps
 from scenarios.files import parse_value, value_text
-from sim.cli import main
 from sim.sweep import cells, parse_vary, split_values
 
 

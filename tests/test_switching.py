@@ -10,7 +10,6 @@ import pytest
 
 import sim
 from analytic import compare, optimize, overall, predict, resolve
-from analytic.control_gap import control_gap
 from analytic.decision_process import evaluate, policy_iteration
 from analytic.indexing_queue.fixed_robots import best_fixed_number
 from analytic.markov import closed_classes
@@ -24,6 +23,7 @@ from analytic.robot_control.response import with_response
 from analytic.robot_control.rule_measures import measures_of_chain, measures_of_targets
 from analytic.robot_control.switching import best_switching, queue_of, switching_curves
 from analytic.robot_control.target_rules import best_targets, target_drift, target_gains
+from experiments.control_gap import control_gap
 from scenarios import Scenario, ScenarioError, load
 from scenarios.sections import Costs
 

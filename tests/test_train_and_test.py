@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from analytic.fitting.windows import Plan, train_and_test
+from experiments import held_out_windows
+from experiments.windows import Plan, train_and_test
 
 ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture(scope="module")
-def script() -> dict[str, Any]:
-    return runpy.run_path(str(ROOT / "docs/train_and_test.py"))
 
 
 def test_costs_by_hand() -> None:
@@ -43,12 +37,12 @@ def test_only_the_past_is_used() -> None:
 
 
 @pytest.mark.statistical
-def test_a_promise_is_kept_although_updates_are_no_poisson_process(script: dict[str, Any]) -> None:
+def test_a_promise_is_kept_although_updates_are_no_poisson_process() -> None:
     """The expected cost needs the rate alone; t of the mean difference below 3.5, seed fixed.
 
     False alarm 0.001 for each policy. A cost 15 % off would be seen: its errors are near 3 %.
     """
-    page, time = script["example"]()
+    page, time = held_out_windows.example()
     assert len(np.unique(page)) == 30
     found = train_and_test(np.unique(time), Plan(364.0, 28.0, 20, 7.0, 56))
     for policy, paid in found.paid.items():
@@ -63,12 +57,10 @@ def test_a_promise_is_kept_although_updates_are_no_poisson_process(script: dict[
     assert rows["threshold"].low < rows["threshold"].less < rows["threshold"].high
 
 
-def test_the_script_prints_a_table(
-    script: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_script_prints_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace = tmp_path / "example.csv"
-    script["write_example"](trace, weeks=40)
-    script["main"]([str(trace), "--weeks", "26", "--pieces", "7", "--since", "2022-01-10"])
+    held_out_windows.write_example(trace, weeks=40)
+    held_out_windows.main([str(trace), "--weeks", "26", "--pieces", "7", "--since", "2022-01-10"])
     lines = capsys.readouterr().out.splitlines()
     assert len([line for line in lines if "| uniform |" in line]) == 1
     assert len(lines) >= 2 + 3

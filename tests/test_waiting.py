@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from crawlsim.cli import foresight, waiting
+from crawlsim.cli.options import RunOptions
 from scenarios import load
-from sim.cli import foresight, waiting
-from sim.cli.options import RunOptions
 from sim.pace import expected_events
 
 

@@ -12,9 +12,9 @@ from systems import queue
 
 import sim
 from analytic import predict, relaxation_time_of, resolve, start_up_times, suggested_warmup
+from crawlsim.cli.options import RunOptions
+from crawlsim.cli.warmups import effect_of_doubling
 from scenarios import ScenarioError, dumps, library_names, load
-from sim.cli.options import RunOptions
-from sim.cli.warmups import effect_of_doubling
 
 Commands = Any
 OPTIONS = RunOptions(

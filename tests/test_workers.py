@@ -18,8 +18,8 @@ from systems import EVERY_KIND, queue
 
 import sim
 import sim.replicate
+from crawlsim.cli.workers import _check_versions
 from scenarios import Results, ScenarioError, dumps
-from sim.cli.workers import _check_versions
 
 Commands = Any
 SCENARIO = queue({"run.horizon": 2000.0, "run.replications": 12})
@@ -219,7 +219,7 @@ def test_a_cluster_that_is_not_there_is_refused(
     flags: list[str],
     says: str,
 ) -> None:
-    monkeypatch.setattr("sim.cli.workers._PATIENCE", 0.3)
+    monkeypatch.setattr("crawlsim.cli.workers._PATIENCE", 0.3)
     out = tmp_path / "out"
     code, text, err = crawlsim("run", "one-robot", *flags, "--out", str(out))
     assert (code, text) == (2, "")

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.generator import dense_generator
 from analytic.phase_type import PhaseLaw
 
 __all__ = [
@@ -124,11 +122,6 @@ class QueueChain:
     def states(self) -> int:
         """Number of states."""
         return count_states(self.order, len(self.service.start), len(self.timer.start), self.top)
-
-    @cached_property
-    def generator(self) -> Array:
-        """The dense matrix of rates, shape (states, states); for small chains."""
-        return dense_generator(self)
 
 
 def controlled_chain(

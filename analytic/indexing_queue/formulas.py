@@ -13,6 +13,7 @@ from analytic.active_robots import require_decided, robots_at
 from analytic.formula import Formula, Values, dependent, is_covered, obstacles
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.closed_forms import birth_death_levels, mm1k_levels
+from analytic.indexing_queue.generator import dense_generator
 from analytic.indexing_queue.large_buffers import ClosureError, closure
 from analytic.indexing_queue.marginals import marginals_of
 from analytic.indexing_queue.measures import control_cost, fate_rates, level_probabilities
@@ -60,7 +61,7 @@ def relaxation_time_of(scenario: Scenario) -> float | None:
     if not _has_small_chain(scenario):
         return None
     chain = chain_of(scenario)
-    return relaxation_time(chain.generator, chain.start)
+    return relaxation_time(dense_generator(chain), chain.start)
 
 
 def empty_probability(scenario: Scenario) -> float | None:

@@ -6,15 +6,13 @@ avrachenkov2011, Lemma of section 3, as derived in docs/derivations.md.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.indexing_queue.chain import QueueChain
 from analytic.phase_type import PhaseLaw
-
-if TYPE_CHECKING:
-    from analytic.indexing_queue.chain import QueueChain
 
 __all__ = ["dense_generator", "one_gone", "rate_blocks", "with_clocks"]
 
@@ -22,7 +20,7 @@ Array = NDArray[np.floating[Any]]
 
 
 def dense_generator(chain: QueueChain) -> Array:
-    """Rates between all states, shape (states, states); the diagonal has no meaning."""
+    """Rates between all states of a small chain, shape (states, states); no diagonal."""
     starts = chain.starts
     generator = np.zeros((chain.states, chain.states))
     for origin, target, block in rate_blocks(chain):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain, count_states
+from analytic.indexing_queue.generator import dense_generator
 from analytic.indexing_queue.iteration import iterate
 from analytic.indexing_queue.lumped import elimination_work, phase_rates, stationary_phases
 from analytic.markov import residual, stationary
@@ -86,8 +87,9 @@ def solve_chain(chain: QueueChain) -> Solution:
     if _has_no_timer_phases(chain) and elimination_work(chain) <= LARGEST_BANDED:
         return _by_level(chain)
     if chain.states <= LARGEST_DENSE:
-        law = stationary(chain.generator, chain.start)
-        return _direct("elimination", law, residual(chain.generator, law))
+        generator = dense_generator(chain)
+        law = stationary(generator, chain.start)
+        return _direct("elimination", law, residual(generator, law))
     found = iterate(chain)
     method = "Gauss-Seidel with aggregation"
     return Solution(found.law, method, found.passes, found.residual, found.error)

@@ -1,19 +1,13 @@
 """How often the copies of pages are out of date, without a buffer (coffman1998).
 
 `obsolescence` has the rates of given schedules, `optimum` the best frequencies and the bounds,
-`golden` the golden-ratio policy, `crawlers` what crawlers in use do, `formulas` the index.
+`golden` the golden-ratio policy, `formulas` the index.
 """
 
 from analytic.page_refresh.choosing import (
     FrequencySearch,
     index_numbers,
     optimal_frequencies,
-)
-from analytic.page_refresh.crawlers import (
-    adaptive_changed_share,
-    adaptive_intervals,
-    harmonic_rates,
-    random_visit_rates,
 )
 from analytic.page_refresh.formulas import FORMULAS
 from analytic.page_refresh.golden import (
@@ -55,8 +49,6 @@ __all__ = [
     "WORST_GOLDEN_RATIO",
     "CappedShares",
     "FrequencySearch",
-    "adaptive_changed_share",
-    "adaptive_intervals",
     "best_random_shares",
     "best_shares",
     "capped_shares",
@@ -69,7 +61,6 @@ __all__ = [
     "golden_guarantee",
     "golden_limit",
     "golden_obsolescence",
-    "harmonic_rates",
     "in_time_bound",
     "index_numbers",
     "interaccess_obsolescence",
@@ -78,7 +69,6 @@ __all__ = [
     "optimal_frequencies",
     "proportional_bound",
     "random_rounds_obsolescence",
-    "random_visit_rates",
     "randomized_obsolescence",
     "robots_in_step_obsolescence",
     "schedule_bound",

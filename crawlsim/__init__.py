@@ -1,0 +1,61 @@
+"""crawlsim: the robots of web search engines, simulated, solved exactly, and compared.
+
+`import crawlsim` is all that a user needs: `load` a scenario, `run`, `solve` or `check` it,
+`optimize` a decision, `sweep` what-ifs, `fit` a log, `compare` one's own formula with a simulation.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from analytic import Prediction, compare
+    from crawlsim.api import Check, Solution, check, fit, optimize, run, solve, sweep
+    from crawlsim.fitting import fitted_scenario
+    from scenarios import Results, Scenario, ScenarioError, load
+
+_HOMES = {
+    "Check": "crawlsim.api",
+    "Prediction": "analytic",
+    "Results": "scenarios",
+    "Scenario": "scenarios",
+    "ScenarioError": "scenarios",
+    "Solution": "crawlsim.api",
+    "check": "crawlsim.api",
+    "compare": "analytic",
+    "fit": "crawlsim.api",
+    "fitted_scenario": "crawlsim.fitting",
+    "load": "scenarios",
+    "optimize": "crawlsim.api",
+    "run": "crawlsim.api",
+    "solve": "crawlsim.api",
+    "sweep": "crawlsim.api",
+}
+
+__all__ = [
+    "Check",
+    "Prediction",
+    "Results",
+    "Scenario",
+    "ScenarioError",
+    "Solution",
+    "check",
+    "compare",
+    "fit",
+    "fitted_scenario",
+    "load",
+    "optimize",
+    "run",
+    "solve",
+    "sweep",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a name when it is asked for, so that the command line starts fast."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

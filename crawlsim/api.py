@@ -1,0 +1,242 @@
+"""What the commands do, as functions: simulate, solve, check, optimise, sweep, fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import analytic
+import sim
+from analytic import Comparison, NotApplicable, Optimum, Prediction
+from scenarios import Results, Scenario, load
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from crawlsim.fitting import Fit, Trace
+    from crawlsim.fitting.trace import Kind
+
+System = Scenario | str | Path
+"""A scenario, the name of one in the library, or the path of a file."""
+
+
+class Solution(NamedTuple):
+    """What the formulas say of a scenario.
+
+    Attributes
+    ----------
+    predictions : list of Prediction
+    not_applicable : list of NotApplicable
+        The formulas that do not cover the scenario, each with its reasons.
+    """
+
+    predictions: list[Prediction]
+    not_applicable: list[NotApplicable]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each prediction."""
+        import pandas as pd
+
+        return pd.DataFrame(self.predictions, columns=list(Prediction.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Check:
+    """A simulation, its predictions, and the verdict whether the two agree.
+
+    Attributes
+    ----------
+    verdict : str
+        "agrees", "disagrees", "inconclusive" or "not judged".
+    comparisons : list of Comparison
+        One for each prediction that the simulation estimated.
+    results : Results
+    solution : Solution
+    """
+
+    verdict: str
+    comparisons: list[Comparison]
+    results: Results
+    solution: Solution
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each comparison."""
+        import pandas as pd
+
+        columns = list(Comparison.__dataclass_fields__)
+        return pd.DataFrame([asdict(each) for each in self.comparisons], columns=columns)
+
+
+def run(
+    system: System,
+    *,
+    seed: int | None = None,
+    replications: int | None = None,
+    engine: str | None = None,
+    executor: Executor | None = None,
+) -> Results:
+    """Estimates of a scenario, with every "optimal" in it decided first.
+
+    Parameters
+    ----------
+    system : Scenario, str or Path
+        A scenario, the name of one in the library, or the path of a file.
+    seed, replications : int, optional
+        Default: those of the scenario.
+    engine : {"simpy", "compiled"}, optional
+        Default: the fastest that covers the scenario.
+    executor : concurrent.futures.Executor, optional
+        Where the replications run; default: this process.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario is not valid, or the engine does not simulate it.
+    """
+    return sim.run(
+        _decided(system), seed=seed, replications=replications, engine=engine, executor=executor
+    )
+
+
+def solve(system: System) -> Solution:
+    """Every formula that applies to a scenario, and why the others do not.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario is not valid.
+    """
+    return Solution(*analytic.predict(_decided(system)))
+
+
+def check(
+    system: System,
+    *,
+    seed: int | None = None,
+    replications: int | None = None,
+    engine: str | None = None,
+    executor: Executor | None = None,
+) -> Check:
+    """The verdict whether the simulation of a scenario agrees with its formulas.
+
+    Parameters
+    ----------
+    system, seed, replications, engine, executor
+        As of `run`.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario is not valid, or the engine does not simulate it.
+    """
+    scenario = _decided(system)
+    results = run(scenario, seed=seed, replications=replications, engine=engine, executor=executor)
+    solution = solve(scenario)
+    rows = analytic.check_scenario(scenario, solution.predictions, results)
+    return Check(analytic.overall(rows), rows, results, solution)
+
+
+def optimize(system: System, target: str) -> Optimum:
+    """The best decision of one kind for a scenario: its cost, a bound, the decision itself.
+
+    Parameters
+    ----------
+    system : Scenario, str or Path
+    target : str
+        "frequencies", "template", "static", "threshold", "switching", "routing" or "probes".
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such target, or no optimum of this kind for the scenario.
+    """
+    return analytic.optimize(_loaded(system), target)
+
+
+def sweep(
+    system: System,
+    vary: Mapping[str, Sequence[Any]],
+    *,
+    exact: bool = True,
+    executor: Executor | None = None,
+) -> pd.DataFrame:
+    """Estimates of every combination of some entries, with the same seed for all of them.
+
+    Parameters
+    ----------
+    system : Scenario, str or Path
+    vary : mapping str -> sequence
+        Key of the scenario file -> its values, such as ``{"buffer.waiting_places": [1, 2, 3]}``.
+    exact : bool
+        Whether the exact values are computed too.
+    executor : concurrent.futures.Executor, optional
+        Where the replications run; default: this process.
+
+    Returns
+    -------
+    DataFrame
+        A row for each cell, measure and subject: the varied entries, then the columns of
+        ``results.csv``; `predicted` is empty where no formula is exact.
+
+    Raises
+    ------
+    ScenarioError
+        If a combination is not valid.
+    """
+    import pandas as pd
+
+    from sim.sweep import COLUMNS, cells, rows_of
+
+    rows: list[tuple[Any, ...]] = []
+    for cell in cells(_loaded(system), vary):
+        scenario = analytic.resolve(cell.scenario)
+        predictions = analytic.exact_values(scenario) if exact else {}
+        rows.extend(rows_of(cell, sim.run(scenario, executor=executor), predictions))
+    return pd.DataFrame(rows, columns=[*vary, *COLUMNS])
+
+
+def fit(
+    trace: Trace | str | Path,
+    *,
+    kind: Kind | None = None,
+    time_unit: str | None = None,
+    **options: Any,
+) -> Fit:
+    """Parameters of a scenario fitted to a log, with error bars and notes.
+
+    `fitted_scenario` makes a scenario of them.
+
+    Parameters
+    ----------
+    trace : Trace, str or Path
+        A CSV file, plain or gzipped, or what `crawlsim.fitting.read_trace` read from one.
+    kind : str, optional
+        "changes", "crawls", "deliveries" or "sizes"; default by the header.
+    time_unit : str, optional
+        Unit of the rates, or of the numbers in the file.
+    **options
+        As of `crawlsim.fitting.Options`.
+
+    Raises
+    ------
+    ScenarioError
+        If the file cannot be read, says too little, or an option does not go with it.
+    """
+    from crawlsim.fitting import Options, Trace, read_trace
+    from crawlsim.fitting import fit as fit_trace
+
+    if not isinstance(trace, Trace):
+        trace = read_trace(trace, kind, time_unit)
+    return fit_trace(trace, Options(**options))
+
+
+def _loaded(system: System) -> Scenario:
+    return system if isinstance(system, Scenario) else load(system)
+
+
+def _decided(system: System) -> Scenario:
+    """The scenario with every "optimal" replaced by what it stands for."""
+    return analytic.resolve(_loaded(system))

@@ -1,0 +1,363 @@
+"""The commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+import rich
+from rich.markup import escape
+from rich.table import Table
+
+from crawlsim.cli.decisions import decided
+from crawlsim.cli.distributions import (
+    ComparedLaws,
+    compared_distributions,
+    distributions_entry,
+    exact_distributions,
+    points_to_count,
+    show_distributions,
+)
+from crawlsim.cli.options import RunOptions, load_scenarios, run_options, scenario_options
+from crawlsim.cli.output import (
+    Rows,
+    add_columns,
+    print_json,
+    progress_bar,
+    show_table,
+)
+from crawlsim.cli.report import claim_folder, write_results
+from crawlsim.cli.results import comparison_record, estimate_records
+from crawlsim.cli.simulating import simulate_all
+from crawlsim.cli.tables import (
+    OPTIONAL_COLUMNS,
+    comparison_table,
+    condition_marks,
+    estimate_table,
+    formula_table,
+    prediction_table,
+    reason_lines,
+    summary_lines,
+)
+from crawlsim.cli.warmups import with_warmup
+from scenarios import Results, Scenario, ScenarioError, library_names, load, schema
+from scenarios.base import one_of
+from scenarios.files import library_text
+from scenarios.measures import MEASURES
+
+if TYPE_CHECKING:
+    from analytic import Comparison
+    from sim.event_log import EventLog
+
+__all__ = ["check", "formulas", "list_scenarios", "print_schema", "run", "solve"]
+
+
+@click.command("scenarios")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--names", is_flag=True, help="Names only, for scripts.")
+def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
+    """List the ready scenarios, or print the file of one."""
+    if names:
+        click.echo("\n".join(library_names()))
+        return
+    if name is not None:
+        if name not in library_names():
+            raise ScenarioError("scenario", name, f"must be one of {one_of(name, library_names())}")
+        text = library_text(name)
+        if as_json:
+            print_json(load(name).as_file())
+        else:
+            click.echo(text, nl=False)
+        return
+    ready = [load(each) for each in library_names()]
+    if as_json:
+        print_json([{"name": s.name, "title": s.title, "paper": s.paper} for s in ready])
+        return
+    table = Table(box=rich.box.SIMPLE)
+    add_columns(table, ["name", "title", "paper"])
+    for scenario in ready:
+        table.add_row(*map(escape, (scenario.name, scenario.title, scenario.paper)))
+    show_table(table)
+
+
+@click.command()
+@scenario_options
+@run_options
+@click.option("--trace", metavar="FILE", help="Write every event of one scenario as CSV.")
+@click.option(
+    "--control-variates",
+    is_flag=True,
+    help="Correct the estimates by what was drawn and has a known mean.",
+)
+def run(
+    sources: tuple[str, ...],
+    changes: tuple[str, ...],
+    as_json: bool,
+    seed: int | None,
+    replications: int | None,
+    trace: str | None,
+    **options: Any,
+) -> None:
+    """Simulate scenarios: estimates with 95 % intervals."""
+    chosen = _options(options)
+    scenarios = _resolved(sources, changes, seed, replications, chosen.warmup)
+    claim_folder(chosen, scenarios, checked=False)
+    if trace is not None:
+        _run_traced(scenarios, chosen, changes, as_json, trace)
+        return
+    simulated = simulate_all(scenarios, chosen, as_json)
+    write_results(simulated, chosen, changes)
+    _show_estimates(simulated, as_json, changes)
+
+
+@click.command()
+@scenario_options
+@click.option("--all", "every", is_flag=True, help="Say of every formula why it does not apply.")
+def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool, every: bool) -> None:
+    """Evaluate every formula that applies, and say why the others do not."""
+    from analytic import accuracy_of, predict
+
+    decided = _resolved(sources, changes)
+    solved = [(s, *predict(s), accuracy_of(s)) for s in decided]
+    if as_json:
+        print_json(
+            [
+                {
+                    "scenario": scenario.name,
+                    "predictions": [
+                        {
+                            "measure": p.measure,
+                            "subject": p.subject,
+                            "value": p.value,
+                            "kind": p.kind,
+                            "source": p.source,
+                        }
+                        for p in predictions
+                    ],
+                    "not_applicable": [
+                        {"source": other.source, "reason": other.reason} for other in others
+                    ],
+                    "accuracy": None if found is None else found._asdict(),
+                }
+                for scenario, predictions, others, found in solved
+            ]
+        )
+        return
+    for scenario, predictions, others, found in solved:
+        if predictions:
+            show_table(prediction_table(scenario, predictions))
+        else:
+            click.echo(f"{scenario.name}: no formula applies")
+        if found is not None:
+            click.echo(f"  {found}")
+        for line in reason_lines(others, every):
+            click.echo(f"  {line}")
+
+
+@click.command()
+@scenario_options
+@run_options
+@click.option(
+    "--negligible",
+    metavar="X",
+    help="Difference of a share, or of a rate per arrival, that refutes nothing.",
+)
+@click.option(
+    "--distributions",
+    is_flag=True,
+    help="Compare whole distributions too: sojourn times, levels at arrivals, busy cycles.",
+)
+def check(
+    sources: tuple[str, ...],
+    changes: tuple[str, ...],
+    as_json: bool,
+    seed: int | None,
+    replications: int | None,
+    negligible: str | None,
+    distributions: bool,
+    **options: Any,
+) -> int:
+    """Simulate and solve scenarios, and say whether the two agree."""
+    from analytic import check_scenario, overall, predict, with_laws
+
+    if negligible is not None:
+        changes = (*changes, f"check.negligible={negligible}")
+    chosen = _options(options)
+    scenarios = _resolved(sources, changes, seed, replications, chosen.warmup)
+    claim_folder(chosen, scenarios, checked=True, laws=distributions)
+    exact = exact_distributions(scenarios) if distributions else {}
+    simulated = simulate_all(scenarios, chosen, as_json, points_to_count(exact))
+    solved = [predict(scenario) for scenario, _ in simulated]
+    checked = [
+        (s, check_scenario(s, predictions, results))
+        for (s, results), (predictions, _) in zip(simulated, solved, strict=True)
+    ]
+    laws = compared_distributions(exact, simulated)
+    write_results(simulated, chosen, changes, solved, checked, laws)
+    verdicts = {s.name: with_laws(overall(rows), laws.get(s.name, ())) for s, rows in checked}
+    if as_json:
+        _print_verdicts(checked, verdicts, laws)
+    else:
+        _show_verdicts(simulated, checked, verdicts, changes, laws)
+    return 1 if "disagrees" in verdicts.values() else 0
+
+
+@click.command()
+@click.argument("paper", required=False)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def formulas(paper: str | None, as_json: bool) -> None:
+    """The index of formulas: paper, number, quantity, function, kind, origin, conditions."""
+    from analytic import FORMULAS
+    from analytic.bibliography import REFERENCES
+    from analytic.formula import ORIGINS
+
+    papers = sorted({formula.paper for formula in FORMULAS})
+    if paper is not None and paper not in papers:
+        raise ScenarioError("paper", paper, f"must be {one_of(paper, papers)}")
+    rows: list[dict[str, Any]] = [
+        {
+            "paper": f.paper,
+            "number": f.number,
+            "quantity": f.quantity,
+            "function": f"{f.function.__module__}.{f.function.__name__}",
+            "kind": f.kind,
+            "origin": f.origin,
+            "conditions": [(c.__doc__ or "").split("\n")[0] for c in f.conditions],
+        }
+        for f in FORMULAS
+        if paper in (None, f.paper)
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    show_table(formula_table(rows))
+    for words, number_of in condition_marks(rows).items():
+        click.echo(f"  {number_of:>3}  {words}")
+    click.echo()
+    for origin, words in ORIGINS.items():
+        if any(row["origin"] == origin for row in rows):
+            click.echo(f"  {origin}: {words}")
+    click.echo()
+    for key in sorted({row["paper"] for row in rows}):
+        click.echo(f"  {key}: {REFERENCES[str(key)]}")
+
+
+@click.command("schema")
+def print_schema() -> None:
+    """JSON Schema of the scenario file, for editors."""
+    click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
+
+
+def _options(given: dict[str, Any]) -> RunOptions:
+    chosen = RunOptions(**given)
+    for name in chosen.measures:
+        if name not in MEASURES:
+            raise ScenarioError("--measure", name, f"must be a measure: {one_of(name, MEASURES)}")
+    if chosen.measures and chosen.precision is None:
+        raise ScenarioError("--measure", chosen.measures[0], "goes with --precision")
+    return chosen
+
+
+def _resolved(
+    sources: tuple[str, ...],
+    changes: tuple[str, ...],
+    seed: int | None = None,
+    replications: int | None = None,
+    warmup: str | None = None,
+) -> list[Scenario]:
+    loaded = load_scenarios(sources, changes, seed, replications)
+    return [with_warmup(decided(each), warmup) for each in loaded]
+
+
+def _run_traced(
+    scenarios: list[Scenario],
+    options: RunOptions,
+    changes: tuple[str, ...],
+    quiet: bool,
+    trace: str,
+) -> None:
+    from sim.event_log import log_to_file
+    from sim.replicate import run
+
+    if len(scenarios) > 1:
+        raise ScenarioError("--trace", trace, "needs a single scenario")
+    for name, given in (
+        ("--precision", options.precision is not None),
+        ("--control-variates", options.control_variates),
+    ):
+        if given:
+            raise ScenarioError("--trace", trace, f"does not go with {name}")
+    scenario = scenarios[0]
+
+    def simulate(log: EventLog) -> Results:
+        with progress_bar(scenario.name, quiet) as progress:
+            return run(scenario, engine=options.engine, progress=progress, log=log)
+
+    simulated = [(scenario, log_to_file(trace, simulate))]
+    write_results(simulated, options, changes)
+    _show_estimates(simulated, quiet, changes)
+
+
+def _show_estimates(
+    simulated: list[tuple[Scenario, Results]], as_json: bool, changes: tuple[str, ...]
+) -> None:
+    if as_json:
+        print_json(
+            [
+                {
+                    "scenario": results.scenario,
+                    "engine": results.engine,
+                    "seed": results.seed,
+                    "replications": results.count,
+                    "estimates": Rows(partial(estimate_records, results)),
+                }
+                for _, results in simulated
+            ]
+        )
+        return
+    for scenario, results in simulated:
+        show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
+
+
+def _print_verdicts(
+    checked: list[tuple[Scenario, list[Comparison]]],
+    verdicts: Mapping[str, str],
+    laws: ComparedLaws,
+) -> None:
+    print_json(
+        [
+            {
+                "scenario": scenario.name,
+                "comparisons": [comparison_record(row) for row in rows],
+                **distributions_entry(laws, scenario.name),
+                "verdict": verdicts[scenario.name],
+            }
+            for scenario, rows in checked
+        ]
+    )
+
+
+def _show_verdicts(
+    simulated: list[tuple[Scenario, Results]],
+    checked: list[tuple[Scenario, list[Comparison]]],
+    verdicts: Mapping[str, str],
+    changes: tuple[str, ...],
+    laws: ComparedLaws,
+) -> None:
+    for (scenario, results), (_, rows) in zip(simulated, checked, strict=True):
+        verdict = verdicts[scenario.name]
+        if rows:
+            show_table(comparison_table(scenario, rows, verdict, changes), OPTIONAL_COLUMNS)
+        else:
+            show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
+        for line in summary_lines(scenario, rows, verdict, results):
+            click.echo(f"  {line}")
+        show_distributions(scenario, laws)
+    if len(checked) > 1:
+        click.echo()
+        for name, verdict in verdicts.items():
+            click.echo(f"  {verdict:12} {name}")

@@ -1,0 +1,296 @@
+"""The command `fit`: a log becomes a scenario, with error bars."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crawlsim.cli.fit_tables import fit_table
+from crawlsim.cli.output import print_json, show_table, warn
+from crawlsim.cli.single_files import are_same, claim, is_own_figure, is_own_text, signed, write
+from scenarios import Scenario, ScenarioError, dumps, load
+from scenarios.base import listed, one_of
+from scenarios.errors import MISSING
+
+if TYPE_CHECKING:
+    from crawlsim.fitting import Fit, Options, Trace
+
+__all__ = ["fit"]
+
+Command = Callable[..., Any]
+
+_KINDS = ("changes", "crawls", "deliveries", "sizes")
+
+
+class _Finite(click.FloatRange):
+    """Numbers that a fit can reckon with; NaN would be in every range."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Convert a text."""
+        found: float = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value!r} is no number", param, ctx)
+        return found
+
+
+_POSITIVE = _Finite(1e-50, 1e50)
+_NOT_NEGATIVE = _Finite(0, 1e50)
+
+_QUESTIONS = (
+    click.option("--kind", metavar="K", help=f"{listed(_KINDS)}; default by the header."),
+    click.option("--time-unit", metavar="UNIT", help="Unit of the rates, or of the numbers."),
+    click.option(
+        "--section",
+        metavar="S",
+        help="Fit pages or source; of sizes, service, obsolescence or access_time.",
+    ),
+    click.option("--since", metavar="TIME", help="Count from then on; not for sizes."),
+    click.option("--until", metavar="TIME", help="Count until then."),
+    click.option("--shortest", type=_POSITIVE, metavar="T", help="Pages: least time watched."),
+    click.option(
+        "--pieces",
+        type=click.IntRange(1, 10_000),
+        metavar="N",
+        help="Source: equal pieces of a week; default 168, the hours.",
+    ),
+    click.option("--breaks", metavar="B1,B2,…", help="Source: where pieces begin instead."),
+    click.option("--period", type=_POSITIVE, metavar="T", help="Source: instead of a week."),
+    click.option(
+        "--batch-gap",
+        type=_NOT_NEGATIVE,
+        metavar="T",
+        help="Deliveries: largest gap within a batch.",
+    ),
+    click.option(
+        "--longest-gap",
+        type=_POSITIVE,
+        metavar="T",
+        help="Deliveries: longer gaps are stops and left out.",
+    ),
+    click.option(
+        "--process",
+        metavar="P",
+        help="Deliveries: poisson, renewal, map or mmpp.",
+    ),
+    click.option("--rate", type=_POSITIVE, metavar="X", help="Sizes: size done per unit time."),
+    click.option("--mean", type=_POSITIVE, metavar="T", help="Sizes: mean time instead."),
+)
+"""What each kind of trace may be asked, beside the files."""
+
+
+def _fit_options(command: Command) -> Command:
+    for decorate in reversed(_QUESTIONS):
+        command = decorate(command)
+    return command
+
+
+@click.command()
+@click.argument("trace")
+@click.option("--out", metavar="FILE", help="Write the scenario.")
+@click.option("--into", metavar="SCENARIO", help="Scenario whose fitted part is replaced.")
+@click.option("--report", metavar="FILE", help="Write a page with figures: a .html file.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@_fit_options
+def fit(
+    trace: str,
+    out: str | None,
+    into: str | None,
+    report: str | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Make a scenario of a log, with error bars.
+
+    TRACE is CSV, plain or gz, with a header: page,time (changes), page,time,changed or
+    page,time,digest (crawls), time (deliveries), or size (sizes).
+    """
+    from crawlsim.fitting import fit as fitted_to
+    from crawlsim.fitting import fitted_scenario, replaced_keys
+
+    files = _claimed(out, report)
+    target = None if into is None else load(into)
+    unit = asked.pop("time_unit")
+    read = _read(trace, asked.pop("kind"), unit, target)
+    found = fitted_to(read, _options(asked, read, target))
+    scenario = fitted_scenario(found, _name_of(trace), target)
+    _write(files, found, scenario, Path(trace).name)
+    if read.broken.count:
+        _warn_of_broken(read)
+    if as_json:
+        print_json(_record(trace, found, scenario, target))
+        return
+    show_table(fit_table(Path(trace).name, found))
+    for note in found.notes:
+        click.echo(note)
+    if target is not None:
+        click.echo(_replaced(target.name, list(found.changes), *replaced_keys(target, scenario)))
+        for line in _unit_lines(read, unit, target):
+            click.echo(line)
+
+
+def _replaced(name: str, fitted: list[str], replaced: list[str], left_out: list[str]) -> str:
+    """What has become another in a scenario, or that it is the same already."""
+    if not replaced and not left_out:
+        return f"Nothing to replace in {name}: {', '.join(fitted)} is already the same."
+    others = f"; instead of {', '.join(left_out)}" if left_out else ""
+    return f"Replaced in {name}: {', '.join(replaced)}{others}."
+
+
+def _claimed(out: str | None, report: str | None) -> dict[str, Path]:
+    """The files that are asked for by their options, each refused before any work."""
+    files = {}
+    if out is not None:
+        files["--out"] = claim("--out", out, is_own_text)
+    if report is not None:
+        if Path(report).suffix != ".html":
+            raise ScenarioError("--report", report, "must end in .html")
+        files["--report"] = claim("--report", report, is_own_figure)
+    if len(files) == 2 and are_same(*files.values()):
+        raise ScenarioError("--report", report, "is the file of --out; give another name")
+    return files
+
+
+def _read(path: str, kind: str | None, time_unit: str | None, into: Scenario | None) -> Trace:
+    """The trace, in the time unit of the scenario that it goes into."""
+    from crawlsim.fitting import read_trace
+    from crawlsim.fitting.reading import UNITS
+
+    if kind is not None and kind not in _KINDS:
+        raise ScenarioError("--kind", kind, f"must be {one_of(kind, _KINDS)}")
+    if time_unit not in (None, *UNITS):
+        raise ScenarioError("--time-unit", time_unit, f"must be {one_of(time_unit, UNITS)}")
+    own = None if into is None or "time_unit" not in into.model_fields_set else into.time_unit
+    if own in UNITS and time_unit not in (None, own):
+        allowed = f"the scenario counts in {own}s; leave it out"
+        raise ScenarioError("--time-unit", time_unit, allowed)
+    unit = time_unit or (own if own in UNITS else None)
+    read = read_trace(path, kind, unit)  # type: ignore[arg-type]  # checked above
+    if into is None or unit is not None or read.kind == "sizes":
+        return read
+    if read.dated:
+        allowed = f"does not say how long a unit is, and the times are dates; --time-unit must say \
+it: {listed(UNITS)}"
+        raise ScenarioError("time_unit", MISSING if own is None else own, allowed, into.name)
+    return read if own is None else replace(read, time_unit=own)
+
+
+def _unit_lines(read: Trace, time_unit: str | None, into: Scenario) -> list[str]:
+    """Which unit of time is taken where a scenario does not say it in a known word."""
+    from crawlsim.fitting.reading import UNITS
+
+    if read.kind == "sizes" or into.time_unit in UNITS:
+        return []
+    if time_unit is not None:
+        return [f"One unit of time of {into.name} is taken to be one {time_unit}."]
+    return [f"The times of the trace are taken to be in the unit of time of {into.name}."]
+
+
+def _options(asked: Mapping[str, Any], trace: Trace, into: Scenario | None) -> Options:
+    """The options in the terms of the fit."""
+    from crawlsim.fitting import Options
+    from crawlsim.fitting.of_deliveries import PROCESSES
+
+    if asked["process"] not in (None, *PROCESSES):
+        allowed = f"must be {one_of(asked['process'], PROCESSES)}"
+        raise ScenarioError("--process", asked["process"], allowed)
+    for one, other in (("pieces", "breaks"), ("rate", "mean")):
+        if asked[one] is not None and asked[other] is not None:
+            raise ScenarioError(f"--{other}", asked[other], f"does not go with --{one}")
+    section = asked["section"]
+    if section is None and trace.kind == "changes" and into is not None and into.source:
+        section = "source"
+    robots = into.robots.available if into is not None and into.robots is not None else 1
+    breaks = None if asked["breaks"] is None else _numbers("--breaks", asked["breaks"])
+    return Options(**{**asked, "section": section, "breaks": breaks, "robots": robots})
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        found = [math.nan]
+    if not all(map(math.isfinite, found)):
+        raise ScenarioError(option, text, "must be numbers, such as 0,8,16")
+    return found
+
+
+def _name_of(trace: str) -> str:
+    """The name of the scenario: that of the file, as far as its letters may stand there."""
+    stem = Path(trace).name.split(".")[0]
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-") or "fitted"
+
+
+def _write(files: Mapping[str, Path], found: Fit, scenario: Scenario, trace: str) -> None:
+    """The scenario and the report; both are made before one is written."""
+    contents = {}
+    if "--out" in files:
+        text = dumps(scenario, files["--out"].absolute().parent)
+        contents["--out"] = signed(text + _names_of_pages(found))
+    if "--report" in files:
+        from crawlsim.report.fits import fit_page
+
+        contents["--report"] = fit_page(found, scenario, trace).encode()
+    for option, content in contents.items():
+        write(option, files[option], content)
+        click.echo(f"written: {files[option]}", err=True)
+
+
+def _names_of_pages(found: Fit) -> str:
+    """Comments that say which page each change rate is of."""
+    if found.section != "pages":
+        return ""
+    names = [str(each.subject) for each in found.parameters if each.name == "change_rate"]
+    lines = [f"# {place}: {_printable(name)}" for place, name in enumerate(names)]
+    return "\n".join(["", "# The pages, in the order of change_rates:", *lines, ""])
+
+
+def _printable(name: str) -> str:
+    if name.isprintable():
+        return name
+    return "".join(letter if letter.isprintable() else "?" for letter in name)
+
+
+def _warn_of_broken(trace: Trace) -> None:
+    """Rows that say nothing, on stderr."""
+    broken = trace.broken
+    are = "is" if broken.count == 1 else "are"
+    warn(f"{broken.count} of {trace.rows + broken.count} rows {are} broken and left out")
+    for line, reason in broken.lines:
+        warn(f"line {line}: {reason}")
+    if broken.count > len(broken.lines):
+        warn(f"… and {broken.count - len(broken.lines)} more")
+
+
+def _record(trace: str, found: Fit, scenario: Scenario, into: Scenario | None) -> dict[str, Any]:
+    """The fit for JSON."""
+    from crawlsim.fitting import replaced_keys
+    from crawlsim.fitting.words import unit_of
+
+    broken, unit = found.trace.broken, found.trace.time_unit
+    replaced, left_out = ([], []) if into is None else replaced_keys(into, scenario)
+    names = [*dict.fromkeys(each.name for each in found.parameters), *found.summary]
+    return {
+        "trace": trace,
+        "kind": found.kind,
+        "section": found.section,
+        "time_unit": found.trace.time_unit,
+        "rows": found.trace.rows,
+        "broken": {
+            "count": broken.count,
+            "lines": [{"line": line, "reason": reason} for line, reason in broken.lines],
+        },
+        "parameters": [each.record() for each in found.parameters],
+        "summary": found.summary,
+        "units": {name: unit_of(name, unit) for name in names if unit_of(name, unit)},
+        "notes": found.notes,
+        "changes": found.changes,
+        "replaced": replaced,
+        "left_out": left_out,
+        "scenario": scenario.name,
+    }

@@ -1,0 +1,191 @@
+"""The command `optimize`: the best decision of one kind, and the scenario with it in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import rich
+from rich.markup import escape
+from rich.table import Table
+
+from crawlsim.cli.options import load_scenarios, scenario_options
+from crawlsim.cli.output import add_columns, number, print_json, show_table
+from crawlsim.cli.shares_file import with_shares_beside
+from crawlsim.cli.single_files import (
+    FIGURES,
+    are_same,
+    claim,
+    figure_bytes,
+    is_own_figure,
+    is_own_text,
+    signed,
+    write,
+)
+from scenarios import Scenario, ScenarioError, dumps
+from scenarios.base import listed, one_of
+from scenarios.files import value_text
+
+if TYPE_CHECKING:
+    from analytic import Optimum
+
+__all__ = ["optimize"]
+
+_MOST_ROWS = 40
+_LONGEST_LIST = 8
+_LONGEST_CELL = 16
+
+
+@click.command()
+@scenario_options
+@click.option(
+    "--target",
+    required=True,
+    metavar="T",
+    help="What to decide: static, threshold, switching, frequencies, template, routing or probes.",
+)
+@click.option("--out", metavar="FILE", help="Write the scenario with the decision in place.")
+@click.option("--figure", metavar="FILE", help="Draw costs or decision: a .svg, .png or .pdf file.")
+def optimize(
+    sources: tuple[str, ...],
+    changes: tuple[str, ...],
+    as_json: bool,
+    target: str,
+    out: str | None,
+    figure: str | None,
+) -> None:
+    """Find the best decision of one kind, exactly."""
+    from analytic import optimize as best
+    from analytic.targets import TARGETS
+
+    if target not in TARGETS:
+        allowed = f"must be {one_of(target, TARGETS)}; nothing else has a solver in this version"
+        raise ScenarioError("--target", target, allowed)
+    scenarios = load_scenarios(sources, changes)
+    files = _claimed(out, figure, target, scenarios)
+    found = [(scenario, best(scenario, target, "--target")) for scenario in scenarios]
+    if files:
+        _write(files, *found[0])
+    if as_json:
+        print_json([_record(scenario, optimum) for scenario, optimum in found])
+        return
+    for scenario, optimum in found:
+        show_table(_table(scenario, optimum, changes))
+
+
+def _claimed(
+    out: str | None, figure: str | None, target: str, scenarios: Sequence[Scenario]
+) -> dict[str, Path]:
+    """The files that are asked for by their options, each refused before any work."""
+    files = {}
+    for option, path in (("--out", out), ("--figure", figure)):
+        if path is None:
+            continue
+        if len(scenarios) > 1:
+            raise ScenarioError(option, path, "needs a single scenario")
+        files[option] = claim(option, path, is_own_text if option == "--out" else is_own_figure)
+    if figure is not None:
+        _check_figure(figure, target)
+    if len(files) == 2 and are_same(*files.values()):
+        raise ScenarioError("--figure", figure, "is the file of --out; give another name")
+    return files
+
+
+def _check_figure(path: str, target: str) -> None:
+    from crawlsim.report.optima import PLOTS
+
+    if Path(path).suffix not in FIGURES:
+        raise ScenarioError("--figure", path, f"must end in {listed(FIGURES)}")
+    if target not in PLOTS:
+        raise ScenarioError("--figure", path, f"does not go with --target {target}")
+
+
+def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum) -> None:
+    """The scenario with the decision, and the figure; both are made before one is written."""
+    contents = {}
+    if "--out" in files:
+        changes, beside = with_shares_beside(scenario, optimum.changes, files["--out"])
+        decided = scenario.with_(changes)
+        contents["--out"] = signed(dumps(decided, files["--out"].absolute().parent))
+        if beside is not None:
+            click.echo(f"written: {beside}", err=True)
+    if "--figure" in files:
+        from crawlsim.report.optima import PLOTS
+
+        ax = PLOTS[optimum.target](optimum.search, None)
+        contents["--figure"] = figure_bytes(ax.figure, files["--figure"].suffix)
+    for option, content in contents.items():
+        write(option, files[option], content)
+        click.echo(f"written: {files[option]}", err=True)
+
+
+def _record(scenario: Scenario, optimum: Optimum) -> dict[str, Any]:
+    """One optimum for JSON."""
+    return {
+        "scenario": scenario.name,
+        "target": optimum.target,
+        "cost": optimum.cost,
+        "lower_bound": optimum.lower_bound,
+        "decision": dict(optimum.decision),
+        "horizon": optimum.horizon,
+        "table": [dict(row) for row in optimum.table],
+        "notes": list(optimum.notes),
+        "proved": optimum.proved,
+        "gap": optimum.gap,
+    }
+
+
+def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Table:
+    """The decision in the title, the alternatives below it."""
+    name = escape(", ".join([scenario.name, *changes]))
+    decision = ", ".join(f"{key} = {_decided(v)}" for key, v in optimum.decision.items())
+    unit = escape(scenario.time_unit)
+    over = f"per {unit}" if optimum.horizon is None else f"up to {number(optimum.horizon)} {unit}"
+    cost = f"cost {number(optimum.cost)} {over}"
+    if optimum.measure != "control_cost":
+        cost = f"{optimum.measure} {number(optimum.cost)}"
+    if optimum.lower_bound is not None:
+        cost += f", bound {number(optimum.lower_bound)}"
+    title = f"{name}: {optimum.target}: [bold]{escape(decision)}[/bold], {cost}"
+    table = Table(title=title, box=rich.box.SIMPLE, title_justify="left", caption_justify="left")
+    rows, left_out = _shown(optimum.table)
+    for column in rows[0] if rows else ():
+        words = any(isinstance(row[column], tuple | list) for row in rows)
+        add_columns(table, [column] if words else [], [] if words else [column])
+    for row in rows:
+        is_best = all(_plain(row.get(key)) == value for key, value in optimum.decision.items())
+        table.add_row(*map(_cell, row.values()), style="green" if is_best else None)
+    table.caption = "\n".join(map(escape, [*optimum.notes, *left_out])) or None
+    return table
+
+
+def _decided(value: Any) -> str:
+    """A decision on one line; of a long list its beginning, and its length."""
+    if isinstance(value, list) and len(value) > _LONGEST_LIST:
+        first = ", ".join(number(each) for each in value[:_LONGEST_LIST])
+        return f"[{first}, … {len(value)} in all]"
+    if isinstance(value, list) and any(isinstance(each, float) for each in value):
+        return f"[{', '.join(number(each) for each in value)}]"
+    return value_text(value)
+
+
+def _shown(table: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], list[str]]:
+    """The rows for a person: all of few, of many those with the least cost, each cost once."""
+    if len(table) <= _MOST_ROWS:
+        return list(table), []
+    first = {row["cost"]: row for row in reversed(table) if row["cost"] == row["cost"]}
+    best = [first[cost] for cost in sorted(first)[:_MOST_ROWS]]
+    return best, [f"the best {len(best)} of {len(table)} rows (--json has all)"]
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        shown = ", ".join(map(str, value[:_LONGEST_CELL])) or "–"
+        return shown if len(value) <= _LONGEST_CELL else f"{shown}, … {len(value)} in all"
+    return number(value) if value is None or isinstance(value, float) else str(value)

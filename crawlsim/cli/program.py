@@ -1,0 +1,135 @@
+"""The commands, what they log, and the codes they end with."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import sys
+import threading
+import traceback
+from contextlib import suppress
+from typing import TextIO
+
+import click
+
+from crawlsim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
+from crawlsim.cli.fit import fit
+from crawlsim.cli.optimize import optimize
+from crawlsim.cli.streams import OutputError, shown_streams
+from crawlsim.cli.sweep import sweep
+from crawlsim.cli.sweeping import Interrupted
+from crawlsim.cli.waiting import lines_while_waiting, something_was_said
+from scenarios import ScenarioError
+from scenarios.errors import LONGEST_LINE
+from scenarios.text import shortened, visible
+
+__all__ = ["commands", "start"]
+
+_DEFECT, _INTERRUPTED = 70, 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="crawlsim")
+def commands() -> None:
+    """Simulate the robots of a search engine, solve the same system exactly, compare the two."""
+
+
+for _command in (list_scenarios, run, solve, check, optimize, sweep, fit, formulas, print_schema):
+    commands.add_command(_command)
+
+
+def start(arguments: list[str] | None = None) -> None:
+    """Run the commands and exit, with the codes of `crawlsim.cli.main`."""
+    try:
+        with shown_streams():
+            _show_what_is_logged()
+            code = _exit_code(arguments)
+    except OutputError as error:
+        code = _not_written(str(error))
+    if code in (_DEFECT, _INTERRUPTED) and threading.active_count() > 1:
+        os._exit(code)  # worker threads would first finish their replications
+    sys.exit(code)
+
+
+def _show_what_is_logged() -> None:
+    """What the engines and the solvers have to say while one waits, on stderr."""
+    handler = _Handler()
+    handler.setFormatter(logging.Formatter("crawlsim: %(message)s"))
+    for package in ("scenarios", "sim", "analytic", "crawlsim"):
+        log = logging.getLogger(package)
+        log.handlers = [handler]
+        log.setLevel(logging.INFO)
+        log.propagate = False
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Log lines on stderr, of which `lines_while_waiting` knows."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one."""
+        super().emit(record)
+        something_was_said()
+
+
+def _exit_code(arguments: list[str] | None) -> int:
+    try:
+        with lines_while_waiting(_name_of(arguments)):
+            code = commands.main(arguments, prog_name="crawlsim", standalone_mode=False)
+            sys.stdout.flush()
+    except ScenarioError as error:
+        click.echo(f"crawlsim: {error}", err=True)
+        return 2
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return 2
+    except click.ClickException as error:
+        where = getattr(error, "ctx", None)
+        help_of = f"\nsee: {where.command_path} --help" if where else ""
+        message = shortened(visible(error.format_message()), LONGEST_LINE)
+        click.echo(f"crawlsim: {message}{help_of}", err=True)
+        return 2
+    except (KeyboardInterrupt, click.Abort) as error:
+        cause = error.__cause__
+        what = str(cause) if isinstance(cause, Interrupted) else "nothing was written"
+        click.echo(f"crawlsim: interrupted; {what}", err=True)
+        return _INTERRUPTED
+    except (BrokenPipeError, SystemExit):
+        # click turns a closed pipe into an exit with 1, which here means a disagreement.
+        _forget_output()
+        return 0
+    except OutputError as error:
+        _forget_output()
+        return _not_written(str(error))
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO):
+            return _reported()
+        return _not_written(error.strerror or str(error))
+    except Exception:
+        return _reported()
+    return code if isinstance(code, int) else 0
+
+
+def _not_written(reason: str) -> int:
+    """Output that nobody gets, said where that can be said."""
+    with suppress(OSError, OutputError):
+        click.echo(f"crawlsim: cannot write the output: {reason}", err=True)
+    return 2
+
+
+def _name_of(arguments: list[str] | None) -> str:
+    """The command that is asked for."""
+    given = sys.argv[1:] if arguments is None else arguments
+    return next((each for each in given if each in commands.commands), "crawlsim")
+
+
+def _reported() -> int:
+    """What nobody foresaw, shown whole; not 1, which means that a check disagreed."""
+    traceback.print_exc()
+    click.echo("crawlsim: this is a defect of crawlsim; please report what stands above", err=True)
+    return _DEFECT
+
+
+def _forget_output() -> None:
+    """What is still buffered goes nowhere, so that the interpreter's last flush cannot fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

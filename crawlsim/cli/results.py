@@ -1,0 +1,133 @@
+"""Results as tables, JSON records and files."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from crawlsim.cli.folder import PROGRAM, PROVENANCE, Text
+from crawlsim.cli.output import csv_chunks, csv_text
+from scenarios import Results, Scenario, dumps
+
+if TYPE_CHECKING:
+    from analytic import Comparison
+
+__all__ = [
+    "comparison_record",
+    "comparisons_csv",
+    "estimate_records",
+    "file_names",
+    "package_versions",
+    "provenance",
+    "result_files",
+    "run_record",
+]
+
+_ESTIMATE = ("measure", "subject", "estimate", "standard_error", "low", "high")
+_COMPARISON = (
+    "measure",
+    "subject",
+    "predicted",
+    "estimated",
+    "standard_error",
+    "z",
+    "verdict",
+    "detectable",
+    "kind",
+    "source",
+    "replications_needed",
+    "settled",
+    "window_too_short",
+    "warmup_too_short",
+)
+_PACKAGES = ("crawlsim", "simpy", "numpy", "scipy", "pydantic")
+
+
+def estimate_records(results: Results) -> Iterator[dict[str, Any]]:
+    """The estimates for JSON; with control variates also what they gained."""
+    ratios = results.variance_ratios
+    for row in results.estimates:
+        record = {name: getattr(row, name) for name in _ESTIMATE}
+        if ratios:
+            record["variance_ratio"] = ratios.get((row.measure, row.subject))
+        yield record
+
+
+def comparison_record(row: Comparison) -> dict[str, Any]:
+    """One comparison for JSON."""
+    return {name: getattr(row, name) for name in _COMPARISON}
+
+
+def comparisons_csv(checked: Sequence[tuple[Scenario, Sequence[Comparison]]]) -> str:
+    """All comparisons as CSV."""
+    rows = [
+        (scenario.name, *(getattr(row, name) for name in _COMPARISON))
+        for scenario, comparisons in checked
+        for row in comparisons
+    ]
+    return csv_text(("scenario", *_COMPARISON), rows)
+
+
+def result_files(simulated: Sequence[tuple[Scenario, Results]], folder: str) -> dict[str, Text]:
+    """Files about a simulation: estimates, replications, and the scenarios."""
+    estimates = (
+        (results.scenario, *(getattr(row, name) for name in _ESTIMATE))
+        for _, results in simulated
+        for row in results.estimates
+    )
+    replications = (
+        (results.scenario, replication, measure, subject, value)
+        for _, results in simulated
+        for (measure, subject), values in results.replications.items()
+        for replication, value in enumerate(values)
+    )
+    columns = ("scenario", "replication", "measure", "subject", "value")
+    files: dict[str, Text] = {
+        "estimates.csv": csv_chunks(("scenario", *_ESTIMATE), estimates),
+        "replications.csv": csv_chunks(columns, replications),
+    }
+    for scenario, _ in simulated:
+        files[f"{scenario.name}.toml"] = dumps(scenario, folder)
+    return files
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of what the numbers depend on."""
+    return {name: version(name) for name in _PACKAGES}
+
+
+def file_names(scenarios: Sequence[Scenario], *others: str) -> list[str]:
+    """What will be written: the scenarios, the provenance, and other files."""
+    return [*others, *(f"{scenario.name}.toml" for scenario in scenarios), PROVENANCE]
+
+
+def run_record(results: Results) -> dict[str, Any]:
+    """What repeats the simulation of one scenario."""
+    return {
+        "scenario": results.scenario,
+        "engine": results.engine,
+        "seed": results.seed,
+        "replications": results.count,
+    }
+
+
+def provenance(
+    runs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], digests: Mapping[str, str]
+) -> str:
+    """What made the files of a folder: versions, options, seeds; with a digest of each file."""
+    import json
+    from datetime import UTC, datetime
+
+    document = {
+        "program": PROGRAM,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": package_versions(),
+        "options": options,
+        "files": dict(digests),
+        "runs": runs,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

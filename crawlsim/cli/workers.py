@@ -1,0 +1,140 @@
+"""Workers for replications, here or on a cluster, and what Ctrl-C does to them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from crawlsim.cli.folder import PROGRAM
+from scenarios import ScenarioError
+
+if TYPE_CHECKING:
+    from crawlsim.cli.options import RunOptions
+
+__all__ = ["workers"]
+
+_PATIENCE = 10.0
+"""Seconds: how long a scheduler may take to answer."""
+
+
+@contextmanager
+def workers(options: RunOptions, engines: Iterable[str]) -> Iterator[Executor | None]:
+    """What replications run on, as ``--jobs`` or ``--cluster`` ask; None is this process alone.
+
+    Raises
+    ------
+    ScenarioError
+        If both are asked for, or there is no such cluster.
+    """
+    if options.cluster is None:
+        with _local_workers(options.jobs, engines) as executor:
+            yield executor
+        return
+    if options.jobs > 1:
+        raise ScenarioError("--jobs", options.jobs, "does not go with --cluster")
+    with _cluster(options.cluster) as executor:
+        yield executor
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[Executor]:
+    """The workers of a Dask scheduler that is there already."""
+    try:
+        from distributed import Client
+        from distributed.comm.core import connect
+    except ImportError:
+        allowed = f"needs the extra {PROGRAM}[cluster]"
+        raise ScenarioError("--cluster", address, allowed) from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+
+    async def answers() -> None:
+        """Ask before a client is made, which would not stop trying."""
+        connection: Any = await connect(  # type: ignore[no-untyped-call]
+            address, timeout=_PATIENCE
+        )
+        await connection.close()
+
+    try:
+        asyncio.run(answers())
+        client: Any = Client(address, set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise ScenarioError("--cluster", address, f"cannot be reached: {reason}") from None
+    with client:
+        _check_versions(client, address)
+        yield client.get_executor(pure=False)
+
+
+def _check_versions(client: Any, address: str) -> None:
+    """Refuse workers that would count otherwise, or not at all."""
+    mine = version(PROGRAM)
+    try:
+        theirs = client.run(version, PROGRAM)
+    except PackageNotFoundError:
+        raise ScenarioError("--cluster", address, f"a worker there has no {PROGRAM}") from None
+    if not theirs:
+        raise ScenarioError("--cluster", address, "has no workers")
+    for worker, found in theirs.items():
+        if found != mine:
+            allowed = f"{worker} has {PROGRAM} {found}, and this is {mine}"
+            raise ScenarioError("--cluster", address, allowed)
+
+
+@contextmanager
+def _local_workers(jobs: int, engines: Iterable[str]) -> Iterator[Executor | None]:
+    """An executor with `jobs` workers, or None for this process alone.
+
+    Threads where all engines run without the interpreter's lock, which saves the start of
+    processes (measured: benchmarks/README.md); else processes. An interrupt ends processes at
+    once; threads end with the program.
+    """
+    from sim.replicate import ENGINES
+
+    if jobs == 1:
+        yield None
+        return
+    unlocked = all(ENGINES[engine].unlocked for engine in engines)
+    executor = ThreadPoolExecutor(jobs) if unlocked else _processes(jobs)
+    try:
+        yield executor
+    except BaseException:
+        for child in multiprocessing.active_children():
+            child.terminate()
+        executor.shutdown(wait=not unlocked, cancel_futures=True)
+        raise
+    executor.shutdown()
+
+
+def _processes(jobs: int) -> ProcessPoolExecutor:
+    """Processes that leave Ctrl-C to this one, from their first moment on."""
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, context, initializer=_leave_interrupts_to_the_parent)
+    with _interrupts_held():
+        for _ in range(jobs):
+            pool.submit(os.getpid)  # starts a process, which inherits what is held
+    return pool
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Interrupts wait until the end, for this process and for those that it starts meanwhile."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

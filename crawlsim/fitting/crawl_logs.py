@@ -1,0 +1,267 @@
+"""Change rates from crawls that say only whether a page has changed since the last one.
+
+Three estimators of the rate of a Poisson process of changes: the maximum likelihood for any gaps,
+the bias-reduced one of Cho and Garcia-Molina (ACM Transactions on Internet Technology, 2003) for
+equal gaps, and the naive one, which counts changes, however many there were between two crawls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from crawlsim.fitting.change_rates import OF_NO_CHANGE
+from crawlsim.fitting.equal_gaps import cho_garcia_molina, equal_gap_interval
+from crawlsim.fitting.intervals import CHI_SQUARE_95
+
+__all__ = [
+    "CrawlRates",
+    "Crawls",
+    "crawls_of",
+    "likely_rates",
+]
+
+Array = NDArray[np.float64]
+
+_MOST_STEPS = 200
+_PRECISION = 1e-12
+_EQUAL = 1e-3
+_ALIKE = 0.05
+
+
+@dataclass(frozen=True)
+class Crawls:
+    """Gaps between crawls of the same page, and what was found at their ends.
+
+    Attributes
+    ----------
+    page : ndarray of int, shape (gaps,)
+    gap : ndarray, shape (gaps,)
+        Positive.
+    changed : ndarray of bool, shape (gaps,)
+    pages : int
+    repeated : int
+        Rows at the time of another row of the page; they count as one, changed if one says so.
+    """
+
+    page: NDArray[np.int32]
+    gap: Array
+    changed: NDArray[np.bool_]
+    pages: int
+    repeated: int
+
+    def sums(self, each: ArrayLike) -> Array:
+        """Sum over the gaps of each page, shape (pages,)."""
+        result = np.bincount(self.page, np.asarray(each, float), self.pages)
+        return result.astype(np.float64)
+
+
+def crawls_of(
+    page: NDArray[np.int32], time: Array, changed: NDArray[np.bool_], pages: int
+) -> Crawls:
+    """The gaps of a crawl log; the first crawl of a page only says when watching began.
+
+    Parameters
+    ----------
+    page, time, changed : ndarray, shape (rows,)
+        In any order.
+    pages : int
+    """
+    order = np.lexsort((time, page))
+    page, time, changed = page[order], time[order], changed[order]
+    new = np.ones(len(page), dtype=bool)
+    new[1:] = (np.diff(page) != 0) | (np.diff(time) != 0)
+    starts = np.flatnonzero(new)
+    any_changed = np.logical_or.reduceat(changed, starts) if len(starts) else changed
+    page, time = page[starts], time[starts]
+    same = np.flatnonzero(np.diff(page) == 0)
+    gaps = np.diff(time)[same]
+    return Crawls(page[same], gaps, any_changed[same + 1], pages, len(new) - len(starts))
+
+
+@dataclass(frozen=True)
+class CrawlRates:
+    """Change rates of pages with at least one gap.
+
+    Attributes
+    ----------
+    index : ndarray of int, shape (pages,)
+        Which pages of the log.
+    crawls, changes : ndarray of int
+        Gaps, and those that ended with a change.
+    rates : ndarray
+        Maximum likelihood; of a page that never changed half a change in the time that it was
+        watched, of one that always had, with one more gap of its mean length without a change.
+    standard_errors : ndarray
+        From the expected Fisher information ``sum t^2 / (e^(mu t) - 1)`` at the rate.
+    low, high : ndarray
+        95 % intervals: `equal_gap_interval` where gaps are equal, else the likelihood ratio. `low`
+        is 0 for a page that never changed, `high` infinite for one that always did; at the other
+        end what was seen has the probability 0.05, as by the mid-P.
+    bias_reduced, bias_reduced_low, bias_reduced_high : ndarray
+        Cho and Garcia-Molina's, as if all gaps had their mean length; 95 % intervals.
+    naive : ndarray
+        Changes per unit time.
+    equal_gaps : ndarray of bool
+        Whether all gaps of the page are equal to a thousandth.
+    """
+
+    index: NDArray[np.int64]
+    crawls: NDArray[np.int64]
+    changes: NDArray[np.int64]
+    rates: Array
+    standard_errors: Array
+    low: Array
+    high: Array
+    bias_reduced: Array
+    bias_reduced_low: Array
+    bias_reduced_high: Array
+    naive: Array
+    equal_gaps: NDArray[np.bool_]
+
+    @property
+    def never(self) -> NDArray[np.bool_]:
+        """Pages that were never seen to change."""
+        return np.equal(self.changes, 0)
+
+    @property
+    def always(self) -> NDArray[np.bool_]:
+        """Pages that had changed at every crawl."""
+        return np.equal(self.changes, self.crawls)
+
+
+def likely_rates(crawls: Crawls) -> CrawlRates:
+    """Change rates by censored maximum likelihood, with the other estimators beside them.
+
+    Raises
+    ------
+    ValueError
+        If no page was crawled twice.
+
+    Notes
+    -----
+    The rate solves ``sum_changed t / (e^(mu t) - 1) = sum_unchanged t`` (Cho and Garcia-Molina).
+
+    A page that never changed has the likelihood of a Poisson process watched for the sum of its
+    gaps, which is largest at 0. Its rate is Jeffreys', as in `change_rates`.
+    """
+    counts = np.bincount(crawls.page, minlength=crawls.pages)
+    index = np.flatnonzero(counts)
+    if not len(index):
+        raise ValueError("no page was crawled twice")
+    place = np.zeros(crawls.pages, np.int32)
+    place[index] = np.arange(len(index), dtype=np.int32)
+    log = Crawls(place[crawls.page], crawls.gap, crawls.changed, len(index), crawls.repeated)
+    number = counts[index]
+    changes = log.sums(log.changed).astype(np.int64)
+    total = log.sums(log.gap)
+    rates = _root(_closed_above(log, number, changes, total), changes)
+    mean_gap = total / number
+    spread = log.sums((log.gap - mean_gap[log.page]) ** 2) / number
+    equal = np.sqrt(spread) <= _EQUAL * mean_gap
+    exact = equal_gap_interval(changes, number, mean_gap)
+    likely = _likelihood_interval(log, number, changes, rates)
+    low, high = (np.where(equal, *ends) for ends in zip(exact, likely, strict=True))
+    information = log.sums(_over_expm1(rates[log.page] * log.gap) * log.gap**2)
+    return CrawlRates(
+        index,
+        number,
+        changes,
+        rates,
+        1.0 / np.sqrt(information),
+        low,
+        high,
+        cho_garcia_molina(changes, number, mean_gap),
+        *exact,
+        changes / total,
+        equal,
+    )
+
+
+def _closed_above(
+    log: Crawls, number: NDArray[np.int64], changes: NDArray[np.int64], total: Array
+) -> Crawls:
+    """The log with one more gap, without a change, of each page that had changed at every crawl."""
+    always = np.flatnonzero(changes == number)
+    return Crawls(
+        np.concatenate([log.page, always.astype(np.int32)]),
+        np.concatenate([log.gap, (total / number)[always]]),
+        np.concatenate([log.changed, np.zeros(len(always), bool)]),
+        log.pages,
+        log.repeated,
+    )
+
+
+def _over_expm1(x: Array) -> Array:
+    """1 / (e^x - 1), which is 0 far out."""
+    with np.errstate(over="ignore"):
+        result: Array = 1.0 / np.expm1(x)
+    return result
+
+
+def _root(log: Crawls, changes: NDArray[np.int64]) -> Array:
+    """The rates, by Newton's method from the naive ones; of pages without a change Jeffreys'.
+
+    The score ``sum_changed t / (e^(mu t) - 1) - sum_unchanged t`` decreases and is convex, and at
+    the naive rate it is not negative, since x / (e^x - 1) >= 1 - x: the iterates only increase.
+    Without a change it is negative everywhere, and the first step is none.
+    """
+    rates: Array = np.where(changes > 0, changes, OF_NO_CHANGE) / log.sums(log.gap)
+    found = log.changed
+    seen = Crawls(log.page[found], log.gap[found], found[found], log.pages, 0)
+    unchanged = log.sums(np.where(found, 0.0, log.gap))
+    for _ in range(_MOST_STEPS):
+        inverse = _over_expm1(rates[seen.page] * seen.gap)
+        score = seen.sums(seen.gap * inverse) - unchanged
+        slope = seen.sums(seen.gap**2 * inverse * (1.0 + inverse))
+        with np.errstate(divide="ignore"):
+            step = score / slope
+        rates = rates + np.maximum(step, 0.0)
+        if (step <= _PRECISION * rates).all():
+            break
+    return rates
+
+
+def _likelihood(log: Crawls, rates: Array) -> tuple[Array, Array]:
+    """Log-likelihood of each page, and its derivative by the logarithm of the rate."""
+    x = rates[log.page] * log.gap
+    inverse = _over_expm1(x)
+    with np.errstate(divide="ignore"):
+        change = np.log(-np.expm1(-x))
+    value = np.where(log.changed, change, -x)
+    slope = np.where(log.changed, x * inverse, -x)
+    return log.sums(value), log.sums(slope)
+
+
+def _likelihood_interval(
+    log: Crawls, number: NDArray[np.int64], changes: NDArray[np.int64], rates: Array
+) -> tuple[Array, Array]:
+    """Where twice the log-likelihood is 3.84 below its maximum.
+
+    Pages that never or always changed have none, and there the other end is where that has the
+    probability 0.05: 3.00 over the time watched, for a page that never changed.
+    It is concave in the logarithm of the rate, so Newton's method converges from one side.
+    """
+    never, always = changes == 0, changes == number
+    top = _likelihood(log, rates)[0]
+    goal = np.where(never | always, np.log(_ALIKE), top - CHI_SQUARE_95 / 2)
+    width = np.minimum(1.96 / np.sqrt(np.maximum(changes, 1)), 2.0)
+    low = _crossing(log, rates * np.exp(-width), goal)
+    high = _crossing(log, rates * np.exp(width), goal)
+    return np.where(never, 0.0, low), np.where(always, np.inf, high)
+
+
+def _crossing(log: Crawls, rates: Array, goal: Array) -> Array:
+    """Rates with a given log-likelihood, from a start on the wanted side of the maximum."""
+    logs = np.log(rates)
+    for _ in range(_MOST_STEPS):
+        value, slope = _likelihood(log, np.exp(logs))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.clip(np.nan_to_num((goal - value) / slope), -2.0, 2.0)
+        logs = logs + step
+        if (np.abs(step) < 1e-9).all():
+            break
+    result: Array = np.exp(logs)
+    return result

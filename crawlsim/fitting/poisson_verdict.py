@@ -1,0 +1,257 @@
+"""The tests of a Poisson process together, and their verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawlsim.fitting.burstiness import (
+    Dispersion,
+    Rescaling,
+    dispersion,
+    time_rescaling,
+)
+from crawlsim.fitting.page_gaps import PageGaps
+from crawlsim.fitting.reading import UNITS
+
+__all__ = [
+    "FEWEST",
+    "Burstiness",
+    "Clock",
+    "against_calendar",
+    "against_expected",
+    "scales",
+]
+
+Array = NDArray[np.float64]
+Cumulative = Callable[[Array], Array]
+
+_SURE = 1e-3
+_WIDTHS = ("hour", "day", "week")
+_FEW_WINDOWS = 20
+_MANY_WINDOWS = 40
+_STEPS = 5
+_PAIRS = 25
+_HIDDEN = 0.5
+_SLIGHT_DISTANCE, _SLIGHT_INDEX = 0.01, 0.05
+
+FEWEST = 20
+"""Changes from which on a verdict is given."""
+
+_POISSON = {"poisson": True, "nearly poisson": False, "not poisson": False}
+
+Verdict = Literal["poisson", "not poisson", "nearly poisson", "too coarse", "too few"]
+
+
+class Clock(NamedTuple):
+    """What is known of the clock of a trace.
+
+    Attributes
+    ----------
+    step : float
+        0 if there is none to be seen.
+    expected : float
+        Changes of the same page in one step, of which one only is seen.
+    seen : int
+        Changes that are seen.
+    finer : bool
+        Whether the rate has pieces that are no whole steps of the clock: what is seen in them is
+        the clock.
+    """
+
+    step: float
+    expected: float
+    seen: int
+    finer: bool = False
+
+
+@dataclass(frozen=True)
+class Burstiness:
+    """How far times of changes are from a Poisson process with the fitted rate.
+
+    Attributes
+    ----------
+    times : ndarray
+        Increasing; with those that the clock has hidden.
+    rescaled : ndarray
+        Expected changes until each of them: a Poisson process of rate 1, if all is right.
+    scales : tuple of Dispersion
+        Of counts in windows of several widths.
+    rescaling : Rescaling or None
+        None for fewer than three times, or all at one.
+    clock : Clock
+    within : PageGaps or None
+        None for a source, and where no page has enough changes.
+    """
+
+    times: Array
+    rescaled: Array
+    scales: tuple[Dispersion, ...]
+    rescaling: Rescaling | None
+    clock: Clock
+    within: PageGaps | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the tests say, each at 0.001; where half is hidden, uneven counts only count."""
+        if self.clock.seen < FEWEST:
+            return "too few"
+        uneven = any(each.index > 1 for each in self._rejecting)
+        if (self.clock.expected > _HIDDEN or self.clock.finer) and not uneven:
+            return "too coarse"
+        if self.smallest_p >= _SURE:
+            return "poisson"
+        return "nearly poisson" if self._slight else "not poisson"
+
+    @property
+    def is_poisson(self) -> bool | None:
+        """Whether no test has a p-value below 0.001; None where the trace cannot tell."""
+        return _POISSON.get(self.verdict)
+
+    @property
+    def smallest_p(self) -> float:
+        """The least p-value of the tests."""
+        tests = [each.p_value for each in self.scales]
+        gaps = [each.p_value for each in (self.rescaling, self.within) if each is not None]
+        return min([1.0, *tests, *gaps])
+
+    @property
+    def rejects_gaps(self) -> bool:
+        """Whether the gaps within pages are not those of Poisson changes."""
+        return self.within is not None and self.within.p_value < _SURE
+
+    @property
+    def factor(self) -> float:
+        """Errors over those of Poisson counts: root of the dispersion furthest from 1.
+
+        Only scales with at least forty windows and a p-value below 0.001 count, and those above 1
+        before those below; 1 where there are none.
+        """
+        many = [each.index for each in self._rejecting if each.windows >= _MANY_WINDOWS]
+        if not many:
+            return 1.0
+        return float(np.sqrt(max(many) if max(many) > 1 else min(many)))
+
+    @property
+    def _slight(self) -> bool:
+        """Whether all that is found is too small to change an answer."""
+        near = all(abs(each.index - 1.0) < _SLIGHT_INDEX for each in self._rejecting)
+        if self.rejects_gaps and self.within is not None:
+            near = near and abs(self.within.variation**2 - 1.0) < _SLIGHT_INDEX
+        return near and self.rescaling is not None and self.rescaling.distance < _SLIGHT_DISTANCE
+
+    @property
+    def _rejecting(self) -> list[Dispersion]:
+        return [each for each in self.scales if each.p_value < _SURE]
+
+    def summary(self) -> dict[str, Any]:
+        """The entries for JSON."""
+        rescaling = self.rescaling
+        return {
+            "poisson": self.is_poisson,
+            "verdict": self.verdict,
+            "clock_step": self.clock.step,
+            "changes_per_step": self.clock.expected,
+            "dispersion": [asdict(each) for each in self.scales],
+            "time_rescaling": None if rescaling is None else rescaling.summary(),
+            "gaps_within_pages": None if self.within is None else self.within.summary(),
+        }
+
+
+def against_calendar(
+    times: Array,
+    window: tuple[float, float],
+    expected: Cumulative,
+    widths: Sequence[float],
+    clock: Clock,
+) -> Burstiness:
+    """The tests, with counts in whole multiples of some widths, such as calendar weeks.
+
+    Parameters
+    ----------
+    times : ndarray
+        Increasing; with those that the clock has hidden.
+    window : pair of float
+    expected : callable
+        Cumulative number of changes; periodic, and `widths` are multiples of the period.
+    widths : sequence of float
+    clock : Clock
+    """
+    found = [
+        dispersion(times, window, width) for width in _often(window, widths, len(times), clock.step)
+    ]
+    rescaled = _rescaled(times, window, expected)
+    return Burstiness(times, rescaled, tuple(found), _rescaling(rescaled), clock)
+
+
+def against_expected(
+    times: Array,
+    window: tuple[float, float],
+    expected: Cumulative,
+    widths: Sequence[float],
+    clock: Clock,
+) -> Burstiness:
+    """The tests, with counts in windows in which equally many changes are expected.
+
+    Parameters
+    ----------
+    times : ndarray
+        Increasing; those of several pages at one time are several; with those that the clock has
+        hidden.
+    window : pair of float
+    expected : callable
+        Cumulative number of changes, up to a factor: it is made to give the number seen.
+    widths : sequence of float
+        Windows of these widths on average.
+    clock : Clock
+    """
+    number, rescaled = float(len(times)), _rescaled(times, window, expected)
+    per_time = number / (window[1] - window[0])
+    found = [
+        replace(dispersion(rescaled, (0.0, number), width * per_time), width=width)
+        for width in _often(window, widths, len(times), clock.step)
+    ]
+    return Burstiness(times, rescaled, tuple(found), _rescaling(rescaled), clock)
+
+
+def _often(
+    window: tuple[float, float], widths: Sequence[float], events: int, step: float
+) -> list[float]:
+    """The widths well above the step of the clock that fit into the window often enough.
+
+    With few pairs of events in one window the dispersion index has no chi-square law.
+    """
+    number = [(window[1] - window[0]) / width for width in widths]
+    return [
+        width
+        for width, windows in zip(widths, number, strict=True)
+        if windows >= _FEW_WINDOWS
+        and width >= _STEPS * step
+        and events**2 / (2 * windows) >= _PAIRS
+    ]
+
+
+def _rescaled(times: Array, window: tuple[float, float], expected: Cumulative) -> Array:
+    """Expected changes until each time, made to give the number seen in all."""
+    start, end = expected(np.array(window))
+    result: Array = (expected(times) - start) * (len(times) / (end - start))
+    return result
+
+
+def _rescaling(rescaled: Array) -> Rescaling | None:
+    """None for fewer than three times, or all at one."""
+    if len(rescaled) < 3 or rescaled[-1] <= rescaled[0]:
+        return None
+    return time_rescaling(rescaled)
+
+
+def scales(time_unit: str, mean_gap: float) -> list[float]:
+    """Widths of windows: an hour, a day, a week, four weeks; or multiples of the mean gap."""
+    if time_unit not in UNITS:
+        return [mean_gap * factor for factor in (1.0, 10.0, 100.0, 1000.0)]
+    unit = UNITS[time_unit]
+    return [UNITS[name] / unit for name in _WIDTHS] + [4 * UNITS["week"] / unit]

@@ -1,0 +1,239 @@
+"""The report of a run or a check: one page that needs nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from markupsafe import Markup
+from matplotlib.axes import Axes
+
+from analytic.bibliography import REFERENCES
+from analytic.crosscheck import Comparison, overall
+from analytic.formula import Prediction
+from analytic.law_check import LawComparison, with_laws
+from analytic.predict import NotApplicable
+from crawlsim.report.comparison import is_drawable, plot_comparison
+from crawlsim.report.drawing import svg_text
+from crawlsim.report.laws import plot_law
+from crawlsim.report.plots import plot_levels, plot_obsolescence_rates, plot_probes
+from crawlsim.report.rendering import rendered
+from crawlsim.report.rows import Row, name_of, rows_of
+from crawlsim.report.words import meaning_of, meaning_of_laws, number, percent, summary_of
+from scenarios import MEASURES, Results, Scenario, dumps
+from scenarios.measures import Subject
+from scenarios.page_data import change_rates
+
+__all__ = ["Doubled", "Entry", "Picture", "html", "shortened"]
+
+_ROUNDING = 1e-12
+_MOST_ROWS = 150
+_FIRST_ROWS = 40
+
+_MOST_LINES = 300
+_DISTINCT_RATES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Doubled:
+    """What twice the warm-up would change in a measure.
+
+    Attributes
+    ----------
+    measure, subject
+        Which number.
+    estimate : float
+        Its mean over some replications.
+    change, half_width : float
+        By how much the longer warm-up changes it, with the half-width of a 95 % interval.
+    """
+
+    measure: str
+    subject: Subject
+    estimate: float
+    change: float
+    half_width: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the warm-up was clearly too short for this measure; last bits do not count."""
+        return abs(self.change) > max(self.half_width, _ROUNDING * abs(self.estimate))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One scenario of a report: what was run, and what came out.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    results : Results
+    predictions : sequence of Prediction
+    comparisons : sequence of Comparison
+        Empty where nothing was compared.
+    not_applicable : sequence of NotApplicable
+        Formulas that do not cover the scenario.
+    doubled : sequence of Doubled
+        What twice the warm-up would change.
+    laws : sequence of LawComparison
+        Distributions, where they were compared.
+    """
+
+    scenario: Scenario
+    results: Results
+    predictions: Sequence[Prediction] = ()
+    comparisons: Sequence[Comparison] = ()
+    not_applicable: Sequence[NotApplicable] = ()
+    doubled: Sequence[Doubled] = ()
+    laws: Sequence[LawComparison] = ()
+
+    @property
+    def verdict(self) -> str:
+        """The overall verdict, or "simulated" where nothing was compared."""
+        if not self.comparisons and not self.laws:
+            return "simulated"
+        return with_laws(overall(self.comparisons), self.laws)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The comparisons, each distinct prediction once."""
+        return rows_of(self.comparisons)
+
+    @property
+    def judged(self) -> list[Row]:
+        """Rows with a verdict."""
+        return [row for row in self.rows if row.comparison.verdict != "not judged"]
+
+    @property
+    def others(self) -> list[Row]:
+        """Rows for information."""
+        return [row for row in self.rows if row.comparison.verdict == "not judged"]
+
+    @property
+    def meaning(self) -> str:
+        """The verdict in a sentence."""
+        verdict = overall(self.comparisons) if self.comparisons else "simulated"
+        numbers = meaning_of(verdict, self.rows, self.results.count)
+        return f"{numbers} {meaning_of_laws(self.laws)}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure as SVG, what it shows, and whether it needs the full width."""
+
+    svg: Markup
+    caption: str
+
+
+def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str = ".") -> str:
+    """The report as one HTML page: no script, nothing fetched, the same text for the same input.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+    provenance : mapping
+        What else is needed to repeat the run, such as versions: name -> value.
+    folder : str
+        Where the page will lie; paths in the scenario files count from it.
+    """
+    return rendered(
+        "template.html",
+        {"number": number, "percent": percent, "anchor": _anchor},
+        entries=entries,
+        summary=summary_of([entry.verdict for entry in entries]),
+        pictures=_pictures,
+        file_of=lambda scenario: shortened(dumps(scenario, folder)),
+        name_of=name_of,
+        definition=_definition,
+        by_paper=_by_paper,
+        references=_references(entries),
+        provenance=provenance,
+        most_rows=_MOST_ROWS,
+        first_rows=_FIRST_ROWS,
+    )
+
+
+def _definition(measure: str) -> str:
+    known = MEASURES.get(measure)
+    return known.definition if known else ""
+
+
+def shortened(text: str) -> str:
+    """A scenario file as a page shows it: of a long one the beginning."""
+    lines = text.splitlines()
+    more = len(lines) - _MOST_LINES
+    return text if more <= 0 else "\n".join([*lines[:_MOST_LINES], f"… {more} more lines"])
+
+
+def _pictures(entry: Entry) -> list[Picture]:
+    """The figures that apply to a scenario."""
+    return [
+        Picture(Markup(svg_text(ax, f"{entry.scenario.name}-{number}")), caption)
+        for number, (ax, caption) in enumerate(_figures(entry))
+    ]
+
+
+def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
+    scenario, results = entry.scenario, entry.results
+    measures = {block.measure for block in results.rows.blocks}
+    if any(is_drawable(row) for row in entry.comparisons):
+        yield (
+            plot_comparison(entry.comparisons),
+            "Differences from the predictions. Within the grey band they count as agreement; "
+            "bars are two standard errors to each side.",
+        )
+    if "level_probability" in measures:
+        yield plot_levels(results, entry.predictions), "How many pages are in the system."
+    for law in entry.laws:
+        if any(math.isfinite(point.standard_error) for point in law.points):
+            yield (
+                plot_law(law, scenario.time_unit),
+                f"Share of the {law.law.counted} up to each value: {law.law.definition}. Above it "
+                "the difference from the exact distribution, with 95 % intervals; it agrees within "
+                "the grey band.",
+            )
+    if "obsolescence_rate" in measures:
+        yield (
+            plot_obsolescence_rates(results, entry.predictions, change_rates=_places(scenario)),
+            "How often the copy of each page is out of date.",
+        )
+    if scenario.source is not None and scenario.probing is not None:
+        yield plot_probes(scenario), "Updates of the source, their importance, and the probes."
+
+
+def _places(scenario: Scenario) -> Sequence[float] | None:
+    """Change rates as places of many different pages; None: their numbers are clearer."""
+    rates = [] if scenario.pages is None else [float(rate) for rate in change_rates(scenario.pages)]
+    return rates if len(set(rates)) > _DISTINCT_RATES else None
+
+
+def _anchor(source: str) -> str | None:
+    """The key of the bibliography that a source begins with."""
+    key = source.partition(" ")[0]
+    return key if key in REFERENCES else None
+
+
+def _by_paper(sources: Iterable[str]) -> list[tuple[str | None, list[str]]]:
+    """Places grouped by paper; a source that is not in the bibliography is its own place."""
+    papers: dict[str | None, list[str]] = {}
+    for source in sources:
+        key = _anchor(source)
+        papers.setdefault(key, []).append(source.partition(" ")[2] if key else source)
+    return list(papers.items())
+
+
+def _references(entries: Iterable[Entry]) -> list[tuple[str, str, list[str]]]:
+    """Key, full reference and the formulas used, for every paper that the report cites."""
+    used: dict[str, set[str]] = {}
+    for entry in entries:
+        sources = [each.source for each in entry.predictions]
+        sources += [each.source for each in entry.comparisons]
+        for key, places in _by_paper(sources):
+            if key:
+                used.setdefault(key, set()).update(places)
+        paper = _anchor(entry.scenario.paper)
+        if paper:
+            used.setdefault(paper, set())
+    return [(key, REFERENCES[key], sorted(used[key])) for key in sorted(used)]

@@ -1,0 +1,72 @@
+"""Make the pictures of the documents: a report, costs against thresholds, a switching rule, probes.
+
+Run as ``python -m experiments.make_pictures``; it needs chromium and takes half a minute.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from PIL import Image
+
+from analytic import optimize
+from crawlsim.cli import main
+from crawlsim.report import plot_best_probes, plot_threshold_costs
+from experiments import robot_control_experiments
+from scenarios import load
+
+SCENARIO = "four-robots-one-threshold"
+CONTROLLED, DOTS_PER_INCH = "optimal-thresholds", 130
+WIDTH, HEIGHT, COLOURS = 1120, 960, 256
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --hide-scrollbars "
+    "--disable-background-networking --disable-component-update --disable-sync"
+)
+
+
+def make_picture(target: Path) -> None:
+    """The top of the report of one check, as a browser shows it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with suppress(SystemExit):
+            main(["check", SCENARIO, "--jobs", "2", "--out", name])
+        shot = folder / "shot.png"
+        options = [f"--user-data-dir={folder / 'profile'}", f"--screenshot={shot}"]
+        page = (folder / "report.html").as_uri()
+        size = f"--window-size={WIDTH},{HEIGHT}"
+        command = ["chromium", *FLAGS.split(), *options, size, page]
+        subprocess.run(command, check=True, capture_output=True)
+        Image.open(shot).convert("RGB").quantize(COLOURS, Image.Quantize.FASTOCTREE).save(
+            target, optimize=True
+        )
+
+
+def make_threshold_picture(target: Path) -> None:
+    """Cost against the threshold, as `crawlsim optimize --figure` draws it."""
+    search = optimize(load(CONTROLLED), "threshold").search
+    figure = plot_threshold_costs(search).figure
+    figure.savefig(target, dpi=DOTS_PER_INCH, metadata={"Software": None})
+
+
+def make_switching_picture(target: Path) -> None:
+    """Figure 3 of talim2001, as the script of its tables and figures draws it."""
+    drawn = robot_control_experiments.figure(robot_control_experiments.FIGURES[3])
+    drawn.savefig(target, dpi=DOTS_PER_INCH, metadata={"Software": None})
+
+
+def make_probes_picture(target: Path) -> None:
+    """A source and its best probes, as `crawlsim optimize --figure` draws them."""
+    search = optimize(load("dbworld-optimal"), "probes").search
+    figure = plot_best_probes(search).figure
+    figure.savefig(target, dpi=DOTS_PER_INCH, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    pictures = Path(__file__).parents[1] / "docs/pictures"
+    make_picture(pictures / "report.png")
+    make_threshold_picture(pictures / "thresholds.png")
+    make_switching_picture(pictures / "switching.png")
+    make_probes_picture(pictures / "probes.png")
