@@ -8,8 +8,6 @@ from collections.abc import Callable
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Optimal, Static, These, Threshold
 
-__all__ = ["most_active", "require_decided", "robots_at"]
-
 
 def require_decided(scenario: Scenario) -> None:
     """Refuse a scenario whose activation is still to be optimised: it is no system yet.

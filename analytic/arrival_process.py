@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.markov import closed_classes, stationary
 from analytic.phase_type import as_phase_type, exponential_rate, phase_count
 from analytic.refusal import NoAnswerError
 from scenarios.activation import Activation
+from scenarios.arrays import Array
 from scenarios.deliveries import LARGEST_ORDER, Independent, as_modes, modes_of
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 from scenarios.sections import AccessTime, Robots
-
-__all__ = [
-    "access_rate",
-    "delivery_modes",
-    "embedded_period",
-    "gap_map",
-    "gap_order",
-    "interval_phases",
-    "joint_order",
-    "mean_rate",
-]
-
-Array = NDArray[np.floating[Any]]
 
 
 def access_rate(access: AccessTime) -> float | None:
@@ -165,7 +151,9 @@ def embedded_period(hidden: Array, arrivals: Array) -> int:
     steps = quiet @ (arrivals > 0)
     recurrent = closed_classes(steps.astype(float))[0]
     edges = steps[np.ix_(recurrent, recurrent)]
-    depth, period, reached = {0: 0}, 0, [0]
+    depth = {0: 0}
+    period = 0
+    reached = [0]
     for phase in reached:
         for after in np.flatnonzero(edges[phase]).tolist():
             if after not in depth:

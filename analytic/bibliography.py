@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["REFERENCES"]
-
 REFERENCES: dict[str, str] = {
     "altman2000": (
         "E. Altman, S. Bhulai, B. Gaujal, A. Hordijk, Open-loop routeing to M parallel servers "

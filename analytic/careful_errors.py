@@ -30,7 +30,8 @@ class Context:
     def __init__(
         self, predictions: Sequence[Prediction], results: Results, prices: Mapping[str, float]
     ) -> None:
-        self.results, self.prices = results, prices
+        self.results = results
+        self.prices = prices
         self._first: dict[tuple[str, Subject], Prediction] = {}
         for each in predictions:
             self._first.setdefault((each.measure, each.subject), each)
@@ -120,7 +121,8 @@ def careful_error(prediction: Prediction, found: Estimate, context: Context) -> 
 
 def _sample(prediction: Prediction, found: Estimate, context: Context) -> float:
     """The sample behind a share or a rate; 0 for what is neither, or where it is not known."""
-    events, measure = context.results.events, prediction.measure
+    events = context.results.events
+    measure = prediction.measure
     if found.sample or is_fraction(measure):
         return found.sample or float(events)
     if measure == "loss_rate" or (measure in _PAGE_RATES and found.estimate == 0):
@@ -130,16 +132,19 @@ def _sample(prediction: Prediction, found: Estimate, context: Context) -> float:
 
 def _error_of_share(prediction: Prediction, found: Estimate, sample: float) -> float:
     """Of the rarer side, as the prediction has it: a share and its complement err alike."""
-    share, seen = prediction.value, found.estimate
+    share = prediction.value
+    seen = found.estimate
     if is_fraction(prediction.measure) and share > 0.5:
-        share, seen = 1.0 - share, 1.0 - seen
+        share = 1.0 - share
+        seen = 1.0 - seen
     spread = float(dispersion(max(seen, 0.0), found.standard_error, sample))
     return max(found.standard_error, math.sqrt(spread * max(share, 0.0)))
 
 
 def _plain_error(prediction: Prediction, found: Estimate) -> float:
     """Larger where the estimate is below the prediction: there was less to vary."""
-    predicted, estimate = prediction.value, found.estimate
+    predicted = prediction.value
+    estimate = found.estimate
     if 0 < estimate < predicted:
         return found.standard_error * math.sqrt(predicted / estimate)
     if estimate == 0 and found.standard_error == 0 and predicted > 0:
@@ -162,7 +167,8 @@ def _errors_of_terms(context: Context) -> list[float]:
     """What each term of the control cost contributes."""
     errors = []
     for measure, price in context.prices.items():
-        predicted, found = context.predicted(measure), context.results.find(measure)
+        predicted = context.predicted(measure)
+        found = context.results.find(measure)
         if price and predicted is not None and found is not None:
             errors.append(price * careful_error(predicted, found, context))
     return errors

@@ -13,31 +13,6 @@ from scenarios.distributions import Distribution
 from scenarios.processes import Renewal
 from scenarios.sections import AccessTime
 
-__all__ = [
-    "all_of",
-    "exponential_service",
-    "exponential_timers_or_none",
-    "first_come_first_served",
-    "has_buffer",
-    "markovian_accesses",
-    "memoryless_or_ordered",
-    "no_host_spacing",
-    "no_timers",
-    "not_switching",
-    "nothing_pushed_out",
-    "pages_leave_the_queue_alone",
-    "phase_type_service",
-    "phase_type_timers",
-    "poisson_accesses",
-    "poisson_parameters",
-    "priced",
-    "priced_by_loss_and_starvation",
-    "resolved_activation",
-    "response_known",
-    "static_robots",
-    "timers_of",
-]
-
 
 def all_of(*reasons: str | None) -> str | None:
     """Several reasons as one, without those that do not apply."""
@@ -216,7 +191,8 @@ def memoryless_or_ordered(scenario: Scenario) -> str | None:
     if exponential_timers_or_none(scenario) is None:
         return None
     assert scenario.buffer is not None
-    lifo, pushes = scenario.buffer.discipline == "lifo", scenario.buffer.when_full == "push-out"
+    lifo = scenario.buffer.discipline == "lifo"
+    pushes = scenario.buffer.when_full == "push-out"
     memory = "with timers that are not exponential"
     return all_of(
         f"last come first served {memory}" if lifo else None,

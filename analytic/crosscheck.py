@@ -27,8 +27,6 @@ from analytic.significance import (
 from scenarios.measures import Subject
 from scenarios.results import Results
 
-__all__ = ["Comparison", "Verdict", "compare", "overall"]
-
 Verdict = Literal["agrees", "disagrees", "inconclusive", "not judged"]
 
 RELATIVE_TOLERANCE = 0.02
@@ -41,7 +39,8 @@ _SAME = 1e-9
 """Predictions of the same number that differ by less are one prediction of the family."""
 
 _PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
-_FEW_PAGES, _CHOSEN_PAGES = 50, 20
+_FEW_PAGES = 50
+_CHOSEN_PAGES = 20
 _JUDGED_KINDS: tuple[Kind, ...] = ("exact", "lower bound", "upper bound")
 
 
@@ -300,7 +299,8 @@ def _undecided(row: _Row, detectable: float | None, size: int, replications: int
     if not row.size:
         return found
     relative = max(row.tolerance, row.negligible) / row.size
-    error, hidden = row.error / row.size, (row.edge + row.start) / row.size
+    error = row.error / row.size
+    hidden = (row.edge + row.start) / row.size
     needed = replications_to_see(relative, error, hidden, size, replications)
     if needed is not None or not math.isfinite(error):
         return replace(found, replications_needed=needed)

@@ -28,18 +28,8 @@ from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import splu
 
 from analytic.markov import closed_classes
+from scenarios.arrays import Array
 
-__all__ = [
-    "DecisionProcess",
-    "Evaluation",
-    "Solution",
-    "evaluate",
-    "policy_iteration",
-    "relative_value_iteration",
-    "stationary_law",
-]
-
-Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
 
 _TIE = 1e-13
@@ -81,7 +71,8 @@ class DecisionProcess:
 
     def __post_init__(self) -> None:
         """Refuse what is no decision process."""
-        states, count = len(self.costs), len(self.first) - 1
+        states = len(self.costs)
+        count = len(self.first) - 1
         shapes = {
             "transitions": (self.transitions.shape, (states, states)),
             "decisions": (self.decisions.shape, (states, count)),
@@ -218,7 +209,8 @@ def _solved(generator: csr_matrix, costs: Array, state: int) -> Evaluation:
     solver = splu((generator @ diags_array(keep) - ones).tocsc())
     values = solver.solve(-costs)
     values += solver.solve(-costs - (generator @ (values * keep) - values[state]))
-    gain, values[state] = float(values[state]), 0.0
+    gain = float(values[state])
+    values[state] = 0.0
     return Evaluation(gain, values)
 
 
@@ -249,12 +241,14 @@ def _steered(process: DecisionProcess, policy: Indices) -> Indices:
     A state from which that class cannot be reached feeds no decision that leads towards it, so
     that such decisions can be changed without cutting anybody's way.
     """
-    generator, costs = process.generator(policy), process.cost_rates(policy)
+    generator = process.generator(policy)
+    costs = process.cost_rates(policy)
     classes = closed_classes(generator)
     if len(classes) == 1:
         return policy
     gains = [_solved(generator[c][:, c], costs[c], 0).gain for c in classes]
-    home, policy = int(classes[int(np.argmin(gains))][0]), policy.copy()
+    home = int(classes[int(np.argmin(gains))][0])
+    policy = policy.copy()
     decision_of = np.repeat(np.arange(len(policy)), np.diff(process.first))
     while not (reached := _reaching(generator, home)).all():
         lost = np.asarray(process.decisions[~reached].sum(axis=0)).ravel() > 0
@@ -330,7 +324,8 @@ def policy_iteration(
         policy = _steered(process, policy)
         gain, values = evaluate(process, policy)
         drift = process.drift(values)
-        lower, upper = float(drift.min()), min(float(drift.max()), gain)
+        lower = float(drift.min())
+        upper = min(float(drift.max()), gain)
         if listen is not None:
             listen(iteration, gain)
         better = _improved(process, values, policy)
@@ -369,10 +364,13 @@ def relative_value_iteration(
     """
     values = np.zeros(len(process.costs)) if values is None else values.copy()
     step = 0.99 / max(float(process.outflow.max()), 1e-300)
-    drift, iteration = process.drift(values), 1
+    drift = process.drift(values)
+    iteration = 1
     while iteration < most and drift.max() - drift.min() > tolerance:
         values = values + step * (drift - drift[0])
-        drift, iteration = process.drift(values), iteration + 1
-    lower, upper = float(drift.min()), float(drift.max())
+        drift = process.drift(values)
+        iteration = iteration + 1
+    lower = float(drift.min())
+    upper = float(drift.max())
     policy = _improved(process, values, process.first[:-1].copy())
     return Solution(policy, (lower + upper) / 2, values, lower, upper, iteration)

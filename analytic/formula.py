@@ -13,21 +13,6 @@ from analytic.refusal import NoAnswerError
 from scenarios import MEASURES, Scenario
 from scenarios.measures import Subject
 
-__all__ = [
-    "ORIGINS",
-    "Condition",
-    "Formula",
-    "Kind",
-    "Origin",
-    "Prediction",
-    "Values",
-    "dependent",
-    "fails_a_premise",
-    "is_covered",
-    "obstacles",
-    "premise",
-]
-
 Kind = Literal["exact", "lower bound", "upper bound", "asymptotic", "approximation"]
 
 Origin = Literal["printed", "corrected", "re-derived", "own"]

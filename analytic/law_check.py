@@ -10,22 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from analytic.crosscheck import Verdict
 from analytic.indexing_queue import ExactLaw, NoLaw
 from analytic.significance import FAMILY_ERROR, holm, replications_to_see, visible_errors
+from scenarios.arrays import Array
 from scenarios.laws import Law
 from scenarios.rare import dispersion
 from scenarios.results import Results
-
-__all__ = ["LAW_TOLERANCE", "LawComparison", "LawPoint", "compare_laws", "with_laws"]
-
-Array = NDArray[np.floating[Any]]
 
 LAW_TOLERANCE = 0.01
 """Largest difference of two distribution functions that still counts as agreement."""
@@ -181,7 +176,8 @@ def _points(law: ExactLaw, results: Results) -> tuple[LawPoint, ...]:
 
 def _shares(below: Array, total: Array, predicted: Array) -> tuple[Array, Array]:
     """Shares of all replications together, and their standard errors if the prediction holds."""
-    count, sample = len(total), total.sum()
+    count = len(total)
+    sample = total.sum()
     if sample == 0:
         nothing = np.full(len(predicted), math.nan)
         return nothing, nothing

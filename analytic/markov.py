@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -11,18 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-__all__ = [
-    "Band",
-    "birth_death",
-    "closed_classes",
-    "relaxation_time",
-    "residual",
-    "stationary",
-    "stationary_banded",
-    "until_exit",
-]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 LARGEST_WEIGHT = 1e100
 """Unnormalised probabilities are scaled down above this, and before a ratio of two rates above it
@@ -121,7 +109,8 @@ def until_exit(rates: Array, exits: Array, rewards: Array) -> Array:
     rewards : ndarray, shape (chains, states, columns)
         Per unit time.
     """
-    exits, found = exits.copy(), rewards.copy()
+    exits = exits.copy()
+    found = rewards.copy()
     size = rates.shape[-1]
     pivots = exits.copy()
     for last in range(size - 1, 0, -1):
@@ -151,7 +140,9 @@ class Band:
     """
 
     def __init__(self, states: int, lower: int, upper: int) -> None:
-        self.states, self.lower, self.upper = states, lower, upper
+        self.states = states
+        self.lower = lower
+        self.upper = upper
         self._kept = np.zeros(lower + states * (lower + upper + 1))
 
     def copy(self) -> Band:
@@ -166,14 +157,17 @@ class Band:
 
         A view in which those share their memory with entries of the band.
         """
-        step, width = self._kept.itemsize, self.lower + self.upper
+        step = self._kept.itemsize
+        width = self.lower + self.upper
         shape = self.states, self.states
         return as_strided(self._kept[self.lower :], shape, (width * step, step))
 
     def residual(self, probabilities: Array) -> float:
         """As `residual`, of the rates in the band."""
-        rates, size = self.rates, self.states
-        outflow, inflow = np.zeros(size), np.zeros(size)
+        rates = self.rates
+        size = self.states
+        outflow = np.zeros(size)
+        inflow = np.zeros(size)
         for state in range(size):
             around = slice(max(0, state - self.lower), min(size, state + self.upper + 1))
             flows = probabilities[state] * rates[state, around]
@@ -207,7 +201,8 @@ def stationary_banded(band: Band, first: int = 1, start: int | None = None) -> A
     """
     rates = band.rates
     for last in range(band.states - 1, first - 1, -1):
-        left, above = max(0, last - band.lower), max(0, last - band.upper)
+        left = max(0, last - band.lower)
+        above = max(0, last - band.upper)
         onward = rates[last, left:last]
         into = rates[above:last, last]
         into /= onward.sum()

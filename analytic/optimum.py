@@ -8,8 +8,6 @@ from typing import Any
 
 from analytic.refusal import NoAnswerError
 
-__all__ = ["NoOptimumError", "Optimum"]
-
 
 class NoOptimumError(NoAnswerError):
     """There is no optimum to give; the text is the reason."""

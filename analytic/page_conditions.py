@@ -20,33 +20,6 @@ from scenarios.distributions import Deterministic, Distribution, Exponential
 from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 
-__all__ = [
-    "MOST_ENTRIES",
-    "MOST_SLOTS",
-    "access_law",
-    "constant_accesses",
-    "has_pages",
-    "independent_accesses",
-    "law_between_accesses",
-    "no_buffer",
-    "one_robot",
-    "one_robot_or_memoryless",
-    "pace_of_accesses",
-    "periodic_policy",
-    "planned_policy",
-    "randomized_policy",
-    "resolved_frequencies",
-    "robots_always_work",
-    "several_robots",
-    "short_rounds",
-    "slots_of_run",
-    "some_robot_works",
-    "time_per_access",
-    "weights_as_change_rates",
-    "weights_of_their_own",
-]
-
-
 MOST_SLOTS = 2**24
 """Accesses up to which a sequence is written out."""
 
@@ -66,14 +39,16 @@ def access_law(scenario: Scenario) -> Distribution | None:
 
 def law_between_accesses(scenario: Scenario) -> Distribution:
     """Law of the time from one delivery to the next; several robots have to be exponential."""
-    law, robots = access_law(scenario), most_active(scenario)
+    law = access_law(scenario)
+    robots = most_active(scenario)
     assert law is not None
     return law if robots == 1 else Exponential(mean=mean_time(law) / robots)
 
 
 def time_per_access(scenario: Scenario) -> float:
     """Mean time from one access to the next; inf where it is not known or nobody works."""
-    law, robots = access_law(scenario), most_active(scenario)
+    law = access_law(scenario)
+    robots = most_active(scenario)
     access = scenario.robots.access_time if scenario.robots else None
     if not robots or access is None:
         return math.inf
@@ -173,7 +148,8 @@ def constant_accesses(scenario: Scenario) -> str | None:
 @dependent
 def short_rounds(scenario: Scenario) -> str | None:
     """Period times robots, for exponential ones times pages, is at most 2^22."""
-    pages, robots = scenario.pages, scenario.robots
+    pages = scenario.pages
+    robots = scenario.robots
     assert pages is not None
     assert robots is not None
     policy = robots.accessing
@@ -222,7 +198,8 @@ def weights_of_their_own(scenario: Scenario) -> str | None:
 
 def _are_proportional(scenario: Scenario) -> bool:
     assert scenario.pages is not None
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     if not rates.any() or not weights.any():
         return False
     return bool(np.allclose(weights * rates.sum(), rates * weights.sum(), rtol=1e-14, atol=0.0))

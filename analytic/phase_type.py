@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scenarios.arrays import Array
 from scenarios.distributions import (
     Distribution,
     Erlang,
@@ -15,20 +15,6 @@ from scenarios.distributions import (
     Hyperexponential,
     PhaseType,
 )
-
-__all__ = [
-    "MOST_PHASES",
-    "PhaseLaw",
-    "as_phase_type",
-    "exponential_rate",
-    "has_phases",
-    "mean_phases_until",
-    "moment",
-    "phase_count",
-    "phases_after",
-]
-
-Array = NDArray[np.floating[Any]]
 
 MOST_PHASES = 4096
 """Phases of a law up to which its matrix is written down: 128 MB."""
@@ -154,8 +140,10 @@ def _doubled(generator: Array, time: float) -> tuple[Array, Array]:
 def _short(full: Array, rate: float, time: float) -> tuple[Array, Array]:
     """The same for a time of at most one jump on average, by counting jumps."""
     jump = np.eye(len(full)) + (full / rate if rate else 0.0)
-    mean, power = rate * time, np.eye(len(full))
-    after, during = np.zeros_like(full), np.zeros_like(full)
+    mean = rate * time
+    power = np.eye(len(full))
+    after = np.zeros_like(full)
+    during = np.zeros_like(full)
     weights = [math.exp(-mean) * mean**count / math.factorial(count) for count in range(2 * _TERMS)]
     for count in range(_TERMS):
         later = math.fsum(weights[count + 1 :])

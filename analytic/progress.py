@@ -7,8 +7,6 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-__all__ = ["Progress", "followed"]
-
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -30,7 +28,9 @@ class Progress:
     """
 
     def __init__(self, doing: str, total: int | None = None) -> None:
-        self.doing, self.total, self.done = doing, total, 0
+        self.doing = doing
+        self.total = total
+        self.done = 0
         self._start = time.monotonic()
         self._next = self._start + PATIENCE
 

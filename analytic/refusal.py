@@ -1,7 +1,5 @@
 """How a formula refuses a system: one kind of error, whose text is the reason."""
 
-__all__ = ["NoAnswerError"]
-
 
 class NoAnswerError(ValueError):
     """There is no answer for a system, and that is no defect; the text is the reason."""

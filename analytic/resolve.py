@@ -12,8 +12,6 @@ from scenarios.errors import MISSING
 from scenarios.scenario import require_scenario
 from scenarios.sections import Times
 
-__all__ = ["resolve"]
-
 
 def resolve(scenario: Scenario) -> Scenario:
     """The scenario with every "optimal" replaced by the solution, and probe times computed.

@@ -27,7 +27,8 @@ _QUANTILES = 2000
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's adjusted p-values, in the order given."""
-    count, largest = len(p_values), 0.0
+    count = len(p_values)
+    largest = 0.0
     adjusted = [0.0] * count
     for rank, index in enumerate(sorted(range(count), key=p_values.__getitem__)):
         largest = max(largest, min(1.0, (count - rank) * p_values[index]))
@@ -108,9 +109,11 @@ def replications_to_see(
         growth = float(fdtri(count - 1, now - 1, _SUFFICIENT))
         return visible_errors(count - 1, size) * error * math.sqrt(growth * now / count) <= room
 
-    low, high = 0, 1
+    low = 0
+    high = 1
     while not suffice(_stepped(now, high)):
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if suffice(_stepped(now, middle)) else (middle, high)

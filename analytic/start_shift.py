@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.formula import Prediction
 from analytic.start_up import Memory, remembered_starts
 from scenarios import MEASURES, Scenario
 from scenarios.activation import Switching
+from scenarios.arrays import Array
 from scenarios.page_data import page_weights
-
-Array = NDArray[np.floating[Any]]
 
 _ONLY_LOWERED = (
     "loss_probability",
@@ -49,9 +47,11 @@ class StartShifts:
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        run, memories = scenario.run, remembered_starts(scenario)
+        run = scenario.run
+        memories = remembered_starts(scenario)
         self._pages = 1 if scenario.pages is None else scenario.pages.count
-        self._warmup, self._window = run.warmup, run.horizon - run.warmup
+        self._warmup = run.warmup
+        self._window = run.horizon - run.warmup
         self._switched = isinstance(scenario.activation, Switching)
         self._together = [each for each in memories if each.pages is None]
         self._by_page = self._shares_of_pages(memories)
@@ -69,7 +69,8 @@ class StartShifts:
         A sum over pages is shifted by those of the pages, each of which is stale with probability
         1 at most.
         """
-        share, predicted = self._share(prediction), prediction.value
+        share = self._share(prediction)
+        predicted = prediction.value
         pages = self._sums.get(prediction.measure, 0.0)
         if estimate <= predicted:
             return min(share * predicted + pages, max(predicted, 0.0))
@@ -81,7 +82,8 @@ class StartShifts:
 
     def _share(self, prediction: Prediction) -> float:
         """The share of the window in which what is measured remembers the start."""
-        measure, page = prediction.measure, prediction.subject
+        measure = prediction.measure
+        page = prediction.subject
         follow = (each for each in self._together if measure in (each.measures or MEASURES))
         share = max((float(self._left(each.long_enough)) for each in follow), default=0.0)
         if measure in _OF_A_PAGE and isinstance(page, int):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.arrival_process import gap_map, gap_order
 from analytic.indexing_queue import empty_probability, relaxation_time_of, stays_of
@@ -16,11 +15,10 @@ from analytic.page_conditions import resolved_frequencies, time_per_access
 from scenarios import Scenario, ScenarioError
 from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Periodic
+from scenarios.arrays import Array
 from scenarios.page_data import access_shares, change_rates
 from scenarios.processes import ArrivalProcess, Map, Mmpp
 from scenarios.sections import AccessTime
-
-__all__ = ["START_LEFT", "start_up_times", "suggested_warmup"]
 
 START_LEFT = 10
 """A suggested warm-up is so many times what the system remembers: e^-10 = 5e-5 is left."""
@@ -40,7 +38,6 @@ _STALENESS = (
 )
 _OF_PAGES = (*_STALENESS, "control_cost")
 
-Array = NDArray[np.floating[Any]]
 
 _LARGEST_ORDER = 400
 """Phases up to which eigenvalues are computed."""
@@ -140,7 +137,8 @@ def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
     if not known:
         return scenario.run.horizon / _SHARE, "a twentieth of the horizon: nothing else is known"
     longest = max(known, key=lambda each: each.long_enough)
-    warmup, rule = longest.long_enough, f"{longest.needed:.3g} times {longest.name}"
+    warmup = longest.long_enough
+    rule = f"{longest.needed:.3g} times {longest.name}"
     if warmup >= scenario.run.horizon:
         allowed = f"must be longer than a warm-up of {rule} ({longest.time:.6g})"
         raise ScenarioError("run.horizon", scenario.run.horizon, allowed, scenario.name)
@@ -184,11 +182,13 @@ def _visits(scenario: Scenario) -> Iterator[Memory]:
         return
     if isinstance(policy, IndexPolicy):
         return
-    shares, access = access_shares(policy, scenario.pages), time_per_access(scenario)
+    shares = access_shares(policy, scenario.pages)
+    access = time_per_access(scenario)
     if isinstance(policy, Periodic):
         cycle = policy.cycle_of(shares)
         shares = np.bincount(cycle, minlength=len(shares)) / len(cycle)
-        time, rounds = len(cycle) * access, _rounds(scenario)
+        time = len(cycle) * access
+        rounds = _rounds(scenario)
         visits = Memory("the cycle of the pages", time, rounds, _OF_PAGES)
     else:
         rarest = int(np.argmin(np.where(shares > 0, shares, np.inf)))

@@ -17,8 +17,6 @@ from scenarios import Scenario, ScenarioError
 from scenarios.base import one_of
 from scenarios.scenario import require_scenario
 
-__all__ = ["TARGETS", "answered", "optimize"]
-
 T = TypeVar("T")
 
 TARGETS: dict[str, Callable[[Scenario], Optimum]] = {

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import fractional_matrix_power
 
 from analytic.phase_type import (
@@ -23,6 +23,7 @@ from analytic.phase_type import (
     phases_after,
 )
 from analytic.refusal import NoAnswerError
+from scenarios.arrays import Array
 from scenarios.distributions import (
     Deterministic,
     Distribution,
@@ -34,21 +35,6 @@ from scenarios.distributions import (
     PhaseType,
     Uniform,
 )
-
-__all__ = [
-    "complement",
-    "exc",
-    "excess",
-    "lifted",
-    "log_transform",
-    "matrix_transform",
-    "mean_time",
-    "moments",
-    "transform",
-    "x_minus_log1p",
-]
-
-Array = NDArray[np.floating[Any]]
 
 _NEAR_ZERO = 1e-10
 """Times the mean: an s at which all but the first two moments vanish."""
@@ -215,7 +201,8 @@ def _uniform_log(law: Any, s: Array) -> Array:
 def _uniform_excess(law: Any, s: Array) -> Array:
     """``ln(sinh z / z)``, z = s (b - a) / 2."""
     z = s * (law.high - law.low) / 2
-    square, series = np.minimum(z, 1.0) ** 2, np.zeros_like(z)
+    square = np.minimum(z, 1.0) ** 2
+    series = np.zeros_like(z)
     for order in range(10, 0, -1):
         series = (1 + series) * square / (2 * order * (2 * order + 1))
     large = np.maximum(z, 1.0)
@@ -258,8 +245,10 @@ def _phases_log(law: Any, s: Array) -> Array:
 
 def _phases_excess(law: Any, s: Array) -> Array:
     """``s² alpha (-T)^{-1} (s I - T)^{-1} 1 - (-u - ln(1 - u))``, u = 1 - h; far out from l."""
-    phases, mean = _phases(law), _phases_mean(law)
-    near, ones = np.minimum(s, 1 / mean), np.ones(len(phases.start))
+    phases = _phases(law)
+    mean = _phases_mean(law)
+    near = np.minimum(s, 1 / mean)
+    ones = np.ones(len(phases.start))
     after = np.linalg.solve(-phases.generator, ones)
     missed = near * _resolvent(phases, near, ones)
     second = near**2 * _resolvent(phases, near, after)
@@ -274,7 +263,8 @@ def _phases_mean(law: Any) -> float:
 
 def _phases_matrix(law: Any, generator: Array) -> Array:
     """``(alpha ⊗ I) (-(G ⊕ T))^{-1} (g ⊗ I)`` for gap phases G with exit rates g."""
-    phases, size = _phases(law), np.eye(len(generator))
+    phases = _phases(law)
+    size = np.eye(len(generator))
     joint = np.kron(phases.generator, size) + np.kron(np.eye(len(phases.start)), generator)
     ends = np.linalg.solve(-joint, np.kron(phases.exit_rates[:, None], size))
     result: Array = np.kron(phases.start, size) @ ends

@@ -81,7 +81,9 @@ def measured(case: tuple[str, int, float], rounds: int) -> dict[str, Any]:
     list(sojourn_moments(small, solve_chain(small).law))
     solve_chain(built("H2", 9, load))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    seconds, sojourn, entry = [], [], {}
+    seconds = []
+    sojourn = []
+    entry = {}
     for _ in range(rounds):
         start = time.perf_counter()
         chain = built(timers, waiting, load)
@@ -113,7 +115,8 @@ def table(entries: Sequence[dict[str, Any]]) -> str:
     columns = "timers, places | load | states | method | passes | seconds | sojourn | MB | error"
     lines = [f"| {columns} |", "|---" + "|--:" * 8 + "|"]
     for each in entries:
-        sojourn, error = each["sojourn_seconds"], each.get("error")
+        sojourn = each["sojourn_seconds"]
+        error = each.get("error")
         cells = [
             f"{each['timers']}, {each['waiting_places']}",
             f"{each['load']:g}",

@@ -86,7 +86,8 @@ def per_access(name: str, accesses: int) -> float:
     assert isinstance(policy, Planned)
     next(policy.plan(weights / weights.sum()))  # what is compiled is loaded
     blocks: Iterator[Any] = policy.plan(weights / weights.sum())
-    start, made = time.process_time(), 0
+    start = time.process_time()
+    made = 0
     while made < accesses:
         made += len(next(blocks))
     return (time.process_time() - start) / made * 1e6

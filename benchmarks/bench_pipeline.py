@@ -18,13 +18,15 @@ from analytic.pipeline.best_frequencies import best_end_to_end_shares
 from analytic.pipeline.queues import Delays, PageQueue
 from scenarios import load
 
-PAGES, PLACES = 1000, (21, 101)
+PAGES = 1000
+PLACES = (21, 101)
 SERVICE = {"hyperexponential": {"probabilities": [0.7, 0.3], "rates": [2.0, 6 / 13]}}
 
 
 def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
     """CPU time of the quickest of three calls, and what it gave."""
-    times, result = [], None
+    times = []
+    result = None
     for _ in range(3):
         start = time.process_time()
         result = work()
@@ -36,7 +38,8 @@ def by_sparse_elimination(queue: PageQueue, mu: np.ndarray, shares: np.ndarray) 
     """The same linear systems, one sparse elimination each."""
     base, accepted = (_square(band, queue.lower) for band in (queue.base, queue.accepted[0]))
     stale = Delays(queue.service, mu).stale(queue.level, queue.phase)
-    out, entering = np.asarray(base.sum(axis=1)).ravel(), queue.entering[0]
+    out = np.asarray(base.sum(axis=1)).ravel()
+    entering = queue.entering[0]
     rates = []
     for page, (change, share) in enumerate(zip(mu, shares, strict=True)):
         system = diags_array(change + out + entering) - base - (1 - share) * accepted
@@ -52,7 +55,8 @@ def _square(band: np.ndarray, lower: int) -> Any:
 
 
 if __name__ == "__main__":
-    mu, shares = np.logspace(-6, 2, PAGES), np.full(PAGES, 1.0 / PAGES)
+    mu = np.logspace(-6, 2, PAGES)
+    shares = np.full(PAGES, 1.0 / PAGES)
     for places in PLACES:
         scenario = load("pipeline-more-robots").with_(
             {"buffer.waiting_places": places - 1, "buffer.service": SERVICE}

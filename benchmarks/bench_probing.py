@@ -28,7 +28,9 @@ from analytic.probing import (
 from scenarios import load
 
 SIZES = ((672, 28), (10_000, 100), (100_000, 300), (1_000_000, 1000))
-HORIZON, LARGEST_NAIVE, LARGEST_LAYERED = 28.0, 10_000, 40_000_000
+HORIZON = 28.0
+LARGEST_NAIVE = 10_000
+LARGEST_LAYERED = 40_000_000
 
 
 def timed(work: Callable[[], Any], rounds: int) -> float:

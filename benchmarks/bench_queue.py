@@ -50,7 +50,8 @@ def engine_run(engine: Any, scenario: Scenario) -> Contestant:
         start = time.process_time()
         counted = engine.simulate(changed, 0, seed).buffer
         seconds = time.process_time() - start
-        obsolete, served = counted.ended[rules.OBSOLETE], counted.ended[rules.SERVED]
+        obsolete = counted.ended[rules.OBSOLETE]
+        served = counted.ended[rules.SERVED]
         return Outcome(counted.delivered, counted.lost, obsolete, served, seconds)
 
     return run

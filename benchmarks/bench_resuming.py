@@ -55,7 +55,8 @@ def main() -> int:
     draw = random.Random(options.seed)
     again = 0
     with tempfile.TemporaryDirectory() as place:
-        whole, killed = Path(place, "whole"), Path(place, "killed")
+        whole = Path(place, "whole")
+        killed = Path(place, "killed")
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         subprocess.run([*SWEEP, str(whole)], check=True, **quiet)
         done: dict[str, int] = {}

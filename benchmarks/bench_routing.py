@@ -30,7 +30,8 @@ GAPS = {"exponential": Exponential(mean=1.0), "constant": Deterministic(value=1.
 
 def costs_of(kind: str, gaps: str, count: int) -> SpacingCosts:
     """The costs of the first servers, or of as many pages."""
-    arrivals, rates = Renewal(GAPS[gaps]), np.array(RATES[:count])
+    arrivals = Renewal(GAPS[gaps])
+    rates = np.array(RATES[:count])
     if kind == "pages":
         return visit_costs(arrivals, rates / 10, rates[::-1])
     laws = [PhaseLaw(np.ones(1), np.array([[-rate]])) for rate in rates]
@@ -39,7 +40,9 @@ def costs_of(kind: str, gaps: str, count: int) -> SpacingCosts:
 
 def timed(kind: str, gaps: str, count: int, rounds: int) -> dict[str, Any]:
     """The median of some rounds, and what was proved."""
-    costs, times, whole = costs_of(kind, gaps, count), [], []
+    costs = costs_of(kind, gaps, count)
+    times = []
+    whole = []
     for _ in range(rounds):
         start = time.process_time()
         found = certified_word(costs)

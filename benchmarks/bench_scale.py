@@ -16,7 +16,9 @@ from racing import Contestant, options, provenance, race, speeds, three_digits, 
 from scenarios import Scenario, scenario_from
 from sim import compiled_engine, simpy_engine
 
-LAZY, READABLE, COMPILED = "SimPy, lazy", "crawlsim, simpy", "crawlsim, compiled"
+LAZY = "SimPy, lazy"
+READABLE = "crawlsim, simpy"
+COMPILED = "crawlsim, compiled"
 
 
 class Timed(NamedTuple):

@@ -27,7 +27,8 @@ from scenarios.sections import Costs
 TABLES = Path(__file__).parents[1] / "experiments/robot_control_experiments.py"
 PRICES = Costs(loss=1.0, starvation=1.4)
 SIZES = ((5, 16), (20, 40), (50, 100), (200, 200), (500, 500), (1000, 1000), (1000, 2000))
-WIDTH, LARGEST_GENERAL = 1e-9, 12_000
+WIDTH = 1e-9
+LARGEST_GENERAL = 12_000
 
 
 def queue(capacity: int, available: int) -> ControlledQueue:

@@ -27,7 +27,8 @@ SAMPLE = 20
 
 def systems() -> dict[str, Scenario]:
     """The systems of the table in README.md, by name."""
-    single, batches = load("four-robots-one-threshold"), load(BATCHES)
+    single = load("four-robots-one-threshold")
+    batches = load(BATCHES)
     places = "buffer.waiting_places"
     return {
         "exponential robots, service and timers, N = 30": single.with_(places, 30),

@@ -16,7 +16,8 @@ import ciw  # type: ignore[import-untyped]  # it has no type hints
 from idiomatic_simpy import DELIVERY_RATE, FEWER_ROBOTS, PLACES, ROBOTS, THRESHOLD
 from outcome import Outcome
 
-ACTIVE, EXTRA = "always active", "active up to the threshold"
+ACTIVE = "always active"
+EXTRA = "active up to the threshold"
 
 # Start probabilities and generators; the last state is absorption.
 SERVICE = ([0.5, 0.5, 0.0], [[-2.0, 1.0, 1.0], [0.0, -1.0, 1.0], [0.0, 0.0, 0.0]])

@@ -30,7 +30,9 @@ class Robot:
 
     def __init__(self, pages: int, change_rate: float, access_rate: float, seed: int) -> None:
         self.env = simpy.Environment()
-        self.pages, self.change_mean, self.access_mean = pages, 1 / change_rate, 1 / access_rate
+        self.pages = pages
+        self.change_mean = 1 / change_rate
+        self.access_mean = 1 / access_rate
         self.changes, self.times = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
         self.next_change = [
             self.changes.standard_exponential() * self.change_mean for _ in range(pages)

@@ -62,7 +62,8 @@ class Values:
     def __init__(
         self, means: Sequence[float], correlation: float, generator: np.random.Generator
     ) -> None:
-        self.means, self.correlation = np.array(means)[:, None], correlation
+        self.means = np.array(means)[:, None]
+        self.correlation = correlation
         self.generator = generator
         self.drawn: Array = np.empty((len(means), 0))
 

@@ -76,8 +76,11 @@ def control_gap(scenario: Scenario) -> list[RuleCost]:
         If one of the optima is not known.
     """
     search = best_switching(scenario)
-    queue, costs, least = search.queue, scenario.costs, search.cost
-    fixed, free = optimal_fixed_number(scenario), optimal_thresholds(scenario)
+    queue = search.queue
+    costs = scenario.costs
+    least = search.cost
+    fixed = optimal_fixed_number(scenario)
+    free = optimal_thresholds(scenario)
     level, level_cost = best_level(queue, costs)
     curves = best_curves(queue, costs)
     places = range(1, queue.places, queue.phases)
@@ -180,7 +183,8 @@ def figure(rows: Sequence[Row]) -> Figure:
         name = "exact" if place == 0 else None
         ax.plot(row["cost"], place, "D", color=THEORY, ms=6, mfc="none", label=name)
         if "simulated" in row:
-            width, name = 1.96 * row["± SE"], "simulated" if place == 0 else None
+            width = 1.96 * row["± SE"]
+            name = "simulated" if place == 0 else None
             ax.errorbar(
                 row["simulated"], place, xerr=width, fmt="o", color=SIMULATED, ms=3, label=name
             )

@@ -118,7 +118,8 @@ def _buffer(rng: Draw, places: int) -> Tables:
 
 def _queue(rng: Draw) -> Tables:
     """Exponential robots before a buffer: light, critical and heavy loads."""
-    robots, places = int(rng.integers(1, 7)), int(rng.choice([0, 1, 2, 3, 5, 9]))
+    robots = int(rng.integers(1, 7))
+    places = int(rng.choice([0, 1, 2, 3, 5, 9]))
     load = _positive(rng, 0.05, 4.0)
     access = {"exponential": {"mean": robots / load}}
     return {
@@ -132,7 +133,8 @@ def _queue(rng: Draw) -> Tables:
 
 def _single_server(rng: Draw) -> Tables:
     """One Poisson robot, often so light that a run sees hardly a loss."""
-    load, places = _positive(rng, 0.02, 1.5), int(rng.integers(0, 12))
+    load = _positive(rng, 0.02, 1.5)
+    places = int(rng.integers(0, 12))
     return {
         "robots": {"available": 1, "access_time": {"exponential": {"rate": load}}},
         "buffer": {
@@ -146,7 +148,9 @@ def _single_server(rng: Draw) -> Tables:
 
 def _bursts(rng: Draw) -> Tables:
     """Dependent deliveries: two states of unlike rates, in batches or not."""
-    fast, slow, leave = _positive(rng, 0.5, 6.0), _positive(rng, 0.05, 0.5), rng.uniform(0.05, 0.5)
+    fast = _positive(rng, 0.5, 6.0)
+    slow = _positive(rng, 0.05, 0.5)
+    leave = rng.uniform(0.05, 0.5)
     back = float(rng.uniform(0.05, 0.5))
     D0 = np.array([[-fast - leave, leave], [back, -slow - back]])
     D1 = np.diag([fast, slow])
@@ -210,8 +214,10 @@ def _refresh(rng: Draw) -> Tables:
 
 def _pipeline(rng: Draw) -> Tables:
     """Pages that go through the buffer: staleness end to end."""
-    count, places = int(rng.integers(1, 7)), int(rng.choice([0, 1, 3, 6]))
-    robots, load = int(rng.integers(1, 5)), _positive(rng, 0.1, 2.5)
+    count = int(rng.integers(1, 7))
+    places = int(rng.choice([0, 1, 3, 6]))
+    robots = int(rng.integers(1, 5))
+    load = _positive(rng, 0.1, 2.5)
     return {
         "pages": _pages(rng, count),
         "robots": {
@@ -228,7 +234,8 @@ def _pipeline(rng: Draw) -> Tables:
 
 def _one_robot_pipeline(rng: Draw) -> Tables:
     """One robot whose accesses follow any law, before a buffer."""
-    count, load = int(rng.integers(1, 6)), _positive(rng, 0.2, 2.0)
+    count = int(rng.integers(1, 6))
+    load = _positive(rng, 0.2, 2.0)
     return {
         "pages": _pages(rng, count),
         "robots": {
@@ -244,7 +251,8 @@ def _one_robot_pipeline(rng: Draw) -> Tables:
 def _servers(rng: Draw) -> Tables:
     """Open-loop routing to servers without waiting rooms."""
     count = int(rng.integers(2, 5))
-    fast, slow = _positive(rng, 1.0, 8.0), _positive(rng, 0.1, 1.0)
+    fast = _positive(rng, 1.0, 8.0)
+    slow = _positive(rng, 0.1, 1.0)
     arrivals = {"mmpp": {"Q": [[-0.4, 0.4], [0.3, -0.3]], "rates": [fast, slow]}}
     if rng.random() < 0.4:
         arrivals = {"poisson": {"rate": fast}}

@@ -52,7 +52,9 @@ LOADS = (0.1, 0.3, 1.0, 3.0)
 COLOURS = (
     "#222222", "#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270", "#9a1f40"
 )  # fmt: skip
-MINUTE, HOUR, DAY = 1 / 10080, 1 / 168, 1 / 7
+MINUTE = 1 / 10080
+HOUR = 1 / 168
+DAY = 1 / 7
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,9 @@ def alone(rule: Rule, rates: Array, visits: int, generator: np.random.Generator)
     date since then.
     """
     interval = np.exp(generator.uniform(-1.0, 1.0, size=len(rates))) / rates
-    changed, stale, elapsed = 0, np.zeros(len(rates)), np.zeros(len(rates))
+    changed = 0
+    stale = np.zeros(len(rates))
+    elapsed = np.zeros(len(rates))
     for visit in range(visits):
         until_change = generator.exponential(size=len(rates)) / rates
         found = until_change < interval
@@ -201,12 +205,15 @@ def by_robot(
 
     The first half of the time is a warm-up.
     """
-    count, step = len(rates), 1.0 / budget
+    count = len(rates)
+    step = 1.0 / budget
     interval = [count * step] * count
     due = [(place * step, page) for place, page in enumerate(generator.permutation(count).tolist())]
     change = (generator.exponential(size=count) / rates).tolist()
-    following, end = _plain(rule), weeks
-    begin, stale = end / 2, [0.0] * count
+    following = _plain(rule)
+    end = weeks
+    begin = end / 2
+    stale = [0.0] * count
     draws = iter(generator.exponential(size=int(weeks * budget) + 1).tolist())
     now = 0.0
     while max(now, due[0][0]) + step <= end:
@@ -277,7 +284,8 @@ def unlimited_ratios(kind: str, replications: int = 10, visits: int = 3000) -> l
     rates, weights = pages(kind)
     rows = []
     for name, rule in {**ADAPTIVE, **{f"{n}, no limits": r for n, r in UNLIMITED.items()}}.items():
-        ratios, loads = [], []
+        ratios = []
+        loads = []
         for run in range(replications):
             found = alone(rule, rates, visits, np.random.default_rng([8, run]))
             budget = float((found.visits / found.elapsed).sum())

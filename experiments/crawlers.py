@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import coo_matrix
 from scipy.sparse.linalg import spsolve
 
 from analytic.page_refresh.optimum import best_random_shares
 from analytic.transforms import exc
+from scenarios.arrays import Array
 from scenarios.distributions import Exponential
 
 __all__ = [
@@ -27,9 +27,9 @@ __all__ = [
     "random_visit_rates",
 ]
 
-Array = NDArray[np.floating[Any]]
 
-_LEAST, _MOST = -12.0, 4.0
+_LEAST = -12.0
+_MOST = 4.0
 """Logarithms of x between which the law of adaptive intervals is looked for."""
 _ROUNDS = 200
 
@@ -84,13 +84,15 @@ def harmonic_rates(rates: ArrayLike, weights: ArrayLike, budget: float) -> Array
     ``budget / sum c`` rise to the solution. Pages without changes or weight get no visits; if all
     are such, visits are equal.
     """
-    mu, c = np.asarray(rates, dtype=float), np.asarray(weights, dtype=float)
+    mu = np.asarray(rates, dtype=float)
+    c = np.asarray(weights, dtype=float)
     if not (np.isfinite([mu, c]).all() and min(mu.min(), c.min()) >= 0):
         raise ValueError("change rates and weights must be finite and >= 0")
     asked = (mu > 0) & (c > 0)
     if not asked.any():
         return np.full(len(mu), _checked_budget(budget) / len(mu))
-    m, w = mu[asked], c[asked] / c[asked].max()
+    m = mu[asked]
+    w = c[asked] / c[asked].max()
     s = _checked_budget(budget) / float(w.sum())
     for _ in range(_ROUNDS):
         root = np.sqrt(1.0 + 4.0 * s * (w / m))
@@ -200,7 +202,8 @@ def adaptive_intervals(increase: float, decrease: float, points: int = 4000) -> 
     """
     up, down = _steps(increase, decrease)
     places = np.linspace(_LEAST, _MOST, points)
-    x, gap = np.exp(places), float(places[1] - places[0])
+    x = np.exp(places)
+    gap = float(places[1] - places[0])
     moves = [_shared_step(points, up / gap, np.exp(-x))]
     moves.append(_shared_step(points, -down / gap, -np.expm1(-x)))
     rows, columns, values = (np.concatenate(part) for part in zip(*moves, strict=True))

@@ -13,7 +13,6 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.indexing_queue import (
     controlled_chain,
@@ -36,6 +35,7 @@ from analytic.pipeline import (
 )
 from analytic.pipeline.one_robot import DeliveredQueue
 from analytic.pipeline.queues import Delays
+from scenarios.arrays import Array
 from scenarios.distributions import (
     Deterministic,
     Distribution,
@@ -43,8 +43,6 @@ from scenarios.distributions import (
     Exponential,
     Hyperexponential,
 )
-
-Array = NDArray[np.floating[Any]]
 
 PAGES = (1, 2, 5, 20, 100)
 LOADS = (0.3, 0.6, 0.9, 1.2, 2.0, 3.0)
@@ -98,8 +96,10 @@ def at_deliveries(queue: DeliveredQueue, mu: float) -> tuple[float, float]:
 def errors(queue: DeliveredQueue, pages: int, mu: float) -> Array:
     """Approximate minus exact obsolescence rate: a cycle, random pages, and without any buffer."""
     lost, discount = at_deliveries(queue, mu)
-    changes, cycle = np.full(pages, mu), np.arange(pages)
-    shares, every = np.full(pages, 1.0 / pages), queue.access
+    changes = np.full(pages, mu)
+    cycle = np.arange(pages)
+    shares = np.full(pages, 1.0 / pages)
+    every = queue.access
     exact = listed_rate(queue, cycle == 0, mu), random_rate(queue, 1.0 / pages, mu)
     thinned = [
         (
@@ -135,7 +135,8 @@ def bursty_errors() -> Array:
     """
     found = []
     for burst in BURSTS:
-        fast, turn = 1.0, 1.0 / burst
+        fast = 1.0
+        turn = 1.0 / burst
         hidden = np.array([[-fast - turn, turn], [turn, -turn]])
         chain = fed(hidden, np.diag([fast, 0.0]), SERVICES["exponential"], 11)
         law = solve_chain(chain).law

@@ -32,8 +32,8 @@ from crawlsim.fitting.modulated import fit_modulated
 from crawlsim.fitting.order_two import Process, gap_moments, map_of_order_two
 from crawlsim.fitting.reading import Broken
 from crawlsim.fitting.service_times import law_parameters, mean_of
+from scenarios.arrays import Array
 
-Array = NDArray[np.float64]
 Rng = np.random.Generator
 Truth = Mapping[Any, float]
 
@@ -112,7 +112,8 @@ def switching(slow: float, fast: float, up: float, down: float) -> Process:
 
 def hyperexponential(rng: Rng, shape: tuple[int, int], share: float, ratio: float) -> Array:
     """Times of mean 1; a share of them is `ratio` times as long as the others."""
-    long, rest = rng.random(shape) < share, 1.0 / (1.0 - share + share * ratio)
+    long = rng.random(shape) < share
+    rest = 1.0 / (1.0 - share + share * ratio)
     return rng.exponential(np.where(long, ratio * rest, rest))
 
 
@@ -155,7 +156,8 @@ def of_change_rates(rng: Rng, traces: int) -> Iterator[Row]:
 
 def of_weekly_rates(rng: Rng, traces: int) -> Iterator[Row]:
     """Three pieces of a week with rates 2, 10 and 0.5."""
-    values, edges = np.array([2.0, 10.0, 0.5]), np.array([0.0, 3.0, 4.0, 7.0])
+    values = np.array([2.0, 10.0, 0.5])
+    edges = np.array([0.0, 3.0, 4.0, 7.0])
     for weeks in (2, 12, 100):
         inside = np.zeros(3)
         for _ in range(traces):
@@ -280,7 +282,8 @@ def of_joined_batches(rng: Rng, traces: int) -> Iterator[Row]:
 
 def poisson_batches(rng: Rng, size: int) -> Array:
     """Batches of 1 to 5 pages."""
-    starts, sizes = np.cumsum(rng.exponential(1.0, size)), rng.integers(1, 6, size)
+    starts = np.cumsum(rng.exponential(1.0, size))
+    sizes = rng.integers(1, 6, size)
     within = rng.exponential(1e-3, sizes.sum())
     opening = np.cumsum(sizes) - sizes
     within[opening] = 0.0
@@ -394,7 +397,8 @@ def source_of(updates: float, days: float, step: float) -> Callable[[Rng], Trace
 def trace_of(page: NDArray[Any], time: Array, pages: int, step: float) -> Trace:
     """Changes in days, by a clock with steps."""
     time = np.floor(time / step) * step if step else time
-    names, nothing = tuple(map(str, range(pages))), np.empty(0, dtype=bool)
+    names = tuple(map(str, range(pages)))
+    nothing = np.empty(0, dtype=bool)
     return Trace("changes", time, page.astype(np.int32), names, nothing, True, "day", Broken())
 
 

@@ -19,8 +19,11 @@ from experiments import robot_control_experiments
 from scenarios import load
 
 SCENARIO = "four-robots-one-threshold"
-CONTROLLED, DOTS_PER_INCH = "optimal-thresholds", 130
-WIDTH, HEIGHT, COLOURS = 1120, 960, 256
+CONTROLLED = "optimal-thresholds"
+DOTS_PER_INCH = 130
+WIDTH = 1120
+HEIGHT = 960
+COLOURS = 256
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --hide-scrollbars "
     "--disable-background-networking --disable-component-update --disable-sync"

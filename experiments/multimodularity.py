@@ -72,7 +72,8 @@ def atoms_of_a_cube(n: int) -> Iterator[tuple[Word, ...]]:
     Every order of b_1, …, b_n after b_0 walks around a simplex; those that stay in the cube tile it
     (altman2000, section 4).
     """
-    vectors, origin = base(n), (0,) * n
+    vectors = base(n)
+    origin = (0,) * n
     for order in itertools.permutations(range(n + 1)):
         steps = (vectors[i] for i in order[:-1])
         corners = list(itertools.accumulate(steps, _plus, initial=origin))
@@ -96,10 +97,12 @@ def violations(cost: Cost, n: int, tolerance: float = 1e-12, highest: int = 1) -
         How much rounding may take from either side.
     highest : int
     """
-    vectors, found = base(n), []
+    vectors = base(n)
+    found = []
     for x in itertools.product(range(highest + 1), repeat=n):
         for i, j in itertools.combinations(range(n + 1), 2):
-            one, other = _plus(x, vectors[i]), _plus(x, vectors[j])
+            one = _plus(x, vectors[i])
+            other = _plus(x, vectors[j])
             both = _plus(one, vectors[j])
             if all(_inside(point, highest) for point in (one, other, both)):
                 slack = cost(one) + cost(other) - cost(x) - cost(both)
@@ -113,7 +116,8 @@ def neighbours(point: Word, highest: int = 1) -> Iterator[Word]:
 
     ``x + sum alpha_i b_i`` with alpha in {0, 1}, within the set (altman2000, after Theorem 4.2).
     """
-    vectors, seen = base(len(point)), {point}
+    vectors = base(len(point))
+    seen = {point}
     for chosen in itertools.product((False, True), repeat=len(point) + 1):
         other = _plus(point, *itertools.compress(vectors, chosen))
         if other not in seen and _inside(other, highest):
@@ -154,7 +158,8 @@ def horizon_cost(loss: Loss, ages: Sequence[int] = (1, 1)) -> Cost:
     """
 
     def cost(word: Word) -> float:
-        x, paid = list(ages), []
+        x = list(ages)
+        paid = []
         for server in word:
             paid.append(loss(server, x[server]))
             x = [1 if m == server else age + 1 for m, age in enumerate(x)]

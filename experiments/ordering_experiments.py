@@ -148,7 +148,8 @@ def exact_share(law: Distribution, cycle: Sequence[int], rate: float = RATE) -> 
 
 def mixture(u: Array) -> Array:
     """Hyperexponential times from uniform numbers: which exponential, and where in it."""
-    p, (slow, fast) = COUNTEREXAMPLE.probabilities[0], COUNTEREXAMPLE.rates
+    p = COUNTEREXAMPLE.probabilities[0]
+    (slow, fast) = COUNTEREXAMPLE.rates
     rest = np.where(u < p, u / p, (u - p) / (1 - p))
     return -np.log1p(-rest) / np.where(u < p, slow, fast)
 
@@ -180,7 +181,8 @@ def larger_times(slots: int = 16 * SLOTS) -> list[Row]:
 def spread_distances(visits: int = SLOTS) -> list[Row]:
     """Theorem 3.2: a page visited four times in sixteen slots, ever less evenly."""
     rows = []
-    law, quantile = ORDERED[3][1], ORDERED[3][2]
+    law = ORDERED[3][1]
+    quantile = ORDERED[3][2]
     for number, (even, uneven) in enumerate(pairwise(DISTANCES)):
         exact = [float(exact_share(law, template(each))) for each in (even, uneven)]
         runs = [run_of(quantile, template(each), 4 * visits) for each in (even, uneven)]

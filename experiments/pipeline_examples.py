@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from analytic import optimize
@@ -22,10 +20,9 @@ from analytic.pipeline import (
     thinned_randomized,
 )
 from scenarios import Scenario, load
+from scenarios.arrays import Array
 from scenarios.distributions import Exponential
 from scenarios.page_data import change_rates, page_weights
-
-Array = NDArray[np.floating[Any]]
 
 ROBOTS = (3, 5, 6, 7, 8, 9, 10, 12, 16)
 PLACES = (6, 21, 101)
@@ -104,7 +101,8 @@ def best_number(weights: str | Sequence[float]) -> int:
     prices = {"pages.weights": weights, "costs.staleness": 1.0}
     scenario = example(12, 21, **prices)
     assert scenario.pages is not None
-    mu, c = change_rates(scenario.pages), page_weights(scenario.pages)
+    mu = change_rates(scenario.pages)
+    c = page_weights(scenario.pages)
     shares = best_random_shares(mu, c, Exponential(mean=1.0)).tolist()
     found = optimize(scenario.with_("robots.accessing.frequencies", shares), "static")
     return int(found.decision["robots"])

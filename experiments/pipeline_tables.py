@@ -10,17 +10,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.pipeline import decomposed, exact_method, thinned_randomized
 from scenarios import Scenario, load
+from scenarios.arrays import Array
 from scenarios.distributions import Exponential
 from scenarios.page_data import page_weights
 
-Array = NDArray[np.floating[Any]]
-
-PLACES, SERVICE, DELIVERIES = 6, 1.0, 2.0
-CHANGES, SHARES = np.array([0.02, 0.1, 0.5]), np.array([0.1, 0.2, 0.3])
+PLACES = 6
+SERVICE = 1.0
+DELIVERIES = 2.0
+CHANGES = np.array([0.02, 0.1, 0.5])
+SHARES = np.array([0.1, 0.2, 0.3])
 """Of the overloaded queue that tells the models apart."""
 
 
@@ -33,7 +34,8 @@ def levels() -> Array:
 def stale_until(indexed: Array, mu: float, share: float) -> float:
     """Obsolescence rate if a copy accepted at level n is in time with probability indexed[n]."""
     top = np.arange(PLACES + 1)
-    enters, leaves = DELIVERIES * (top < PLACES), SERVICE * (top > 0)
+    enters = DELIVERIES * (top < PLACES)
+    leaves = SERVICE * (top > 0)
     system = np.diag(mu + enters + leaves)
     system[top[1:], top[:-1]] -= leaves[1:]
     system[top[:-1], top[1:]] -= (1.0 - share) * enters[:-1]
@@ -47,8 +49,10 @@ def taken_at_the_start_of_service(mu: float, share: float) -> float:
     Unknown: the probability that no service that begins after the change ends in time with this
     page; for services that began after it (1 … K), for the one that had begun before (1 … K), idle.
     """
-    size, idle = PLACES, 2 * PLACES
-    system, right = np.zeros((2 * size + 1, 2 * size + 1)), np.full(2 * size + 1, mu)
+    size = PLACES
+    idle = 2 * PLACES
+    system = np.zeros((2 * size + 1, 2 * size + 1))
+    right = np.full(2 * size + 1, mu)
     for old, level in ((old, level) for old in (0, 1) for level in range(1, size + 1)):
         row = old * size + level - 1
         enters = DELIVERIES * (level < size)
@@ -57,14 +61,16 @@ def taken_at_the_start_of_service(mu: float, share: float) -> float:
             system[row, row + 1] -= enters
         following = idle if level == 1 else level - 2
         system[row, following] -= SERVICE * (1.0 if old else 1.0 - share)
-    system[idle, idle], system[idle, 0] = mu + DELIVERIES, -DELIVERIES
+    system[idle, idle] = mu + DELIVERIES
+    system[idle, 0] = -DELIVERIES
     stale = np.linalg.solve(system, right)
     return float(levels() @ np.concatenate([stale[idle:], stale[size:idle]]))
 
 
 def wrong_models() -> dict[str, list[float]]:
     """Obsolescence rates of three pages by model, the exact ones first."""
-    places, law = np.arange(PLACES + 1), levels()
+    places = np.arange(PLACES + 1)
+    law = levels()
     found: dict[str, list[float]] = {}
     pages = list(zip(CHANGES.tolist(), SHARES.tolist(), strict=True))
     steps = {"exact": 1, "index refreshed at delivery": None, "… at the start of service": 0}

@@ -97,7 +97,8 @@ def cost_and_bound(scenario: Scenario) -> tuple[float, float]:
         if (each.measure, each.kind) == ("weighted_obsolescence", "exact")
     ]
     assert scenario.pages is not None
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     return cost, schedule_bound(rates, weights, law_between_accesses(scenario))
 
 
@@ -133,7 +134,8 @@ def _drawn(kind: str, count: int, generator: np.random.Generator) -> Array:
 
 def index_excess(rates: Array, weights: Array, law: Distribution) -> float:
     """Cost of the index policy over the bound, minus 1; a quarter of its accesses do not count."""
-    exponents, values = log_transform(law, rates), weights / rates
+    exponents = log_transform(law, rates)
+    values = weights / rates
     numbers = {"exponents": exponents.tolist(), "values": (values / values.max()).tolist()}
     plan = chain.from_iterable(Whittle(policy="whittle", **numbers).plan(weights))
     slots = max(100 * len(rates), 3000)

@@ -38,7 +38,8 @@ POLICIES: dict[str, dict[str, Any]] = {
     "round-robin": {"policy": "round-robin"},
 }
 SPACINGS = (0.0, 2.0, 4.0, 6.0, 10.0, 20.0, 40.0)
-PAGES, HOSTS = 200, 20
+PAGES = 200
+HOSTS = 20
 COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
 MARKERS = "os^Dv<"
 
@@ -89,7 +90,8 @@ def bound_of(scenario: Scenario) -> float:
     known = predict(scenario)[0]
     in_time = [p.value for p in known if p.source == "coffman1998 (7) in time"]
     assert scenario.pages is not None
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     own = schedule_bound(rates, weights, law_between_accesses(scenario))
     return in_time[0] if in_time else own
 

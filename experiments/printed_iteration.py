@@ -6,18 +6,18 @@ width. The printed stop is no bound: some printed costs were read off too early.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.robot_control.controlled_queue import ControlledQueue
+from scenarios.arrays import Array
 
 __all__ = ["PrintedIteration", "printed_value_iteration"]
 
-Array = NDArray[np.floating[Any]]
 
-TAU, STOP = 0.99999, 1e-5
+TAU = 0.99999
+STOP = 1e-5
 REFERENCE = (1, 1, 1)
 """s, q, r: a delivery with one page and one robot; the printed numbers of iterations come out."""
 
@@ -50,21 +50,28 @@ def printed_value_iteration(
     T(h)(x)`` (docs/errata.md).
     """
     values = np.zeros((3, queue.places, queue.available + 1))
-    cost, iteration, stopped = 0.0, 0, False
+    cost = 0.0
+    iteration = 0
+    stopped = False
     while iteration < most and not stopped:
         applied = _applied(queue, starvation, values)
         cost = float(applied[REFERENCE])
         following = (1 - TAU) * values + TAU * (applied - cost)
         stopped = bool(np.all(np.abs(following - values) <= STOP * np.abs(values)))
-        values, iteration = following, iteration + 1
+        values = following
+        iteration = iteration + 1
     return PrintedIteration(cost, iteration + 1)
 
 
 def _applied(queue: ControlledQueue, starvation: float, values: Array) -> Array:
     """T(h): one step of cost and the best expectation after it; 0 in states that cannot be."""
-    service, access, robots = queue.service_rates, queue.access, np.arange(queue.available + 1.0)
-    top, rate = queue.capacity, queue.access * queue.available + queue.service_rates[-1]
-    served, delivered = service[:, None] / rate, access * robots / rate
+    service = queue.service_rates
+    access = queue.access
+    robots = np.arange(queue.available + 1.0)
+    top = queue.capacity
+    rate = queue.access * queue.available + queue.service_rates[-1]
+    served = service[:, None] / rate
+    delivered = access * robots / rate
     mean = served * values[0] + delivered * values[1] + (1 - served - delivered) * values[2]
     mean[0, 0] = np.inf
     best = mean.copy()

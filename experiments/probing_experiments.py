@@ -38,7 +38,8 @@ from scenarios import load
 SOURCES = ("dbworld", "micronet")
 RATIOS = (1, 2, 3, 4)
 PROBES = (4, 7, 14, 21, 28, 42, 56, 84, 112, 140, 168)
-SLOTS, HORIZON = 672, 28.0
+SLOTS = 672
+HORIZON = 28.0
 IOTA = 1e-6
 COLOURS = {
     "uniform": "#5a6270",
@@ -116,7 +117,9 @@ def fit(line: Sequence[Experiment]) -> tuple[float, float, float]:
     moves = np.array([each.moves for each in line], dtype=float)
     numbers = np.array([each.probes for each in line], dtype=float)
     some = moves > 0
-    counts, exponent, shares = np.log(moves[some]), 0.0, []
+    counts = np.log(moves[some])
+    exponent = 0.0
+    shares = []
     for x in (numbers[some], np.log(numbers[some])):
         slope, start = np.polyfit(x, counts, 1)
         rest = counts - start - slope * x

@@ -27,7 +27,8 @@ from experiments.printed_iteration import printed_value_iteration
 from scenarios import load
 from scenarios.sections import Costs
 
-SERVICE, MANY = 1.0, 4
+SERVICE = 1.0
+MANY = 4
 FIGURES = {2: 1.0, 3: 1.4, 4: 2.0}
 """Price of starvation of each figure."""
 
@@ -123,7 +124,8 @@ def improvement(row: Printed, robots: int, cost: float) -> float:
 def table_1(row: Printed, *, iterate: bool = True) -> Row:
     """A row of Table 1: as many robots as the static optimum has."""
     robots, fixed = static(row)
-    system, price = queue(row.access, row.capacity, robots), true_price(row)
+    system = queue(row.access, row.capacity, robots)
+    price = true_price(row)
     found = optimum(system, price)
     measures = measures_of_targets(system, found.targets)
     result = {"C_s": fixed, "N_s": robots, "C_d": found.cost, "N_min": measures.fewest}
@@ -141,7 +143,8 @@ def table_2(row: Printed) -> Row:
     another.
     """
     robots, _ = static(row)
-    available, price = robots, true_price(row)
+    available = robots
+    price = true_price(row)
     while True:
         available *= MANY
         system = queue(row.access, row.capacity, available)

@@ -24,7 +24,8 @@ from crawlsim.report.drawing import dress, legend_above
 from scenarios import Scenario, load
 
 BASE = "optimal-thresholds"
-MEAN_SERVICE, MEAN_PATIENCE = 0.657, 5.0
+MEAN_SERVICE = 0.657
+MEAN_PATIENCE = 5.0
 
 BUFFERS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30)
 SERVICE_FACTORS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9, 1, 3, 5, 7, 9, 11, 13, 15)
@@ -89,7 +90,8 @@ def table_3(base: Scenario) -> list[Row]:
 
 def table_4(base: Scenario) -> list[Row]:
     """The optimum by the mean time until obsolescence."""
-    key, name = "buffer.obsolescence", "mean obsolescence"
+    key = "buffer.obsolescence"
+    name = "mean obsolescence"
     return by_factor(base, name, key, MEAN_PATIENCE, PATIENCE_FACTORS)
 
 

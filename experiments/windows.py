@@ -19,10 +19,9 @@ from analytic.resolve import resolve
 from analytic.targets import TARGETS
 from crawlsim.fitting.intensity import equal_breaks, periodic_intensity
 from scenarios import Scenario, scenario_from
+from scenarios.arrays import Array
 
 __all__ = ["Paid", "Plan", "TrainAndTest", "train_and_test"]
-
-Array = NDArray[np.float64]
 
 
 class Plan(NamedTuple):
@@ -165,7 +164,8 @@ def _window(
     profile = Profile(scenario.source.updates, scenario.source.importance, plan.horizon)
     updates = _between(times, start, start + plan.horizon) - start
     updates = updates[(updates > 0) & (updates < plan.horizon)]
-    promised, paid = {}, {}
+    promised = {}
+    paid = {}
     for policy, probes in _schedules(scenario, plan).items():
         following = np.array(probes)[np.searchsorted(probes, updates, "left")]
         promised[policy] = expected_cost(profile, probes)

@@ -10,17 +10,6 @@ from pydantic import ConfigDict, Discriminator, RootModel, Tag, model_validator
 from scenarios.base import Count, OneKey, Section
 from scenarios.errors import refused
 
-__all__ = [
-    "Activation",
-    "Optimal",
-    "Static",
-    "Switching",
-    "SwitchingRule",
-    "These",
-    "Threshold",
-    "ThresholdRule",
-]
-
 
 class Static(RootModel[Count]):
     """Always the same number of robots."""

@@ -13,21 +13,6 @@ from pydantic_core import CoreSchema, core_schema
 
 from scenarios.errors import refused
 
-__all__ = [
-    "ByType",
-    "Count",
-    "Matrix",
-    "NonNegative",
-    "OneKey",
-    "Positive",
-    "Section",
-    "Vector",
-    "listed",
-    "most_like",
-    "nearest",
-    "one_of",
-]
-
 LARGEST = 1e100
 """Numbers of a scenario stay where products and quotients of a few of them cannot overflow."""
 

@@ -22,8 +22,6 @@ from scenarios.errors import MISSING, ScenarioError
 from scenarios.processes import Bmap, Map, Mmpp, Poisson, Renewal
 from scenarios.sections import Period, Random, Robots, Servers
 
-__all__ = ["plain", "with_changes"]
-
 _TIMES = (
     Deterministic,
     Exponential,

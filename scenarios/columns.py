@@ -18,8 +18,6 @@ from scenarios.base import LARGEST, Section
 from scenarios.errors import refused
 from scenarios.text import shortened
 
-__all__ = ["Column", "names_beside", "other_separator", "read_numbers", "resolve_path"]
-
 LARGEST_FILE = 200_000_000
 """Bytes of a data file; a million rows of 200 characters."""
 
@@ -80,7 +78,8 @@ def _plain(path: str) -> os.stat_result:
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):  # opening says the latter
         raise refused("must be a plain file", key="file", value=path)
     if found.st_size > LARGEST_FILE:
-        size, most = found.st_size / 1e6, LARGEST_FILE / 1e6
+        size = found.st_size / 1e6
+        most = LARGEST_FILE / 1e6
         raise refused(f"has {size:.0f} MB; at most {most:.0f} are read", key="file", value=path)
     return found
 
@@ -99,9 +98,11 @@ def _rows(path: str) -> Iterator[list[str]]:
 def _numbers_in(rows: Iterator[list[str]], column: str | None, path: str) -> Iterator[float]:
     first = next(rows, None)
     if column is None:
-        place, is_header = 0, first is None or not _is_number(first[0])
+        place = 0
+        is_header = first is None or not _is_number(first[0])
     else:
-        place, is_header = _place_of(column, first or [], path), True
+        place = _place_of(column, first or [], path)
+        is_header = True
     left = rows if is_header else chain([first or []], rows)
     for number, row in enumerate(left, 1 + is_header):
         yield _number(row[place] if place < len(row) else "", number, path, column)

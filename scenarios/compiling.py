@@ -22,8 +22,6 @@ import numpy as np
 from numba.core import types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-__all__ = ["kept", "parts"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _LOG = logging.getLogger(__name__)

@@ -16,8 +16,6 @@ from scenarios.sections import Robots, Zipf
 from scenarios.system import System
 from scenarios.validity import check_probabilities
 
-__all__ = ["CHECKS"]
-
 _SEARCH_ENGINE = ("pages", "robots", "activation", "buffer", "clients")
 
 
@@ -79,7 +77,8 @@ def _freshness_needs_pages(scenario: System) -> None:
 def _policy_fits_pages(scenario: System) -> None:
     if scenario.pages is None or scenario.robots is None:
         return
-    policy, count = scenario.robots.accessing, scenario.pages.count
+    policy = scenario.robots.accessing
+    count = scenario.pages.count
     if isinstance(policy, Cyclic) and max(policy.template) >= count:
         allowed = f"pages are numbered 0 … {count - 1}"
         raise refused(allowed, key="robots.accessing.template", value=policy.template)
@@ -95,10 +94,13 @@ def _policy_fits_pages(scenario: System) -> None:
 
 def _spacing_fits(scenario: System) -> None:
     """A spacing of accesses needs hosts, accesses of which each has a start, and a fixed fleet."""
-    robots, pages, rule = scenario.robots, scenario.pages, scenario.activation
+    robots = scenario.robots
+    pages = scenario.pages
+    rule = scenario.activation
     if robots is None or robots.host_spacing is None:
         return
-    key, given = "robots.host_spacing", robots.host_spacing
+    key = "robots.host_spacing"
+    given = robots.host_spacing
     if pages is None or pages.hosts is None:
         raise refused("needs pages.hosts", key=key, value=given)
     if robots.access_time is None:
@@ -138,7 +140,8 @@ def _clients_need_weights(scenario: System) -> None:
 
 
 def _robots_available(scenario: System) -> None:
-    rule, robots = scenario.activation, scenario.robots
+    rule = scenario.activation
+    robots = scenario.robots
     if robots is None:
         return
     if isinstance(rule, Static) and rule.robots > robots.available:
@@ -174,7 +177,8 @@ def _control_needs_buffer(scenario: System) -> None:
 
 
 def _switching_needs_access_time(scenario: System) -> None:
-    rule, robots = scenario.activation, scenario.robots
+    rule = scenario.activation
+    robots = scenario.robots
     if rule is None or robots is None or robots.access_time is not None:
         return
     if "switching" in (rule.key, rule.family if isinstance(rule, Optimal) else None):
@@ -182,10 +186,12 @@ def _switching_needs_access_time(scenario: System) -> None:
 
 
 def _switching_fits(scenario: System) -> None:
-    rule, buffer = scenario.activation, scenario.buffer
+    rule = scenario.activation
+    buffer = scenario.buffer
     if not isinstance(rule, Switching) or buffer is None:
         return
-    key, levels = "activation.switching.targets", buffer.waiting_places + 2
+    key = "activation.switching.targets"
+    levels = buffer.waiting_places + 2
     for row in rule.targets:
         if len(row) != levels:
             allowed = f"must have {levels} entries, one per level 0 … waiting_places + 1"

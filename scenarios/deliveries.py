@@ -8,36 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, RootModel, model_validator
 
 from scenarios.activation import Activation, These
+from scenarios.arrays import Array
 from scenarios.base import Matrix, Number, OneKey, Section
 from scenarios.errors import refused
 from scenarios.processes import Map, Markovian, Mmpp, Poisson
 from scenarios.validity import check_batches
-
-__all__ = [
-    "Deliveries",
-    "Independent",
-    "Marked",
-    "MarkedRobots",
-    "Modes",
-    "Thinned",
-    "ThinnedProcess",
-    "alone",
-    "as_modes",
-    "batch_matrices",
-    "brings_pages",
-    "joint_size",
-    "modes_of",
-    "order_of",
-]
-
-Array = NDArray[np.floating[Any]]
 
 LARGEST_ORDER = 1024
 """Largest number of joint phases; the matrices of more would not fit."""
@@ -275,7 +256,8 @@ def _lifted(robots: list[Array]) -> list[Array]:
     orders = [each.shape[1] for each in robots]
     lifted = []
     for place, each in enumerate(robots):
-        before, after = int(np.prod(orders[:place])), int(np.prod(orders[place + 1 :]))
+        before = int(np.prod(orders[:place]))
+        after = int(np.prod(orders[place + 1 :]))
         joint = [np.kron(np.kron(np.eye(before), matrix), np.eye(after)) for matrix in each]
         lifted.append(np.array(joint))
     return lifted

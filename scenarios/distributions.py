@@ -17,18 +17,6 @@ from scenarios.validity import (
     exits,
 )
 
-__all__ = [
-    "Deterministic",
-    "Distribution",
-    "Empirical",
-    "Erlang",
-    "Exponential",
-    "Gamma",
-    "Hyperexponential",
-    "PhaseType",
-    "Uniform",
-]
-
 
 class Deterministic(Section):
     """Always the same time."""

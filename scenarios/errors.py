@@ -10,8 +10,6 @@ from pydantic_core import PydanticCustomError
 
 from scenarios.text import shortened, visible
 
-__all__ = ["LONGEST_LINE", "MISSING", "ScenarioError", "brief", "refused"]
-
 MISSING: Any = ...
 """Stands for the value of a key that is not there (and is still itself after pickling)."""
 
@@ -27,7 +25,9 @@ class _Short(reprlib.Repr):
 
     def __init__(self) -> None:
         super().__init__()
-        self.maxlevel, self.maxlist, self.maxstring = 3, 8, _LONGEST_TEXT
+        self.maxlevel = 3
+        self.maxlist = 8
+        self.maxstring = _LONGEST_TEXT
 
     def repr_bool(self, value: bool, _level: int) -> str:
         """Write ``true`` or ``false``."""
@@ -82,7 +82,10 @@ class ScenarioError(ValueError):
 
     def __init__(self, key: str, value: object, allowed: str, file: str | None = None) -> None:
         super().__init__(key, value, allowed)
-        self.key, self.value, self.allowed, self.file = key, value, allowed, file
+        self.key = key
+        self.value = value
+        self.allowed = allowed
+        self.file = file
 
     def __str__(self) -> str:
         entry = _on_one_line(self.key, _LONGEST_KEY)

@@ -16,17 +16,6 @@ from scenarios.changes import with_changes
 from scenarios.errors import MISSING, ScenarioError
 from scenarios.scenario import Scenario, scenario_from
 
-__all__ = [
-    "dumps",
-    "library_names",
-    "library_text",
-    "load",
-    "parse_value",
-    "read_entries",
-    "schema",
-    "value_text",
-]
-
 _LIBRARY = resources.files("scenarios") / "library"
 _LARGEST_FILE = 50_000_000
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from scenarios.measures import Subject
 
-__all__ = ["LAWS", "Law", "LawPoints"]
-
 
 @dataclass(frozen=True, slots=True)
 class Law:

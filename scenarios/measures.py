@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["MEASURES", "Measure", "Subject"]
-
 Subject = int | str | None
 """What a number is about: an index (page, level, server), a word, or nothing."""
 

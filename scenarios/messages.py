@@ -14,8 +14,6 @@ from pydantic_core import ErrorDetails
 from scenarios.base import QUOTE, SMALLEST, listed, most_like, nearest
 from scenarios.errors import MISSING, ScenarioError
 
-__all__ = ["first_error"]
-
 _WORDS = {
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from scenarios.accessing import Accessing, Cyclic
+from scenarios.arrays import Array
 from scenarios.columns import Column
 from scenarios.sections import Pages, Robots, Zipf, ZipfHosts
 
-__all__ = ["access_shares", "change_rates", "host_spacings", "page_hosts", "page_weights"]
-
 _GOLDEN = (5**0.5 - 1) / 2
-
-Array = NDArray[np.floating[Any]]
 
 
 def change_rates(pages: Pages) -> Array:

@@ -11,17 +11,6 @@ from scenarios.distributions import Distribution
 from scenarios.errors import refused
 from scenarios.validity import check_batches, check_every_phase_reaches, check_generator
 
-__all__ = [
-    "ArrivalProcess",
-    "Bmap",
-    "Map",
-    "Markovian",
-    "Mmpp",
-    "Poisson",
-    "Rate",
-    "Renewal",
-]
-
 
 class Poisson(Section):
     """Poisson process."""

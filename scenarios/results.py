@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from scenarios.arrays import Array
 from scenarios.measures import Subject
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Columns", "Estimate", "Replications", "Results", "Rows"]
 
-Array = NDArray[np.floating[Any]]
 Key = tuple[str, Subject]
 
 

@@ -16,25 +16,6 @@ from scenarios.errors import refused
 from scenarios.processes import ArrivalProcess, Rate
 from scenarios.validity import check_probabilities
 
-__all__ = [
-    "Buffer",
-    "Check",
-    "Clients",
-    "Costs",
-    "HostSizes",
-    "Pages",
-    "Probing",
-    "Robots",
-    "Run",
-    "Servers",
-    "Source",
-    "Times",
-    "Zipf",
-    "ZipfHosts",
-    "ZipfRates",
-    "slots_apart",
-]
-
 LARGEST_SEED = 2**128 - 1
 """As much as `numpy.random.SeedSequence` draws by itself."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["shortened", "visible"]
-
 _ACTING = re.compile(
     "["
     "\x00-\x08\x0b-\x1f"  # C0 without tab and newline, which programs of ours write too

@@ -8,16 +8,6 @@ from collections.abc import Sequence
 from scenarios.base import Matrix
 from scenarios.errors import refused
 
-__all__ = [
-    "check_batches",
-    "check_every_phase_reaches",
-    "check_generator",
-    "check_probabilities",
-    "check_square",
-    "check_subgenerator",
-    "exits",
-]
-
 TOLERANCE = 1e-9
 """Sums may be off by this much, relative to one or to the largest rate of the row."""
 
@@ -133,7 +123,8 @@ def check_every_phase_reaches(key: str, matrix: Matrix, ends: set[int], event: s
     event : str
         Its name in the message.
     """
-    reached, stuck = set(ends), set(range(len(matrix))) - ends
+    reached = set(ends)
+    stuck = set(range(len(matrix))) - ends
     while more := {row for row in stuck if any(matrix[row][column] > 0 for column in reached)}:
         reached |= more
         stuck -= more

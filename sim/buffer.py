@@ -13,8 +13,6 @@ from sim.law_counter import LawCounter
 from sim.pages import Copy, Pages
 from sim.tally import BufferTally
 
-__all__ = ["Buffer", "BufferRules", "Load"]
-
 Draw = Callable[[], float]
 Note = Callable[[float, str, int | None, int | None], None]
 
@@ -75,9 +73,13 @@ class Buffer:
         note: Note | None = None,
         laws: LawCounter | None = None,
     ) -> None:
-        self._clock, self._fixed, self._pages, self._note = clock, fixed, pages, note
+        self._clock = clock
+        self._fixed = fixed
+        self._pages = pages
+        self._note = note
         self._laws = laws
-        self._draw_service, self._draw_obsolescence = fixed.service, fixed.obsolescence
+        self._draw_service = fixed.service
+        self._draw_obsolescence = fixed.obsolescence
         self.level_changed: Callable[[float], None] | None = None
         self.service_completed: Callable[[float], None] | None = None
         self.level = 0
@@ -105,7 +107,8 @@ class Buffer:
             self._admit(now, loads, robot)
 
     def _admit(self, now: float, loads: Sequence[Load], robot: int | None) -> None:
-        fixed, entering = self._fixed, 0
+        fixed = self._fixed
+        entering = 0
         if self.level < fixed.capacity:
             entering = rules.admitted(len(loads), self.level, fixed.capacity, fixed.admission)
         if self._laws:
@@ -235,7 +238,9 @@ class Buffer:
 
     def _start_counting(self, now: float) -> None:
         self._delivered = self._refused = 0
-        self._ended, self._sojourn, self._square = [0] * 4, [0.0] * 4, [0.0] * 4
+        self._ended = [0] * 4
+        self._sojourn = [0.0] * 4
+        self._square = [0.0] * 4
         self._level_time = [0.0] * (self._fixed.top + 1)
         self._level_since = now
         self._inside_at_start, self._age_at_start = self.level, self._total_age(now)

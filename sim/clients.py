@@ -12,8 +12,6 @@ from sim.draws import cumulative
 from sim.pages import Pages
 from sim.tally.pages import ClientsTally
 
-__all__ = ["Clients"]
-
 _QUERY = rules.tie_order(rules.QUERY, 0)
 
 
@@ -36,7 +34,9 @@ class Clients:
     def __init__(
         self, clock: Clock, pages: Pages, rate: float, weights: Sequence[float], stream: Any
     ) -> None:
-        self._clock, self._pages, self._stream = clock, pages, stream
+        self._clock = clock
+        self._pages = pages
+        self._stream = stream
         self._mean = 1.0 / rate
         total = sum(weights)
         self._cumulative = cumulative([weight / total for weight in weights])

@@ -9,8 +9,6 @@ from typing import Any
 
 import simpy
 
-__all__ = ["Alarm", "Clock"]
-
 
 class Alarm(simpy.Event):
     """An event at a known time, with one action; it can be set again once it has gone off."""

@@ -25,18 +25,6 @@ from scenarios.processes import Map, Mmpp, Poisson, Renewal
 from sim import rules
 from sim.start_phase import interval_stationary_phase
 
-__all__ = [
-    "TrackedService",
-    "cumulative",
-    "drawing",
-    "draws_of_process",
-    "first_phase",
-    "gap_law",
-    "map_tables",
-    "phase_tables",
-    "sampler",
-]
-
 Draw = Callable[[], float]
 
 Drawing = tuple[Callable[..., float], tuple[Any, ...]]
@@ -52,7 +40,8 @@ def cumulative(probabilities: Sequence[float]) -> tuple[float, ...]:
 
 def phase_tables(law: PhaseType) -> tuple[Any, Any, Any]:
     """Start, mean times and jumps of a phase-type law, as `rules.draw_phase_type` wants them."""
-    means, jumps = [], []
+    means = []
+    jumps = []
     for phase, row in enumerate(law.T):
         rate = -row[phase]
         onward = [max(entry, 0.0) / rate for entry in row]
@@ -133,7 +122,8 @@ def gap_law(process: Any) -> Distribution:
 def map_tables(process: Mmpp | Map) -> tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]:
     """Mean times and what follows, as `rules.draw_map_gap` wants them."""
     hidden, arrivals = batch_matrices(process)
-    means, following = [], []
+    means = []
+    following = []
     for phase in range(len(hidden)):
         rate = -float(hidden[phase, phase])
         quiet = hidden[phase].copy()
@@ -156,7 +146,8 @@ class MapGaps:
     """
 
     def __init__(self, process: Mmpp | Map, stream: Any) -> None:
-        self._stream, self._tables = stream, map_tables(process)
+        self._stream = stream
+        self._tables = map_tables(process)
         self._phase = first_phase(process, stream)
 
     def __call__(self) -> float:
@@ -180,12 +171,14 @@ class TrackedService:
 
     def __init__(self, law: PhaseType, stream: Any, now: Callable[[], float]) -> None:
         self._start, self._means, self._jumps = phase_tables(law)
-        self._stream, self._now = stream, now
+        self._stream = stream
+        self._now = now
         self._path: list[tuple[float, int]] = []
 
     def __call__(self) -> float:
         """Draw the next service, remembering its path."""
-        begin, total = self._now(), 0.0
+        begin = self._now()
+        total = 0.0
         self._path.clear()
         phase = rules.pick(self._start, self._stream.random())
         while phase < len(self._means):

@@ -11,8 +11,6 @@ from typing import TextIO, TypeVar
 from scenarios import ScenarioError
 from sim.staging import staging
 
-__all__ = ["COLUMNS", "EventLog", "log_to_file"]
-
 COLUMNS = ("replication", "time", "event", "robot", "page", "level", "active")
 
 Row = tuple[int, float, str, int | None, int | None, int, int]

@@ -12,8 +12,6 @@ from scenarios.laws import LawPoints
 from sim import rules
 from sim.tally import LawsTally
 
-__all__ = ["LawCounter", "laws_tally", "table_of"]
-
 
 def table_of(points: LawPoints) -> NDArray[np.float64]:
     """The points of each fate and of the cycles, one row each, filled up with inf."""
@@ -47,7 +45,8 @@ class LawCounter:
     """
 
     def __init__(self, points: LawPoints, top: int) -> None:
-        self._points, self._top = points, top
+        self._points = points
+        self._top = top
         self._table = table_of(points).tolist()
         self._cycle_start = -1.0
         self.cut()

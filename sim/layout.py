@@ -10,15 +10,6 @@ from scenarios.deliveries import joint_size
 from sim import rules
 from sim.draws import cumulative
 
-__all__ = [
-    "ADMISSION",
-    "buffer_sizes",
-    "joint_events",
-    "mean_times",
-    "robots_at_levels",
-    "robots_may_wait",
-]
-
 ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules.COMPLETE}
 """Admissions of the scenario file as `rules.admitted` knows them."""
 
@@ -27,7 +18,8 @@ def buffer_sizes(scenario: Scenario) -> tuple[int, int]:
     """Places with the one in service, and the highest level that can be reached."""
     assert scenario.buffer is not None
     assert scenario.robots is not None
-    capacity, deliveries = scenario.buffer.waiting_places + 1, scenario.robots.deliveries
+    capacity = scenario.buffer.waiting_places + 1
+    deliveries = scenario.robots.deliveries
     if scenario.buffer.admission != "complete" or deliveries is None:
         return capacity, capacity
     return capacity, capacity + joint_size(deliveries)[1] - 1

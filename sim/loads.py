@@ -7,8 +7,6 @@ from collections.abc import Callable
 from sim.buffer import Load
 from sim.pages import Pages
 
-__all__ = ["Anonymous", "Chosen", "DirectIndex", "Loads"]
-
 
 class Anonymous:
     """Pages without identity: nothing is asked, nothing is carried."""
@@ -33,7 +31,8 @@ class Chosen:
     """
 
     def __init__(self, next_page: Callable[[], int], pages: Pages) -> None:
-        self._next_page, self._pages = next_page, pages
+        self._next_page = next_page
+        self._pages = pages
 
     def ask(self) -> int:
         """The page of the access that starts now."""
@@ -57,7 +56,8 @@ class DirectIndex:
         pages: Pages,
         note: Callable[[float, str, int | None, int | None], None] | None,
     ) -> None:
-        self._pages, self._note = pages, note
+        self._pages = pages
+        self._note = note
         self.level_changed: Callable[[float], None] | None = None
         self.service_completed: Callable[[float], None] | None = None
 

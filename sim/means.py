@@ -20,8 +20,6 @@ from scenarios.distributions import (
 )
 from sim.draws import drawing
 
-__all__ = ["draws_and_mean"]
-
 
 def draws_and_mean(law: Distribution) -> tuple[float, float]:
     """Numbers drawn for one time on average, and the mean of that time."""

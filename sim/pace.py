@@ -16,8 +16,6 @@ from sim.layout import mean_times, robots_at_levels
 from sim.means import draws_and_mean
 from sim.start_phase import stationary_phases
 
-__all__ = ["expected_events", "require_progress"]
-
 _MOST_EVENTS = 2.0**53
 """A clock has 53 binary digits: with more events up to its end, times between them are lost."""
 
@@ -52,7 +50,9 @@ def expected_events(scenario: Scenario) -> float:
 
 def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]:
     """The keys of all that goes on for ever, events per unit time, and for how long."""
-    robots, clients, servers = scenario.robots, scenario.clients, scenario.servers
+    robots = scenario.robots
+    clients = scenario.clients
+    servers = scenario.servers
     horizon = scenario.run.horizon
     if robots is not None and robots.deliveries is not None:
         modes = modes_of(robots.deliveries, scenario.activation)

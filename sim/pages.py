@@ -15,8 +15,6 @@ import numpy as np
 from sim import rules
 from sim.tally.pages import AgesTally, PagesTally
 
-__all__ = ["Copy", "Pages", "page_source"]
-
 
 class Copy(NamedTuple):
     """A delivered copy of a page.
@@ -94,7 +92,8 @@ class Pages:
 
     def _grow_older(self, now: float, page: int) -> None:
         """Count the ages of the copy in the index up to now; the first is as if delivered at 0."""
-        since, delivered = self._age_since[page], self._delivered[page]
+        since = self._age_since[page]
+        delivered = self._delivered[page]
         self._age_time[page] += (now - since) * ((now + since) / 2.0 - delivered)
         self._age_since[page] = now
 

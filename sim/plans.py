@@ -13,8 +13,6 @@ from scenarios.accessing.policy import Periodic, Planned, Policy
 from scenarios.page_data import access_shares
 from scenarios.sections import Pages
 
-__all__ = ["SharedPlan", "sequence_blocks"]
-
 _KEPT = 2**25
 """Accesses of a plan that are kept, in four bytes each; what goes beyond plans anew."""
 
@@ -32,12 +30,14 @@ class SharedPlan:
 
     def __init__(self, policy: Planned, pages: Pages, kept: int = _KEPT) -> None:
         self._policy, self._shares = policy, access_shares(policy, pages)  # type: ignore[arg-type]  # one of the union
-        self._kept, self._lock = kept, Lock()
+        self._kept = kept
+        self._lock = Lock()
         self._start()
 
     def _start(self) -> None:
         self._blocks: list[Any] = []
-        self._plan, self._length = self._policy.plan(self._shares), 0
+        self._plan = self._policy.plan(self._shares)
+        self._length = 0
 
     def __iter__(self) -> Iterator[Any]:
         """The blocks from the first one on, without end."""

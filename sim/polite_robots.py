@@ -10,8 +10,6 @@ from sim.clock import Alarm, Clock
 from sim.loads import Chosen, DirectIndex
 from sim.turns import PoliteTurns
 
-__all__ = ["PoliteRobots"]
-
 Note = Callable[[float, str, int | None, int | None], None]
 
 _DELIVERY = rules.tie_order(rules.DELIVERY, 0)
@@ -44,8 +42,12 @@ class PoliteRobots:
         turns: PoliteTurns,
         note: Note | None = None,
     ) -> None:
-        self._clock, self._buffer, self._trips = clock, buffer, trips
-        self._loads, self._turns, self._note = loads, turns, note
+        self._clock = clock
+        self._buffer = buffer
+        self._trips = trips
+        self._loads = loads
+        self._turns = turns
+        self._note = note
         self._carried = [-1] * len(trips)
         self.active = len(trips)
 
@@ -55,7 +57,8 @@ class PoliteRobots:
             self._clock.at(0.0, _DELIVERY + robot, Alarm(self._clock, self._arrive, robot))
 
     def _arrive(self, alarm: Alarm) -> None:
-        robot, now = alarm.index, alarm.time
+        robot = alarm.index
+        now = alarm.time
         page = self._carried[robot]
         if page >= 0:
             self._buffer.deliver(now, (self._loads.bring(now, page),), robot)

@@ -16,8 +16,6 @@ from sim.rates import Cycle, cycle, integral, mark, reached
 from sim.streams import stream
 from sim.tally import ProbingTally, Tally
 
-__all__ = ["Monitor", "ProbedSource", "Updates", "given_times", "largest_wait"]
-
 _UPDATE = rules.tie_order(rules.UPDATE, 0)
 _PROBE = rules.tie_order(rules.QUERY, 0)
 
@@ -27,7 +25,8 @@ def given_times(probing: Probing) -> tuple[float, ...]:
     if isinstance(probing.policy, Times):
         return probing.policy.root
     assert probing.probes is not None
-    count, horizon = probing.probes, probing.horizon
+    count = probing.probes
+    horizon = probing.horizon
     return (*(index * horizon / count for index in range(1, count)), horizon)
 
 
@@ -56,7 +55,9 @@ class Updates:
     def __init__(
         self, clock: Clock, rate: Cycle, stream: Any, happened: Callable[[float], None]
     ) -> None:
-        self._clock, self._rate, self._stream = clock, rate, stream
+        self._clock = clock
+        self._rate = rate
+        self._stream = stream
         self._happened = happened
         self._expected = 0.0
         self.count = 0
@@ -96,7 +97,9 @@ class Monitor:
         importance: Cycle,
         note: Callable[[float, str, int], None] | None = None,
     ) -> None:
-        self._clock, self._times, self._importance = clock, times, importance
+        self._clock = clock
+        self._times = times
+        self._importance = importance
         self._note = note
         self._pending: list[float] = []
         self._probes = self._seen = 0
@@ -156,7 +159,8 @@ class ProbedSource:
     ) -> None:
         assert scenario.source is not None
         assert scenario.probing is not None
-        self._replication, self._log = replication, log
+        self._replication = replication
+        self._log = log
         self._horizon = scenario.probing.horizon
         self._clock = Clock()
         self._monitor = Monitor(

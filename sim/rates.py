@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Cycle", "cycle", "integral", "mark", "reached"]
-
 
 class Cycle(NamedTuple):
     """A rate over one period, which repeats for ever.
@@ -33,7 +31,8 @@ class Cycle(NamedTuple):
 
 def cycle(breaks: Sequence[float], values: Sequence[float], period: float) -> Cycle:
     """The rate with pieces that begin at `breaks`, the first at 0."""
-    edges, sums = (*breaks, period), [0.0]
+    edges = (*breaks, period)
+    sums = [0.0]
     for piece, value in enumerate(values):
         sums.append(sums[piece] + value * (edges[piece + 1] - edges[piece]))
     return Cycle(edges, tuple(values), tuple(sums))
@@ -47,7 +46,8 @@ def _whole(total: float, rest: float, one: float) -> float:
 
 def _last_at_most(sums: Sequence[float], value: float) -> int:
     """Index of the last entry that is at most `value`; the first one is."""
-    low, high = 0, len(sums)
+    low = 0
+    high = len(sums)
     while high - low > 1:
         middle = (low + high) // 2
         if sums[middle] <= value:

@@ -22,8 +22,6 @@ from sim.event_log import EventLog
 from sim.pace import require_progress
 from sim.tally import Tally
 
-__all__ = ["ENGINES", "Precision", "engine_for", "run", "run_to_precision"]
-
 ENGINES: dict[str, Any] = {"compiled": compiled_engine, "simpy": simpy_engine}
 """Engines by name, the fastest first; each has `covers` and `simulate`, and says whether it
 `writes_log` and whether it runs `unlocked`, so that threads can share it."""
@@ -203,7 +201,8 @@ def _simulate(
     points: LawPoints | None,
     which: Sequence[int],
 ) -> list[Tally]:
-    simulate, seed = ENGINES[engine].simulate, scenario.run.seed
+    simulate = ENGINES[engine].simulate
+    seed = scenario.run.seed
     asked = {} if points is None else {"points": points}
     tallies = []
     for replication in which:
@@ -230,7 +229,9 @@ class Precision:
     """
 
     def __init__(self, relative: float, measures: Sequence[str], most: int) -> None:
-        self.relative, self.measures, self.most = relative, tuple(measures), most
+        self.relative = relative
+        self.measures = tuple(measures)
+        self.most = most
 
     def check(self, results: Results) -> None:
         """Raise `ScenarioError` for a measure that the scenario does not have."""

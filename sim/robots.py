@@ -13,8 +13,6 @@ from sim.layout import joint_events, mean_times
 from sim.loads import DirectIndex, Loads
 from sim.start_phase import stationary_phase
 
-__all__ = ["FreeRobots", "JointRobots", "Robots", "SwitchedRobots"]
-
 Draw = Callable[[], float]
 Note = Callable[[float, str, int | None, int | None], None]
 
@@ -65,8 +63,11 @@ class FreeRobots:
         trips: Sequence[Draw],
         loads: Loads,
     ) -> None:
-        self._clock, self._buffer, self._active_at = clock, buffer, active_at
-        self._trips, self._loads = trips, loads
+        self._clock = clock
+        self._buffer = buffer
+        self._active_at = active_at
+        self._trips = trips
+        self._loads = loads
         self._carried = [-1] * len(trips)
 
     @property
@@ -81,7 +82,8 @@ class FreeRobots:
             self._clock.at(trip(), _DELIVERY + robot, Alarm(self._clock, self._arrive, robot))
 
     def _arrive(self, alarm: Alarm) -> None:
-        robot, now = alarm.index, alarm.time
+        robot = alarm.index
+        now = alarm.time
         if robot < self._active_at[self._buffer.level]:
             load = self._loads.bring(now, self._carried[robot])
             self._buffer.deliver(now, (load,), robot)
@@ -123,8 +125,13 @@ class SwitchedRobots:
         loads: Loads,
         note: Note | None = None,
     ) -> None:
-        self._clock, self._buffer, self._targets, self._trips = clock, buffer, targets, trips
-        self._service_phase, self._loads, self._note = service_phase, loads, note
+        self._clock = clock
+        self._buffer = buffer
+        self._targets = targets
+        self._trips = trips
+        self._service_phase = service_phase
+        self._loads = loads
+        self._note = note
         self._carried = [-1] * len(trips)
         self._alarms = [Alarm(clock, self._arrive, robot) for robot in range(len(trips))]
         self._idle: list[int] = []
@@ -147,7 +154,8 @@ class SwitchedRobots:
         self.active += step
 
     def _arrive(self, alarm: Alarm) -> None:
-        now, robot = alarm.time, alarm.index
+        now = alarm.time
+        robot = alarm.index
         heappush(self._idle, robot)
         self._count(now, -1)
         self._buffer.deliver(now, (self._loads.bring(now, self._carried[robot]),), robot)
@@ -165,7 +173,8 @@ class SwitchedRobots:
 
     def cut(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
-        self._active_since, self._robots_time = now, 0.0
+        self._active_since = now
+        self._robots_time = 0.0
 
     def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
         """Time integral of the active robots since the cut."""
@@ -200,7 +209,9 @@ class JointRobots:
         loads: Loads,
     ) -> None:
         self._loads = loads
-        self._clock, self._buffer, self._active_at = clock, buffer, active_at
+        self._clock = clock
+        self._buffer = buffer
+        self._active_at = active_at
         self._stream = stream
         self._order = modes.shape[2]
         used = sorted(set(active_at))

@@ -14,42 +14,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = [
-    "COMPLETE",
-    "CYCLE",
-    "DELIVERY",
-    "HORIZON",
-    "LOOKAHEAD",
-    "OBSOLESCENCE",
-    "OBSOLETE",
-    "PARTIAL",
-    "PUSHED_OUT",
-    "QUERY",
-    "REJECT",
-    "REPLACED",
-    "SERVED",
-    "SERVICE",
-    "UPDATE",
-    "WARMUP",
-    "admitted",
-    "draw_constant",
-    "draw_empirical",
-    "draw_exponential",
-    "draw_gamma",
-    "draw_hyperexponential",
-    "draw_map_gap",
-    "draw_phase_type",
-    "draw_uniform",
-    "is_free",
-    "pick",
-    "pick_of_many",
-    "switches_on",
-    "threshold_robots",
-    "tie_order",
-    "time_of_robots",
-    "turns_away",
-]
-
 # Ranks of events at the same time; within a rank the index decides (robot, place in the queue).
 SERVICE, OBSOLESCENCE, DELIVERY, UPDATE, QUERY, WARMUP, HORIZON = range(7)
 INDICES = 2**52
@@ -146,7 +110,8 @@ def pick(cumulative: Sequence[float], uniform: float) -> int:
 
 def pick_of_many(cumulative: Sequence[float], uniform: float) -> int:
     """The same as `pick`, by bisection."""
-    low, high = 0, len(cumulative) - 1
+    low = 0
+    high = len(cumulative) - 1
     while low < high:
         middle = (low + high) // 2
         if cumulative[middle] <= uniform:

@@ -33,8 +33,6 @@ from sim.streams import stream
 from sim.tally import Tally
 from sim.turns import PoliteTurns
 
-__all__ = ["SearchEngine"]
-
 
 class SearchEngine:
     """The components of one replication, wired together.
@@ -58,7 +56,8 @@ class SearchEngine:
         log: EventLog | None,
         points: LawPoints | None = None,
     ) -> None:
-        self._scenario, self._replication = scenario, replication
+        self._scenario = scenario
+        self._replication = replication
         self._stream = partial(stream, seed, replication)
         self._log = log
         self._note = self._write if log else None
@@ -95,7 +94,8 @@ class SearchEngine:
             self._clients.cut()
 
     def _finish(self, alarm: Alarm) -> None:
-        now, window = alarm.time, alarm.time - self._scenario.run.warmup
+        now = alarm.time
+        window = alarm.time - self._scenario.run.warmup
         queue = self._buffer.tally(now) if isinstance(self._buffer, Buffer) else None
         level_time = queue.level_time if queue else (window,)
         self._tally = Tally(
@@ -110,7 +110,8 @@ class SearchEngine:
 
     def _write(self, now: float, event: str, robot: int | None, page: int | None) -> None:
         assert self._log is not None
-        level, active = self._buffer.level, self._robots.active
+        level = self._buffer.level
+        active = self._robots.active
         self._log.add((self._replication, now, event, robot, page, level, active))
 
     def _law_counter(self, points: LawPoints | None) -> LawCounter | None:
@@ -159,21 +160,24 @@ class SearchEngine:
         )
 
     def _service_draw(self, section: BufferSection) -> Callable[[], float]:
-        rule, own = self._scenario.activation, self._stream("service")
+        rule = self._scenario.activation
+        own = self._stream("service")
         if isinstance(rule, Switching) and len(rule.targets) > 1:
             self._service = TrackedService(section.service, own, lambda: self._clock.now)  # type: ignore[arg-type]  # several rows of targets need a phase-type service
             return self._service
         return sampler(section.service, own)
 
     def _loads(self) -> Loads:
-        section, robots = self._scenario.pages, self._scenario.robots
+        section = self._scenario.pages
+        robots = self._scenario.robots
         if section is None or self._pages is None or robots is None or robots.accessing is None:
             return Anonymous()
         blocks = sequence_blocks(robots.accessing, section, self._stream("accessing"))
         return Chosen(page_source(blocks), self._pages)
 
     def _polite_fleet(self, trips: list[Callable[[], float]], loads: Loads) -> Robots:
-        section, robots = self._scenario.pages, self._scenario.robots
+        section = self._scenario.pages
+        robots = self._scenario.robots
         assert section is not None
         assert robots is not None
         assert isinstance(loads, Chosen)
@@ -184,7 +188,9 @@ class SearchEngine:
     def _fleet(self) -> Robots:
         """The robots, as the scenario has them delivered and activated."""
         assert self._scenario.robots is not None
-        robots, rule, loads = self._scenario.robots, self._scenario.activation, self._loads()
+        robots = self._scenario.robots
+        rule = self._scenario.activation
+        loads = self._loads()
         if isinstance(rule, Switching):
             assert isinstance(self._buffer, Buffer)
             phase = self._service.phase if self._service else lambda _now: 0

@@ -15,8 +15,6 @@ from sim.event_log import EventLog
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
 
-__all__ = ["ParallelServers", "Server", "Traffic"]
-
 Draw = Callable[[], float]
 Note = Callable[[float, str, int, int], None]
 
@@ -45,8 +43,11 @@ class Server:
     def __init__(
         self, clock: Clock, index: int, draw: Draw, preemptive: bool, note: Note | None = None
     ) -> None:
-        self._clock, self._index, self._draw = clock, index, draw
-        self._preemptive, self._note = preemptive, note
+        self._clock = clock
+        self._index = index
+        self._draw = draw
+        self._preemptive = preemptive
+        self._note = note
         self._end = Alarm(clock, self._complete, index)
         self._packet = -1
         self.busy = False
@@ -73,7 +74,8 @@ class Server:
 
     def _start(self, now: float, packet: int) -> None:
         if not self.busy:
-            self.busy, self._busy_since = True, now
+            self.busy = True
+            self._busy_since = now
         self._packet = packet
         self._clock.at(now + self._draw(), _SERVICE + self._index, self._end)
 
@@ -93,7 +95,8 @@ class Server:
 
     def _start_counting(self, now: float) -> None:
         self.arrived = self.lost = self.served = 0
-        self._busy_since, self._busy_time = now, 0.0
+        self._busy_since = now
+        self._busy_time = 0.0
         self.inside_at_start = int(self.busy)
 
     def cut(self, now: float) -> None:
@@ -122,7 +125,10 @@ class Traffic:
     def __init__(
         self, clock: Clock, gap: Draw, route: Callable[[int], int], servers: Sequence[Server]
     ) -> None:
-        self._clock, self._gap, self._route, self._servers = clock, gap, route, servers
+        self._clock = clock
+        self._gap = gap
+        self._route = route
+        self._servers = servers
         self._next = 0
 
     def start(self) -> None:
@@ -130,7 +136,8 @@ class Traffic:
         self._clock.at(self._gap(), _ARRIVAL, Alarm(self._clock, self._arrive))
 
     def _arrive(self, alarm: Alarm) -> None:
-        packet, self._next = self._next, self._next + 1
+        packet = self._next
+        self._next = self._next + 1
         self._servers[self._route(packet)].arrive(alarm.time, packet)
         self._clock.at(alarm.time + self._gap(), _ARRIVAL, alarm)
 
@@ -151,7 +158,9 @@ class ParallelServers:
         self, scenario: Scenario, replication: int, seed: int, log: EventLog | None
     ) -> None:
         assert scenario.servers is not None
-        self._run, self._replication, self._log = scenario.run, replication, log
+        self._run = scenario.run
+        self._replication = replication
+        self._log = log
         self._stream = partial(stream, seed, replication)
         self._clock = Clock()
         self._servers = self._all_servers(scenario.servers)
@@ -171,7 +180,8 @@ class ParallelServers:
         return self._tally
 
     def _all_servers(self, section: ServersSection) -> list[Server]:
-        preemptive, note = section.discipline == "preemptive", self._write if self._log else None
+        preemptive = section.discipline == "preemptive"
+        note = self._write if self._log else None
         draws = [sampler(law, self._stream("service", i)) for i, law in enumerate(section.laws)]
         return [
             Server(self._clock, index, draw, preemptive, note) for index, draw in enumerate(draws)
@@ -183,7 +193,8 @@ class ParallelServers:
             word = routing.root
             return lambda packet: word[packet % len(word)]
         assert isinstance(routing, Random)
-        sums, own = cumulative(routing.root), self._stream("routing")
+        sums = cumulative(routing.root)
+        own = self._stream("routing")
         return lambda packet: rules.pick(sums, own.random())  # noqa: ARG005  # drawn, not counted
 
     def _cut(self, alarm: Alarm) -> None:

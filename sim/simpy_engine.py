@@ -12,8 +12,6 @@ from sim.search_engine import SearchEngine
 from sim.servers import ParallelServers
 from sim.tally import Tally
 
-__all__ = ["covers", "simulate", "unlocked", "writes_log"]
-
 writes_log = True
 unlocked = False
 
@@ -26,7 +24,8 @@ def covers(scenario: Scenario) -> None:
         raise ScenarioError("activation.optimal", rule.root, allowed)
     policy = scenario.robots.accessing if scenario.robots else None
     if policy is not None and policy.unresolved:
-        key, value = policy.unresolved, getattr(policy, policy.unresolved)
+        key = policy.unresolved
+        value = getattr(policy, policy.unresolved)
         allowed = f"is still to be resolved (analytic.resolve); give the {key}"
         raise ScenarioError(f"robots.accessing.{key}", value or MISSING, allowed)
     if scenario.servers is not None and scenario.servers.routing == "optimal":

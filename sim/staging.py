@@ -19,7 +19,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["PREFIX", "alone_in", "remove_leftovers", "staging"]
 
 PREFIX = ".partial-crawlsim-"
 """How the names of such folders begin."""

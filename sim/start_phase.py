@@ -5,13 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scenarios.arrays import Array
 from sim import rules
-
-__all__ = ["interval_stationary_phase", "stationary_phase", "stationary_phases"]
-
-Array = NDArray[np.floating[Any]]
 
 
 def stationary_phases(generator: Array) -> Array | None:

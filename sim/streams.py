@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["SOURCES", "stream"]
-
 SOURCES = {
     "change": 0,
     "access": 1,

@@ -16,18 +16,6 @@ from scenarios import Results, Scenario, ScenarioError
 from scenarios.files import value_text
 from scenarios.measures import Subject
 
-__all__ = [
-    "COLUMNS",
-    "Cell",
-    "cells",
-    "kept",
-    "label_of",
-    "parse_vary",
-    "rows_of",
-    "shown",
-    "split_values",
-]
-
 COLUMNS = (
     *("measure", "subject", "estimate", "standard_error", "low", "high"),
     *("replications", "predicted", "source"),
@@ -53,7 +41,9 @@ class Cell:
 
 def split_values(text: str) -> list[str]:
     """The values of ``v1,v2,…``; commas inside brackets, braces and quotes do not split."""
-    values, depth, quote = [""], 0, ""
+    values = [""]
+    depth = 0
+    quote = ""
     for letter in text:
         if quote:
             quote = "" if letter == quote else quote
@@ -94,7 +84,8 @@ def parse_vary(options: Sequence[str], parse: Callable[[str], Any]) -> dict[str,
     varied: dict[str, list[Any]] = {}
     for option in options:
         key, sign, text = option.partition("=")
-        key, values = key.strip(), split_values(text)
+        key = key.strip()
+        values = split_values(text)
         if not sign or not key or not all(values):
             raise ScenarioError("--vary", option, "must be KEY=VALUE,VALUE,…")
         if key in varied:

@@ -8,8 +8,6 @@ from heapq import heappop, heappush
 
 from sim import rules
 
-__all__ = ["PoliteTurns"]
-
 
 class PoliteTurns:
     """The turns of an accessing policy, each put off until its host may be accessed again.
@@ -32,7 +30,9 @@ class PoliteTurns:
     def __init__(
         self, next_page: Callable[[], int], hosts: Sequence[int], spacing: Sequence[float]
     ) -> None:
-        self._next_page, self._hosts, self._spacing = next_page, hosts, spacing
+        self._next_page = next_page
+        self._hosts = hosts
+        self._spacing = spacing
         self._busy: list[tuple[float, int]] = []
         self._is_busy = [False] * len(spacing)
         self._queues: list[deque[tuple[int, int]]] = [deque() for _ in spacing]

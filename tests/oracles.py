@@ -156,7 +156,8 @@ class Queue:
             return
         for rate, phase in self.service.moves(state.serving.phase):
             yield Event(rate, state._replace(serving=state.serving._replace(phase=phase)))
-        rate, ended = self.service.end(state.serving.phase), (("served", state.serving),)
+        rate = self.service.end(state.serving.phase)
+        ended = (("served", state.serving),)
         if not state.waiting:
             yield Event(rate, self.switch_on(state._replace(serving=None)), 0, ended)
             return
@@ -169,7 +170,8 @@ class Queue:
 
     def clock_events(self, state: State) -> Iterator[Event]:
         for place, page in enumerate(state.waiting):
-            before, behind = state.waiting[:place], state.waiting[place + 1 :]
+            before = state.waiting[:place]
+            behind = state.waiting[place + 1 :]
             for rate, phase in self.clock.moves(page.phase):
                 waiting = (*before, page._replace(phase=phase), *behind)
                 yield Event(rate, state._replace(waiting=waiting))
@@ -198,7 +200,8 @@ class Queue:
                 yield rate, state.with_robot(robot, target), size if heard else 0
 
     def marks(self, state: State) -> Iterator[Jump]:
-        joint, (phase,) = self.fleet.deliveries.root, state.robots
+        joint = self.fleet.deliveries.root
+        (phase,) = state.robots
         for rate, target, _ in jumps([joint.D0], phase):
             yield rate, (target,), 0
         for robot, batches in enumerate(joint.robots):
@@ -208,7 +211,9 @@ class Queue:
 
     def common_process(self, state: State) -> Iterator[Jump]:
         """Thinned batches, or a process per number of robots; with no robot it stands still."""
-        joint, active, (phase,) = self.fleet.deliveries, self.active(state), state.robots
+        joint = self.fleet.deliveries
+        active = self.active(state)
+        (phase,) = state.robots
         if isinstance(joint, Thinned):
             keep = (0.0, *joint.root.keep)[active]
             for rate, target, size in jumps(batches_of(joint.root.process), phase):
@@ -236,7 +241,8 @@ class Queue:
         if state.serving is None:
             draws = self.service.draws()
             return [(q, state._replace(serving=page._replace(phase=j)), ()) for q, j in draws]
-        waiting, lost = state.waiting, ()
+        waiting = state.waiting
+        lost = ()
         if self.buffer.admission != "complete" and len(state.pages) >= self.places:
             if self.buffer.when_full == "lose-new" or not waiting:
                 return [(1.0, state, (page,))]
@@ -262,7 +268,8 @@ def chain(
 ) -> tuple[dict[State, int], Any]:
     """Numbers of the states that can be reached inside, and the rates between them."""
     number = {state: index for index, state in enumerate(first)}
-    todo, moves = deque(number), []
+    todo = deque(number)
+    moves = []
     while todo:
         state = todo.popleft()
         for event in queue.events(state):
@@ -284,7 +291,8 @@ def stationary(rates: Any) -> Any:
         reach = (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
     kept = np.flatnonzero([not np.any(reach[i] & ~reach[:, i]) for i in range(len(rates))])
     assert reach[np.ix_(kept, kept)].all(), "several closed classes"
-    censored, weight = rates[np.ix_(kept, kept)], np.ones(len(kept))
+    censored = rates[np.ix_(kept, kept)]
+    weight = np.ones(len(kept))
     for last in range(len(kept) - 1, 0, -1):
         share = censored[last, :last] / censored[last, :last].sum()
         censored[:last, :last] += np.outer(censored[:last, last], share)
@@ -353,7 +361,8 @@ class Followed:
 
     def by_fate(self, ended: Any) -> dict[str, float]:
         """Shares of the pages of each fate, and of all; lost pages that never entered are 0 old."""
-        pages, found = self.pages(), {}
+        pages = self.pages()
+        found = {}
         for fate, number, each in zip(FATES, pages, ended, strict=True):
             found[fate] = each / number if number > 0 else 0.0
         refused = self.delivered - pages[-1]
@@ -389,7 +398,9 @@ def sojourns(scenario: Scenario) -> Found:
 
 def until_the_end(rates: Any, ends: Any, rewards: Any) -> Any:
     """Mean rewards from each state until the end, censoring without a subtraction."""
-    censored, ends, mean = rates.copy(), ends.copy(), rewards.copy()
+    censored = rates.copy()
+    ends = ends.copy()
+    mean = rewards.copy()
     for last in range(len(ends) - 1, -1, -1):
         out = censored[last, :last].sum() + ends[last]
         share = censored[:last, last] / out

@@ -216,7 +216,8 @@ def _many_phases(draw: Any, law: Tables | str) -> Tables | str:
 def large_search_engines(draw: Any) -> Tables:
     """The same with prices, many robots, phases and places: often more than can be solved."""
     tables = draw(search_engines())
-    robots, buffer = tables["robots"], tables.get("buffer")
+    robots = tables["robots"]
+    buffer = tables.get("buffer")
     targets = tables.get("activation", {}).get("switching", {}).get("targets")
     if "access_time" in robots:
         robots["available"] += draw(st.sampled_from([0, 2, 36, 1000]))

@@ -29,7 +29,10 @@ class Chain:
     """One BMAP on the clock; what its batches become is decided by a function of (mark, size)."""
 
     def __init__(self, clock: Clock, events: list[tuple[int, int, Any]], hidden: Any, stream: Any):
-        self.clock, self.hidden, self.events, self.stream = clock, hidden, events, stream
+        self.clock = clock
+        self.hidden = hidden
+        self.events = events
+        self.stream = stream
         self.phase = 0
         self.heard: Callable[[float, int, int], None] | None = None
 
@@ -55,7 +58,9 @@ class Fleet:
     """The chains of a scenario and how many of their batches are delivered."""
 
     def __init__(self, scenario: Scenario, clock: Clock, buffer: Buffer, stream: Any) -> None:
-        self.scenario, self.buffer, self.stream = scenario, buffer, stream
+        self.scenario = scenario
+        self.buffer = buffer
+        self.stream = stream
         assert scenario.robots is not None
         deliveries = scenario.robots.deliveries
         if isinstance(deliveries, Independent):

@@ -114,7 +114,8 @@ def test_costs_of_packets_are_the_losses(arrivals: Any) -> None:
 @pytest.mark.parametrize("arrivals", ARRIVALS, ids=str)
 def test_costs_of_pages_are_those_of_remark_6_1(arrivals: Any) -> None:
     """``c x E tau + (c/mu) (f(x) - 1)``, per access time, without its linear part."""
-    rates, weights = np.array([0.01, 0.3, 2.0]), np.array([1.0, 0.5, 3.0])
+    rates = np.array([0.01, 0.3, 2.0])
+    weights = np.array([1.0, 0.5, 3.0])
     costs = visit_costs(arrivals, rates, weights)
     matrices = gap_map(arrivals)
     assert matrices is not None
@@ -134,7 +135,8 @@ def test_costs_of_pages_are_those_of_remark_6_1(arrivals: Any) -> None:
 
 @pytest.mark.parametrize("law", [Exponential(mean=2.0), Deterministic(value=0.7)])
 def test_pages_with_independent_accesses_are_those_of_coffman(law: Any) -> None:
-    rates, word = [0.3, 0.0, 1.2, 0.4], [0, 2, 0, 1, 2, 2]
+    rates = [0.3, 0.0, 1.2, 0.4]
+    word = [0, 2, 0, 1, 2, 2]
     found = dependent_obsolescence(Renewal(law), rates, word)
     assert found == pytest.approx(cyclic_obsolescence(rates, word, law), rel=1e-12)
     assert found[3] == 1.0
@@ -142,7 +144,9 @@ def test_pages_with_independent_accesses_are_those_of_coffman(law: Any) -> None:
 
 def test_erlang_accesses_as_an_arrival_process() -> None:
     """The phases of independent gaps, taken as those of a dependent process."""
-    law, rates, word = Erlang(shape=3, mean=1.5), [0.2, 1e-9, 4.0], [0, 1, 2, 2]
+    law = Erlang(shape=3, mean=1.5)
+    rates = [0.2, 1e-9, 4.0]
+    word = [0, 1, 2, 2]
     matrices = gap_map(Renewal(law))
     assert matrices is not None
     hidden, marked = (tuple(map(tuple, each.tolist())) for each in matrices)
@@ -155,7 +159,8 @@ def test_erlang_accesses_as_an_arrival_process() -> None:
 
 def instances(servers: int, count: int, seed: int) -> list[SpacingCosts]:
     """Poisson, MMPP and MAP arrivals in turn; packets and pages in turn."""
-    generator, found = np.random.default_rng(seed), []
+    generator = np.random.default_rng(seed)
+    found = []
     for number in range(count):
         rates = np.exp(generator.uniform(-1.6, 1.6, servers))
         weights = generator.exponential(size=servers)
@@ -170,7 +175,8 @@ def test_two_servers_against_all_words_up_to_length_14() -> None:
     """100 random instances; where the best block is longer, none of those words may be better."""
     lengths = set()
     for costs in instances(2, 100, seed=7):
-        found, least = two_servers(costs), costs.base + least_cost(costs.table, 14)
+        found = two_servers(costs)
+        least = costs.base + least_cost(costs.table, 14)
         lengths.add(found.length)
         if len(found.word) <= 14:
             assert found.cost == pytest.approx(least, abs=1e-14, rel=1e-13)
@@ -211,7 +217,8 @@ def test_the_breakpoints_of_figure_1(n: int, rate: float) -> None:
     def length(mu: float) -> int | None:
         return block_length(rare, 0.0, [1 / (1 + mu), (1 / (1 + mu)) ** 2])
 
-    low, high = rate * 0.9, rate * 1.1
+    low = rate * 0.9
+    high = rate * 1.1
     while high - low > 1e-12 * rate:
         middle = (low + high) / 2
         low, high = (middle, high) if length(middle) == n else (low, middle)
@@ -393,7 +400,8 @@ def test_no_order_is_below_a_bound(rates: list[float], weights: list[float]) -> 
         losses_at(ARRIVALS[0], rates),
         visit_costs(MMPP2, rates, weights[: len(rates)]),
     ):
-        found, bound = best_word(costs), linear_bound(costs)
+        found = best_word(costs)
+        bound = linear_bound(costs)
         assert found.proved
         assert bound.shares.sum() == pytest.approx(1.0)
         assert bound.value <= found.cost + 1e-12
@@ -405,7 +413,8 @@ def test_no_order_is_below_a_bound(rates: list[float], weights: list[float]) -> 
 
 def test_services_that_are_not_exponential_are_certified_too() -> None:
     """Erlang losses, not convex in the distance: no block rule, but all short words."""
-    erlang, one = as_phase_type(Erlang(shape=2, mean=1.0)), exponential(0.6)
+    erlang = as_phase_type(Erlang(shape=2, mean=1.0))
+    one = exponential(0.6)
     assert erlang is not None
     for laws, longest in (([erlang, one], 14), ([erlang, one, exponential(2.0)], 12)):
         costs = loss_costs(Poisson(rate=8.0), laws)
@@ -419,7 +428,8 @@ def test_services_that_are_not_exponential_are_certified_too() -> None:
 
 def test_what_is_too_large_is_not_proved_and_says_so() -> None:
     costs = losses_at(ARRIVALS[0], [0.4, 0.9, 1.3, 2.2, 3.1])
-    proved, bounded = best_word(costs), best_word(costs, most_states=50)
+    proved = best_word(costs)
+    bounded = best_word(costs, most_states=50)
     assert (proved.proved, bounded.proved) == (True, False)
     assert bounded.bound <= proved.bound <= proved.cost <= bounded.cost
     assert bounded.bound == pytest.approx(linear_bound(costs).value)
@@ -493,7 +503,9 @@ def test_equal_servers_are_proved_without_a_graph_and_all_visited(count: int) ->
 def test_two_of_very_different_rates(rates: tuple[float, float], length: int) -> None:
     """Beyond any table: ``(1 + n (1 - h)) h^n <= 2 g - g²`` for Poisson arrivals, least n."""
     costs = losses_at(ARRIVALS[0], rates)
-    found, missed, often = two_servers(costs), 1 / (1 + rates[0]), 1 / (1 + rates[1])
+    found = two_servers(costs)
+    missed = 1 / (1 + rates[0])
+    often = 1 / (1 + rates[1])
 
     def descent(n: int) -> float:
         return (1 + n * rates[0] * missed) * math.exp(-n * math.log1p(rates[0]))

@@ -48,7 +48,8 @@ def test_the_inverse_keeps_all_digits(value: float) -> None:
 def test_the_optimum_meets_its_equations(problem: Any, law: Any) -> None:
     """``w P(2, l / x)`` is one number over the visited pages, and no w of another is above it."""
     rates, weights = problem
-    shares, w = best_shares(rates, weights, law), weights / rates
+    shares = best_shares(rates, weights, law)
+    w = weights / rates
     seen = shares > 0
     multiplier = w[seen] * erlang_two(log_transform(law, rates[seen]) / shares[seen])
     assert shares.sum() == pytest.approx(1, abs=1e-14)
@@ -61,8 +62,10 @@ def test_the_optimum_meets_its_equations(problem: Any, law: Any) -> None:
 def test_the_best_random_choices_meet_theirs(problem: Any, law: Any) -> None:
     """(12)-(15) with the active set: equal slopes ``w b² / (b + x)²``."""
     rates, weights = problem
-    shares, w = best_random_shares(rates, weights, law), weights / rates
-    b, seen = 1 / transform(law, rates) - 1, shares > 0
+    shares = best_random_shares(rates, weights, law)
+    w = weights / rates
+    b = 1 / transform(law, rates) - 1
+    seen = shares > 0
     slopes = w * (b / (b + shares)) ** 2
     assert slopes[seen] == pytest.approx(np.full(seen.sum(), slopes[seen][0]), rel=1e-9)
     assert np.all(slopes[~seen] <= slopes[seen].max() * (1 + 1e-9))
@@ -70,8 +73,10 @@ def test_the_best_random_choices_meet_theirs(problem: Any, law: Any) -> None:
 
 def test_the_printed_formulas_without_an_active_set_are_refuted() -> None:
     """(13) for all pages gives a negative frequency here; the optimum is 0 there, and cheaper."""
-    rates, weights = np.array([2.0, 1.0, 1.0]), np.array([0.05, 1.0, 1.0])
-    b, w = 1 / transform(ERLANG, rates) - 1, weights / rates
+    rates = np.array([2.0, 1.0, 1.0])
+    weights = np.array([0.05, 1.0, 1.0])
+    b = 1 / transform(ERLANG, rates) - 1
+    w = weights / rates
     printed = b * (np.sqrt(w) * (1 + b.sum()) / (np.sqrt(w) @ b) - 1)
     assert printed.sum() == pytest.approx(1)
     assert printed[0] < 0
@@ -80,7 +85,8 @@ def test_the_printed_formulas_without_an_active_set_are_refuted() -> None:
 
 def test_pages_of_little_weight_by_change_rate_are_left_out() -> None:
     """The companion paper's Remark 6.1 has it the wrong way round: c / mu SMALL is left out."""
-    rates, law = np.ones(3), Exponential(mean=1.0)
+    rates = np.ones(3)
+    law = Exponential(mean=1.0)
     assert best_shares(rates, [0.05, 1.0, 1.0], law) == pytest.approx([0.0, 0.5, 0.5])
     assert best_shares(rates, [20.0, 1.0, 1.0], law).tolist() == [1.0, 0.0, 0.0]
 
@@ -89,7 +95,8 @@ def test_pages_of_little_weight_by_change_rate_are_left_out() -> None:
 def test_weights_as_change_rates_have_the_closed_forms(law: Any) -> None:
     """Theorem 3.4 and (10), (11), (16)."""
     rates = np.array([0.7, 0.2, 0.05, 3.0])
-    exponent, b = log_transform(law, rates), 1 / transform(law, rates) - 1
+    exponent = log_transform(law, rates)
+    b = 1 / transform(law, rates) - 1
     assert best_shares(rates, 2 * rates, law) == pytest.approx(exponent / exponent.sum(), rel=1e-12)
     assert best_random_shares(rates, 2 * rates, law) == pytest.approx(b / b.sum(), rel=1e-12)
     assert schedule_bound(rates, rates, law) == pytest.approx(proportional_bound(rates, law))
@@ -132,7 +139,8 @@ def test_digits_of_the_bound_for_slow_pages() -> None:
 
 def test_many_pages_and_pages_that_ask_for_nothing() -> None:
     generator = np.random.default_rng(5)
-    rates, weights = generator.gamma(1.0, size=100_000) / 1e5, generator.random(100_000)
+    rates = generator.gamma(1.0, size=100_000) / 1e5
+    weights = generator.random(100_000)
     shares = best_shares(rates, weights, ERLANG)
     seen = shares > 0
     multiplier = weights[seen] / rates[seen]

@@ -46,7 +46,8 @@ def exact_cost(word: tuple[int, ...], rates: np.ndarray, weights: np.ndarray) ->
 def drawn(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Two to four pages, of rates near each other or from 1e-15 to 1e3."""
     count = int(generator.integers(2, 5))
-    middle, spread = generator.uniform(-15, 3), generator.choice([0.3, 3.0, 18.0])
+    middle = generator.uniform(-15, 3)
+    spread = generator.choice([0.3, 3.0, 18.0])
     exponents = np.clip(generator.uniform(middle - spread, middle + spread, count), -15, 3)
     rates = 10.0**exponents
     own = generator.random() < 0.5
@@ -79,7 +80,8 @@ def test_no_bound_is_above_the_exact_cost_of_an_order(seed: int) -> None:
 def unlike(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Two to four pages, of rates from 1e-300 to 1e3, hundreds of orders apart or near."""
     count = int(generator.integers(2, 5))
-    middle, spread = generator.uniform(-300, 3), generator.choice([0.3, 3.0, 18.0, 100.0, 300.0])
+    middle = generator.uniform(-300, 3)
+    spread = generator.choice([0.3, 3.0, 18.0, 100.0, 300.0])
     exponents = np.clip(generator.uniform(middle - spread, middle + spread, count), -300, 3)
     widest = generator.choice([0.0, 3.0, 30.0])
     rates = 10.0**exponents
@@ -93,7 +95,8 @@ def test_rates_hundreds_of_orders_apart(seed: int) -> None:
     generator = np.random.default_rng(seed)
     for _ in range(25):
         rates, weights = unlike(generator)
-        costs, pages = visit_costs(ACCESSES, rates, weights), range(len(rates))
+        costs = visit_costs(ACCESSES, rates, weights)
+        pages = range(len(rates))
         words = [each for n in range(1, 5) for each in itertools.product(pages, repeat=n)]
         cheapest = min(words, key=costs.of)
         least = exact_cost(cheapest, rates, weights)

@@ -175,7 +175,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_the_same_seed_gives_the_same_bytes_for_any_number_of_jobs(
     crawlsim: Any, scenario_file: str, tmp_path: Path, jobs: str
 ) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
+    first = tmp_path / "first"
+    second = tmp_path / "second"
     _, alone, _ = crawlsim("check", scenario_file, "--json", "--out", str(first))
     _, many, _ = crawlsim("check", scenario_file, "--json", "--jobs", jobs, "--out", str(second))
     assert alone == many
@@ -309,7 +310,8 @@ def test_library_scenarios_judge_known_measures_and_have_a_source() -> None:
 
 @pytest.mark.parametrize("jobs", ["1", "2", "3"])
 def test_an_interrupt_leaves_nothing_behind(scenario_file: str, tmp_path: Path, jobs: str) -> None:
-    out, trace = tmp_path / "out", tmp_path / "trace.csv"
+    out = tmp_path / "out"
+    trace = tmp_path / "trace.csv"
     command = [*CRAWLSIM, "run", scenario_file, "--set", "run.horizon=1e8", "--out", str(out)]
     command += ["--trace", str(trace)] if jobs == "1" else ["--jobs", jobs]
     command += ["--engine", "simpy"] if jobs == "3" else []

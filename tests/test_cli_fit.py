@@ -95,7 +95,8 @@ def test_a_part_of_a_scenario_is_replaced(crawlsim: Any) -> None:
     for trace, key in (("sizes.csv", "buffer"), ("deliveries.csv", "robots")):
         made = f"{key}.toml"
         assert crawlsim("fit", trace, "--into", "base.toml", "--out", made)[0] == 0
-        before, after = base.as_file(), load(made).as_file()
+        before = base.as_file()
+        after = load(made).as_file()
         changed = {name for name in after if after[name] != before[name]}
         assert changed == {key}
     after = load("robots.toml")

@@ -134,7 +134,8 @@ def test_an_edit_changes_the_answer_and_its_undoing_brings_it_back(
     assert answer(program) == first
     assert compiled_files(tmp_path) == kept
     edited = tmp_path / file
-    honest, times = edited.read_text(), edited.stat()
+    honest = edited.read_text()
+    times = edited.stat()
     assert honest.count(old) == 1
     edited.write_text(honest.replace(old, new))
     os.utime(edited, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -150,7 +151,8 @@ def test_constants_nested_calls_and_layouts_of_other_modules_are_noticed(
     answer: Answer, tmp_path: Path
 ) -> None:
     program = "from analytic.one_kernel import Point, answer\nprint(answer(Point(1.0, 2.0)))"
-    kernel, helper = tmp_path / "analytic/one_kernel.py", tmp_path / "analytic/helper.py"
+    kernel = tmp_path / "analytic/one_kernel.py"
+    helper = tmp_path / "analytic/helper.py"
     kernel.write_text(ONE_KERNEL)
     helper.write_text(HELPER)
     assert float(answer(program)) == 1 + 10 + 20 + 1000

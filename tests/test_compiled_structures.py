@@ -24,7 +24,8 @@ def test_the_first_deadline_is_the_least_and_among_equal_ones_the_earlier_place(
     slots: int, taken: list[tuple[int, float]]
 ) -> None:
     """A slot without a deadline gets one, a slot with one loses it; places count up."""
-    deadlines, plain = new_deadlines(slots), {}
+    deadlines = new_deadlines(slots)
+    plain = {}
     for place, (slot, time) in enumerate(taken):
         if slot in plain:
             drop(deadlines, slot)
@@ -45,7 +46,8 @@ def test_the_first_deadline_is_the_least_and_among_equal_ones_the_earlier_place(
 def test_the_soonest_alarm_is_the_least_and_among_equal_ones_the_lower_number(
     count: int, taken: list[tuple[int, float]]
 ) -> None:
-    alarms, plain = new_alarms(count), np.full(count, np.inf)
+    alarms = new_alarms(count)
+    plain = np.full(count, np.inf)
     for index, time in taken:
         plain[index % count] = math.inf if plain[index % count] == time else time
         set_alarm(alarms, index % count, plain[index % count])

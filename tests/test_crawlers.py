@@ -54,7 +54,9 @@ def test_harmonic_visits_meet_theirs(problem: Any, budget: float) -> None:
 
 
 def test_no_generic_solver_finds_less_harmonic_cost() -> None:
-    rates, weights, budget = np.array([0.2, 1.0, 5.0]), np.array([1.0, 3.0, 0.5]), 2.0
+    rates = np.array([0.2, 1.0, 5.0])
+    weights = np.array([1.0, 3.0, 0.5])
+    budget = 2.0
 
     def cost(visits: np.ndarray) -> float:
         return float(weights @ np.log1p(rates / visits))
@@ -104,7 +106,8 @@ def test_the_fixed_points_that_are_known() -> None:
 @given(st.floats(0.05, 1.0), st.floats(0.05, 0.6))
 def test_the_law_of_intervals_has_the_fixed_point(increase: float, decrease: float) -> None:
     """Exactly on any grid; and the two ways to write the obsolescence are one."""
-    law, share = adaptive_intervals(increase, decrease), adaptive_changed_share(increase, decrease)
+    law = adaptive_intervals(increase, decrease)
+    share = adaptive_changed_share(increase, decrease)
     assert law.probabilities.sum() == pytest.approx(1, abs=1e-13)
     assert law.changed_share == pytest.approx(share, rel=1e-11)
     assert law.obsolescence == pytest.approx(1 - share / law.changes_per_visit, rel=1e-10)
@@ -115,7 +118,8 @@ def test_the_law_of_intervals_has_the_fixed_point(increase: float, decrease: flo
 
 def test_the_configuration_delivered_with_nutch_visits_less_often_than_its_class() -> None:
     """Figures of docs/accessing.md: factors 0.2 and 0.2 of the class, 0.4 and 0.2 as delivered."""
-    of_class, delivered = adaptive_intervals(0.2, 0.2), adaptive_intervals(0.4, 0.2)
+    of_class = adaptive_intervals(0.2, 0.2)
+    delivered = adaptive_intervals(0.4, 0.2)
     assert of_class.changes_per_visit == pytest.approx(0.6271, abs=1e-4)
     assert delivered.changes_per_visit == pytest.approx(1.0089, abs=1e-4)
     assert of_class.obsolescence == pytest.approx(0.2830, abs=1e-4)
@@ -162,7 +166,8 @@ def test_the_simulated_rules_are_at_their_fixed_points() -> None:
 def test_a_planted_error_of_the_rule_is_seen() -> None:
     """A crawler that shortens by 0.21 instead of 0.2."""
     rates, _ = crawler_comparison.pages("equal", 200)
-    rule, generator = crawler_comparison.Rule(0.2, 0.21), np.random.default_rng(5)
+    rule = crawler_comparison.Rule(0.2, 0.21)
+    generator = np.random.default_rng(5)
     shares = [crawler_comparison.alone(rule, rates, 400, generator).changed for _ in range(10)]
     assert not crawler_comparison.Interval.of(shares).contains(
         adaptive_changed_share(0.2, 0.2), 2.0
@@ -185,7 +190,8 @@ def test_following_intervals_by_hand() -> None:
 
 def test_a_robot_without_choice_visits_its_page_at_equal_distances() -> None:
     """One page, a rule that never waits: exc(x) / x, to the error of the simulation."""
-    rule, load = crawler_comparison.Rule(1e-9, 1e-9, 0.0, 1e-9), 0.8
+    rule = crawler_comparison.Rule(1e-9, 1e-9, 0.0, 1e-9)
+    load = 0.8
     generator = np.random.default_rng(2)
     runs = [
         crawler_comparison.by_robot(rule, np.ones(1), 1 / load, 4000.0, generator)[0]

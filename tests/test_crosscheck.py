@@ -110,9 +110,11 @@ def test_who_calls_a_difference_negligible_is_not_told_of_it(measure: str) -> No
 def test_an_event_never_seen_is_as_uncertain_as_its_complement(seen: float) -> None:
     """A correct prediction of a tenth of a loss in the whole run, said both ways."""
     share = 1e-7
-    measure, predicted = "loss_probability", share
+    measure = "loss_probability"
+    predicted = share
     if seen == 1.0:
-        measure, predicted = "success_probability", 1 - share
+        measure = "success_probability"
+        predicted = 1 - share
     row = only([exact(measure, predicted)], results((measure, seen, 0.0)))
     assert row.standard_error == pytest.approx(math.sqrt(5e-6 * share), rel=1e-6)
     assert row.verdict == "agrees"
@@ -167,7 +169,9 @@ def test_inconclusive_says_how_many_replications_would_settle_it() -> None:
 
 def test_the_replications_named_suffice_in_nine_of_ten_cases() -> None:
     """1000 runs of five replications each (seed 5): 87 to 93 % unless luck of 1e-3 strikes."""
-    rng, sufficed, runs = np.random.default_rng(5), 0, 1000
+    rng = np.random.default_rng(5)
+    sufficed = 0
+    runs = 1000
     for _ in range(runs):
         first = rng.normal(1.0, 0.05, 5)
         error = first.std(ddof=1) / math.sqrt(5)

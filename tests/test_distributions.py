@@ -171,10 +171,14 @@ def test_the_counts_are_those_of_the_event_log() -> None:
     tally = simpy_engine.simulate(queue(), 0, 5, EventLog(stream), POINTS)
     entered: dict[str, float] = {}
     sojourns: dict[str, list[float]] = {"service": [], "obsolescence": []}
-    cycles, levels, cycle_start = [], [], math.nan
+    cycles = []
+    levels = []
+    cycle_start = math.nan
     stream.seek(0)
     for row in csv.DictReader(stream):
-        now, event, level = float(row["time"]), row["event"], int(row["level"])
+        now = float(row["time"])
+        event = row["event"]
+        level = int(row["level"])
         found = level - (event == "delivery")
         if event == "delivery":
             entered[row["page"]] = now
@@ -255,7 +259,8 @@ def test_without_an_error_nothing_is_settled(rows: list[tuple[int, int]]) -> Non
 
 
 def test_only_a_law_that_disagrees_changes_the_verdict_on_the_scenario() -> None:
-    refuted, settled = made_up([(900, 1000)] * 9), made_up([(500, 1000)] * 9)
+    refuted = made_up([(900, 1000)] * 9)
+    settled = made_up([(500, 1000)] * 9)
     assert refuted.verdict == "disagrees"
     assert with_laws("agrees", [settled, refuted]) == "disagrees"
     assert with_laws("agrees", [settled]) == "agrees"

@@ -65,7 +65,8 @@ from scenarios.page_data import change_rates, page_weights
 
 ROOT = Path(__file__).parents[1]
 FRESHNESS = {"obsolescence_rate", "weighted_obsolescence", "stale_answer_probability"}
-CHANGES, SHARES = np.array([0.05, 0.1, 0.2, 0.4, 0.0]), np.array([0.1, 0.2, 0.25, 0.25, 0.2])
+CHANGES = np.array([0.05, 0.1, 0.2, 0.4, 0.0])
+SHARES = np.array([0.1, 0.2, 0.25, 0.25, 0.2])
 SERVICES = [
     Exponential(mean=1.0),
     Erlang(shape=3, mean=1.0),
@@ -145,9 +146,11 @@ def test_the_exact_values_and_the_decomposition_of_an_overloaded_pipeline() -> N
     scenario = scenario_from(BASE).with_(OVERLOADED)
     rates = {row.subject: row.value for row in freshness(scenario)}
     assert [rates[page] for page in range(3)] == pytest.approx(EXACT, abs=5e-7)
-    mu, shares = np.array([0.02, 0.1, 0.5]), np.array([0.1, 0.2, 0.3])
+    mu = np.array([0.02, 0.1, 0.5])
+    shares = np.array([0.1, 0.2, 0.3])
     queue = poisson_queue(2.0, SERVICES[0], 6)
-    p, y = queue.law, 1 / (1 + mu)
+    p = queue.law
+    y = 1 / (1 + mu)
     discount = sum(p[n] * y ** (n + 1) for n in range(6)) / (1 - p[6])
     every = Exponential(mean=0.5)
     lossy = decomposed(thinned_randomized(mu, shares, every, p[6]), discount)
@@ -241,7 +244,8 @@ def test_throwing_pages_away_makes_the_index_fresher() -> None:
     for robots, mean, expected in ((16, 2, 0.370), (12, 2, 0.388), (8, 10, 0.420), (5, 0.5, 0.537)):
         timed = {"buffer.obsolescence": {"exponential": {"mean": float(mean)}}}
         assert cost(example(robots).with_(timed)) == pytest.approx(expected, abs=5e-4)
-    lifo, out = {"buffer.discipline": "lifo"}, {"buffer.when_full": "push-out"}
+    lifo = {"buffer.discipline": "lifo"}
+    out = {"buffer.when_full": "push-out"}
     table = {
         5: (0.4878, 0.4847, 0.4847),
         8: (0.4406, 0.4036, 0.4034),
@@ -260,7 +264,8 @@ def test_robots_on_one_list_slide_from_cyclic_to_random() -> None:
     }
     queue = poisson_queue(0.9, SERVICES[0], 6)
     for pages, expected in table.items():
-        slots, mu = np.arange(pages) == 0, 0.9 / pages
+        slots = np.arange(pages) == 0
+        mu = 0.9 / pages
         found = [shared_rate(queue, fetching(slots, r), 0.9, mu) for r in (1, 2, 4, 8, 16)]
         found.append(float(obsolescence_rates(queue, [mu], [1 / pages])[0]))
         assert found == pytest.approx(expected, abs=5e-4)
@@ -333,7 +338,8 @@ def test_counting_old_pages_gives_the_same(service: Any, load_: float) -> None:
 
 def test_phases_of_timers_that_do_not_matter() -> None:
     """Phases with equal exit rates, the first of which moves to the second, are exponential."""
-    service, places = as_phase_type(Exponential(mean=1.0)), 4
+    service = as_phase_type(Exponential(mean=1.0))
+    places = 4
     assert service is not None
     modes = np.array([[0.0, 0.0], [-1.2, 1.2]])[:, :, None, None]
     single = as_phase_type(Exponential(mean=2.0))
@@ -413,7 +419,8 @@ def test_gamma_accesses_of_a_whole_shape_are_erlang() -> None:
 
 
 def test_closed_forms() -> None:
-    deliveries, service = 0.7, 1.3
+    deliveries = 0.7
+    service = 1.3
     law = Exponential(rate=service)
     single = poisson_queue(deliveries, law, 1)
     expected = single_place_rates(CHANGES, SHARES, deliveries, service)
@@ -457,10 +464,13 @@ def test_instant_indexing_gives_the_formulas_without_a_buffer() -> None:
 
 
 def test_thinned_lists_without_losses_are_the_formula_3() -> None:
-    cycle, access = np.array([3, 2, 3, 1, 3, 2, 0]), Erlang(shape=2, mean=1.1)
+    cycle = np.array([3, 2, 3, 1, 3, 2, 0])
+    access = Erlang(shape=2, mean=1.1)
     expected = cyclic_obsolescence(CHANGES, cycle, access)
     assert thinned_cyclic(CHANGES, cycle, access, 0.0) == pytest.approx(expected, rel=1e-12)
-    h, lost, d = np.exp(-0.2), 0.3, 3
+    h = np.exp(-0.2)
+    lost = 0.3
+    d = 3
     found = thinned_cyclic([0.2] * d, np.arange(d), Deterministic(value=1.0), lost)
     equal = 1 - (1 - h**d) * (1 - lost) / (d * 0.2 * (1 - lost * h**d))
     assert found == pytest.approx([equal] * d, rel=1e-12)
@@ -478,7 +488,8 @@ def test_no_digit_is_lost(change: float, share: float) -> None:
 
 def _by_fractions(mu: Fraction, f: Fraction, rate: Fraction, places: int) -> Fraction:
     """The linear system of a birth-death queue with service 1, by Gauss without rounding."""
-    y, size = 1 / (1 + mu), places + 1
+    y = 1 / (1 + mu)
+    size = places + 1
     rows = [[Fraction(0)] * (size + 1) for _ in range(size)]
     for n in range(size):
         enters = rate if n < places else Fraction(0)

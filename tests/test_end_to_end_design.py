@@ -123,7 +123,8 @@ def test_slopes_are_differences(name: str) -> None:
     scenario = few_pages(name)
     slopes = slopes_of(scenario)
     assert slopes is not None
-    changes, step = np.array([2.0, 0.3, 0.05, 0.0]), 1e-4
+    changes = np.array([2.0, 0.3, 0.05, 0.0])
+    step = 1e-4
     for share in (step, 0.2, 0.7):
         below, at, above = (
             slopes(changes, np.full(4, share + each)) for each in (-step, 0.0, step)
@@ -269,7 +270,8 @@ def every_policy(scenario: Scenario) -> dict[tuple[int, ...], float]:
     """Cost of every list of robots by level that does not increase, by the formulas."""
     assert scenario.robots is not None
     assert scenario.buffer is not None
-    numbers, levels = range(scenario.robots.available + 1), scenario.buffer.waiting_places + 2
+    numbers = range(scenario.robots.available + 1)
+    levels = scenario.buffer.waiting_places + 2
     lists = [each for each in product(numbers, repeat=levels) if list(each) == sorted(each)[::-1]]
     return {each: cost_of(by_level(scenario, each)) for each in lists}
 
@@ -293,7 +295,8 @@ def test_policies_in_order_and_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -
     scenario = example(4, 4).with_("costs.loss", 0.3)
     simple = birth_death(scenario)
     assert simple is not None
-    numbers, levels = range(5), 5
+    numbers = range(5)
+    levels = 5
     listed = list(policies(numbers, levels))
     assert len(listed) == members(5, levels)
     assert [nth_policy(numbers, levels, place) for place in range(len(listed))] == listed
@@ -490,7 +493,8 @@ def test_a_long_search_can_be_interrupted() -> None:
 
 def filled(changes: np.ndarray, weights: np.ndarray, pace: float) -> np.ndarray:
     """The least ``sum c mu / (mu + f pace)`` over ``sum f = 1``, by bisection on the multiplier."""
-    low, high = 1e-12, 1e12
+    low = 1e-12
+    high = 1e12
     for _ in range(400):
         middle = (low * high) ** 0.5
         shares = np.maximum(np.sqrt(weights * changes) * middle - changes, 0.0) / pace
@@ -515,7 +519,8 @@ def test_best_without_a_buffer_is_for_the_robots_there_are(kind: str) -> None:
     """Planted: with constant access times of the same mean they would be over 0.01 off."""
     scenario = wide(kind)
     assert scenario.pages is not None
-    mu, c = change_rates(scenario.pages), page_weights(scenario.pages)
+    mu = change_rates(scenario.pages)
+    c = page_weights(scenario.pages)
     wanted = filled(mu, c, 1.0)
     found = optimize(scenario, "frequencies")
     assert found.decision["frequencies"] == pytest.approx(wanted, abs=1e-9)
@@ -560,7 +565,8 @@ def test_the_gap_bounds_what_can_be_gained(monkeypatch: pytest.MonkeyPatch) -> N
     """Away from the best shares; half the gap is too little where rates are nearly linear."""
     monkeypatch.setattr(separable, "_ROUNDS", 0)
     draw = np.random.default_rng(5)
-    mu, c = np.array([0.5, 0.3, 0.2]), np.array([1.0, 0.7, 0.4])
+    mu = np.array([0.5, 0.3, 0.2])
+    c = np.array([1.0, 0.7, 0.4])
     steep = 1e-3 * np.array([1.0, 2.0, 1.5])
 
     def slopes(_: Any, f: np.ndarray) -> Slopes:

@@ -76,7 +76,8 @@ def test_the_fastest_page_is_given_up() -> None:
 def test_no_other_frequencies_cost_less(seed: int) -> None:
     """Against the certified bound, and against points around the optimum."""
     draw = np.random.default_rng(seed)
-    mu, weights = 10.0 ** draw.uniform(-3, 1, 12), draw.exponential(size=12)
+    mu = 10.0 ** draw.uniform(-3, 1, 12)
+    weights = draw.exponential(size=12)
     queue = queue_of_pages(example(int(draw.integers(3, 20)), 8, activation={"static": 3}))
     best = best_end_to_end_shares(queue, mu, weights)
     assert best.shares.sum() == pytest.approx(1.0)
@@ -89,7 +90,8 @@ def test_no_other_frequencies_cost_less(seed: int) -> None:
 def test_instant_indexing_gives_the_frequencies_of_coffman1998() -> None:
     scenario = example(9, 4, buffer__service={"exponential": {"mean": 1e-9}})
     assert scenario.pages is not None
-    mu, weights = change_rates(scenario.pages), np.ones(20)
+    mu = change_rates(scenario.pages)
+    weights = np.ones(20)
     best = best_end_to_end_shares(page_queue(chain_of(scenario)), mu, weights)
     expected = best_random_shares(mu, weights, Exponential(rate=0.9))
     assert best.shares == pytest.approx(expected, abs=1e-6)
@@ -282,7 +284,8 @@ def test_the_best_buffer_by_number_of_pages() -> None:
             {"robots.available": 100, "robots.access_time.exponential.mean": 100.0}
         )
         assert finer.pages is not None
-        weights, mu = page_weights(finer.pages), change_rates(finer.pages)
+        weights = page_weights(finer.pages)
+        mu = change_rates(finer.pages)
         shares = mu / mu.sum()
         costs = {
             robots: float(weights @ obsolescence_rates(_queue(finer, robots), mu, shares))

@@ -131,7 +131,8 @@ def sharing_timers(seed: int, replication: int, source: str, robot: int = 0) -> 
 
 def test_no_two_streams_have_a_key_or_a_number_in_common() -> None:
     """All sources of 40 replications and 8 robots: 3200 streams, the first four numbers of each."""
-    keys, numbers = set(), set()
+    keys = set()
+    numbers = set()
     every = list(product(range(40), SOURCES, range(8)))
     for replication, source, robot in every:
         bits = stream(1, replication, source, robot).bit_generator

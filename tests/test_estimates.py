@@ -96,7 +96,8 @@ def test_the_time_with_a_full_buffer_gives_the_counted_losses_with_less_variance
     for changes in ({}, {"buffer.when_full": "push-out"}, {"activation.static": 2}):
         scenario = queue(changes)
         active = 2 if "activation.static" in changes else 1
-        counted, timed = [], []
+        counted = []
+        timed = []
         for replication in range(400):
             found = compiled_engine.simulate(scenario, replication, 1)
             counted.append(found.buffer.lost / found.window)
@@ -137,11 +138,15 @@ def test_jackknife_intervals_of_ratios_cover() -> None:
 
     True coverage outside 93.5 … 96.5 % would be missed with probability below 1e-4.
     """
-    stream, hits, runs, count = np.random.default_rng(11), 0, 4000, 20
+    stream = np.random.default_rng(11)
+    hits = 0
+    runs = 4000
+    count = 20
     for _ in range(runs):
         pages = stream.gamma(50.0, 2.0, count)
         lost = 0.1 * pages * stream.gamma(20.0, 0.05, count)
-        total, all_pages = lost.sum(), pages.sum()
+        total = lost.sum()
+        all_pages = pages.sum()
         error = jackknife_error((total - lost) / (all_pages - pages))
         hits += abs(total / all_pages - 0.1) < t_quantile(0.975, count - 1) * error
     assert 0.935 < hits / runs < 0.965

@@ -67,7 +67,8 @@ def test_a_row_can_always_serve_an_event_that_takes_more_than_a_block(
     """As with batches of thousands of pages, each with a clock."""
     monkeypatch.setattr(supply.Supply, "_LARGEST", 64)
     monkeypatch.setattr(supply.Supply, "_IN_ALL", 64)
-    most, plain = 50, draws_of_process(Exponential(mean=2.0), stream(1, 0, "access", 0))
+    most = 50
+    plain = draws_of_process(Exponential(mean=2.0), stream(1, 0, "access", 0))
     fed = new_supply(Exponential(mean=2.0), [most])
     for taken in [50, 1, 1, 50, 7, 30, 50, 50, 11, 50, 1, 50]:
         fed.refill()
@@ -158,7 +159,8 @@ def test_no_kernel_runs_for_long(
     tables: dict[str, Any], where: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An interrupt is heard between two calls of a kernel only, whatever takes its numbers."""
-    calls, honest = [], getattr(where, name)
+    calls = []
+    honest = getattr(where, name)
 
     def counted(*arguments: Any) -> bool:
         calls.append(name)
@@ -211,7 +213,8 @@ class Counted(np.ndarray):
 @pytest.mark.parametrize("length", [1, 4, 1000])
 def test_short_blocks_of_a_policy_are_looked_at_once(length: int) -> None:
     """Not once for every block that follows: that never ended with blocks of four pages."""
-    block, ahead = np.arange(length).view(Counted), 2**14
+    block = np.arange(length).view(Counted)
+    ahead = 2**14
     Counted.asked = 0
     pages, asked = supply.Sequence(itertools.repeat(block), ahead).after(
         np.zeros(0, dtype=np.int64), 0

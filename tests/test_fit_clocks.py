@@ -146,7 +146,8 @@ def source_by_clock(
     rng = np.random.default_rng(seed)
     times = np.sort(rng.uniform(0.0, updates / rate, rng.poisson(updates)))
     values = np.floor(times / step) * step if digits is None else np.round(times, digits)
-    page, nothing = np.zeros(len(values), np.int32), np.empty(0, dtype=bool)
+    page = np.zeros(len(values), np.int32)
+    nothing = np.empty(0, dtype=bool)
     return Trace("changes", values, page, ("p",), nothing, True, "day", Broken())
 
 
@@ -192,7 +193,8 @@ def test_tests_by_a_clock_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_rate_knows_what_a_clock_hides() -> None:
     """95 % of the intervals hold the rate; counts over time, as before, are 15 % too low."""
-    covered, raw = [], []
+    covered = []
+    raw = []
     for seed in range(100):
         found = fit(source_by_clock(seed, 5000, 330.0, 1e-3), CONSTANT)
         rate = found.find("update_rate", "from 0")
@@ -225,7 +227,8 @@ def test_steps_at_a_break_are_in_their_own_piece() -> None:
     rng = np.random.default_rng(15)
     times = rng.uniform(0.0, 3500.0, 3000)
     values = np.floor(times[times % 7.0 < 5.0] * 24) / 24 - 1e-12
-    page, nothing = np.zeros(len(values), np.int32), np.empty(0, dtype=bool)
+    page = np.zeros(len(values), np.int32)
+    nothing = np.empty(0, dtype=bool)
     trace = Trace("changes", values, page, ("p",), nothing, True, "day", Broken())
     found = fit(trace, replace(CONSTANT, pieces=7))
     assert [found.find("update_rate", f"from {day}").estimate for day in (5, 6)] == [0.0, 0.0]
@@ -244,7 +247,8 @@ def test_pieces_finer_than_the_clock_show_the_clock() -> None:
 def test_a_deviation_that_does_nothing_is_called_so() -> None:
     """Gaps of a gamma law of shape 1.02: no chance among a million, and a distance of 0.003."""
     gaps = np.random.default_rng(14).gamma(1.02, 1 / 1.02, 1_000_000)
-    page, nothing = np.zeros(len(gaps), np.int32), np.empty(0, dtype=bool)
+    page = np.zeros(len(gaps), np.int32)
+    nothing = np.empty(0, dtype=bool)
     trace = Trace("changes", np.cumsum(gaps), page, ("p",), nothing, True, "second", Broken())
     found = fit(trace, replace(CONSTANT, period=1000.0))
     assert found.summary["verdict"] == "nearly poisson"

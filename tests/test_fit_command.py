@@ -82,7 +82,8 @@ def test_the_fitted_part_and_nothing_else_is_replaced(
     assert f"Replaced in {name}: {', '.join(INTO[case])}." in out
     found = json.loads(crawlsim(*arguments, "--json")[1])
     assert (found["replaced"], found["left_out"]) == (INTO[case], [])
-    before_file, after_file = before.as_file(), load("made.toml").as_file()
+    before_file = before.as_file()
+    after_file = load("made.toml").as_file()
     table, entry = INTO[case][0].split(".")
     assert after_file[table][entry] != before_file[table][entry]
     after_file[table][entry] = before_file[table][entry]
@@ -171,7 +172,8 @@ def test_from_python_units_must_agree() -> None:
 @pytest.mark.parametrize("kind", ["crawls", "deliveries"])
 def test_a_window_is_a_shorter_file(kind: str, crawlsim: Any) -> None:
     lines = Path(f"{kind}-dates.csv").read_text().splitlines()
-    since, until = "2026-01-10T06:00:00Z", "2026-01-24T18:00:00Z"
+    since = "2026-01-10T06:00:00Z"
+    until = "2026-01-24T18:00:00Z"
     place = kind == "crawls"
     inside = [row for row in lines[1:] if since <= row.split(",")[place] <= until]
     assert 20 < len(inside) < len(lines) - 21
@@ -268,7 +270,8 @@ def test_data_that_no_fit_is_for(
 def test_options_that_no_fit_can_use(arguments: tuple[str, ...], said: str, crawlsim: Any) -> None:
     trace, *options = arguments
     if trace == "SOURCE":
-        trace, options = "changes-dates.csv", ["--section", "source", *options]
+        trace = "changes-dates.csv"
+        options = ["--section", "source", *options]
     code, out, err = crawlsim("fit", trace, *options, "--out", "made.toml")
     assert (code, out) == (2, ""), err
     assert said in err

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from crawlsim.fitting.batches import batches_of
 from crawlsim.fitting.change_rates import change_rates, history_of
@@ -27,15 +26,16 @@ from crawlsim.fitting.modulated import fit_modulated
 from crawlsim.fitting.order_two import Process, gap_moments, map_of_order_two
 from crawlsim.fitting.service_times import law_parameters, mean_of
 from experiments import fit_coverage
+from scenarios.arrays import Array
 
 pytestmark = pytest.mark.statistical
 
-Array = NDArray[np.float64]
 TRACES = 500
 
 
 def covered(low: Any, high: Any, true: Any) -> float:
-    low, high = np.asarray(low), np.asarray(high)
+    low = np.asarray(low)
+    high = np.asarray(high)
     return float(((low <= true) & (true <= high)).mean())
 
 
@@ -67,7 +67,8 @@ def test_change_rates() -> None:
 
 def test_weekly_intensity() -> None:
     rng = np.random.default_rng(2)
-    values, edges = np.array([2.0, 10.0, 0.5]), np.array([0.0, 3.0, 4.0, 7.0])
+    values = np.array([2.0, 10.0, 0.5])
+    edges = np.array([0.0, 3.0, 4.0, 7.0])
     inside = np.zeros(3)
     for _ in range(TRACES):
         weeks = [rng.poisson(values * np.diff(edges)) for _ in range(12)]
@@ -116,7 +117,8 @@ def test_deliveries() -> None:
     rng = np.random.default_rng(5)
     process = map_of_order_two(2.0, 2.0, 0.12)
     mean, variation, _, correlation = gap_moments(process)
-    shares, size = [0.5, 0.3, 0.2], 1.7
+    shares = [0.5, 0.3, 0.2]
+    size = 1.7
     found = []
     for gaps in markovian_gaps(rng, process, 4000):
         starts = np.cumsum(gaps)

@@ -70,7 +70,8 @@ def test_gaps_of_equal_eigenvalues_with_one_switch() -> None:
     """Equal rates out and one way only: a Jordan block, whose exponential has the term t e^-3t."""
     hidden = np.array([[-3.0, 1.0], [0.0, -3.0]])
     events = np.array([[2.0, 0.0], [1.0, 2.0]])
-    start, gaps = np.array([0.7, 0.3]), np.array([0.2, 1.1, 0.6])
+    start = np.array([0.7, 0.3])
+    gaps = np.array([0.2, 1.1, 0.6])
     vector = start
     for gap in gaps:
         vector = vector @ linalg.expm(hidden * gap) @ events
@@ -87,7 +88,8 @@ def test_time_in_pieces_ends_with_the_piece() -> None:
 
 
 def test_pages_crawled_once_are_counted_as_left_out() -> None:
-    times, page = [0.0, 1.0, 2.0, 0.5, 0.7], [0, 0, 0, 1, 2]
+    times = [0.0, 1.0, 2.0, 0.5, 0.7]
+    page = [0, 0, 0, 1, 2]
     found = fit_crawls(trace_of("crawls", times, page, [0, 1, 0, 1, 1]), Options())
     assert found.summary["left_out"] == 2
     assert found.summary["pages"] == 1
@@ -95,7 +97,8 @@ def test_pages_crawled_once_are_counted_as_left_out() -> None:
 
 def test_the_error_of_a_saved_share_has_one_degree_less() -> None:
     """Two windows: the residuals of a ratio of sums, by hand."""
-    uniform, other = np.array([2.0, 4.0]), np.array([1.0, 4.0])
+    uniform = np.array([2.0, 4.0])
+    other = np.array([1.0, 4.0])
     costs = {"uniform": uniform, "threshold": other}
     found = TrainAndTest(np.arange(2.0), costs, costs, np.array([3, 3]))
     row = found.table()[1]
@@ -123,7 +126,8 @@ def test_a_clock_of_days_hides_changes_and_ends_a_day_later(
 
     monkeypatch.setattr(of_pages, "clock_step", lambda *_: 1.0)
     monkeypatch.setattr(of_pages, "against_expected", noted)
-    slow, fast = [0.0, 10.0, 30.0, 100.0], [0.0, *(float(10 * each) for each in range(1, 10))]
+    slow = [0.0, 10.0, 30.0, 100.0]
+    fast = [0.0, *(float(10 * each) for each in range(1, 10))]
     trace = trace_of("changes", [*slow, *fast], [0] * len(slow) + [1] * len(fast))
     of_pages.fit_pages(trace, Options())
     ((_, window, expected, _, clock),) = seen
@@ -169,7 +173,8 @@ def test_intervals_of_a_switching_process_end_where_the_likelihood_has_fallen() 
 
 def test_no_process_is_more_likely_than_the_fitted_one() -> None:
     """Weak cases have several hills; the truth, at least, is never above."""
-    rng, numbers = np.random.default_rng(74), (0.13, 0.94, 1.6, 0.24)
+    rng = np.random.default_rng(74)
+    numbers = (0.13, 0.94, 1.6, 0.24)
     for _ in range(8):
         gaps = gaps_of(rng, numbers, 1000)
         truth = likelihood_of(gaps, switching(*numbers))
@@ -185,8 +190,12 @@ def gaps_of(
     rng: np.random.Generator, numbers: tuple[float, float, float, float], count: int
 ) -> np.ndarray:
     """Gaps between events of a process that begins in its slow phase."""
-    rates, switches = numbers[:2], numbers[2:]
-    time, last, phase, found = 0.0, 0.0, 0, list[float]()
+    rates = numbers[:2]
+    switches = numbers[2:]
+    time = 0.0
+    last = 0.0
+    phase = 0
+    found = list[float]()
     while len(found) < count:
         total = rates[phase] + switches[phase]
         time += rng.exponential(1.0 / total)

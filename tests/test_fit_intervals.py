@@ -28,7 +28,8 @@ from crawlsim.fitting.stretches import skewed_mean
 from experiments import fit_coverage
 
 TRACES = 500
-LOW, HIGH = 0.91, 0.985
+LOW = 0.91
+HIGH = 0.985
 
 
 def ends(fits: Iterable[Iterable[Parameter]], name: str, narrowed: float = 1.0) -> np.ndarray:
@@ -73,7 +74,8 @@ def test_lag_correlation_of_independent_gaps_with_large_ones() -> None:
     assert held(ends(fits, "lag_correlation"), 0.0) >= 0.94
 
     def plain(gaps: np.ndarray) -> tuple[float, ...]:
-        now, then = gaps[:-1], gaps[1:]
+        now = gaps[:-1]
+        then = gaps[1:]
         return jackknife(
             (now, then, now**2, now * then),
             lambda m: float((m[3] - m[0] * m[1]) / (m[2] - m[0] ** 2)),
@@ -141,7 +143,8 @@ def poisson_coverage(low: np.ndarray, high: np.ndarray, means: np.ndarray) -> np
 
 def test_rates_of_few_events_by_exact_sums() -> None:
     """Jeffreys' interval, which was there before, covers as little as 0.898."""
-    counts, means = np.arange(150), np.geomspace(0.05, 60.0, 1500)
+    counts = np.arange(150)
+    means = np.geomspace(0.05, 60.0, 1500)
     _, low, high = rates_of_counts(counts, 1.0)
     found = poisson_coverage(low, high, means)
     assert found.min() > 0.916
@@ -178,7 +181,8 @@ def test_a_switching_process_that_is_none_has_no_intervals() -> None:
 @pytest.mark.parametrize("values", [[1.0, 1.0, 1.0, 2.0, 10.0], [5.0, 4.0, 5.0, 0.5], [1, 2, 9.0]])
 def test_the_ends_of_a_skewed_mean_solve_halls_cubic(values: list[float]) -> None:
     sample = np.array(values)
-    found, number = skewed_mean(sample), len(values)
+    found = skewed_mean(sample)
+    number = len(values)
     tilt = stats.skew(sample) / np.sqrt(number)
     error = sample.std(ddof=1) / np.sqrt(number)
     for end, level in ((found.high, 0.025), (found.low, 0.975)):

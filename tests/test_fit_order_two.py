@@ -35,7 +35,8 @@ def assert_usable(process: Process) -> None:
 @pytest.mark.parametrize("variation", VARIATIONS)
 def test_a_grid_of_moments(variation: float) -> None:
     """Mean, variation and correlation are met to 1e-10, or refused with the reason."""
-    met, refused = 0, []
+    met = 0
+    refused = []
     for share in SHARES:
         correlation = share * correlation_bound(variation)
         for skew in SKEWS:
@@ -64,7 +65,8 @@ def random_processes(number: int) -> list[Process]:
     found = []
     while len(found) < number:
         rates = np.exp(rng.uniform(-3, 3, (2, 3))) * (rng.random((2, 3)) > 0.25)
-        hidden, seen = np.diag(rates[:, 0])[:, ::-1].copy(), rates[:, 1:]
+        hidden = np.diag(rates[:, 0])[:, ::-1].copy()
+        seen = rates[:, 1:]
         hidden -= np.diag(hidden.sum(axis=1) + seen.sum(axis=1))
         phases = hidden + seen
         if min(phases[0, 1], phases[1, 0]) > 0 and abs(np.linalg.det(hidden)) > 1e-9:

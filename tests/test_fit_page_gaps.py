@@ -32,7 +32,8 @@ def fit_of(law: str, pages: int, seed: int, step: float = 0.0, until: str | None
         rows += [(time, page) for time in times[times < 365.0]]
     time, page = np.array(rows).T
     time = np.floor(time / step) * step if step else time
-    names, nothing = tuple(map(str, range(pages))), np.empty(0, dtype=bool)
+    names = tuple(map(str, range(pages)))
+    nothing = np.empty(0, dtype=bool)
     trace = Trace("changes", time, page.astype(np.int32), names, nothing, False, "day", Broken())
     return fit(trace, Options(section="pages", until=until))
 
@@ -99,7 +100,8 @@ def test_gaps_by_hand() -> None:
     """Quarters of one page; another is watched until its last change; two are too short."""
     page = np.array([0, 0, 0, 1, 1, 1, 1, 2], np.int32)
     times = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 4.0, 2.0])
-    first, end = np.array([0.0, 0.0, 0.0, np.nan]), np.full(4, 4.0)
+    first = np.array([0.0, 0.0, 0.0, np.nan])
+    end = np.full(4, 4.0)
     found = page_gaps(page, times, first, end)
     assert found is not None
     assert (found.pages, found.gaps) == (2, 8)

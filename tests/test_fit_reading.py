@@ -277,7 +277,8 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
 
 def crawls_by_digest(rng: np.random.Generator) -> tuple[list[str], list[str]]:
     """The same visits with digests and with signs, in no order."""
-    digests, signs = [], []
+    digests = []
+    signs = []
     for page in "ab":
         version = 0
         for day in range(40):

@@ -242,7 +242,8 @@ def fit_of(rng: np.random.Generator, bursts: int) -> Fit:
         spread = rng.uniform(0.0, 0.01, (len(centres), bursts)) * (bursts > 1)
         parts.append(np.append(start, (centres[:, None] + spread).ravel()))
     page = np.repeat(np.arange(60, dtype=np.int32), [len(part) for part in parts])
-    values, pages = np.concatenate(parts), tuple(f"p{n}" for n in range(60))
+    values = np.concatenate(parts)
+    pages = tuple(f"p{n}" for n in range(60))
     nothing = np.empty(0, dtype=bool)
     return fit(Trace("changes", values, page, pages, nothing, False, "day", Broken()))
 

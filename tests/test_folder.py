@@ -138,7 +138,8 @@ def test_a_file_that_was_changed_since_is_kept(
 def test_a_link_or_a_folder_in_the_place_of_a_file_is_kept(
     crawlsim: Commands, scenario_file: str, tmp_path: Path
 ) -> None:
-    out, mine = tmp_path / "out", tmp_path / "mine.html"
+    out = tmp_path / "out"
+    mine = tmp_path / "mine.html"
     crawlsim("run", scenario_file, "--out", str(out))
     (out / "report.html").rename(mine)
     (out / "report.html").symlink_to(mine)
@@ -152,7 +153,8 @@ def test_a_link_or_a_folder_in_the_place_of_a_file_is_kept(
 def test_a_file_that_appears_while_it_is_simulated_is_kept(
     crawlsim: Commands, scenario_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, run = tmp_path / "out", sim.replicate.run
+    out = tmp_path / "out"
+    run = sim.replicate.run
 
     def slow(*arguments: Any, **options: Any) -> Any:
         out.mkdir()
@@ -210,7 +212,8 @@ def test_a_way_through_a_folder_that_is_not_there_leads_to_the_same_refusal(
 def test_a_log_takes_the_place_of_a_log_only(
     crawlsim: Commands, tmp_path: Path, scenario_file: str
 ) -> None:
-    log, before = tmp_path / "log.csv", Path(scenario_file).read_bytes()
+    log = tmp_path / "log.csv"
+    before = Path(scenario_file).read_bytes()
     code, err = crawlsim("run", scenario_file, "--trace", scenario_file)
     assert code == 2
     assert "is no event log" in err

@@ -86,7 +86,8 @@ def generic(cost: Any, gradient: Any, pages: int) -> float:
 
 def spaced(rates: Any, weights: Any, law: Any) -> tuple[Any, Any]:
     """The cost of (7) and its gradient ``-(c / q) P(2, l / x)``."""
-    exponent, q = log_transform(law, rates), rates * mean_time(law)
+    exponent = log_transform(law, rates)
+    q = rates * mean_time(law)
 
     def cost(share: np.ndarray) -> float:
         return float(weights @ equal_spacing_bound(rates, share, law))
@@ -99,7 +100,8 @@ def spaced(rates: Any, weights: Any, law: Any) -> tuple[Any, Any]:
 
 def at_random(rates: Any, weights: Any, law: Any) -> tuple[Any, Any]:
     """The cost of Lemma 4.1 and its gradient ``-(c / q) (b / (b + x))²``."""
-    b, q = 1 / transform(law, rates) - 1, rates * mean_time(law)
+    b = 1 / transform(law, rates) - 1
+    q = rates * mean_time(law)
 
     def cost(share: np.ndarray) -> float:
         return float(weights @ randomized_obsolescence(rates, share, law))
@@ -120,7 +122,8 @@ def test_the_optimum_is_that_of_a_generic_solver(problem: Any, law: Any) -> None
 
 def test_the_problems_have_frequencies_of_zero_and_a_wrong_one_is_seen() -> None:
     """Of 200 random problems; shares 1 % off are told from the optimum by the same check."""
-    generator, zeros = np.random.default_rng(6), 0
+    generator = np.random.default_rng(6)
+    zeros = 0
     for number in range(200):
         rates, weights = 10 ** generator.uniform(-1, 0, size=(2, 5))
         law = LAWS[number % len(LAWS)]
@@ -139,7 +142,8 @@ def test_the_problems_have_frequencies_of_zero_and_a_wrong_one_is_seen() -> None
 
 def certificate(rates: Any, weights: Any, law: Any, shares: Any) -> None:
     """``w P(2, l / x)`` is one number over the visited pages, and no other page's w is above it."""
-    seen, w = shares > 0, weights / rates
+    seen = shares > 0
+    w = weights / rates
     multiplier = w[seen] * erlang_two(log_transform(law, rates[seen]) / shares[seen])
     assert shares.sum() == pytest.approx(1, abs=1e-12)
     assert np.ptp(multiplier) <= 1e-9 * multiplier.max()
@@ -161,7 +165,8 @@ def test_one_page_to_a_hundred_thousand_meet_the_equations(pages: int, spread: f
 
 def test_a_sample_without_any_page_that_is_worth_a_visit_does_no_harm() -> None:
     """The few pages that matter are not among the sampled ones."""
-    rates, weights = np.full(10_000, 1e-4), np.full(10_000, 1e-9)
+    rates = np.full(10_000, 1e-4)
+    weights = np.full(10_000, 1e-9)
     weights[1::160] = 1.0
     shares = best_shares(rates, weights, LAWS[1])
     certificate(rates, weights, LAWS[1], shares)
@@ -173,13 +178,15 @@ def test_a_sample_without_any_page_that_is_worth_a_visit_does_no_harm() -> None:
 def test_a_page_on_the_edge_of_being_visited(offset: float, count: int) -> None:
     """Its w is the multiplier of the others, nearly: its share jumps from 0 there."""
     generator = np.random.default_rng(count)
-    rates, weights = generator.gamma(1.0, size=count) / count, generator.random(count)
+    rates = generator.gamma(1.0, size=count) / count
+    weights = generator.random(count)
     law = LAWS[1]
     shares = best_shares(rates, weights, law)
     best = int(np.argmax(shares))
     multiplier = weights[best] / rates[best]
     multiplier *= float(erlang_two(log_transform(law, rates[best]) / shares[best]))
-    rates, weights = np.append(rates, 0.3), np.append(weights, 0.3 * multiplier * (1 + offset))
+    rates = np.append(rates, 0.3)
+    weights = np.append(weights, 0.3 * multiplier * (1 + offset))
     found = best_shares(rates, weights, law)
     certificate(rates, weights, law, found)
     assert found[:-1] == pytest.approx(shares * (1 - found[-1]), rel=1e-6, abs=1e-9)
@@ -201,11 +208,13 @@ def decimal_obsolescence(mu: Decimal, share: Decimal, shape: int) -> dict[str, D
 @pytest.mark.parametrize("shape", [1, 4])
 def test_no_digit_is_lost(mu: str, pages: int, shape: int) -> None:
     """Bound and random choices at a share of 1 / N, against 60 digits."""
-    law, share = Gamma(shape=float(shape), mean=1.0), Decimal(1) / pages
+    law = Gamma(shape=float(shape), mean=1.0)
+    share = Decimal(1) / pages
     with localcontext() as context:
         context.prec = DIGITS
         exact = decimal_obsolescence(Decimal(mu), share, shape)
-    rates, shares = [float(mu)], [1.0 / pages]
+    rates = [float(mu)]
+    shares = [1.0 / pages]
     bound, random = (
         formula(rates, shares, law)[0] for formula in (equal_spacing_bound, randomized_obsolescence)
     )
@@ -221,7 +230,8 @@ def test_a_round_over_all_pages_keeps_its_digits(mu: str, pages: int) -> None:
     found = cyclic_obsolescence(np.full(pages, float(mu)), np.arange(pages), law)
     with localcontext() as context:
         context.prec = DIGITS
-        q, h = Decimal(mu), 1 / (1 + Decimal(mu))
+        q = Decimal(mu)
+        h = 1 / (1 + Decimal(mu))
         exact = 1 - (1 - h**pages) / (pages * q)
     assert found == pytest.approx(np.full(pages, float(exact)), rel=2e-13)
 
@@ -233,7 +243,8 @@ def decimal_best(rates: list[Decimal], weights: list[Decimal]) -> list[Decimal]:
         return 1 - (1 + u) * (-u).exp() if u > Decimal("1e-15") else u * u / 2
 
     def inverse(p: Decimal) -> Decimal:
-        low, high = Decimal(0), Decimal(1)
+        low = Decimal(0)
+        high = Decimal(1)
         while gain(high) < p:
             high *= 2
         for _ in range(150):
@@ -242,7 +253,8 @@ def decimal_best(rates: list[Decimal], weights: list[Decimal]) -> list[Decimal]:
         return high
 
     w = [weight / rate for weight, rate in zip(weights, rates, strict=True)]
-    low, high = Decimal(0), max(w)
+    low = Decimal(0)
+    high = max(w)
     for _ in range(150):
         bound = (low + high) / 2
         shares = [
@@ -256,7 +268,8 @@ def decimal_best(rates: list[Decimal], weights: list[Decimal]) -> list[Decimal]:
 @pytest.mark.parametrize("scale", ["1e-12", "1e-6", "0.5", "20"])
 def test_the_best_frequencies_have_twelve_digits(scale: str) -> None:
     """Five pages, one of them not worth a visit; nested bisections with 60 digits."""
-    factors, weights = ["1", "3", "0.2", "7", "2"], ["1", "2", "0.7", "3", "1e-7"]
+    factors = ["1", "3", "0.2", "7", "2"]
+    weights = ["1", "2", "0.7", "3", "1e-7"]
     with localcontext() as context:
         context.prec = DIGITS
         rates = [Decimal(scale) * Decimal(each) for each in factors]
@@ -303,7 +316,8 @@ def test_a_bound_is_below_the_cost_of_the_very_sequence_however_long() -> None:
 
 def two_page_optimum(rates: tuple[float, float], weights: tuple[float, float]) -> float:
     """Least cost of two pages at constant access times, by search over the share of the first."""
-    mu, c = np.array(rates), np.array(weights)
+    mu = np.array(rates)
+    c = np.array(weights)
 
     def cost(share: float) -> float:
         return float(c @ equal_spacing_bound(mu, [share, 1.0 - share], Deterministic(value=1.0)))
@@ -324,7 +338,8 @@ def test_pages_that_always_change_are_not_given_up_for_nothing(
     often: float, rarely: float, weights: tuple[float, float]
 ) -> None:
     """Their index is that of the multiplier to the last bit, which does not tell their share."""
-    rates, law = (often, rarely), Deterministic(value=1.0)
+    rates = (often, rarely)
+    law = Deterministic(value=1.0)
     shares = best_shares(rates, weights, law)
     mine = float(np.array(weights) @ equal_spacing_bound(rates, shares, law))
     least = two_page_optimum(rates, weights)
@@ -391,7 +406,8 @@ def test_no_bound_is_above_the_cost_of_a_short_run(policy: str, accesses: int) -
 
 
 def test_more_visits_than_accesses_bound_less_and_as_many_the_same() -> None:
-    rates, weights = [0.5, 0.2, 0.05], [1.0, 3.0, 0.5]
+    rates = [0.5, 0.2, 0.05]
+    weights = [1.0, 3.0, 0.5]
     law = Deterministic(value=1.0)
     for bound in (
         lambda visits: schedule_bound(rates, weights, law, visits),

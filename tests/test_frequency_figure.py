@@ -36,7 +36,8 @@ def test_the_figure_marks_every_page() -> None:
     assert np.asarray(visited.get_xdata()).tolist() == rates[[0, 2]].tolist()
     assert np.asarray(visited.get_ydata()).tolist() == [shares[0], shares[2]]
     assert np.asarray(none.get_xdata()).tolist() == [rates[1]]
-    x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    x = np.asarray(line.get_xdata())
+    y = np.asarray(line.get_ydata())
     assert y == pytest.approx(x / rates.sum())
     assert labels(ax) == ["2 pages", "1 page without visits", "as the change rates"]
     assert plot_frequencies(found.search, ax) is ax

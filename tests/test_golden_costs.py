@@ -53,7 +53,8 @@ def test_the_exact_distances_are_those_of_the_slots(slots: int, data: st.DataObj
 
 
 def test_the_exact_distances_cost_what_the_slots_cost() -> None:
-    counts, rates = np.array([3, 10, 0, 8]), np.array([0.1, 0.2, 0.3, 1.0])
+    counts = np.array([3, 10, 0, 8])
+    rates = np.array([0.1, 0.2, 0.3, 1.0])
     slot_by_slot = cyclic_obsolescence(rates, golden_cycle(counts), ERLANG)
     assert golden_obsolescence(rates, counts, ERLANG) == pytest.approx(slot_by_slot, rel=1e-13)
     wrong = golden_obsolescence(rates, counts[[1, 0, 2, 3]], ERLANG)
@@ -68,7 +69,8 @@ def test_counts_of_no_golden_cycle_are_refused(counts: list[int]) -> None:
 
 def test_long_cycles_approach_the_limit() -> None:
     """75025 slots; with the printed j = floor(ln_phi x) the distances would not exist (j < 0)."""
-    shares, rates = np.array([0.52, 0.31, 0.17]), np.array([0.5, 0.3, 0.2])
+    shares = np.array([0.52, 0.31, 0.17])
+    rates = np.array([0.5, 0.3, 0.2])
     counts = largest_remainder(shares, 75025)
     exact = golden_obsolescence(rates, counts, ERLANG)
     assert golden_limit(rates, shares, ERLANG) == pytest.approx(exact, rel=1e-4)
@@ -89,7 +91,8 @@ def test_many_slow_pages_cost_exc_of_the_load() -> None:
 
 def test_theorem_5_1_and_corollary_5_1_are_false_as_printed() -> None:
     """246 equal pages on 17711 slots, q = 0.1: 1.1014, above G(q, 1) and above 2 phi² / 5."""
-    load, pages = 0.1, 246
+    load = 0.1
+    pages = 246
     rates = np.full(pages, load / pages)
     counts = largest_remainder(np.full(pages, 1 / pages), 17711)
     cost = float(rates @ golden_obsolescence(rates, counts, CONSTANT))
@@ -124,7 +127,8 @@ def test_no_golden_cycle_of_equal_pages_is_worse_than_the_guarantee(pages: int) 
 
 def shifted(law: Hyperexponential, by: float) -> Distribution:
     """X + a constant, the constant as an Erlang law of 300 phases."""
-    phases, stages = as_phase_type(law), 300
+    phases = as_phase_type(law)
+    stages = 300
     assert phases is not None
     size = stages + len(phases.start)
     generator = np.zeros((size, size))
@@ -173,7 +177,8 @@ def test_expansions_after_lemma_4_1() -> None:
 
     Printed are nu h / mu f² and (nu h / mu) (1 + ln h) (f - 1), which can be negative.
     """
-    mu, law = 0.7, ERLANG
+    mu = 0.7
+    law = ERLANG
     h = float(transform(law, mu))
 
     def gap(f: Any) -> float:

@@ -79,7 +79,8 @@ def too_close(scenario: Scenario, accesses: list[tuple[float, int, int]]) -> int
     """How often two accesses to one host start sooner than it wants."""
     assert scenario.pages is not None
     assert scenario.robots is not None
-    host, spacing = page_hosts(scenario.pages), host_spacings(scenario.robots, scenario.pages)
+    host = page_hosts(scenario.pages)
+    spacing = host_spacings(scenario.robots, scenario.pages)
     count = 0
     for each in range(scenario.pages.host_count):
         times = [time for time, _, page in accesses if host[page] == each]
@@ -290,15 +291,18 @@ def by_a_generic_solver(x: np.ndarray, w: np.ndarray, host: np.ndarray, caps: np
 def test_capped_frequencies_equal_those_of_a_convex_solver(seed: int) -> None:
     """1e-10 of the cost, pages that get nothing included; and limits hold."""
     generator = np.random.default_rng(seed)
-    rates, weights = generator.gamma(1.0, size=8) * 0.3 + 0.02, generator.random(8) + 0.1
-    host, caps = generator.integers(0, 3, size=8), generator.uniform(0.05, 0.6, size=3)
+    rates = generator.gamma(1.0, size=8) * 0.3 + 0.02
+    weights = generator.random(8) + 0.1
+    host = generator.integers(0, 3, size=8)
+    caps = generator.uniform(0.05, 0.6, size=3)
     law = Gamma(shape=2.0, mean=1.0) if seed % 2 else Deterministic(value=1.0)
     shares, tight = capped_shares(rates, weights, law, host, caps)
     loads = np.bincount(host, shares, 3)
     assert np.all(loads <= caps * (1 + 1e-12))
     assert shares.sum() <= 1 + 1e-12
     assert loads[tight] == pytest.approx(caps[tight], rel=1e-12)
-    x, w = log_transform(law, rates), weights / rates
+    x = log_transform(law, rates)
+    w = weights / rates
     f = np.maximum(shares, 1e-14)
     cost = float(w @ (f * (x / f + np.expm1(-x / f))))
     generic = by_a_generic_solver(x, w, host, caps)
@@ -307,8 +311,11 @@ def test_capped_frequencies_equal_those_of_a_convex_solver(seed: int) -> None:
 
 def test_a_host_without_its_limit_is_seen() -> None:
     """The planted error: the first solution, scaled to the limits, is no optimum."""
-    rates, weights, host = np.array([0.5, 0.1, 0.3, 0.2]), np.ones(4), np.array([0, 0, 1, 1])
-    law, caps = Deterministic(value=1.0), np.array([0.2, 1.0])
+    rates = np.array([0.5, 0.1, 0.3, 0.2])
+    weights = np.ones(4)
+    host = np.array([0, 0, 1, 1])
+    law = Deterministic(value=1.0)
+    caps = np.array([0.2, 1.0])
     free = best_shares(rates, weights, law)
     scaled = np.where(host == 0, free * 0.2 / free[:2].sum(), free * 0.8 / free[2:].sum())
     best = capped_shares(rates, weights, law, host, caps).shares
@@ -317,8 +324,10 @@ def test_a_host_without_its_limit_is_seen() -> None:
 
 
 def test_limits_that_do_not_bind_change_nothing() -> None:
-    rates, weights = np.array([0.5, 0.1, 0.3, 0.0]), np.array([1.0, 2.0, 0.5, 1.0])
-    law, host = Gamma(shape=3.0, mean=1.0), np.array([0, 1, 0, 1])
+    rates = np.array([0.5, 0.1, 0.3, 0.0])
+    weights = np.array([1.0, 2.0, 0.5, 1.0])
+    law = Gamma(shape=3.0, mean=1.0)
+    host = np.array([0, 1, 0, 1])
     loose = capped_shares(rates, weights, law, host, [1.0, np.inf])
     assert loose.shares == pytest.approx(best_shares(rates, weights, law), rel=1e-14)
     assert not loose.tight.any()
@@ -442,7 +451,8 @@ def test_a_bound_without_the_limits_would_be_too_low_and_one_too_high_is_refuted
 def test_an_index_that_pays_for_tight_hosts_is_better_than_one_that_does_not() -> None:
     """120 pages on 12 hosts, constant accesses: within 2 % of the bound, else above 4 %."""
     generator = np.random.default_rng(1)
-    rates, weights = generator.gamma(1.0, size=120) / 120, generator.random(120)
+    rates = generator.gamma(1.0, size=120) / 120
+    weights = generator.random(120)
     pages = {
         "change_rates": rates.tolist(),
         "weights": weights.tolist(),
@@ -472,8 +482,10 @@ def test_an_index_that_pays_for_tight_hosts_is_better_than_one_that_does_not() -
 @pytest.mark.parametrize("above", [1.001, 1.003, 1.5])
 def test_a_limit_that_binds_by_little_is_kept(above: float) -> None:
     """The best frequencies without limits want a little more than one host allows."""
-    rates, weights = [0.5, 0.4, 0.3, 0.2], [1.0, 0.7, 1.3, 0.4]
-    law, host = Deterministic(value=1.0), [0, 0, 1, 1]
+    rates = [0.5, 0.4, 0.3, 0.2]
+    weights = [1.0, 0.7, 1.3, 0.4]
+    law = Deterministic(value=1.0)
+    host = [0, 0, 1, 1]
     free = best_shares(rates, weights, law)
     cap = [float(free[:2].sum()) / above, 1.0]
     found = capped_shares(rates, weights, law, np.array(host), np.array(cap))

@@ -19,7 +19,8 @@ from sim.event_log import Row
 from sim.simpy_engine import simulate
 
 REPLICATIONS = 20
-WARMUP, HORIZON = 500.0, 4500.0
+WARMUP = 500.0
+HORIZON = 4500.0
 
 
 class Rows:
@@ -36,10 +37,13 @@ def mean_ages(rows: list[Row], pages: int, *, newest_first: bool) -> np.ndarray:
     """Time averages over (warm-up, horizon] of the age of each page's newest indexed copy."""
     waiting: deque[tuple[int, float]] = deque()
     serving: tuple[int, float] | None = None
-    born, since, total = np.zeros(pages), np.zeros(pages), np.zeros(pages)
+    born = np.zeros(pages)
+    since = np.zeros(pages)
+    total = np.zeros(pages)
 
     def close(page: int, now: float) -> None:
-        start, end = max(since[page], WARMUP), max(now, WARMUP)
+        start = max(since[page], WARMUP)
+        end = max(now, WARMUP)
         total[page] += (end - start) * ((end + start) / 2 - born[page])
         since[page] = now
 
@@ -78,7 +82,8 @@ def simulated(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         log = Rows()
         simulate(scenario, replication, seed=7, log=log)  # type: ignore[arg-type]
         found.append(mean_ages(log.rows, 5, newest_first=name.startswith("LIFO")))
-    mean, error = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / REPLICATIONS**0.5
+    mean = np.mean(found, axis=0)
+    error = np.std(found, axis=0, ddof=1) / REPLICATIONS**0.5
     return predicted, mean, error
 
 

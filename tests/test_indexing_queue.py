@@ -30,6 +30,7 @@ from analytic.indexing_queue import (
     iteration,
     queue_measures,
 )
+from analytic.indexing_queue.generator import dense_generator
 from analytic.markov import stationary
 from analytic.phase_type import PhaseLaw, as_phase_type, moment
 from scenarios import Scenario, ScenarioError, scenario_from
@@ -275,7 +276,8 @@ def phase_laws(draw: st.DrawFn) -> dict[str, Any]:
         return {kind: {"shape": draw(st.integers(1, 2)), "mean": draw(RATES)}}
     if kind == "hyperexponential":
         return {kind: {"probabilities": draw(shares(2)), "rates": [draw(RATES), draw(RATES)]}}
-    ends, moves = [draw(RATES), draw(FLOWS)], [draw(FLOWS), draw(RATES)]
+    ends = [draw(RATES), draw(FLOWS)]
+    moves = [draw(FLOWS), draw(RATES)]
     T = [[-moves[0] - ends[0], moves[0]], [moves[1], -moves[1] - ends[1]]]
     return {kind: {"alpha": draw(shares(2)), "T": T}}
 
@@ -386,7 +388,8 @@ def test_the_fates_of_a_page_sum_to_one(name: str) -> None:
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_server_works_when_there_is_a_page(name: str) -> None:
     """lambda P_succ E[service] = 1 - P_starv (docs/derivations.md)."""
-    scenario, found = SYSTEMS[name], values(SYSTEMS[name])
+    scenario = SYSTEMS[name]
+    found = values(SYSTEMS[name])
     assert scenario.buffer is not None
     law = as_phase_type(scenario.buffer.service)
     assert law is not None
@@ -398,7 +401,8 @@ def test_the_server_works_when_there_is_a_page(name: str) -> None:
 def test_sojourns_obey_little(name: str) -> None:
     """L = lambda (1 - P_loss) V_acc = lambda V_all = sum of lambda P_c V_c."""
     found = values(SYSTEMS[name])
-    rate, level = found["arrival_rate", None], found["mean_in_system", None]
+    rate = found["arrival_rate", None]
+    level = found["mean_in_system", None]
     entering = rate - found["loss_rate", None]
     assert entering * found["sojourn_time", "accepted"] == pytest.approx(level, rel=1e-11)
     for measure in ("sojourn_time", "sojourn_time_second_moment"):
@@ -414,7 +418,8 @@ def test_sojourns_obey_little(name: str) -> None:
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_active_robots_deliver(name: str) -> None:
     """lam Nbar = L + mu (1 - S) + obsolete pages (docs/derivations.md, on talim2001)."""
-    scenario, found = SYSTEMS[name], values(SYSTEMS[name])
+    scenario = SYSTEMS[name]
+    found = values(SYSTEMS[name])
     assert scenario.robots is not None
     rate = getattr(scenario.robots.access_time, "rate", None)
     delivered = found["arrival_rate", None]
@@ -456,7 +461,7 @@ def test_timers_in_two_equal_phases_are_exponential_timers(admission: str) -> No
 
     def found(timer: PhaseLaw) -> Values:
         built = controlled_chain(modes, lambda level: 2 - level // 3, service, timer, 4, admission)
-        law = stationary(built.generator)
+        law = stationary(dense_generator(built))
         rows = queue_measures(built, law, queue().costs, ordered=True)
         return {(measure, subject): value for measure, subject, value in rows}
 
@@ -483,7 +488,10 @@ def test_bang_bang_control_loses_nothing() -> None:
 
     docs/derivations.md, "All robots up to K - 1 pages", here with K + 1 levels.
     """
-    N, lam, K, gamma = 3, 0.7, 5, 1.4
+    N = 3
+    lam = 0.7
+    K = 5
+    gamma = 1.4
     rho = N * lam
     scenario = queue(
         {
@@ -531,7 +539,8 @@ def test_the_phases_of_the_timers_are_told_apart() -> None:
 
 def test_rare_obsolescence_is_proportional_to_the_waiting_pages() -> None:
     """theta -> 0: P_obs = theta E[waiting] / lambda to first order, all digits of it."""
-    never, theta = values(queue()), 1e-12
+    never = values(queue())
+    theta = 1e-12
     rare = values(queue(stale({"exponential": {"rate": theta}})))
     waiting = never["mean_in_system", None] - (1 - never["starvation_probability", None])
     expected = theta * waiting / never["arrival_rate", None]

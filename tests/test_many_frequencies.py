@@ -82,7 +82,8 @@ def test_no_cost_is_counted_along_a_plan_of_millions(
 
 def test_each_plan_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One for each word of the table, whose last row is the decision."""
-    planned, made = formulas.planned_slots, []
+    planned = formulas.planned_slots
+    made = []
 
     def counted(scenario: Scenario) -> Any:
         made.append(scenario)
@@ -111,7 +112,8 @@ def test_many_frequencies_lie_beside_the_scenario_with_their_names(
     crawlsim: Any, tmp_path: Path, header: str
 ) -> None:
     pages = shares_file.MOST_LISTED + 1
-    path, best = rated(tmp_path, pages, header), tmp_path / "best.toml"
+    path = rated(tmp_path, pages, header)
+    best = tmp_path / "best.toml"
     words = ("optimize", str(path), "--target", "frequencies", "--out", str(best))
     for _ in range(2):  # its own files are replaced
         code, _, err = crawlsim(*words)
@@ -143,7 +145,8 @@ def test_a_file_of_somebody_else_is_not_replaced(crawlsim: Any, tmp_path: Path) 
 
 
 def test_few_frequencies_stay_in_the_file(crawlsim: Any, tmp_path: Path) -> None:
-    path, best = rated(tmp_path, 20), tmp_path / "best.toml"
+    path = rated(tmp_path, 20)
+    best = tmp_path / "best.toml"
     assert crawlsim("optimize", str(path), "--target", "frequencies", "--out", str(best))[0] == 0
     assert not (tmp_path / "best.frequencies.csv").exists()
     assert load(best).robots
@@ -152,7 +155,8 @@ def test_few_frequencies_stay_in_the_file(crawlsim: Any, tmp_path: Path) -> None
 def test_a_file_of_numbers_is_read_once_until_it_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, read = rated(tmp_path, 20), []
+    path = rated(tmp_path, 20)
+    read = []
     rows = columns._rows
     monkeypatch.setattr(columns, "_rows", lambda path: read.append(path) or rows(path))
     scenario = load(path)

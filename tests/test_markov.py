@@ -61,7 +61,8 @@ def test_two_loosely_coupled_blocks_have_exact_digits() -> None:
     tiny = 1e-14
     rates = np.zeros((4, 4))
     rates[0, 1] = rates[1, 0] = rates[2, 3] = rates[3, 2] = 1.0
-    rates[1, 2], rates[2, 1] = tiny, 3 * tiny
+    rates[1, 2] = tiny
+    rates[2, 1] = 3 * tiny
     expected = np.array([3, 3, 1, 1]) / 8  # detailed balance along the line
     assert stationary(generator_of(rates)) == pytest.approx(expected, rel=1e-14)
 
@@ -148,7 +149,8 @@ def test_birth_death_neither_over_nor_underflows(ratio: float) -> None:
 
 
 def test_birth_death_agrees_with_the_chain() -> None:
-    births, deaths = [3.0, 0.2, 1e-5, 7.0], [1.0, 2.0, 40.0, 1e-3]
+    births = [3.0, 0.2, 1e-5, 7.0]
+    deaths = [1.0, 2.0, 40.0, 1e-3]
     generator = np.diag(births, 1) + np.diag(deaths, -1)
     assert birth_death(births, deaths) == pytest.approx(stationary(generator), rel=1e-13, abs=0)
 
@@ -185,7 +187,8 @@ def test_relaxation_time_of_mm1k(rho: float) -> None:
 def test_relaxation_time_is_that_of_the_transient() -> None:
     """exp(Qt) approaches its limit as exp(-t / relaxation), from the start that is given."""
     generator = generator_of(random_rates(5, 8))
-    law, time = stationary(generator), relaxation_time(generator)
+    law = stationary(generator)
+    time = relaxation_time(generator)
     distances = [np.abs(expm(generator * t) - law).max() for t in (10 * time, 11 * time)]
     assert math.log(distances[0] / distances[1]) == pytest.approx(1.0, abs=0.05)
     padded = np.zeros((6, 6))

@@ -74,7 +74,10 @@ def test_theorem_4_4_is_false_for_periodic_words() -> None:
             total += Fraction(1, 2**ahead)
         return total / 4
 
-    x, first, third, both = (1, 1, 0, 1), (0, 1, 0, 1), (1, 1, 1, 0), (0, 1, 1, 0)
+    x = (1, 1, 0, 1)
+    first = (0, 1, 0, 1)
+    third = (1, 1, 1, 0)
+    both = (0, 1, 1, 0)
     assert (g(first), g(third), g(x), g(both)) == (
         Fraction(1, 4), Fraction(21, 64), Fraction(21, 64), Fraction(5, 16),
     )  # fmt: skip
@@ -155,7 +158,8 @@ def test_the_printed_counterexample_to_local_search() -> None:
 
 def test_increasing_costs_need_the_terminal_cost() -> None:
     """Without (1) the inequality fails for ``f_m(n) = (m + 1) n²`` already with two slots."""
-    loss, whole = LOSSES["squares"], horizon_cost(LOSSES["squares"])
+    loss = LOSSES["squares"]
+    whole = horizon_cost(LOSSES["squares"])
 
     def without(word: Word) -> float:
         ages = [1, 1]
@@ -171,7 +175,9 @@ def test_increasing_costs_need_the_terminal_cost() -> None:
 
 def test_remark_3_3_counts_one_decision_too_many() -> None:
     """A linear cost sums to ``a (T - 1 + x)`` over the T - 1 decisions of section 2."""
-    slopes, ages, horizon = (1.0, 2.5), (3, 2), 7
+    slopes = (1.0, 2.5)
+    ages = (3, 2)
+    horizon = 7
     cost = horizon_cost(lambda m, n: slopes[m] * n, ages)
     words = itertools.product((0, 1), repeat=horizon - 1)
     paid = {round(cost(word), 9) for word in words}
@@ -195,7 +201,8 @@ def test_example_3_5_needs_the_first_server_just_visited() -> None:
         return min(((word, paid(word, ages)) for word in words), key=lambda each: each[1])
 
     def paid(word: tuple[int, ...], ages: tuple[int, int]) -> float:
-        x, total = list(ages), 0.0
+        x = list(ages)
+        total = 0.0
         for server in word:
             total += (server + 1) * x[server] ** 2
             x = [1 if m == server else age + 1 for m, age in enumerate(x)]

@@ -52,7 +52,8 @@ def constant(value: float) -> Rate:
 
 def some_rate(rng: np.random.Generator, on_grid: bool = True) -> Rate:
     """With stretches of 0, and values that differ by a factor of a thousand."""
-    period, pieces = float(rng.choice([0.5, 1.0, 2.0, 7.0])), int(rng.integers(1, 6))
+    period = float(rng.choice([0.5, 1.0, 2.0, 7.0]))
+    pieces = int(rng.integers(1, 6))
     inner = rng.choice(np.arange(1, 16), pieces - 1, replace=False) / 16
     inner = inner if on_grid else rng.random(pieces - 1)
     values = rng.choice([0.0, 0.0, 0.1, 1.0, 2.0, 5.0, 100.0], pieces)
@@ -197,7 +198,8 @@ def printed_schedule(cost: Any, probes: int) -> tuple[float, list[int]]:
     """Algorithms 1 and 2 on a matrix K, with D(0, N) = 0."""
     slots = len(cost) - 1
     allowed = np.where(np.triu(np.ones_like(cost), 1) > 0, cost, np.inf)
-    best, choices = allowed[:, slots], []
+    best = allowed[:, slots]
+    choices = []
     for _ in range(probes - 1):
         totals = allowed + best
         choices.append(totals.argmin(axis=1))
@@ -418,9 +420,11 @@ def test_the_cost_of_a_trace_by_hand() -> None:
 
 def test_the_mean_cost_of_traces_is_the_expected_cost() -> None:
     """4000 Poisson traces by thinning; five standard errors, 1.3 %, false alarm 6e-7."""
-    profile, rng = source("micronet"), np.random.default_rng(3)
+    profile = source("micronet")
+    rng = np.random.default_rng(3)
     times = threshold_times(profile, 28)
-    fastest, costs = profile.updates.max(), []
+    fastest = profile.updates.max()
+    costs = []
     for _ in range(4000):
         each = np.sort(rng.uniform(0.0, 28.0, rng.poisson(fastest * 28.0)))
         rates = profile.updates[np.searchsorted(profile.edges, each, "right") - 1]
@@ -737,7 +741,8 @@ def test_a_tight_chain_of_many_probes_comes_to_a_local_optimum(
     probes: int, slots: int, share: float
 ) -> None:
     """Only parts of it can move, and which is not known: probe by probe it took 2000 rounds."""
-    profile, spacing = source("dbworld"), share * 28 / probes
+    profile = source("dbworld")
+    spacing = share * 28 / probes
     best = best_schedule(grid_of(profile, slots), probes, 25)
     found = refined(profile, times_of(28.0, slots, best.slots), spacing)
     assert found.converged

@@ -51,7 +51,8 @@ def test_the_printed_theorem_3_1_is_refuted_by_the_same_comparison(larger: list[
 
 def test_the_time_out_of_date_between_two_visits_does_grow() -> None:
     """What the proof of Theorem 3.1 shows: E Z is monotone; r divides it by the mean time."""
-    mean, share = 1.01, ordering_experiments.shifted_share
+    mean = 1.01
+    share = ordering_experiments.shifted_share
     assert share(1.0) < share(0.0)
     assert share(1.0) * (mean + 1.0) > share(0.0) * mean
 

@@ -110,7 +110,9 @@ def test_digits_hold_for_tiny_and_huge_change_rates(mu: str, shape: int) -> None
     cycle = [0, 0, 1, 1, 1]
     found = cyclic_obsolescence([float(mu), 1.0], cycle, law)[0]
     assert found == pytest.approx(decimal_cyclic(mu, shape, [1, 4]), rel=1e-12)
-    h, f, q = (1 + Decimal(mu) / shape) ** -shape, Decimal("0.375"), Decimal(mu)
+    h = (1 + Decimal(mu) / shape) ** -shape
+    f = Decimal("0.375")
+    q = Decimal(mu)
     b = 1 / h - 1
     random = randomized_obsolescence([float(mu)], [0.375], law)[0]
     assert random == pytest.approx(float(1 - f / q * b / (b + f)), rel=1e-12)

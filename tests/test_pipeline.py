@@ -69,7 +69,8 @@ def test_stale_time_by_hand() -> None:
 
 def test_an_older_copy_never_overwrites_a_newer_one() -> None:
     pages = Pages([1.0], Scripted(5.0, 4.0))
-    older, newer = pages.deliver(4.0, 0), pages.deliver(6.0, 0)
+    older = pages.deliver(4.0, 0)
+    newer = pages.deliver(6.0, 0)
     pages.index(7.0, newer)
     pages.index(8.0, older)
     assert not pages.is_stale(9.0, 0)

@@ -193,7 +193,8 @@ def test_stand_ins_are_for_laws_without_phases_only() -> None:
 
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 def test_ages_of_a_thinned_index_are_the_slopes_of_its_rates(lost: float) -> None:
-    cycle, law = np.array([2, 1, 2, 0, 2, 2, 1]), Uniform(low=0.5, high=2.5)
+    cycle = np.array([2, 1, 2, 0, 2, 2, 1])
+    law = Uniform(low=0.5, high=2.5)
     ages = thinned_ages([0.1] * 4, law, lost, cycle)
     slopes = thinned_cyclic([1e-5] * 4, cycle, law, lost) / 1e-5
     assert ages[:3] == pytest.approx(slopes[:3], rel=1e-3)

@@ -79,7 +79,8 @@ def test_one_page_dropped_all_at_once() -> None:
     found = values(small(ONE_PAGE, DROPPED))
     rates = np.zeros((4, 4))
     for level in range(3):
-        rates[level, level + 1], rates[level + 1, level] = 1.5, 1.0
+        rates[level, level + 1] = 1.5
+        rates[level + 1, level] = 1.0
     rates[[2, 3], 1] += 0.7
     np.fill_diagonal(rates, -rates.sum(axis=1))
     law = stationary(rates)
@@ -97,7 +98,8 @@ def test_pages_that_hardly_matter_give_the_papers_queue() -> None:
         "pages.weights": "uniform",
         "robots.accessing.frequencies": "uniform",
     }
-    dropping, plain = small(DROPPED, same, prices), small(same, prices)
+    dropping = small(DROPPED, same, prices)
+    plain = small(same, prices)
     expected = values(plain)
     found = values(dropping)
     assert set(found) >= {("control_cost", None), ("loss_probability", None)}
@@ -118,7 +120,8 @@ def test_the_simulation_counts_the_same(rules: dict[str, Any]) -> None:
     prices = {"costs.loss": 1.0, "costs.obsolescence": 0.5, "costs.starvation": 2.0}
     run = {"run.horizon": 4000.0, "run.warmup": 100.0, "run.replications": 20, "run.seed": 5}
     scenario = small(rules, prices, {"costs.staleness": 1.0}, run)
-    found, results = values(scenario), sim.run(scenario)
+    found = values(scenario)
+    results = sim.run(scenario)
     names = ["loss_rate", "throughput", "control_cost", *(f"{name}_probability" for name in NAMES)]
     for name in names:
         row = results.find(name)

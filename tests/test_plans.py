@@ -85,7 +85,8 @@ def test_compiled_indices_are_the_readable_ones(
 ) -> None:
     """1e-12 relative; at small x both keep their digits."""
     exponents, values = np.array(numbers).T
-    past, everyone = np.full(len(numbers), -age), np.arange(len(numbers))
+    past = np.full(len(numbers), -age)
+    everyone = np.arange(len(numbers))
     for kind, policy in (
         (WHITTLE, Whittle(policy="whittle")),
         (CRAWL_VALUE, CrawlValue(policy="crawl-value")),

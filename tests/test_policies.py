@@ -129,7 +129,8 @@ def test_dyadic_distances_are_all_equal(shares: np.ndarray) -> None:
 
 
 def test_dyadic_shares_attain_the_bound_at_their_frequencies() -> None:
-    shares, rates = np.array([0.45, 0.3, 0.15, 0.1]), np.array([0.5, 0.2, 0.3, 0.1])
+    shares = np.array([0.45, 0.3, 0.15, 0.1])
+    rates = np.array([0.5, 0.2, 0.3, 0.1])
     law = Gamma(shape=2.0, mean=1.0)
     cycle = named(Dyadic).cycle_of(shares)
     realised = np.bincount(cycle) / len(cycle)
@@ -139,9 +140,11 @@ def test_dyadic_shares_attain_the_bound_at_their_frequencies() -> None:
 
 def plainly(kind: Any, exponents: np.ndarray, values: np.ndarray, slots: int) -> list[int]:
     """The index as printed, page by page and slot by slot."""
-    last, chosen = np.arange(len(values)) - len(values), []
+    last = np.arange(len(values)) - len(values)
+    chosen = []
     for slot in range(slots):
-        a, h = slot - last, np.exp(-exponents)
+        a = slot - last
+        h = np.exp(-exponents)
         if kind is Whittle:
             index = values * (1 - h**a - a * (h**a - h ** (a + 1)))
         else:
@@ -182,7 +185,8 @@ def test_an_index_keeps_its_digits_for_slow_pages() -> None:
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=9), st.floats(0.01, 5.0))
 def test_slot_by_slot_is_the_period_in_the_long_run(template: list[int], rate: float) -> None:
     """Whole periods after the first: exactly (3); a shifted sequence would not do."""
-    rates, law = np.full(4, rate), Gamma(shape=0.7, mean=1.0)
+    rates = np.full(4, rate)
+    law = Gamma(shape=0.7, mean=1.0)
     length = len(template)
     along = sequence_obsolescence(rates, template * 3, law, length)
     seen = np.isin(np.arange(4), template)
@@ -191,7 +195,8 @@ def test_slot_by_slot_is_the_period_in_the_long_run(template: list[int], rate: f
 
 def test_slot_by_slot_by_hand() -> None:
     """Constant accesses of 1, rate 1: page 0 in slot 1 of 3; slot 2 alone counts, then all."""
-    law, e = Deterministic(value=1.0), np.exp(-1.0)
+    law = Deterministic(value=1.0)
+    e = np.exp(-1.0)
     last = sequence_obsolescence([1.0], [0, 0, 0], law, 2)
     assert last == pytest.approx([e])
     both = sequence_obsolescence([1.0, 1.0], [1, 0, 1], law)
@@ -252,7 +257,8 @@ def test_both_engines_follow_the_same_sequence(policy: str, robots: int) -> None
 def test_the_index_policies_stay_near_the_bound() -> None:
     """200 pages with random weights: Whittle within 0.6 %; the deficit policy at random is not."""
     generator = np.random.default_rng(3)
-    rates, weights = generator.gamma(1.0, size=200) / 200, generator.random(200)
+    rates = generator.gamma(1.0, size=200) / 200
+    weights = generator.random(200)
     law = Gamma(shape=2.0, mean=1.0)
     made = scenario_from(
         {

@@ -311,7 +311,8 @@ def one_robot(law: Tables, **changes: Any) -> Scenario:
 def test_the_queue_of_one_robot_without_phases_agrees_with_the_simulation(law: str) -> None:
     """False alarms: 1e-3 for all rows of a law together; services 2 % longer are seen."""
     scenario = one_robot(WITHOUT_PHASES[law])
-    predictions, results = predict(scenario)[0], sim.run(scenario)
+    predictions = predict(scenario)[0]
+    results = sim.run(scenario)
     assert {row.source for row in predictions} == {"pipeline (6), queue"}
     assert overall(compare(predictions, results)) != "disagrees"
     wrong = scenario.with_("buffer.service.erlang.mean", 1.02)

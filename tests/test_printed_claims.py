@@ -87,10 +87,13 @@ def is_gap_near_one(claim: Claim) -> bool:
 
 def gives_the_distances(index: Claim) -> bool:
     """The limit at j, printed below it, against a cycle of 75025 slots; Binet's formula for F_j."""
-    x, mu, law = 0.17, 0.3, LAWS[2]
+    x = 0.17
+    mu = 0.3
+    law = LAWS[2]
     counts = largest_remainder(np.array([x, 1 - x]), 75025)
     exact = golden_obsolescence([mu, mu], counts, law)[0]
-    j, exponent = index(x), float(log_transform(law, mu))
+    j = index(x)
+    exponent = float(log_transform(law, mu))
 
     def after(k: int) -> float:
         return math.exp(-exponent * round((PHI**k - (1 - PHI) ** k) / math.sqrt(5)))
@@ -229,7 +232,8 @@ def test_corollary_5_1_needs_the_largest_rate_to_vanish() -> None:
 
 def test_a_large_variance_alone_does_not_part_the_rate_from_the_log_transform() -> None:
     """mu E X - ln(1 / h) of a rare long access, and of the exponential law of the same mean."""
-    rare, long = 1e-4, 1000.0
+    rare = 1e-4
+    long = 1000.0
     mean = 1 - rare + rare * long
     variance = 1 - rare + rare * long**2 - mean**2
     transform_at_1 = (1 - rare) * math.exp(-1.0) + rare * math.exp(-long)
@@ -243,8 +247,11 @@ def test_a_large_variance_alone_does_not_part_the_rate_from_the_log_transform() 
 
 # -- talim2001 -----------------------------------------------------------------------------------
 
-ROBOTS, PLACES = 3, 4
-SERVICE, DELIVERY, FICTITIOUS = 0, 1, 2
+ROBOTS = 3
+PLACES = 4
+SERVICE = 0
+DELIVERY = 1
+FICTITIOUS = 2
 State = tuple[int, int, int]
 
 
@@ -308,7 +315,8 @@ def test_lemma_1_holds_but_for_states_that_are_never_entered() -> None:
 def test_the_printed_probability_of_a_fictitious_event_does_not_complete_the_others() -> None:
     """((N - r) lambda + mu) / nu is right in the empty queue only; lambda = mu = 1."""
     for q, r in product(range(PLACES + 1), range(ROBOTS + 1)):
-        printed, corrected = ROBOTS - r + 1, ROBOTS - r + (q == 0)
+        printed = ROBOTS - r + 1
+        corrected = ROBOTS - r + (q == 0)
         assert next_events(q, r)[FICTITIOUS] == corrected
         assert (printed == corrected) == (q == 0)
 

@@ -86,7 +86,8 @@ def quadrature(
     """Updates, importance, cost, variance and fresh time by Gauss-Legendre in every piece."""
     parts = [tuple(map(float, part)) for part in pieces(rates_of, start, end)]
     nodes, weights = np.polynomial.legendre.leggauss(30)
-    nodes, weights = (nodes + 1) / 2, weights / 2
+    nodes = (nodes + 1) / 2
+    weights = weights / 2
     updates = importance = cost = variance = fresh = 0.0
     whole = sum(a * w for _, a, w in parts)
     for u, a, w in parts:
@@ -127,7 +128,8 @@ MOMENTS = st.builds(
 def test_the_integrals_of_an_interval_are_those_of_the_definitions(
     updates: Rate, importance: Rate, one: Fraction, other: Fraction
 ) -> None:
-    start, end = min(one, other), max(one, other)
+    start = min(one, other)
+    end = max(one, other)
     found = Profile(updates, importance, 8.0).between(float(start), float(end))
     wanted = quadrature((updates, importance), start, end)
     assert [float(each) for each in found] == pytest.approx(wanted, rel=1e-10, abs=1e-300)
@@ -143,7 +145,8 @@ def test_an_interval_is_its_two_parts_joined(
     """Lemma 3 (13), and the same for variance and freshness."""
     start, middle, end = sorted(float(each) for each in moments)
     profile = Profile(updates, importance, 8.0)
-    whole, parts = profile.between(start, end), profile.between([start, middle], [middle, end])
+    whole = profile.between(start, end)
+    parts = profile.between([start, middle], [middle, end])
     first, second = (type(parts)(*(each[i] for each in parts)) for i in (0, 1))
     for one, other in zip(whole, join(first, second), strict=True):
         assert float(one) == pytest.approx(float(other), rel=1e-12, abs=1e-300)
@@ -160,7 +163,8 @@ ALWAYS = Rate(breaks=(0.0,), values=(1.0,), period=1.0)
 @pytest.mark.parametrize("around", [5.375, 4095.375, 4095.5])
 def test_short_intervals_far_from_0_lose_no_digits(width: float, around: float) -> None:
     """Differences of integrals from 0 would keep none of them at the smallest width."""
-    start, end = around - width / 2, around + width / 2
+    start = around - width / 2
+    end = around + width / 2
     found = float(Profile(DAY, WORK, 4097.0).between(start, end).cost)
     wanted = float(exact_cost((DAY, WORK), Fraction(start), Fraction(end)))
     assert found == pytest.approx(wanted, rel=1e-14)
@@ -224,19 +228,22 @@ def test_published_updates_per_week(name: str, weekly: float) -> None:
 @cache
 def best_hourly_times(name: str) -> tuple[float, ...]:
     """28 probe times on the grid of hours with the smallest cost, by plain recursion (11)."""
-    profile, grid = source(name), np.arange(673) / 24
+    profile = source(name)
+    grid = np.arange(673) / 24
     later, earlier = np.meshgrid(grid, grid)
     costs = np.where(
         earlier < later,
         profile.between(np.minimum(earlier, later), np.maximum(earlier, later)).cost,
         np.inf,
     )
-    best, choices = costs[:, -1], []
+    best = costs[:, -1]
+    choices = []
     for _ in range(27):
         totals = costs + best
         choices.append(totals.argmin(axis=1))
         best = totals.min(axis=1)
-    index, times = 0, []
+    index = 0
+    times = []
     for choice in reversed(choices):
         index = int(choice[index])
         times.append(float(grid[index]))
@@ -484,7 +491,8 @@ def cycle_of(rate: Rate) -> rates.Cycle:
 def test_the_integral_of_a_rate_is_that_of_its_pieces(
     rate: Rate, one: Fraction, other: Fraction, periods: int
 ) -> None:
-    start, end = min(one, other), max(one, other)
+    start = min(one, other)
+    end = max(one, other)
     wanted = float(sum(u * w for u, _, w in pieces((rate, rate), start, end)))
     far = periods * rate.period
     marks = (rates.mark(cycle_of(rate), far + float(each)) for each in (start, end))
@@ -532,7 +540,8 @@ def test_the_cost_is_that_of_the_path_in_the_event_log(policy: str) -> None:
     log = StringIO()
     tally = simulate(scenario, 3, 5, EventLog(log)).probing
     assert tally is not None
-    cost, pending = Fraction(0), []
+    cost = Fraction(0)
+    pending = []
     fresh = last = Fraction(0)
     for row in rows(log):
         now = Fraction(float(row["time"]))
@@ -541,7 +550,8 @@ def test_the_cost_is_that_of_the_path_in_the_event_log(policy: str) -> None:
         else:
             cost += sum(a * w for u in pending for _, a, w in pieces((DAY, WORK), u, now))
             fresh += min([*pending, now]) - last
-            pending, last = [], now
+            pending = []
+            last = now
         assert int(row["level"]) == len(pending)
     assert not pending
     assert tally.cost == pytest.approx(float(cost), rel=1e-12)
@@ -692,7 +702,8 @@ def test_importance_shifted_by_an_hour_disagrees(name: str, hours: float, effect
     """Six standard errors or more."""
     scenario = resolve(load(name))
     wrong = shifted(scenario, hours)
-    right, moved = predict(scenario)[0][0], predict(wrong)[0][0]
+    right = predict(scenario)[0][0]
+    moved = predict(wrong)[0][0]
     assert moved.value / right.value - 1 == pytest.approx(effect, abs=1e-3)
     assert verdict(scenario, sim.run(wrong)) == "disagrees"
 
@@ -707,7 +718,8 @@ def test_the_optimal_schedule_agrees_and_sees_a_shift_of_an_hour(
     times = list(best_hourly_times(name))
     scenario = load(f"{name}-uniform").with_("probing.policy", {"times": times})
     wrong = shifted(scenario, hours)
-    right, moved = predict(scenario)[0][0], predict(wrong)[0][0]
+    right = predict(scenario)[0][0]
+    moved = predict(wrong)[0][0]
     assert moved.value / right.value - 1 == pytest.approx(effect, abs=1e-3)
     assert verdict(scenario, sim.run(scenario)) == "agrees"
     assert verdict(scenario, sim.run(wrong)) == "disagrees"

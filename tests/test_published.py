@@ -141,7 +141,8 @@ TALIM = [
     for rate, K, gamma, C, N in TABLE_1_STATIC
 ]
 for table, rate, K, gamma, targets, C, robots in SWITCHING:
-    place, system = f"talim2001 {table} ({rate}, {K}, {gamma})", switched(rate, K, gamma, targets)
+    place = f"talim2001 {table} ({rate}, {K}, {gamma})"
+    system = switched(rate, K, gamma, targets)
     TALIM.append(Printed(place, system, "control_cost", C))
     if robots != "-":
         TALIM.append(Printed(place, system, "mean_active_robots", robots))

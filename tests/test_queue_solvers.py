@@ -54,6 +54,7 @@ from analytic.indexing_queue import (
     solve_chain,
     tagged,
 )
+from analytic.indexing_queue.generator import dense_generator
 from analytic.indexing_queue.iteration import iterate
 from analytic.indexing_queue.large_buffers import closure
 from analytic.indexing_queue.lumped import closed_class_count
@@ -143,7 +144,7 @@ def test_the_iteration_keeps_the_digits_of_every_probability(
     """Probabilities down to 1e-40 at load 1e6; and the error is about what it says."""
     built = chain(waiting, timer, load)
     found = iterate(built)
-    error = largest_error(found.law, stationary(built.generator))
+    error = largest_error(found.law, stationary(dense_generator(built)))
     assert error <= found.error <= 1e-12
     assert found.residual < 1e-12
 
@@ -152,11 +153,11 @@ def test_the_iteration_keeps_the_digits_of_every_probability(
 def test_all_methods_give_the_law_of_the_dense_matrix(name: str) -> None:
     """On every part of the model: rules of admission, deliveries, activation, timers."""
     built = chain_of(BY_PHASES[name])
-    exact = stationary(built.generator, built.start)
+    exact = stationary(dense_generator(built), built.start)
     chosen = solve_chain(built)
     assert largest_error(chosen.law, exact) < 1e-13
     assert chosen.residual < 1e-13
-    assert residual(built.generator, chosen.law) < 1e-13
+    assert residual(dense_generator(built), chosen.law) < 1e-13
     assert largest_error(iterate(built).law, exact) < 5e-12
 
 
@@ -165,7 +166,8 @@ def test_a_wrong_place_in_the_list_of_timers_would_be_seen(
 ) -> None:
     """Negative control: a dense matrix that drops the newest timer when a page is picked up."""
     built = chain(3)
-    right, found = stationary(built.generator), iterate(built).law
+    right = stationary(dense_generator(built))
+    found = iterate(built).law
 
     def newest(chain: QueueChain, level: int) -> Any:
         done = chain.service.exit_rates[:, None]
@@ -189,7 +191,7 @@ def test_refused_batches_that_change_no_phase_would_be_seen() -> None:
         for moves, robots in zip(built.arrivals, built.active, strict=True)
     )
     wrong = iterate(replace(built, arrivals=forgotten)).law
-    exact = stationary(built.generator)
+    exact = stationary(dense_generator(built))
     assert largest_error(iterate(built).law, exact) < 5e-12
     assert largest_error(wrong, exact) > 1e-3
 
@@ -230,24 +232,24 @@ def test_large_chains_are_solved_as_small_ones(name: str, monkeypatch: pytest.Mo
 @given(data=st.data())
 def test_random_chains_are_solved_alike(kind: str, data: st.DataObject) -> None:
     built = chain_of(data.draw(systems(kind)))
-    classes = len(closed_classes(built.generator, built.start))
+    classes = len(closed_classes(dense_generator(built), built.start))
     assert closed_class_count(built) == classes
     if classes == 1:
-        exact = stationary(built.generator, built.start)
+        exact = stationary(dense_generator(built), built.start)
         assert largest_error(iterate(built).law, exact) < 1e-10
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_closed_classes_are_counted_without_the_matrix(name: str) -> None:
     built = chain_of(SYSTEMS[name])
-    assert closed_class_count(built) == len(closed_classes(built.generator, built.start))
+    assert closed_class_count(built) == len(closed_classes(dense_generator(built), built.start))
 
 
 def test_two_closed_classes_are_counted() -> None:
     modes = np.zeros((1, 2, 2, 2))
     modes[0, 1] = np.diag([0.5, 0.7])
     built = controlled_chain(modes, lambda _: 0, SERVICE, H2_TIMER, 3, "partial")
-    assert closed_class_count(built) == 2 == len(closed_classes(built.generator))
+    assert closed_class_count(built) == 2 == len(closed_classes(dense_generator(built)))
 
 
 def test_an_iteration_that_is_stopped_early_gives_nothing() -> None:
@@ -262,8 +264,10 @@ def test_an_iteration_that_is_stopped_early_gives_nothing() -> None:
 @pytest.mark.parametrize(("waiting", "timer"), [(3, H2_TIMER), (9, H2_TIMER), (40, ONE)])
 def test_the_unit_of_time_does_not_matter(waiting: int, timer: PhaseLaw, factor: float) -> None:
     """Elimination, iteration and elimination by level: all rates times 1e9, or 1e-9."""
-    plain, scaled = chain(waiting, timer), chain(waiting, timer, scale=factor)
-    law, other = solve_chain(plain).law, solve_chain(scaled).law
+    plain = chain(waiting, timer)
+    scaled = chain(waiting, timer, scale=factor)
+    law = solve_chain(plain).law
+    other = solve_chain(scaled).law
     assert largest_error(other, law) < 1e-9
     moments = {row[:2]: row[2] for row in sojourn_moments(plain, law)}
     for name, subject, value in sojourn_moments(scaled, other):
@@ -293,7 +297,8 @@ def test_large_chains_conserve_pages(timer: PhaseLaw, load: float) -> None:
 
 def rational_law(rates: dict[tuple[Any, Any], Fraction], states: list[Any]) -> dict[Any, float]:
     """Stationary law by elimination in fractions: nothing is rounded."""
-    left, chosen = dict(rates), list(states)
+    left = dict(rates)
+    chosen = list(states)
     shares: list[tuple[Any, dict[Any, Fraction], Fraction]] = []
     while len(chosen) > 1:
         last = chosen.pop()
@@ -320,7 +325,8 @@ def exact_levels(places: int, D0: Any, D1: Any, alpha: Any, T: Any) -> list[floa
     """MAP/PH/1/K written out state by state, in fractions."""
     D0, D1, T = ([[Fraction(x) for x in row] for row in matrix] for matrix in (D0, D1, T))
     alpha = [Fraction(x) for x in alpha]
-    arrival, service = range(len(D0)), range(len(T))
+    arrival = range(len(D0))
+    service = range(len(T))
     rates: dict[tuple[Any, Any], Fraction] = {}
 
     def add(of: Any, to: Any, rate: Fraction) -> None:
@@ -353,14 +359,15 @@ def test_map_ph_queues_have_exact_levels(arrivals: str, places: int) -> None:
     modes = np.array([[D0, D1]], dtype=float)
     for timer in (PhaseLaw(np.ones(1), np.zeros((1, 1))),):
         built = controlled_chain(modes, lambda _: 0, SERVICE, timer, places, "partial")
-        for law in (solve_chain(built).law, iterate(built).law, stationary(built.generator)):
+        for law in (solve_chain(built).law, iterate(built).law, stationary(dense_generator(built))):
             assert marginals_of(built, law).levels == pytest.approx(expected, rel=1e-11, abs=0)
 
 
 @pytest.mark.parametrize("admission", ["partial", "reject", "complete"])
 def test_batch_queues_have_exact_levels(admission: str) -> None:
     """M^X/M/1/K, batches of 1, 2 and 9 pages, the last larger than the buffer."""
-    shares, K = {1: Fraction("0.5"), 2: Fraction("0.3"), 9: Fraction("0.05")}, 5
+    shares = {1: Fraction("0.5"), 2: Fraction("0.3"), 9: Fraction("0.05")}
+    K = 5
     top = K + 8 if admission == "complete" else K
     rates: dict[tuple[int, int], Fraction] = {}
     for level in range(top + 1):
@@ -388,7 +395,8 @@ def test_batch_queues_have_exact_levels(admission: str) -> None:
 def test_thousands_of_places_are_solved_level_by_level(load: float) -> None:
     """M/M/1/4000 against the geometric law."""
     modes = np.array([[[[0.0]], [[load]]]])
-    never, K = PhaseLaw(np.ones(1), np.zeros((1, 1))), 4000
+    never = PhaseLaw(np.ones(1), np.zeros((1, 1)))
+    K = 4000
     one = PhaseLaw(np.ones(1), -np.ones((1, 1)))
     found = solve_chain(controlled_chain(modes, lambda _: 0, one, never, K, "partial"))
     assert found.method == "elimination level by level"
@@ -445,7 +453,8 @@ def test_moments_transform_and_distribution_belong_together(timer: PhaseLaw) -> 
     law = solve_chain(built).law
     moments = {row[:2]: row[2] for row in sojourn_moments(built, law)}
     times, weights = np.polynomial.legendre.leggauss(400)
-    times, weights = 60.0 * (times + 1), 60.0 * weights
+    times = 60.0 * (times + 1)
+    weights = 60.0 * weights
     h = 1e-3
     v = sojourn_transform(built, law, [0.0, h, 2 * h, 3 * h, 4 * h, 1.0])
     F = sojourn_cdf(built, law, times)
@@ -552,12 +561,14 @@ CLOSURE_ERRORS = {
 def test_the_closure_is_as_good_as_the_documentation_says(name: str) -> None:
     timer, load, error = CLOSURE_ERRORS[name]
     built = chain(10, timer, load)
-    exact, found = marginals_of(built, solve_chain(built).law), closure(built).marginals
+    exact = marginals_of(built, solve_chain(built).law)
+    found = closure(built).marginals
     levels = np.arange(built.top + 1)
     difference = (found.levels @ levels) / (exact.levels @ levels) - 1
     assert 1e-6 < abs(difference) < error, "an approximation, not the exact law"
     assert np.max(np.abs(found.levels - exact.levels)) < error
-    rates, expected = fate_rates(built, found), fate_rates(built, exact)
+    rates = fate_rates(built, found)
+    expected = fate_rates(built, exact)
     for fate in ("lost", "obsolete", "served"):
         share = rates[fate] / rates["delivered"]
         assert share == pytest.approx(expected[fate] / expected["delivered"], abs=error)
@@ -575,7 +586,7 @@ def test_the_closure_is_exact_where_no_two_pages_with_phases_wait(name: str) -> 
     built = chain_of(scenario)
     if len(built.timer.start) > 1 and built.top > 2:
         built = replace(built, timer=PhaseLaw(np.ones(1), np.array([[-0.7]])))
-    exact = marginals_of(built, stationary(built.generator, built.start))
+    exact = marginals_of(built, stationary(dense_generator(built), built.start))
     found = closure(built).marginals
     assert found.phases == pytest.approx(exact.phases, rel=1e-9, abs=1e-15)
     assert found.stale == pytest.approx(exact.stale, rel=1e-9, abs=1e-15)
@@ -602,7 +613,8 @@ def test_an_approximate_loss_is_given_only_where_its_first_digit_is_right() -> N
     """Light: 1e-20 of the pages. Heavy: one page in two, known from the pages that are served."""
     light = queue(stale(H2) | {"buffer.waiting_places": 40})
     heavy = light.with_("robots.access_time.exponential.rate", 20.0)
-    measures, reasons = {}, {}
+    measures = {}
+    reasons = {}
     for name, scenario in (("light", light), ("heavy", heavy)):
         predictions, others = predict(scenario)
         measures[name] = {each.measure: each.value for each in predictions}
@@ -614,7 +626,8 @@ def test_an_approximate_loss_is_given_only_where_its_first_digit_is_right() -> N
     assert not {"loss_rate", "loss_probability"} & set(measures["light"])
     assert not [each for each in reasons["heavy"] if "too small" in each]
     assert measures["heavy"]["loss_probability"] > 0.01
-    delivered, lost = measures["heavy"]["arrival_rate"], measures["heavy"]["loss_rate"]
+    delivered = measures["heavy"]["arrival_rate"]
+    lost = measures["heavy"]["loss_rate"]
     assert measures["heavy"]["loss_probability"] == pytest.approx(lost / delivered, rel=1e-12)
     assert "0.005" in str(accuracy_of(light))
     assert "docs/queue-solvers.md" in str(accuracy_of(light))

@@ -60,7 +60,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_stopped_sweep_computes_only_what_is_missing_and_ends_the_same(
     crawlsim: Commands, scenario_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, again = tmp_path / "whole", tmp_path / "again"
+    whole = tmp_path / "whole"
+    again = tmp_path / "again"
     assert crawlsim("sweep", scenario_file, *VARY, "--out", str(whole))[0] == 0
     assert crawlsim("sweep", scenario_file, *VARY, "--out", str(again))[0] == 0
     for name in ("cells/00001.json", "cells/00004.json", "sweep.csv"):
@@ -130,7 +131,8 @@ def test_a_cell_that_is_not_as_it_was_written_is_computed_again(
     out = tmp_path / "out"
     flags = ["sweep", scenario_file, *VARY, "--out", str(out)]
     crawlsim(*flags)
-    before, cell = tables(out), out / "cells/00002.json"
+    before = tables(out)
+    cell = out / "cells/00002.json"
     for wrong in (
         "{}",
         '{"rows": 5}',
@@ -154,7 +156,8 @@ def test_a_cell_that_is_not_as_it_was_written_is_computed_again(
 def test_no_link_is_followed_and_no_partial_file_stays(
     crawlsim: Commands, scenario_file: str, tmp_path: Path
 ) -> None:
-    victim, place = tmp_path / "victim", tmp_path / "out/cells"
+    victim = tmp_path / "victim"
+    place = tmp_path / "out/cells"
     victim.write_text("precious")
     place.mkdir(parents=True)
     (place / ".sweep.json.partial").symlink_to(victim)
@@ -164,7 +167,8 @@ def test_no_link_is_followed_and_no_partial_file_stays(
 
 
 def test_a_data_file_among_the_varied_values_counts_too(crawlsim: Commands, tmp_path: Path) -> None:
-    data, scenario = tmp_path / "sizes.csv", tmp_path / "sizes.toml"
+    data = tmp_path / "sizes.csv"
+    scenario = tmp_path / "sizes.toml"
     data.write_text("1.0\n2.0\n")
     scenario.write_text(dumps(queue({"run.replications": 2}), tmp_path))
     law = f'{{ empirical = {{ file = "{data}" }} }}'
@@ -192,7 +196,8 @@ def test_engine_workers_and_the_measure_to_minimise_do_not_make_another_sweep(
 def test_a_data_file_with_other_contents_makes_another_sweep(
     crawlsim: Commands, tmp_path: Path
 ) -> None:
-    data, scenario = tmp_path / "sizes.csv", tmp_path / "sizes.toml"
+    data = tmp_path / "sizes.csv"
+    scenario = tmp_path / "sizes.toml"
     data.write_text("1.0\n2.0\n")
     changes = {"buffer.service": {"empirical": {"file": str(data)}}, "run.replications": 2}
     scenario.write_text(dumps(queue(changes), tmp_path))
@@ -226,7 +231,8 @@ def test_killed_at_any_moment_a_sweep_goes_on_and_ends_the_same(
     """SIGKILL while the cells are computed and while the last files are written."""
     command = [sys.executable, "-m", "crawlsim", "sweep", scenario_file, *VARY, "--out"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole = tmp_path / "whole"
+    killed = tmp_path / "killed"
     subprocess.run([*command, str(whole)], env=environment, check=True, capture_output=True)
     for cells in (0, 2, 5, 6):
         process = subprocess.Popen([*command, str(killed)], env=environment, stderr=-3, stdout=-3)
@@ -482,7 +488,8 @@ def test_a_cell_that_falls_short_of_its_precision_is_named_again_when_it_is_read
 def test_a_record_of_another_cell_is_computed_again(
     crawlsim: Commands, scenario_file: str, tmp_path: Path
 ) -> None:
-    whole, wrong = tmp_path / "whole", tmp_path / "wrong"
+    whole = tmp_path / "whole"
+    wrong = tmp_path / "wrong"
     for out in (whole, wrong):
         crawlsim("sweep", scenario_file, *VARY, "--out", str(out))
     (wrong / "cells/00001.json").write_bytes((whole / "cells/00003.json").read_bytes())

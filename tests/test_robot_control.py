@@ -42,7 +42,9 @@ def test_starvation_and_loss_are_the_printed_fractions(load: float, capacity: in
 @pytest.mark.parametrize("load", LOADS)
 def test_the_cost_is_equation_9(load: float) -> None:
     """C = (1 - rho)(gamma + mu rho^(K+1)) / (1 - rho^(K+1)), in fractions."""
-    gamma, mu, capacity = 1.5, 0.75, 7
+    gamma = 1.5
+    mu = 0.75
+    capacity = 7
     starvation, loss = exact(load, capacity)
     expected = Fraction(gamma) * starvation + Fraction(mu) * loss
     found = static_cost(load, capacity, mu, gamma)

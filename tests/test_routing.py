@@ -166,7 +166,8 @@ def test_breakpoints_of_figure_1(n: int, breakpoint_: float) -> None:
 
 def test_the_best_random_routing_of_two_servers_loses_a_quarter() -> None:
     """Exponential gaps, rates 1, 2, p ~ 1/h - 1: coffman1998 (11) is 2.25, a loss of 0.25."""
-    arrivals, shares = Poisson(rate=1.0), (1 / 3, 2 / 3)
+    arrivals = Poisson(rate=1.0)
+    shares = (1 / 3, 2 / 3)
     laws = [phases(Exponential(rate=rate)) for rate in (1.0, 2.0)]
     losses = [p * random_loss(arrivals, law, p) for p, law in zip(shares, laws, strict=True)]
     assert sum(losses) == pytest.approx(0.25, rel=1e-12)
@@ -179,7 +180,8 @@ def loss_by_counting(arrivals: Any, law: Distribution, n: int) -> float:
     """P(S > X_n): arrivals counted up to n in the states of one absorbing chain."""
     hidden, marked = matrices(arrivals)
     service = phases(law)
-    order, size = len(hidden), len(service.start)
+    order = len(hidden)
+    size = len(service.start)
     block = np.kron(hidden, np.eye(size)) + np.kron(np.eye(order), service.generator)
     count = np.kron(marked, np.eye(size))
     width = order * size
@@ -218,7 +220,8 @@ def test_losses_of_markovian_arrivals(arrivals: Any) -> None:
 
 def test_losses_of_uniform_gaps_by_integration() -> None:
     """E e^(-mu (tau_1 + tau_2)) and P(Erlang > tau_1 + tau_2) over the square of two gaps."""
-    low, high = 0.3, 1.4
+    low = 0.3
+    high = 1.4
     arrivals = Renewal(Uniform(low=low, high=high))
 
     def over_the_square(survival: Any) -> float:
@@ -276,7 +279,8 @@ def test_second_difference(arrivals: Any, n: int) -> None:
     ``E[e^(-mu (tau_2 + … + tau_n)) (1 - e^(-mu tau_1)) (1 - e^(-mu tau_(n+1)))]``.
     """
     hidden, marked = matrices(arrivals)
-    rate, size = 0.8, len(hidden)
+    rate = 0.8
+    size = len(hidden)
     whole = np.linalg.solve(-hidden, marked)
     kept = np.linalg.solve(rate * np.eye(size) - hidden, marked)
     middle = np.linalg.matrix_power(kept, n - 1)
@@ -300,7 +304,8 @@ def test_erlang_losses_are_not_convex() -> None:
 )
 def test_random_routing_is_a_mixture(arrivals: Any, law: Distribution) -> None:
     """sum p (1 - p)^(n - 1) f(n), cut where (1 - p)^n < 1e-13."""
-    p, n = 0.3, np.arange(1, 85)
+    p = 0.3
+    n = np.arange(1, 85)
     mixed = p * (1 - p) ** (n - 1) @ phase_type_loss(arrivals, phases(law), n)
     assert random_loss(arrivals, phases(law), p) == pytest.approx(mixed, rel=1e-11)
 
@@ -321,7 +326,8 @@ class WholeSystem:
         self, arrivals: Any, laws: Sequence[Distribution], routes: Any, preemptive: bool
     ) -> None:
         self.hidden, self.marked = matrices(arrivals)
-        self.services, self.routes = [phases(law) for law in laws], routes
+        self.services = [phases(law) for law in laws]
+        self.routes = routes
         self.preemptive = preemptive
         inner = [range(-1, len(law.start)) for law in self.services]
         self.states: list[State] = [
@@ -334,8 +340,11 @@ class WholeSystem:
     def losses(self) -> tuple[list[float], float]:
         """Fraction lost of each server's and of all packets."""
         index = {state: number for number, state in enumerate(self.states)}
-        size, servers = len(self.states), len(self.services)
-        rates, sent, lost = np.zeros((size, size)), np.zeros(servers), np.zeros(servers)
+        size = len(self.states)
+        servers = len(self.services)
+        rates = np.zeros((size, size))
+        sent = np.zeros(servers)
+        lost = np.zeros(servers)
         flows = []
         for state in self.states:
             for after, rate, server, is_lost in self.moves(state):
@@ -370,7 +379,8 @@ class WholeSystem:
 
     def arrival(self, state: State, rate: float, server: int) -> Any:
         phase, place, busy = state
-        following, was_busy = (place + 1) % len(self.routes), busy[server] != FREE
+        following = (place + 1) % len(self.routes)
+        was_busy = busy[server] != FREE
         if was_busy and not self.preemptive:
             yield (phase, following, busy), rate, server, True
             return
@@ -464,7 +474,8 @@ def test_turning_away_by_renewal(gap: Distribution, law: Distribution) -> None:
 
     It costs ``L = sum_j P(S > X_(j delta))`` packets on average, so L / (1 + L) are lost.
     """
-    arrivals, service = Renewal(gap), phases(law)
+    arrivals = Renewal(gap)
+    service = phases(law)
     lost = phase_type_loss(arrivals, service, 2 * np.arange(1, 400)).sum()
     found = non_preemptive_loss(arrivals, service, [2])
     assert found == pytest.approx(lost / (1 + lost), rel=1e-10)
@@ -553,7 +564,8 @@ def test_embedded_period() -> None:
         1
     ] * 3
     entered = np.zeros((4, 4))  # a phase that is left for good, before the circle
-    entered[:3, :3], entered[3, :3] = np.array(IN_TURN.D1), [0.5, 0.0, 0.0]
+    entered[:3, :3] = np.array(IN_TURN.D1)
+    entered[3, :3] = [0.5, 0.0, 0.0]
     hidden = -np.diag(entered.sum(axis=1))
     assert embedded_period(hidden, entered) == 3
     hidden[0, 1], hidden[0, 0] = 1.0, -2.0  # a step without an arrival breaks the circle

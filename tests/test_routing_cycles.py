@@ -52,7 +52,9 @@ def test_pairs_are_right_to_twice_the_digits() -> None:
     """Plain sums of the same terms are wrong in the sixteenth digit."""
     generator = np.random.default_rng(5)
     terms = (generator.normal(size=2000) * 10.0 ** generator.integers(-9, 3, 2000)).tolist()
-    exact, high, low = sum(map(Fraction, terms)), 0.0, 0.0
+    exact = sum(map(Fraction, terms))
+    high = 0.0
+    low = 0.0
     for term in terms:
         high, low = plus(high, low, term)
     size = sum(map(abs, terms))
@@ -68,10 +70,12 @@ def test_pairs_are_right_to_twice_the_digits() -> None:
 
 def test_the_dual_bound_is_below_the_exact_one() -> None:
     """Its margin is what rounding adds: without it every other bound would be too high."""
-    generator, above = np.random.default_rng(6), 0
+    generator = np.random.default_rng(6)
+    above = 0
     for _ in range(40):
         ages, after = _graph([3, 4], 100)
-        visit, waiting = generator.random((2, 5)), -generator.random(len(ages))
+        visit = generator.random((2, 5))
+        waiting = -generator.random(len(ages))
         values = 10 * generator.normal(size=len(ages))
         reduced = [
             [waiting[u], visit[a, ages[u, a]], values[after[u, a]], -values[u]]
@@ -125,7 +129,8 @@ def test_ways_to_a_cycle_leave_its_policy_alone() -> None:
 
 def test_random_systems_with_equal_servers_are_proved() -> None:
     """Rates over one to three decades, in two digits: 1 in 50 of these was not."""
-    generator, proved = np.random.default_rng(11), 0
+    generator = np.random.default_rng(11)
+    proved = 0
     for _ in range(150):
         decades = generator.choice([1, 2])
         rates = [float(f"{x:.2g}") for x in 10 ** generator.uniform(0.7 - decades, 0.7, 4)]
@@ -179,7 +184,8 @@ def test_a_graph_may_have_eight_codes_for_a_state(monkeypatch: pytest.MonkeyPatc
 
 
 def test_why_there_is_no_proof() -> None:
-    word, caps = (0, 1, 1, 1, 1, 1), (4, 2)
+    word = (0, 1, 1, 1, 1, 1)
+    caps = (4, 2)
     assert "rounding keeps" in _why(solved((0, 1), caps), 4)
     assert "ages up to 4 slots, where the table" in _why(solved(word, caps), 4)
     assert "ages up to 4 slots" in _why(solved((1,), caps), 4)  # no visit at all
@@ -231,7 +237,8 @@ def test_a_bound_from_elsewhere_counts_and_none_is_above_the_cost() -> None:
 
 
 def test_pages_that_cost_nothing_are_in_no_graph() -> None:
-    rates, weights = [0.2, 0.5, 1.0], [1.0, 2.0, 3.0]
+    rates = [0.2, 0.5, 1.0]
+    weights = [1.0, 2.0, 3.0]
     alone = best_word(visit_costs(Poisson(rate=1.0), rates, weights))
     found = best_word(visit_costs(Poisson(rate=1.0), [*rates, 1.0], [*weights, 0.0]))
     assert alone.states > 0

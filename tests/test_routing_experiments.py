@@ -37,7 +37,8 @@ def test_the_page_has_the_tables_that_the_script_prints(table: str) -> None:
     start = page.index(made[0])
     for printed, row in zip(page[start:], made, strict=False):
         for old, new in zip(printed.split("|"), row.split("|"), strict=True):
-            old, new = old.strip(), new.strip()
+            old = old.strip()
+            new = new.strip()
             assert old == new or float(old) == pytest.approx(float(new), rel=1e-8)
 
 
@@ -60,6 +61,7 @@ def test_one_of_the_checks_of_the_page() -> None:
         routing_experiments.system("mmpp", 3, "erlang", d) for d in routing_experiments.DISCIPLINES
     ]
     run = {"run.horizon": 40000.0}
-    claimed, found = predict(both[0])[0], sim.run(both[1].with_(run))
+    claimed = predict(both[0])[0]
+    found = sim.run(both[1].with_(run))
     assert overall(compare(predict(both[1])[0], found, both[1].judged)) == "agrees"
     assert overall(compare(claimed, found, both[1].judged)) == "disagrees"

@@ -63,10 +63,12 @@ def all_words(servers: int, longest: int) -> Any:
 
 def test_pages_that_are_not_worth_a_visit_are_not_in_the_graph() -> None:
     """Four pages among 900 that hardly matter: their own best order, in their own graph."""
-    rates, weights = [0.2, 0.5, 1.0, 2.0], [1.0, 2.0, 3.0, 1.0]
+    rates = [0.2, 0.5, 1.0, 2.0]
+    weights = [1.0, 2.0, 3.0, 1.0]
     some = visit_costs(Poisson(rate=1.0), rates, weights)
     many = visit_costs(Poisson(rate=1.0), rates + [0.05] * 900, weights + [1e-6] * 900)
-    found, alone = best_word(many), best_word(some)
+    found = best_word(many)
+    alone = best_word(some)
     least = min(
         float(paid_by(word, lambda m, n: Fraction(float(some.table[m, n - 1]))))
         for word in all_words(3, 6)  # the fourth page has the least weight per change
@@ -206,7 +208,8 @@ def test_the_certificate_is_a_bound_before_howard_has_converged(
 ) -> None:
     """The dual value, not the mean of a cycle: far below it after one round."""
     costs = losses_at([0.1, 0.3, 0.5, 1.1])
-    caps, best = certified_word(costs).caps, certified_word(costs).cost
+    caps = certified_word(costs).caps
+    best = certified_word(costs).cost
     monkeypatch.setattr("analytic.routing.certified._MOST_ROUNDS", 1)
     found = _solved(costs, caps, 10**6)
     assert found.rounds == 1
@@ -414,7 +417,9 @@ def test_shares_at_random_of_slow_changes_go_as_the_roots_of_the_rates(scale: fl
 @pytest.mark.parametrize("shares", [[0.5, 0.5], [1e-3, 0.999], [1e-7, 1 - 1e-7], [0.0, 1.0]])
 def test_pages_drawn_at_random_beyond_the_table(shares: list[float]) -> None:
     """``c r / (r + p)`` in closed form, with access times of mean 1, and its derivative."""
-    rates, weights, p = np.array([1e-8, 3e-7]), np.array([1.0, 2.0]), np.array(shares)
+    rates = np.array([1e-8, 3e-7])
+    weights = np.array([1.0, 2.0])
+    p = np.array(shares)
     costs = visit_costs(Poisson(rate=1.0), rates, weights)
     paid, rises = random_costs(costs.table, costs.limits, p)
     assert weights + paid == pytest.approx(weights * rates / (rates + p), rel=1e-10, abs=1e-14)

@@ -81,7 +81,8 @@ class Scripted:
     """A stream that gives what it is told, and knows what is left."""
 
     def __init__(self, exponentials: list[float], uniforms: list[float]) -> None:
-        self.exponentials, self.uniforms = exponentials, uniforms
+        self.exponentials = exponentials
+        self.uniforms = uniforms
 
     def standard_exponential(self) -> float:
         return self.exponentials.pop(0)
@@ -91,7 +92,9 @@ class Scripted:
 
 
 def test_a_phase_type_draw_takes_one_exponential_per_phase_and_one_uniform_per_choice() -> None:
-    start, means, jumps = (0.5, 1.0), (2.0, 10.0), ((0.0, 0.25, 1.0), (0.0, 0.0, 1.0))
+    start = (0.5, 1.0)
+    means = (2.0, 10.0)
+    jumps = ((0.0, 0.25, 1.0), (0.0, 0.0, 1.0))
     stream = Scripted([1.0, 3.0], [0.1, 0.2, 0.9])
     assert rules.draw_phase_type(stream, start, means, jumps) == 1.0 * 2.0 + 3.0 * 10.0
     assert (stream.exponentials, stream.uniforms) == ([], [])

@@ -548,7 +548,8 @@ def test_an_entry_of_a_list_cannot_be_changed_alone():
 
 
 def test_changing_a_scenario_leaves_it_and_the_changes_as_they_were():
-    scenario, targets = scenario_from(QUEUE), {"targets": [4, 3, 2, 1]}
+    scenario = scenario_from(QUEUE)
+    targets = {"targets": [4, 3, 2, 1]}
     changes = {"activation.switching": targets, "activation.switching.targets": [4, 2, 2, 2]}
     assert scenario.with_(changes).activation.targets == ((4, 2, 2, 2),)
     assert scenario == scenario_from(QUEUE)
@@ -759,7 +760,8 @@ def joint(draw: Any) -> tuple[dict[str, Any], int]:
 def test_every_mode_is_a_batch_process(drawn):
     content, robots = drawn
     modes = modes_of(content, robots)
-    hidden, batches = modes[:, 0], modes[:, 1:]
+    hidden = modes[:, 0]
+    batches = modes[:, 1:]
     order = modes.shape[-1]
     assert modes.shape == (robots + 1, modes.shape[1], order, order)
     assert (batches >= 0).all()

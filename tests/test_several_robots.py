@@ -166,7 +166,8 @@ def test_one_fast_robot_is_refuted(law: dict[str, Any]) -> None:
 def test_disorder_hurts_a_regular_sequence_and_helps_one_in_bunches() -> None:
     """Against one robot as fast as both; neither is a general law."""
     fast = Exponential(mean=0.5)
-    regular, bunches = [0, 1], [0, 0, 1, 1]
+    regular = [0, 1]
+    bunches = [0, 0, 1, 1]
     several = [exponential_robots_obsolescence([0.5] * 2, c, 1.0, 2)[0] for c in (regular, bunches)]
     one = [cyclic_obsolescence([0.5] * 2, c, fast)[0] for c in (regular, bunches)]
     assert several[0] > 1.01 * one[0]

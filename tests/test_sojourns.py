@@ -250,7 +250,8 @@ def test_without_sojourn_times_all_else_is_given(
     expected = exact(scenario)
     monkeypatch.setattr(phase_times, "LARGEST_DEFECT", -1.0)
     broken = scenario.with_("name", "without-sojourns")
-    found, reasons = exact(broken), [row.reason for row in predict(broken)[1]]
+    found = exact(broken)
+    reasons = [row.reason for row in predict(broken)[1]]
     missing = {key for key in expected if key[0].startswith("sojourn_time")}
     missing.remove(("sojourn_time", "all"))
     if price == "response":

@@ -54,7 +54,8 @@ with staging(Path(sys.argv[1])) as place:
 def is_of_one_writer(folder: Path) -> bool:
     """Whether all files are those that the provenance names, and all of them its writer's."""
     document = json.loads((folder / PROVENANCE).read_text())
-    name, digests = document["written by"], document["files"]
+    name = document["written by"]
+    digests = document["files"]
     found = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != PROVENANCE}
     of_one = all(content.startswith(name.encode()) for content in found.values())
     as_said = {file: sha256(content).hexdigest() for file, content in found.items()} == digests
@@ -110,7 +111,8 @@ def test_every_writer_removes_what_is_left(holder: subprocess.Popen[str], tmp_pa
 
 
 def test_a_link_in_place_of_what_is_left_is_not_followed(tmp_path: Path) -> None:
-    mine, folder = tmp_path / "mine", tmp_path / "out"
+    mine = tmp_path / "mine"
+    folder = tmp_path / "out"
     mine.mkdir()
     (mine / "thesis.tex").write_text("all my work")
     folder.mkdir()

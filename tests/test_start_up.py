@@ -190,7 +190,8 @@ def test_phases_are_counted_without_being_built(law: str) -> None:
     assert count == (None if built is None else len(built.start))
 
 
-POISSON, BATCHES = {"poisson": {"rate": 1.0}}, {"bmap": {"D": [[[-3.0]], [[1.0]], [[2.0]]]}}
+POISSON = {"poisson": {"rate": 1.0}}
+BATCHES = {"bmap": {"D": [[[-3.0]], [[1.0]], [[2.0]]]}}
 TWO_PHASES = {"mmpp": {"Q": [[-1.0, 1.0], [1.0, -1.0]], "rates": [1.0, 2.0]}}
 MARKED = {"D0": [[-3.0]], "robots": [[[[1.0]]], [[[1.0]], [[1.0]]]]}
 JOINT = {

@@ -280,7 +280,8 @@ LAWS = [f"{{ erlang = {{ shape = {n}, mean = 1.25 }} }}" for n in range(1, 7)]
 )
 def test_nothing_overlaps_and_the_axes_keep_their_size(values: tuple[list[Any], ...]) -> None:
     figure = drawn(grid(*values), ["a", "b", "c", "d"][: len(values)])
-    dpi, boxes = figure.dpi, [each.get_window_extent() for each in figure.legends]
+    dpi = figure.dpi
+    boxes = [each.get_window_extent() for each in figure.legends]
     for ax in figure.axes:
         box = ax.get_tightbbox()
         assert box is not None

@@ -67,12 +67,11 @@ def test_at_the_critical_price_load_one_is_best(capacity: int) -> None:
 def test_the_closed_form_and_the_enumeration_find_the_same_number(seed: int) -> None:
     """Proposition 3 against the cost of every number, by the formula and by elimination."""
     rng = np.random.default_rng(seed)
-    access, service, price = (
-        10 ** rng.uniform(-1.5, 1),
-        10 ** rng.uniform(-1, 1),
-        10 ** rng.normal(),
-    )
-    capacity, available = int(rng.integers(1, 12)), int(rng.integers(1, 30))
+    access = 10 ** rng.uniform(-1.5, 1)
+    service = 10 ** rng.uniform(-1, 1)
+    price = 10 ** rng.normal()
+    capacity = int(rng.integers(1, 12))
+    available = int(rng.integers(1, 30))
     found = optimal_number(access, service, capacity, price, available)
     loads = np.arange(available + 1) * access / service
     assert found == int(np.argmin(static_cost(loads, capacity, service, price)))
@@ -101,7 +100,8 @@ def test_the_best_load_at_extreme_prices_is_a_minimum(price: float) -> None:
 @pytest.mark.parametrize("seed", range(150))
 def test_elimination_gives_gain_and_values_of_the_general_solver(seed: int) -> None:
     queue, rewards = drawn(seed)
-    targets, process = falling(seed, queue), queue.process(rewards)
+    targets = falling(seed, queue)
+    process = queue.process(rewards)
     expected = evaluate(process, queue.options_of(targets))
     assert target_gains(queue, targets, [rewards])[0] == pytest.approx(expected.gain, rel=1e-9)
     fixed = np.stack([np.ones(queue.places), rewards.fixed])
@@ -129,7 +129,8 @@ def test_another_rate_is_another_gain() -> None:
 @pytest.mark.parametrize("seed", range(150))
 def test_the_optimum_among_targets_is_that_of_the_general_solver(seed: int) -> None:
     queue, rewards = drawn(seed)
-    found, expected = best_targets(queue, rewards), policy_iteration(queue.process(rewards))
+    found = best_targets(queue, rewards)
+    expected = policy_iteration(queue.process(rewards))
     assert found.gain == pytest.approx(expected.gain, rel=1e-8)
     assert found.lower <= found.gain * (1 + 1e-12)
     assert found.upper - found.lower <= 1e-10 * max(1.0, found.gain)
@@ -322,7 +323,8 @@ def test_constant_curves_can_say_a_level() -> None:
 def test_the_powers_are_in_their_order(name: str) -> None:
     scenario = SYSTEMS[name].with_({"robots.available": 8, "activation.switching.targets": [8] * 6})
     rows = {row.rule: row for row in control_gap(scenario)}
-    level, two = rows["one level for all"], rows["two levels for all"]
+    level = rows["one level for all"]
+    two = rows["two levels for all"]
     assert rows["targets by level"].cost <= two.cost <= level.cost
     assert rows["targets by level"].cost <= rows["fixed number"].cost
     assert rows["thresholds"].cost <= rows["fixed number"].cost
@@ -388,7 +390,8 @@ def test_a_faster_service_is_seen(family: str) -> None:
 def test_both_engines_take_the_resolved_rule(name: str, engine: str) -> None:
     best = resolve(SYSTEMS[name].with_({"activation": {"optimal": "switching"}}))
     short = best.with_({"run.horizon": 300.0, "run.warmup": 0.0, "run.replications": 2})
-    slow, fast = sim.run(short, engine=engine), sim.run(short, engine="compiled")
+    slow = sim.run(short, engine=engine)
+    fast = sim.run(short, engine="compiled")
     assert [e.estimate for e in slow.estimates] == pytest.approx(
         [e.estimate for e in fast.estimates], nan_ok=True, rel=0
     )
@@ -490,9 +493,14 @@ def least_cost_of_power(added: int, *, recalls: bool) -> float:
     Written from the words of the model: lambda = 0.1, mu = 1, K = 5, N = 16, starvation 1.4; where
     robots can be recalled at least one stays on.
     """
-    access, service, top, robots, price = 0.1, 1.0, 5, 16, 1.4
+    access = 0.1
+    service = 1.0
+    top = 5
+    robots = 16
+    price = 1.4
     clock = access * robots + service
-    level, active = np.arange(top + 1)[:, None], np.arange(robots + 1)[None, :]
+    level = np.arange(top + 1)[:, None]
+    active = np.arange(robots + 1)[None, :]
     cost = price * (level == 0) + access * active * (level == top)
     possible = active <= np.minimum(active.T + added, robots)
     possible &= (active >= np.minimum(1, active.T + added)) if recalls else (active >= active.T)

@@ -128,7 +128,8 @@ def cost_in_words(scenario: Scenario, policy: Policy) -> float:
     robots, at = policy
     rule = {"threshold": {"robots": list(robots), "at": list(at)}}
     controlled = scenario.with_("activation", rule)
-    found, costs = oracles.measures(controlled), scenario.costs
+    found = oracles.measures(controlled)
+    costs = scenario.costs
     obsolete = found["arrival_rate", None] - found["loss_rate", None] - found["throughput", None]
     if ("obsolescence_probability", None) in found:
         obsolete = found["obsolescence_probability", None] * found["arrival_rate", None]
@@ -192,7 +193,8 @@ def test_the_comparison_notices_thresholds_off_by_one(name: str) -> None:
 
 def clocks_that_stand_still(chain: Any, level: int, values: Any, place: int) -> Any:
     """New pages take the first phase of their clock, whatever its start vector says."""
-    timers, columns = len(chain.timer.start), values.shape[-1]
+    timers = len(chain.timer.start)
+    columns = values.shape[-1]
     for _ in range(place if level else place - 1):
         values = values.reshape(-1, timers, columns)[:, 0]
     return values if level else chain.service.start[None, :] @ values
@@ -437,7 +439,8 @@ def test_a_number_that_delivers_as_another_changes_nothing(
         }
         | prices
     )
-    found, expected = best_thresholds(more).optimum, best_thresholds(plain).optimum
+    found = best_thresholds(more).optimum
+    expected = best_thresholds(plain).optimum
     assert found.cost == pytest.approx(expected.cost, rel=1e-12)
     old_names = [number - (number > doubled + 1) for number in found.robots]
     assert tuple(old_names) == expected.robots
@@ -540,7 +543,8 @@ def test_refusals_name_the_entry_that_asked() -> None:
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_fixed_numbers_are_thresholds_with_a_single_number(name: str) -> None:
     scenario = SYSTEMS[name]
-    search, fixed = best_thresholds(scenario), best_fixed_number(scenario)
+    search = best_thresholds(scenario)
+    fixed = best_fixed_number(scenario)
     for robots in range(1, len(fixed.costs)):
         assert fixed.costs[robots] == pytest.approx(search.cost_of((robots,), ()), rel=1e-12)
     without = scenario.costs.starvation if not scenario.costs.response else math.nan
@@ -569,7 +573,8 @@ def test_of_equal_costs_the_fewest_robots() -> None:
 @pytest.mark.parametrize("target", ["static", "threshold"])
 def test_optimal_in_a_file_becomes_the_decision(target: str) -> None:
     scenario = queue({"activation.optimal": target})
-    found, resolved = optimize(scenario, target), resolve(scenario)
+    found = optimize(scenario, target)
+    resolved = resolve(scenario)
     assert resolved == scenario.with_(found.changes)
     costs = [each.value for each in predict(resolved)[0] if each.measure == "control_cost"]
     assert costs

@@ -43,12 +43,14 @@ ONE = Decimal(1)
 
 
 def gamma_reference(law: Any, s: Decimal) -> tuple[Decimal, Decimal]:
-    shape, mean = Decimal(getattr(law, "shape", 1)), Decimal(law.mean)
+    shape = Decimal(getattr(law, "shape", 1))
+    mean = Decimal(law.mean)
     return mean, (-shape * (1 + s * mean / shape).ln()).exp()
 
 
 def uniform_reference(law: Any, s: Decimal) -> tuple[Decimal, Decimal]:
-    low, high = Decimal(law.low), Decimal(law.high)
+    low = Decimal(law.low)
+    high = Decimal(law.high)
     return (low + high) / 2, ((-low * s).exp() - (-high * s).exp()) / (s * (high - low))
 
 

@@ -17,7 +17,8 @@ from scenarios import Scenario, ScenarioError, dumps, scenario_from
 from scenarios.deliveries import as_modes
 from sim import compiled_engine, simpy_engine
 
-SLOW, FAST = {"poisson": {"rate": 0.2}}, {"poisson": {"rate": 1.0}}
+SLOW = {"poisson": {"rate": 0.2}}
+FAST = {"poisson": {"rate": 1.0}}
 BURSTS = {"mmpp": {"Q": [[-0.1, 0.1], [0.3, -0.3]], "rates": [0.1, 2.0]}}
 MARKED = {
     "D0": [[-1.4, 0.2], [0.1, -1.3]],
@@ -146,7 +147,8 @@ def test_what_cannot_be_is_refused(changes: dict[str, Any], message: str) -> Non
 
 
 def test_the_file_written_names_the_robots(crawlsim: Any, tmp_path: Any) -> None:
-    path, best = tmp_path / "unlike.toml", tmp_path / "best.toml"
+    path = tmp_path / "unlike.toml"
+    best = tmp_path / "best.toml"
     path.write_text(dumps(system({"independent": [SLOW, SLOW, FAST]})))
     words = ("optimize", str(path), "--target", "static", "--out", str(best))
     code, out, _ = crawlsim(*words, "--json")

@@ -35,8 +35,10 @@ def test_a_long_command_says_now_and_then_how_far_it_is(monkeypatch: pytest.Monk
     with waiting.lines_while_waiting("sweep"):
         time.sleep(0.12)
         with waiting.stage("grid", "cells") as outer, waiting.stage("grid, a = 1", "runs") as inner:
-            outer.done, outer.total = 1, 3
-            inner.done, inner.total = 0, 40
+            outer.done = 1
+            outer.total = 3
+            inner.done = 0
+            inner.total = 40
             time.sleep(0.3)
     said = stream.getvalue().splitlines()
     assert said[0].startswith("crawlsim: sweep: at work (")

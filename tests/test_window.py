@@ -189,12 +189,14 @@ def deterministic_window(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Visits and mean time out of date of each page in (start, end], access times of 1."""
     start, end = ends
-    visits, stale = np.zeros(len(rates)), np.zeros(len(rates))
+    visits = np.zeros(len(rates))
+    stale = np.zeros(len(rates))
     for page, rate in enumerate(rates):
         times = [k + 1.0 for k in range(int(end)) if template[k % len(template)] == page]
         visits[page] = sum(start < time <= end for time in times)
         for last, after in zip([0.0, *times], [*times, end], strict=True):
-            low, high = max(last, start) - last, max(after, start) - last
+            low = max(last, start) - last
+            high = max(after, start) - last
             stale[page] += (high - low) + (np.exp(-rate * high) - np.exp(-rate * low)) / rate
     return visits, stale
 

@@ -98,7 +98,8 @@ def test_a_cluster_worker_that_dies_costs_no_results(cluster: Any) -> None:
 class _Mortal:
     """Simulates, and ends the process at one replication unless it is the first of its line."""
 
-    unlocked, writes_log = True, False
+    unlocked = True
+    writes_log = False
 
     def __init__(self, parent: int) -> None:
         self.parent = parent

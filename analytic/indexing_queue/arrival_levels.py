@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.marginals import marginals_of
-
-__all__ = ["levels_at_arrivals"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 
 def levels_at_arrivals(chain: QueueChain, law: Array) -> Array:

@@ -9,23 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytic.phase_type import PhaseLaw
+from scenarios.arrays import Array
 
-__all__ = [
-    "NO_TIMER",
-    "QueueChain",
-    "accepted_pages",
-    "controlled_chain",
-    "count_states",
-    "switching_chain",
-]
-
-Array = NDArray[np.floating[Any]]
 Moves = dict[int, Array]
 
 NO_TIMER = PhaseLaw(np.ones(1), np.zeros((1, 1)))
@@ -109,7 +99,8 @@ class QueueChain:
     @property
     def inner(self) -> tuple[int, ...]:
         """States of each level per arrival phase: ``1, M, M R, M R^2, …``."""
-        phases, timers = len(self.service.start), len(self.timer.start)
+        phases = len(self.service.start)
+        timers = len(self.timer.start)
         return (1, *(phases * timers**waiting for waiting in range(self.top)))
 
     @property
@@ -152,7 +143,8 @@ def controlled_chain(
     -----
     avrachenkov2011, Lemma of section 3, as derived in docs/derivations.md.
     """
-    largest, order = modes.shape[1] - 1, modes.shape[2]
+    largest = modes.shape[1] - 1
+    order = modes.shape[2]
     top = capacity + (largest - 1 if admission == "complete" else 0)
     accepted = np.array(
         [

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analytic.markov import birth_death
-
-__all__ = ["birth_death_levels", "mm1k_levels"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 
 def mm1k_levels(load: ArrayLike, capacity: int) -> Array:

@@ -9,8 +9,6 @@ import numba
 
 from scenarios.compiling import kept
 
-__all__ = ["compiled"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

@@ -6,16 +6,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import coo_array, csr_array
 from scipy.special import gammainc
 
 from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.generator import rate_blocks
-
-__all__ = ["LARGEST_CYCLE_CHAIN", "MOST_CYCLE_JUMPS", "cycle_cdf", "cycle_rate", "cycle_speed"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 LARGEST_CYCLE_CHAIN = 3000
 """States of a chain whose cycle times are given."""
@@ -94,7 +91,9 @@ def cycle_cdf(chain: QueueChain, law: Array, times: ArrayLike) -> Array:
             f"{expected:.3g} jumps are expected up to time {points.max():g}; "
             f"must be at most {MOST_CYCLE_JUMPS}"
         )
-    shares, state, stays = np.zeros(points.shape), found.begins / total, 1 - out / rate
+    shares = np.zeros(points.shape)
+    state = found.begins / total
+    stays = 1 - out / rate
     for jump in range(1 + math.ceil(expected + 9 * math.sqrt(expected) + 30)):
         shares += gammainc(jump + 1, rate * points) * float(state @ found.ends) / rate
         state = found.moves @ state / rate + state * stays
@@ -105,8 +104,11 @@ def _absorption(chain: QueueChain, law: Array) -> _Absorption:
     if chain.states > LARGEST_CYCLE_CHAIN:
         raise ValueError(f"{chain.states} states; must be at most {LARGEST_CYCLE_CHAIN}")
     starts = chain.starts
-    begins, ends = np.zeros(chain.states), np.zeros(chain.states)
-    rows, columns, rates = [], [], []
+    begins = np.zeros(chain.states)
+    ends = np.zeros(chain.states)
+    rows = []
+    columns = []
+    rates = []
     for origin, target, block in rate_blocks(chain):
         if origin == 0 and target > 0:
             ends[: starts[1]] += block.sum(axis=1)

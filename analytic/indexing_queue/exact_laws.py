@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.active_robots import require_decided
 from analytic.conditions import timers_of
@@ -24,12 +22,9 @@ from analytic.indexing_queue.sojourn_laws import fastest_rate, sojourn_cdf
 from analytic.indexing_queue.solved import chain_of, solution_of
 from analytic.indexing_queue.tagged import ends_of, entries
 from scenarios import Scenario
+from scenarios.arrays import Array
 from scenarios.laws import LAWS, Law, LawPoints
 from scenarios.scenario import require_scenario
-
-__all__ = ["SHARES", "ExactLaw", "NoLaw", "exact_laws", "points_of"]
-
-Array = NDArray[np.floating[Any]]
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 """The distribution functions are compared near the times where they have these values."""
@@ -125,7 +120,8 @@ def _sojourns(scenario: Scenario, laws: tuple[Law, ...]) -> Iterator[ExactLaw | 
     if reason is not None:
         yield from (NoLaw(law, reason) for law in laws)
         return
-    chain, probabilities = chain_of(scenario), solution_of(scenario).law
+    chain = chain_of(scenario)
+    probabilities = solution_of(scenario).law
     pages, once = ends_of(chain, entries(chain, probabilities), 2)
     positions = chain.states // chain.order
     fastest = min(1e6, _MOST_WORK / positions) / fastest_rate(chain)
@@ -161,7 +157,8 @@ def _levels(scenario: Scenario, law: Law) -> ExactLaw | NoLaw:
 
 def _cycles(scenario: Scenario, law: Law) -> ExactLaw | NoLaw:
     """Busy cycles: the chain is followed from one arrival to an empty system to the next."""
-    chain, probabilities = chain_of(scenario), solution_of(scenario).law
+    chain = chain_of(scenario)
+    probabilities = solution_of(scenario).law
     if chain.states > LARGEST_CYCLE_CHAIN:
         return NoLaw(law, f"the chain has {chain.states} states, more than {LARGEST_CYCLE_CHAIN}")
     rate = cycle_rate(chain, probabilities)

@@ -7,19 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.indexing_queue.searching import CONSTANT, cheapest_sets, searched
 from analytic.indexing_queue.unlike_robots import BestSets, kinds_of_robots
 from analytic.optimum import NoOptimumError, Optimum
 from scenarios import Scenario
+from scenarios.arrays import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["StaticSearch", "best_fixed_number", "optimal_fixed_number"]
-
-Array = NDArray[np.floating[Any]]
 
 _ALIKE = 1e-12
 _TOGETHER = 256

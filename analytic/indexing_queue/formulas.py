@@ -40,17 +40,6 @@ from analytic.markov import relaxation_time
 from analytic.phase_type import exponential_rate
 from scenarios import Scenario
 
-__all__ = [
-    "FORMULAS",
-    "Stays",
-    "accuracy_of",
-    "empty_probability",
-    "reason_against_chain",
-    "reason_against_order",
-    "relaxation_time_of",
-    "stays_of",
-]
-
 _LARGEST_SPECTRUM = 400
 _QUICK = 10**7
 _LOSSES = ("loss_rate", "loss_probability")
@@ -107,7 +96,8 @@ def stays_of(scenario: Scenario) -> Stays | None:
     rates = fate_rates(chain, marginals_of(chain, law))
     empty = law[: chain.order]
     entering = chain.batch_rates[0].T @ (chain.accepted[0] > 0)
-    flow, timer = float(empty @ entering), conditions.timers_of(scenario)
+    flow = float(empty @ entering)
+    timer = conditions.timers_of(scenario)
     longest = (1.0 - float(empty.sum())) / flow if flow > 0 else math.inf
     if timer is not None and (stale := exponential_rate(timer)):
         longest = min(longest, 1.0 / stale)
@@ -145,7 +135,8 @@ def reason_against_order(scenario: Scenario) -> str | None:
 def _birth_death(scenario: Scenario) -> Values:
     """Measures of the level alone, from the product form."""
     access, service, capacity = conditions.poisson_parameters(scenario)
-    timer, at = conditions.timers_of(scenario), robots_at(scenario)
+    timer = conditions.timers_of(scenario)
+    at = robots_at(scenario)
     stale = 0.0 if timer is None else exponential_rate(timer)
     assert stale is not None
     robots = np.array([at(level) for level in range(capacity + 1)], dtype=float)

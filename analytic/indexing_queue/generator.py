@@ -6,17 +6,12 @@ avrachenkov2011, Lemma of section 3, as derived in docs/derivations.md.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain
 from analytic.phase_type import PhaseLaw
-
-__all__ = ["dense_generator", "one_gone", "rate_blocks", "with_clocks"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 
 def dense_generator(chain: QueueChain) -> Array:
@@ -56,7 +51,8 @@ def _by_phase(matrices: Array, first: Array, rest: Array) -> Array:
 
 def _arrivals(chain: QueueChain, level: int, entering: int, matrices: Array) -> Array:
     """Deliveries of which `entering` pages enter, from the level upwards."""
-    service, timers = chain.service, len(chain.timer.start)
+    service = chain.service
+    timers = len(chain.timer.start)
     if level == 0:
         if entering == 0:
             return np.asarray(matrices[0])
@@ -67,7 +63,8 @@ def _arrivals(chain: QueueChain, level: int, entering: int, matrices: Array) -> 
 
 def _service(chain: QueueChain, level: int) -> Array:
     """Service completions; the timer of the page that is picked up is dropped."""
-    done, timers = chain.service.exit_rates[:, None], len(chain.timer.start)
+    done = chain.service.exit_rates[:, None]
+    timers = len(chain.timer.start)
     if level == 1:
         return _kron(chain.turnover[1][0], done)
     picked = _kron(np.ones((timers, 1)), np.eye(timers ** (level - 2)))
@@ -88,7 +85,8 @@ def _own_phases(chain: QueueChain, level: int) -> Array:
 
 def _kron(left: Array, right: Array) -> Array:
     """Kronecker product of two matrices; of small ones in a fifth of numpy's time."""
-    rows, columns = left.shape[0] * right.shape[0], left.shape[1] * right.shape[1]
+    rows = left.shape[0] * right.shape[0]
+    columns = left.shape[1] * right.shape[1]
     products: Array = left[:, None, :, None] * right[None, :, None, :]
     return products.reshape(rows, columns)
 
@@ -122,6 +120,7 @@ def one_gone(exits: Array, waiting: int) -> Array:
         return exits[:, None] * waiting
     gone = np.zeros((timers**waiting, timers ** (waiting - 1)))
     for place in range(waiting):
-        before, after = np.eye(timers**place), np.eye(timers ** (waiting - 1 - place))
+        before = np.eye(timers**place)
+        after = np.eye(timers ** (waiting - 1 - place))
         gone += _kron(_kron(before, exits[:, None]), after)
     return gone

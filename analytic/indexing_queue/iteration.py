@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.lumped import (
@@ -26,10 +25,7 @@ from analytic.indexing_queue.tables import mean_profile, tables_of, working_spac
 from analytic.markov import Band
 from analytic.progress import Progress
 from analytic.refusal import NoAnswerError
-
-__all__ = ["Iterated", "NotConvergedError", "iterate"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 LARGEST_COARSE = 5 * 10**7
 """Multiplications up to which the arrival and service phases are kept in the small chain."""
@@ -79,7 +75,8 @@ def seconds_needed(chain: QueueChain) -> float:
     load can take ten times as many passes.
     """
     inner = chain.order * len(chain.service.start)
-    timers, levels = len(chain.timer.start), range(1, chain.top + 1)
+    timers = len(chain.timer.start)
+    levels = range(1, chain.top + 1)
     blocks: int = sum(level ** (timers - 1) for level in levels)
     products = 1e-9 * blocks * inner**3 + 2.4e-7 * chain.states * inner
     return products + 1.5e-6 * chain.states * min(inner, 5)
@@ -112,8 +109,10 @@ def iterate(chain: QueueChain, tolerance: float = TOLERANCE) -> Iterated:
     small = elimination_work(chain) <= LARGEST_COARSE
     rates = phase_rates(chain) if small else None
     # without waiting pages there are no timers, and the small chain alone is right
-    tables, law = tables_of(chain, 2 if small else 0), _first_guess(chain, rates)
-    times, work = _block_times(tables), working_space(chain)
+    tables = tables_of(chain, 2 if small else 0)
+    law = _first_guess(chain, rates)
+    times = _block_times(tables)
+    work = working_space(chain)
     history: list[float] = []
     errors: list[float] = []
     most = max(min(MOST_PASSES, MOST_WORK // chain.states), 1)
@@ -152,9 +151,12 @@ def _mean_stale(chain: QueueChain) -> Array:
 
 def _first_guess(chain: QueueChain, rates: Band | None) -> Array:
     """All timers in the phases of a time at random, independent of everything else."""
-    stale, profile = _mean_stale(chain), mean_profile(chain)
+    stale = _mean_stale(chain)
+    profile = mean_profile(chain)
     phases = _coarse(chain, rates, np.full(stale.shape, 1.0 / stale[0].size), stale)
-    law, starts, timers = np.empty(chain.states), chain.starts, np.ones(1)
+    law = np.empty(chain.states)
+    starts = chain.starts
+    timers = np.ones(1)
     law[: starts[1]] = phases[0, :, 0]
     for level in range(1, chain.top + 1):
         law[starts[level] : starts[level + 1]] = np.multiply.outer(phases[level], timers).ravel()

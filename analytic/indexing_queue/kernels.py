@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 
 from analytic.indexing_queue.compiling import compiled
 
-__all__ = ["Tables", "block_times", "from_above", "imbalance", "number_timers"]
-__all__ += ["relax", "step", "sweep"]
-
 Floats = NDArray[Any]
 Integers = NDArray[Any]
 
@@ -67,7 +64,8 @@ def _add_batch(t: Tables, law: Floats, level: int, entering: int, flow: Floats) 
             continue
         share = 1.0 if origin > 0 else t.begins[phase]
         for after in range(t.order):
-            low, high = t.pointer[matrix, after], t.pointer[matrix, after + 1]
+            low = t.pointer[matrix, after]
+            high = t.pointer[matrix, after + 1]
             target = (after * t.phases + phase) * width * spread
             for ahead in range(width if high > low else 0):
                 total = 0.0
@@ -131,7 +129,8 @@ def _drop_one(law: Floats, gone: Floats, axes: int, kept: int, flow: Floats) -> 
         for before in range(len(flow) // after):
             target = before * after
             for phase in range(timers):
-                rate, base = gone[phase], (before * timers + phase) * after
+                rate = gone[phase]
+                base = (before * timers + phase) * after
                 for place in range(after if rate > 0 else 0):
                     flow[target + place] += rate * law[base + place]
         after //= timers
@@ -232,7 +231,8 @@ def _phase_moves(t: Tables, level: int, moves: Floats) -> None:
             for entry in range(t.pointer[matrix, after], t.pointer[matrix, after + 1]):
                 moves[t.source[entry] * inner + phase, after * inner + phase] += t.rate[entry]
     for group in range(len(moves) if level > 0 else 0):
-        base, phase = group - group % inner, group % inner
+        base = group - group % inner
+        phase = group % inner
         for other in range(inner):
             moves[group, base + other] += t.service[phase, other]
 
@@ -245,10 +245,12 @@ def block_times(t: Tables, level: int, waiting: int, shift: float, times: Floats
     out of every state.
     """
     groups = times.shape[1]
-    moves, ends = np.empty((groups, groups)), np.empty(groups)
+    moves = np.empty((groups, groups))
+    ends = np.empty(groups)
     counts = np.zeros(t.timers, dtype=np.int64)
     for number in range(len(times)):
-        rest, left = number, waiting
+        rest = number
+        left = waiting
         for phase in range(1, t.timers):
             counts[phase] = rest % (waiting + 1)
             rest //= waiting + 1
@@ -275,13 +277,16 @@ def relax(
     `block_times`; `code` is working space.
     """
     groups = times.shape[1]
-    width, change, local = len(here) // groups, 0.0, np.empty(groups)
+    width = len(here) // groups
+    change = 0.0
+    local = np.empty(groups)
     moving = t.timer.max() > 0
     for step in range(width):
         place = step if upward else width - 1 - step
         for group in range(groups):
             local[group] = flow[group * width + place]
-        stride, rest = 1, place
+        stride = 1
+        rest = place
         while moving and stride < width:
             phase = rest % t.timers
             rest //= t.timers
@@ -308,10 +313,12 @@ def sweep(
 ) -> float:
     """One pass over the levels from `lowest` on; the largest relative change of a probability."""
     flow, spare, code = work
-    levels, change = len(t.starts) - 1, 0.0
+    levels = len(t.starts) - 1
+    change = 0.0
     for place in range(t.lowest, levels):
         level = place if upward else levels - 1 - place + t.lowest
-        first, last = t.starts[level], t.starts[level + 1]
+        first = t.starts[level]
+        last = t.starts[level + 1]
         row = flow[: last - first]
         inflow(t, law, level, row, spare)
         waiting = max(level - 1, 0)
@@ -329,7 +336,8 @@ def sweep(
 def add_within(t: Tables, here: Floats, level: int, rates: Floats, flow: Floats) -> None:
     """Add what flows between the states of a level; fill in their rates out, to anywhere."""
     groups = t.order * (t.phases if level > 0 else 1)
-    width, moves = len(here) // groups, np.empty((groups, groups))
+    width = len(here) // groups
+    moves = np.empty((groups, groups))
     _phase_moves(t, level, moves)
     for group in range(groups):
         common = t.leaves[level, group] + moves[group].sum()
@@ -338,7 +346,9 @@ def add_within(t: Tables, here: Floats, level: int, rates: Floats, flow: Floats)
             for place in range(width if rate > 0 else 0):
                 flow[group * width + place] += rate * here[other * width + place]
         for place in range(width):
-            state, stride, rest = group * width + place, 1, place
+            state = group * width + place
+            stride = 1
+            rest = place
             rates[state] = common
             while stride < width:  # never where timers have one phase
                 phase = rest % t.timers
@@ -356,15 +366,19 @@ def add_within(t: Tables, here: Floats, level: int, rates: Floats, flow: Floats)
 def imbalance(t: Tables, law: Floats, work: tuple[Floats, Floats, Floats]) -> float:
     """Largest difference of flow in and out of a state, relative to the largest flow."""
     flow, spare, rates = work
-    worst, largest = 0.0, 0.0
+    worst = 0.0
+    largest = 0.0
     for level in range(len(t.starts) - 1):
-        first, last = t.starts[level], t.starts[level + 1]
-        row, here = flow[: last - first], law[first:last]
+        first = t.starts[level]
+        last = t.starts[level + 1]
+        row = flow[: last - first]
+        here = law[first:last]
         inflow(t, law, level, row, spare)
         add_within(t, here, level, rates, row)
         for state in range(last - first):
             out = rates[state] * here[state]
-            worst, largest = max(worst, abs(row[state] - out)), max(largest, out)
+            worst = max(worst, abs(row[state] - out))
+            largest = max(largest, out)
     return worst / largest if largest > 0 else 0.0
 
 
@@ -374,8 +388,10 @@ def step(t: Tables, law: Floats, work: tuple[Floats, Floats, Floats], rate: floa
     flow, spare, rates = work
     levels = len(t.starts) - 1
     for level in range(1, levels):
-        first, last = t.starts[level], t.starts[level + 1]
-        row, here = flow[: last - first], law[first:last]
+        first = t.starts[level]
+        last = t.starts[level + 1]
+        row = flow[: last - first]
+        here = law[first:last]
         row[:] = 0.0
         if level + 1 < levels:
             above = law[last : t.starts[level + 2]]

@@ -8,10 +8,9 @@ obsolescence, which moves it forward, depends on its own phase. There independen
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.iteration import NotConvergedError
@@ -19,10 +18,8 @@ from analytic.indexing_queue.lumped import phase_rates, stationary_phases, with_
 from analytic.indexing_queue.marginals import Marginals
 from analytic.indexing_queue.tables import mean_profile
 from analytic.progress import Progress
+from scenarios.arrays import Array
 
-__all__ = ["SMALLEST_LOSS", "Closed", "ClosureError", "closure"]
-
-Array = NDArray[np.floating[Any]]
 Positions = list[Array]
 
 MOST_ROUNDS = 500
@@ -176,7 +173,9 @@ def _moves(chain: QueueChain, pages: Positions, level: int) -> Array:
     Shape (positions, states, states). It ends with the page's own obsolescence, another's, a
     service or a delivery.
     """
-    order, phases, timers = chain.order, len(chain.service.start), len(chain.timer.start)
+    order = chain.order
+    phases = len(chain.service.start)
+    timers = len(chain.timer.start)
     inner = np.zeros((order * phases, order * phases))
     quiet = chain.arrivals[level].get(0)
     out = np.zeros((order, phases))

@@ -7,26 +7,14 @@ the rate of obsolescence alone, and it is exact once that rate is (docs/derivati
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_matrix
 
 from analytic.indexing_queue.chain import NO_TIMER, QueueChain
 from analytic.indexing_queue.generator import rate_blocks
 from analytic.markov import Band, closed_classes, stationary_banded
-
-__all__ = [
-    "closed_class_count",
-    "elimination_work",
-    "phase_rates",
-    "stationary_levels",
-    "stationary_phases",
-    "with_obsolescence",
-]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 
 def _largest_step(chain: QueueChain) -> int:
@@ -88,7 +76,8 @@ def stationary_phases(chain: QueueChain, band: Band) -> Array:
 
 
 def _by_level(chain: QueueChain, law: Array) -> Array:
-    order, phases = chain.order, len(chain.service.start)
+    order = chain.order
+    phases = len(chain.service.start)
     result = np.zeros((chain.top + 1, order, phases))
     result[0, :, 0] = law[:order]
     result[1:] = law[order:].reshape(chain.top, order, phases)
@@ -133,7 +122,9 @@ def closed_class_count(chain: QueueChain) -> int:
     """
     timerless = replace(chain, timer=NO_TIMER)
     starts = timerless.starts
-    rows, columns, rates = [], [], []
+    rows = []
+    columns = []
+    rates = []
     for origin, target, block in rate_blocks(timerless):
         here, there = np.nonzero(block > 0)
         rows.append(here + starts[origin])

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain
-
-__all__ = ["Marginals", "marginals_of", "sums_over_timers"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 
 class Marginals(NamedTuple):
@@ -48,8 +44,10 @@ def sums_over_timers(rates: Array, waiting: int) -> Array:
 def marginals_of(chain: QueueChain, law: Array) -> Marginals:
     """Sums of a law over all states, shape (states,), level by level."""
     shape = (chain.top + 1, chain.order, len(chain.service.start))
-    phases, stale = np.zeros(shape), np.zeros(shape)
-    starts, exits = chain.starts, chain.timer.exit_rates
+    phases = np.zeros(shape)
+    stale = np.zeros(shape)
+    starts = chain.starts
+    exits = chain.timer.exit_rates
     phases[0, :, 0] = law[: starts[1]]
     for level in range(1, chain.top + 1):
         here = law[starts[level] : starts[level + 1]].reshape(*shape[1:], -1)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.marginals import Marginals, marginals_of
 from analytic.indexing_queue.tagged import sojourn_moments
+from scenarios.arrays import Array
 from scenarios.measures import Subject
 from scenarios.sections import Costs
 
-__all__ = ["control_cost", "fate_rates", "level_probabilities", "measures_of", "queue_measures"]
-
-Array = NDArray[np.floating[Any]]
 Row = tuple[str, Subject, float]
 
 
@@ -83,7 +79,8 @@ def measures_of(
     chain: QueueChain, marginals: Marginals, costs: Costs, sojourns: list[Row] | None
 ) -> Iterator[Row]:
     """The same from sums of the law, with the sojourn times; None where they are not known."""
-    levels, rates = marginals.levels, fate_rates(chain, marginals)
+    levels = marginals.levels
+    rates = fate_rates(chain, marginals)
     delivered = rates["delivered"]
     in_system = float(levels @ np.arange(len(levels)))
     robots = float((marginals.phases.sum(axis=2) * chain.active).sum())

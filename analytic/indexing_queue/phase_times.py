@@ -10,19 +10,13 @@ the time only.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import loggamma
 
 from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.iteration import NotConvergedError
 from analytic.phase_type import PhaseLaw
-
-__all__ = ["integrated_times"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 LARGEST_DEFECT = 1e-11
 """Relative difference, of pages that leave a position and those that come, that is let pass."""
@@ -60,7 +54,8 @@ def integrated_times(chain: QueueChain, waiting: int, arriving: Array, shift: fl
     total = float(arriving.sum())
     if total == 0:
         return np.zeros_like(arriving)
-    service, timer = chain.service, chain.timer
+    service = chain.service
+    timer = chain.timer
     laws = [service] + [timer] * (waiting > 0)
     largest = shift + sum(_largest(law) * n for law, n in zip(laws, (1, waiting), strict=False))
     per_doubling = _times_per_doubling(chain, waiting)
@@ -108,7 +103,8 @@ def _times_per_doubling(chain: QueueChain, waiting: int) -> int:
     with a relative error ``2 |Γ(k + 1 + iw)| / k!`` for w = 2 pi / step. Phases that go round have
     complex x, at angles of at most pi / 2 - pi / n for n phases.
     """
-    timers, phases = len(chain.timer.start), len(chain.service.start)
+    timers = len(chain.timer.start)
+    phases = len(chain.service.start)
     steps = np.arange((timers - 1) * waiting + phases)
     angle = np.pi / 2 - np.pi / max(timers, phases, 2)
     for points in range(1, 64):
@@ -155,9 +151,11 @@ def _moved(arriving: Array, matrices: list[Array], waiting: int) -> Array:
     moved = (arriving.reshape(len(service), -1).T @ service).ravel()
     left = waiting
     while left:
-        together, count = timers[0], 1
+        together = timers[0]
+        count = 1
         while count < left and len(together) * len(timers[0]) <= WIDEST:
-            together, count = np.kron(together, timers[0]), count + 1
+            together = np.kron(together, timers[0])
+            count = count + 1
         moved = (moved.reshape(len(together), -1).T @ together).ravel()
         left -= count
     found: Array = moved
@@ -166,7 +164,8 @@ def _moved(arriving: Array, matrices: list[Array], waiting: int) -> Array:
 
 def _ended(chain: QueueChain, waiting: int, spent: Array, shift: float) -> float:
     """Rate at which pages leave the position, from the time spent there."""
-    phases, timers = len(chain.service.start), len(chain.timer.start)
+    phases = len(chain.service.start)
+    timers = len(chain.timer.start)
     left = shift * spent.sum() + spent.reshape(phases, -1).sum(axis=1) @ chain.service.exit_rates
     for place in range(waiting):
         each = spent.reshape(phases * timers**place, timers, -1).sum(axis=(0, 2))

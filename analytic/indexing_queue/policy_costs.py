@@ -23,11 +23,9 @@ from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.generator import one_gone, rate_blocks, with_clocks
 from analytic.markov import closed_classes, stationary, until_exit
 from analytic.phase_type import PhaseLaw
+from scenarios.arrays import Array
 from scenarios.sections import Costs
 
-__all__ = ["LevelRates", "level_rates", "policy_costs"]
-
-Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
 
 _LARGEST_PIECE = 1_000_000
@@ -90,7 +88,8 @@ def level_rates(chains: Sequence[QueueChain], costs: Costs) -> LevelRates:
 def _of_number(chain: QueueChain, costs: Costs, served: list[Array]) -> LevelRates:
     """The same for one number."""
     sizes = np.diff(chain.starts).tolist()
-    farthest, levels = int(chain.accepted.max()), range(chain.top + 1)
+    farthest = int(chain.accepted.max())
+    levels = range(chain.top + 1)
     up = [
         [np.zeros((1, sizes[i], sizes[i + n])) for n in range(min(farthest, chain.top - i) + 1)]
         for i in levels
@@ -139,7 +138,8 @@ def _sojourn_rewards(chain: QueueChain, level: int, served: list[Array]) -> Arra
 
 def _seen_from(chain: QueueChain, level: int, values: Array, place: int) -> Array:
     """Values at a position, averaged over the new clocks of the `place` pages that enter."""
-    timers, new = len(chain.timer.start), place if level else place - 1
+    timers = len(chain.timer.start)
+    new = place if level else place - 1
     columns = values.shape[-1]
     for _ in range(new):
         values = np.einsum("stc,t->sc", values.reshape(-1, timers, columns), chain.timer.start)
@@ -152,7 +152,8 @@ def _served_from(chain: QueueChain) -> list[Array]:
     Entry p has shape (service phases × timer phases^p, 2): the tagged page at position p + 1, the
     phases of those ahead and its own (docs/derivations.md, "Sojourn times").
     """
-    service, timer = chain.service, chain.timer
+    service = chain.service
+    timer = chain.timer
     done = service.exit_rates
     found = [_reached(service.generator, done, np.zeros_like(done), done)]
     for waiting in range(1, chain.top):
@@ -166,7 +167,8 @@ def _served_from(chain: QueueChain) -> list[Array]:
 
 def _one_closer(service: PhaseLaw, timer: PhaseLaw, waiting: int) -> Array:
     """Rates at which the last of `waiting` pages moves up: a service, or one ahead goes stale."""
-    phases, timers = len(service.start), len(timer.start)
+    phases = len(service.start)
+    timers = len(timer.start)
     picked = np.kron(np.ones((timers, 1)), np.eye(timers ** (waiting - 1)))
     closer = np.kron(service.exit_rates[:, None] * service.start[None, :], picked)
     if waiting > 1:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,19 +27,9 @@ from analytic.indexing_queue.unlike_robots import (
 from analytic.optimum import NoOptimumError
 from scenarios import Scenario
 from scenarios.activation import Threshold
+from scenarios.arrays import Array
 from scenarios.deliveries import Independent, Marked, alone, as_modes, order_of
 
-__all__ = [
-    "CONSTANT",
-    "NON_INCREASING",
-    "Family",
-    "cheapest_sets",
-    "numbers_of",
-    "searched",
-    "top_level",
-]
-
-Array = NDArray[np.floating[Any]]
 MOST_POLICIES = 5_000_000
 
 LONGEST = 900.0
@@ -141,7 +130,8 @@ def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arra
     order, phases, timers, top = size_of(uncontrolled)
     waiting = range(top)
     sizes = [float(order), *(float(order * phases * timers ** min(n, 60)) for n in waiting)]
-    together, alone = seconds_together(sizes, len(numbers), family), seconds_alone(sizes, count)
+    together = seconds_together(sizes, len(numbers), family)
+    alone = seconds_alone(sizes, count)
     seconds = min(together, alone)
     if seconds > LONGEST:
         long = f"all {count} policies take about {seconds / 60:.2g} minutes"

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammainc
 
 from analytic.indexing_queue.chain import QueueChain
@@ -20,10 +19,7 @@ from analytic.indexing_queue.measures import fate_rates
 from analytic.indexing_queue.tables import tables_of, working_space
 from analytic.indexing_queue.tagged import CLASSES, ends_at, ends_of, entries, followed
 from analytic.progress import Progress
-
-__all__ = ["fastest_rate", "sojourn_cdf", "sojourn_transform"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 MOST_JUMPS = 10**6
 """Jumps up to the longest time, at the largest rate of a state."""
@@ -147,9 +143,11 @@ def _ends_by_jump(
     from analytic.indexing_queue.kernels import step
 
     positions = followed(chain)
-    tables, (flow, spare, _) = tables_of(positions), working_space(positions)
+    tables = tables_of(positions)
+    (flow, spare, _) = working_space(positions)
     law = np.concatenate([np.zeros(1), *starts])
-    rates, total = np.empty_like(flow), law.sum()
+    rates = np.empty_like(flow)
+    total = law.sum()
     for _ in range(jumps):
         yield (
             np.sum(

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain, count_states
 from analytic.indexing_queue.generator import dense_generator
 from analytic.indexing_queue.iteration import iterate
 from analytic.indexing_queue.lumped import elimination_work, phase_rates, stationary_phases
 from analytic.markov import residual, stationary
-
-__all__ = ["LARGEST_MEMORY", "Solution", "memory_needed", "size_beyond_memory", "solve_chain"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 LARGEST_DENSE = 1000
 """States up to which the dense elimination is used."""
@@ -80,7 +76,8 @@ def solve_chain(chain: QueueChain) -> Solution:
     The equations are (4) of avrachenkov2011 (docs/derivations.md); the elimination is that of
     Grassmann, Taksar and Heyman (1985).
     """
-    phases, timers = len(chain.service.start), len(chain.timer.start)
+    phases = len(chain.service.start)
+    timers = len(chain.timer.start)
     size = size_beyond_memory(chain.order, phases, timers, chain.top)
     if size is not None:
         raise ValueError(f"the chain has {size}; the solution may take at most 1 GB")

@@ -28,26 +28,6 @@ from scenarios.activation import Switching
 from scenarios.deliveries import joint_size
 from scenarios.measures import Subject
 
-__all__ = [
-    "Accuracy",
-    "Solved",
-    "approximated",
-    "chain_of",
-    "closure_fits",
-    "converged",
-    "fits_in_memory",
-    "laws_of",
-    "loss_approximated",
-    "one_closed_class",
-    "response_found",
-    "settled",
-    "size_of",
-    "sojourns_found",
-    "solution_of",
-    "solved",
-    "too_large_for_exactness",
-]
-
 Rows = tuple[tuple[str, Subject, float], ...]
 
 _MOST_UNKNOWNS = 2_000_000
@@ -101,7 +81,8 @@ class Solved(NamedTuple):
 def laws_of(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
     """Service and timer as phase-type laws."""
     assert scenario.buffer is not None
-    service, timer = as_phase_type(scenario.buffer.service), NO_TIMER
+    service = as_phase_type(scenario.buffer.service)
+    timer = NO_TIMER
     law = conditions.timers_of(scenario)
     if law is not None and _top_level(scenario) > 1:
         rate = exponential_rate(law)
@@ -121,7 +102,8 @@ def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
     """
     assert scenario.buffer is not None
     assert scenario.robots is not None
-    phases, timers = phase_count(scenario.buffer.service), _timer_phases(scenario)
+    phases = phase_count(scenario.buffer.service)
+    timers = _timer_phases(scenario)
     assert phases is not None
     if isinstance(scenario.activation, Switching):
         order = scenario.robots.available + 1
@@ -136,7 +118,8 @@ def _top_level(scenario: Scenario) -> int:
     """The highest level: all places taken, or more where batches enter as a whole."""
     assert scenario.buffer is not None
     assert scenario.robots is not None
-    places, together = scenario.buffer.waiting_places + 1, scenario.robots.deliveries
+    places = scenario.buffer.waiting_places + 1
+    together = scenario.robots.deliveries
     if together is None or scenario.buffer.admission != "complete":
         return places
     return places + joint_size(together)[1] - 1

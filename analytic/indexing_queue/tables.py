@@ -8,17 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain
-
-__all__ = ["mean_profile", "tables_of", "working_space"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 
 def tables_of(chain: QueueChain, lowest: int = 0) -> Any:
     """The chain as the compiled passes read it, `kernels.Tables`; they begin at level `lowest`."""
     from analytic.indexing_queue.kernels import Tables
 
-    service, timer = chain.service, chain.timer
+    service = chain.service
+    timer = chain.timer
     matrices, enters, turns = _numbered(chain)
     return Tables(
         chain.starts,
@@ -43,7 +41,8 @@ def tables_of(chain: QueueChain, lowest: int = 0) -> Any:
 
 def _block_starts(chain: QueueChain) -> NDArray[np.int64]:
     """Where the mean times of each level begin in one array, and its length."""
-    timers, inner = len(chain.timer.start), chain.order * len(chain.service.start)
+    timers = len(chain.timer.start)
+    inner = chain.order * len(chain.service.start)
     sizes = [chain.order**2]
     sizes += [waiting ** (timers - 1) * inner**2 for waiting in range(1, chain.top + 1)]
     return np.cumsum([0, *sizes], dtype=np.int64)
@@ -65,7 +64,8 @@ def _numbered(chain: QueueChain) -> tuple[list[Array], NDArray[np.int64], NDArra
             matrices.append(matrix)
         return numbers[key]
 
-    phases, largest = len(chain.service.start), max(max(m, default=0) for m in chain.arrivals)
+    phases = len(chain.service.start)
+    largest = max(max(m, default=0) for m in chain.arrivals)
     enters = np.full((chain.top + 1, largest + 1, phases), -1, dtype=np.int64)
     turns = np.zeros((chain.top + 1, phases), dtype=np.int64)
     for level, moves in enumerate(chain.arrivals):
@@ -80,7 +80,10 @@ def _by_columns(
     matrices: list[Array],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
     """Pointers, rows and entries of the matrices that are not zero, column by column."""
-    pointers, sources, rates, done = [], [], [], 0
+    pointers = []
+    sources = []
+    rates = []
+    done = 0
     for matrix in matrices:
         column, source = np.nonzero(matrix.T)
         counts = np.bincount(column, minlength=len(matrix))
@@ -103,7 +106,8 @@ def _powers(chain: QueueChain) -> tuple[Array, NDArray[np.int64]]:
 
 def _leaves(chain: QueueChain) -> Array:
     """Rate out of the level from each arrival and service phase, obsolescences apart."""
-    order, phases = chain.order, len(chain.service.start)
+    order = chain.order
+    phases = len(chain.service.start)
     leaves = np.zeros((chain.top + 1, order, phases))
     leaves[1:] += chain.service.exit_rates
     for level, moves in enumerate(chain.arrivals):

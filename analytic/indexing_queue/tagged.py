@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.generator import one_gone, with_clocks
 from analytic.indexing_queue.phase_times import integrated_times
 from analytic.indexing_queue.tables import tables_of, working_space
 from analytic.markov import until_exit
+from scenarios.arrays import Array
 from scenarios.measures import Subject
 
-__all__ = ["CLASSES", "Ends", "ends_at", "ends_of", "entries", "followed", "sojourn_moments"]
-
-Array = NDArray[np.floating[Any]]
 Row = tuple[str, Subject, float]
 
 LARGEST_DENSE = 200
@@ -57,7 +54,9 @@ def entries(chain: QueueChain, law: Array) -> list[Array]:
     Entry p is a vector over (service phase, timer phases of the pages ahead, own timer phase) of
     a page that enters at position p + 1 counted from the server.
     """
-    gamma, phases, timers = chain.timer.start, len(chain.service.start), len(chain.timer.start)
+    gamma = chain.timer.start
+    phases = len(chain.service.start)
+    timers = len(chain.timer.start)
     found = [np.zeros(phases * timers**waiting) for waiting in range(chain.top)]
     starts = chain.starts
     for level in range(chain.top + 1):
@@ -144,12 +143,15 @@ class _Small:
     """The positions of a small chain, with dense matrices."""
 
     def __init__(self, chain: QueueChain, shift: float) -> None:
-        self.service, self.timer, self.shift = chain.service, chain.timer, shift
+        self.service = chain.service
+        self.timer = chain.timer
+        self.shift = shift
         self._known: tuple[int, Array] = (0, np.zeros((0, 0)))
 
     def passed(self, position: int, above: Array) -> Array:
         """What a vector at the next position passes on to this one."""
-        timers, phases = len(self.timer.start), len(self.service.start)
+        timers = len(self.timer.start)
+        phases = len(self.service.start)
         ahead = timers ** (position - 1)
         picked_up = self.service.exit_rates[:, None] * self.service.start[None, :]
         each = above.reshape(phases, timers, ahead).sum(axis=1)
@@ -174,7 +176,8 @@ class _Small:
         if position > 1:
             gone = one_gone(self.timer.exit_rates, position - 1).sum(axis=1)
             ends = ends + np.tile(gone, len(within) // len(gone))
-        moves, ends = within[None].copy(), (ends + self.shift)[None]
+        moves = within[None].copy()
+        ends = (ends + self.shift)[None]
         (times,) = until_exit(moves, ends, np.eye(len(within))[None])
         found: Array = times
         return found
@@ -184,7 +187,8 @@ class _Large:
     """The same without matrices, by the passes of `kernels`."""
 
     def __init__(self, chain: QueueChain, shift: float) -> None:
-        self.chain, self.shift = followed(chain), shift
+        self.chain = followed(chain)
+        self.shift = shift
         self.tables, self.work = tables_of(self.chain), working_space(self.chain)
         self.slow = False
 
@@ -209,8 +213,10 @@ class _Large:
         """The same by Gauss-Seidel; None if phases go to and fro too fast for it."""
         from analytic.indexing_queue.kernels import block_times, number_timers, relax
 
-        code, waiting = self.work[2], position - 1
-        timers, phases = len(self.chain.timer.start), len(self.chain.service.start)
+        code = self.work[2]
+        waiting = position - 1
+        timers = len(self.chain.timer.start)
+        phases = len(self.chain.service.start)
         times = np.zeros((position ** (timers - 1), phases, phases))
         block_times(self.tables, position, waiting, self.shift, times)
         number_timers(timers, position, timers**waiting, code)

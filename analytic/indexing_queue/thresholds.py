@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from math import comb, nan
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,11 @@ from numpy.typing import NDArray
 from analytic.indexing_queue.searching import NON_INCREASING, numbers_of, searched, top_level
 from analytic.optimum import NoOptimumError, Optimum
 from scenarios import Scenario
+from scenarios.arrays import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "ThresholdPolicy",
-    "ThresholdSearch",
-    "best_thresholds",
-    "optimal_thresholds",
-    "threshold_optimum",
-]
-
-Array = NDArray[np.floating[Any]]
 
 _ALIKE = 1e-12
 """Costs that differ by less, relatively, are the same: what is left is rounding."""
@@ -156,7 +148,8 @@ class ThresholdSearch:
 
     def _place(self, policy: Sequence[int]) -> int:
         """Row of a policy, given by indices for each level: how many stand before it."""
-        place, least = 0, 0
+        place = 0
+        least = 0
         for level in range(self.top, -1, -1):
             place += sum(self._count(smaller, level) for smaller in range(least, policy[level]))
             least = policy[level]
@@ -164,10 +157,12 @@ class ThresholdSearch:
 
     def _policy(self, row: int) -> list[int]:
         """Numbers of robots at levels 0, 1, … of the policy in a row; the inverse of `_place`."""
-        found, index = [], 0
+        found = []
+        index = 0
         for level in range(self.top, -1, -1):
             while row >= (count := self._count(index, level)):
-                row, index = row - count, index + 1
+                row = row - count
+                index = index + 1
             found.append(self.numbers[index])
         return found[::-1]
 
@@ -201,7 +196,8 @@ class ThresholdSearch:
         edges = np.flatnonzero(np.diff(masks[order])) + 1
         best = {}
         for rows in np.split(order, edges):
-            costs, known = self.costs[rows], ~np.isnan(self.costs[rows])
+            costs = self.costs[rows]
+            known = ~np.isnan(self.costs[rows])
             least = costs[known].min() if known.any() else nan
             alike = rows[costs <= least + _ALIKE * abs(least)]
             mask = int(masks[rows[0]])

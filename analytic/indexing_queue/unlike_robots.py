@@ -11,8 +11,6 @@ from analytic.progress import Progress, followed
 from scenarios import Scenario
 from scenarios.deliveries import Independent, Marked
 
-__all__ = ["MOST_SETS", "BestSets", "best_sets", "distinct_sets", "kinds_of_robots"]
-
 Set = tuple[int, ...]
 
 MOST_SETS = 2**14
@@ -138,12 +136,15 @@ def _descend(
     most = tuple(map(len, kinds))
     first = [tuple(sum(r < n for r in kind) for kind in kinds) for n in range(sum(most) + 1)]
     for start in (first[0], first[-1], min(first, key=costed)):
-        here, paid, is_moving = start, costed(start), True
+        here = start
+        paid = costed(start)
+        is_moving = True
         while is_moving:
             best = min(_neighbours(here, most), key=costed)
             is_moving = costed(best) < paid - _ALIKE * abs(paid) or math.isinf(paid)
             if is_moving and costed(best) < math.inf:
-                here, paid = best, costed(best)
+                here = best
+                paid = costed(best)
             else:
                 is_moving = False
 

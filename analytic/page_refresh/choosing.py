@@ -27,8 +27,6 @@ from scenarios.accessing.index import IndexPolicy
 from scenarios.distributions import Deterministic, Distribution
 from scenarios.page_data import change_rates, page_weights
 
-__all__ = ["FrequencySearch", "index_numbers", "optimal_frequencies"]
-
 _KEY = "robots.accessing.frequencies"
 _NO_BOUND = "no bound over all schedules: "
 _APPROXIMATE = "found as if one robot made all accesses, at constant intervals of the same mean"
@@ -123,7 +121,8 @@ def index_numbers(scenario: Scenario, policy: IndexPolicy) -> dict[str, list[flo
     if polite:
         used = float(shares_within_limits(scenario, law).shares.sum())
         law = Deterministic(value=mean_time(law) / min(used, 1.0)) if used else law
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     exponents = log_transform(law, rates) if policy.uses_transform else rates * mean_time(law)
     values = np.divide(weights, rates, out=np.zeros(len(rates)), where=rates > 0)
     if polite:
@@ -144,7 +143,8 @@ def _shares(scenario: Scenario) -> tuple[NDArray[Any], list[str]]:
     """The frequencies, and what a reader should know of them."""
     assert scenario.pages is not None
     assert scenario.robots is not None
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     law, approximate = _pace(scenario)
     if law is None:
         raise NoOptimumError("the mean time between accesses is not known")

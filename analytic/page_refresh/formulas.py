@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic import page_conditions as conditions
 from analytic.active_robots import most_active
@@ -37,11 +34,8 @@ from analytic.page_refresh.several_robots import (
 from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
+from scenarios.arrays import Array
 from scenarios.page_data import access_shares, change_rates, page_weights
-
-__all__ = ["FORMULAS"]
-
-Array = NDArray[np.floating[Any]]
 
 
 def _obsolescence(scenario: Scenario) -> Array:
@@ -50,7 +44,8 @@ def _obsolescence(scenario: Scenario) -> Array:
     assert scenario.robots is not None
     policy = scenario.robots.accessing
     assert policy is not None
-    rates, law = change_rates(scenario.pages), conditions.law_between_accesses(scenario)
+    rates = change_rates(scenario.pages)
+    law = conditions.law_between_accesses(scenario)
     if isinstance(policy, Planned) and not isinstance(policy, Periodic):
         skipped, sequence = planned_slots(scenario)
         return sequence_obsolescence(rates, sequence, law, skipped)
@@ -64,11 +59,14 @@ def _shared_obsolescence(scenario: Scenario) -> Array:
     """Exact obsolescence rates of several robots in step, or exponential ones, on one sequence."""
     assert scenario.pages is not None
     assert scenario.robots is not None
-    policy, law = scenario.robots.accessing, conditions.access_law(scenario)
+    policy = scenario.robots.accessing
+    law = conditions.access_law(scenario)
     assert policy is not None
     assert law is not None
-    rates, shares = change_rates(scenario.pages), access_shares(policy, scenario.pages)
-    time, robots = mean_time(law), most_active(scenario)
+    rates = change_rates(scenario.pages)
+    shares = access_shares(policy, scenario.pages)
+    time = mean_time(law)
+    robots = most_active(scenario)
     if not isinstance(policy, Periodic):
         return random_rounds_obsolescence(rates, shares, time, robots)
     exponential = conditions.one_robot_or_memoryless(scenario) is None
@@ -114,7 +112,8 @@ def _bound(scenario: Scenario) -> Values:
 
 def _proportional(scenario: Scenario) -> Values:
     assert scenario.pages is not None
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     law = conditions.law_between_accesses(scenario)
     bound = proportional_bound(rates, law, _visits_per_access(scenario))
     yield "weighted_obsolescence", None, float(weights.sum() / rates.sum()) * bound
@@ -122,7 +121,8 @@ def _proportional(scenario: Scenario) -> Values:
 
 def _any_schedule(scenario: Scenario) -> Values:
     assert scenario.pages is not None
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     law = conditions.law_between_accesses(scenario)
     bound = schedule_bound(rates, weights, law, _visits_per_access(scenario))
     yield "weighted_obsolescence", None, bound
@@ -144,7 +144,8 @@ def _visits_per_access(scenario: Scenario) -> float:
 
 def _any_random_choice(scenario: Scenario) -> Values:
     assert scenario.pages is not None
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     law = conditions.law_between_accesses(scenario)
     shares = best_random_shares(rates, weights, law)
     best = float(weights @ randomized_obsolescence(rates, shares, law))

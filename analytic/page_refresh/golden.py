@@ -7,27 +7,14 @@ Theorem 5.1 and Corollary 5.1 are false (docs/errata.md); these are the correcte
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analytic.page_refresh.obsolescence import interaccess_obsolescence
 from analytic.transforms import exc, mean_time
+from scenarios.arrays import Array
 from scenarios.distributions import Distribution
-
-__all__ = [
-    "GOLDEN",
-    "WORST_GOLDEN_RATIO",
-    "golden_distances",
-    "golden_guarantee",
-    "golden_limit",
-    "golden_obsolescence",
-    "many_pages_cost",
-    "worst_golden_cost",
-]
-
-Array = NDArray[np.floating[Any]]
 
 GOLDEN = (1.0 + math.sqrt(5.0)) / 2.0
 WORST_GOLDEN_RATIO = GOLDEN**5 / 10.0
@@ -66,7 +53,8 @@ def golden_distances(counts: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.i
         fibonacci.append(fibonacci[-1] + fibonacci[-2])
     if (given < 0).any() or fibonacci[-1] != given.sum():
         raise ValueError("counts must be >= 0 and sum to a Fibonacci number")
-    k, numbers = len(fibonacci) - 1, np.array([*fibonacci, fibonacci[-1] + fibonacci[-2]])
+    k = len(fibonacci) - 1
+    numbers = np.array([*fibonacci, fibonacci[-1] + fibonacci[-2]])
     visited = given > 0
     m = np.maximum(np.searchsorted(numbers, given, side="right") - 1, 2)
     distance = np.stack([numbers[k - m], numbers[k - m + 1], numbers[k - m + 2]], axis=-1)
@@ -90,7 +78,8 @@ def golden_obsolescence(rates: ArrayLike, counts: ArrayLike, law: Distribution) 
     -----
     coffman1998 (3) at the distances of section 5 (`golden_distances`).
     """
-    mu, given = np.asarray(rates, dtype=float), np.asarray(counts)
+    mu = np.asarray(rates, dtype=float)
+    given = np.asarray(counts)
     distance, times = golden_distances(given)
     stale = (times * interaccess_obsolescence(mu[:, None], distance, law)).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -114,7 +103,8 @@ def golden_limit(rates: ArrayLike, shares: ArrayLike, law: Distribution) -> Arra
     x - phi^(-j-1), F_(j+2) with phi^(1-j) - x. Printed is ``j = floor(ln_phi x)``; it must be
     ``j = -floor(log_phi x)`` (errata).
     """
-    mu, x = np.asarray(rates, dtype=float), np.asarray(shares, dtype=float)
+    mu = np.asarray(rates, dtype=float)
+    x = np.asarray(shares, dtype=float)
     j = -np.floor(np.log(x) / math.log(GOLDEN) + 1e-12).astype(int)
     fibonacci = np.array([0, 1])
     while len(fibonacci) < j.max(initial=0) + 3:
@@ -156,11 +146,13 @@ def worst_golden_cost(load: float) -> tuple[float, float]:
     """
     if not 0 < load < math.inf:
         raise ValueError(f"the load is {load!r}; it must be a finite number > 0")
-    low, high = 1.0, GOLDEN
+    low = 1.0
+    high = GOLDEN
     for _ in range(_REFINEMENTS):
         grid = np.linspace(low, high, _GRID)
         best = int(np.argmax(_golden_mix(load, grid)))
-        low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, _GRID - 1)])
+        low = float(grid[max(best - 1, 0)])
+        high = float(grid[min(best + 1, _GRID - 1)])
         if high - low < 1e-12:
             break
     s = (low + high) / 2

@@ -7,7 +7,7 @@ rate x is fresher than one whose copy is renewed at equal distances 1/x.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from analytic.page_refresh.plans import planned_slots
 from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
+from scenarios.arrays import Array
 from scenarios.distributions import Deterministic, Distribution, Empirical, Uniform
 from scenarios.page_data import (
     access_shares,
@@ -28,19 +29,6 @@ from scenarios.page_data import (
     page_weights,
 )
 
-__all__ = [
-    "CappedShares",
-    "capped_shares",
-    "hosts_never_wait",
-    "in_time_bound",
-    "mean_known",
-    "price_factors",
-    "scenario_in_time_bound",
-    "shares_within_limits",
-    "waits_or_shared",
-]
-
-Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 
 _MARGIN = 1e-9
@@ -91,11 +79,14 @@ def capped_shares(
     one total, never needs fewer accesses at a host once others give theirs up: a host found tight
     stays so. ``B`` accesses in place of 1 are the problem with ``l / B`` in place of l.
     """
-    mu, c = np.asarray(rates, dtype=float), np.asarray(weights, dtype=float)
-    host, cap = np.asarray(hosts, dtype=np.intp), np.asarray(caps, dtype=float)
+    mu = np.asarray(rates, dtype=float)
+    c = np.asarray(weights, dtype=float)
+    host = np.asarray(hosts, dtype=np.intp)
+    cap = np.asarray(caps, dtype=float)
     if not np.all(cap > 0):
         raise ValueError("caps must be positive")
-    shares, tight = np.zeros(len(mu)), np.zeros(len(cap), dtype=bool)
+    shares = np.zeros(len(mu))
+    tight = np.zeros(len(cap), dtype=bool)
     asked = (mu > 0) & (c > 0)
     exponent = log_transform(law, np.where(asked, mu, 1.0))
     weighted = np.divide(c, mu, out=np.zeros(len(mu)), where=asked) * exponent
@@ -158,7 +149,8 @@ def in_time_bound(
 
 def _limits(scenario: Scenario, time: float) -> tuple[Indices, Array]:
     """Host of each page, and caps as shares of accesses of which there is one per `time`."""
-    pages, robots = scenario.pages, scenario.robots
+    pages = scenario.pages
+    robots = scenario.robots
     assert pages is not None
     assert robots is not None
     if robots.host_spacing is None:
@@ -171,7 +163,8 @@ def _limits(scenario: Scenario, time: float) -> tuple[Indices, Array]:
 def scenario_in_time_bound(scenario: Scenario) -> float:
     """`in_time_bound` of a scenario whose mean time per access is known."""
     assert scenario.pages is not None
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     time = conditions.time_per_access(scenario)
     return in_time_bound(rates, weights, time, *_limits(scenario, time))
 
@@ -179,7 +172,8 @@ def scenario_in_time_bound(scenario: Scenario) -> float:
 def shares_within_limits(scenario: Scenario, law: Distribution) -> CappedShares:
     """`capped_shares` of a scenario, for a given law of the time between accesses."""
     assert scenario.pages is not None
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     return capped_shares(rates, weights, law, *_limits(scenario, mean_time(law)))
 
 
@@ -192,7 +186,8 @@ def price_factors(scenario: Scenario, law: Distribution) -> Array:
     """
     assert scenario.pages is not None
     host, cap = _limits(scenario, mean_time(law))
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     found = capped_shares(rates, weights, law, host, cap)
     price = np.zeros(len(rates))
     some = found.shares > 0
@@ -225,12 +220,14 @@ def mean_known(scenario: Scenario) -> str | None:
 
 def hosts_never_wait(scenario: Scenario) -> str | None:
     """No access has to wait for its host."""
-    pages, robots = scenario.pages, scenario.robots
+    pages = scenario.pages
+    robots = scenario.robots
     if pages is None or robots is None or not np.any(host_spacings(robots, pages)):
         return None
     if conditions.one_robot(scenario) is not None:
         return "several robots may wait for a host"
-    shortest, spacing = _shortest_access(scenario), host_spacings(robots, pages)
+    shortest = _shortest_access(scenario)
+    spacing = host_spacings(robots, pages)
     if shortest >= spacing.max():
         return None
     waits = "accesses may wait for their hosts"
@@ -254,7 +251,8 @@ def _least_distances(scenario: Scenario) -> Array:
     """Least number of slots between two accesses to each host; 1 where pages are drawn."""
     assert scenario.pages is not None
     assert scenario.robots is not None
-    policy, pages = scenario.robots.accessing, scenario.pages
+    policy = scenario.robots.accessing
+    pages = scenario.pages
     if isinstance(policy, Periodic):
         cycle = policy.cycle_of(access_shares(policy, pages))
         sequence = np.concatenate([cycle, cycle])

@@ -23,8 +23,6 @@ from scenarios import Scenario
 from scenarios.accessing import GoldenRatio
 from scenarios.page_data import access_shares, change_rates, page_weights
 
-__all__ = ["LIMITS"]
-
 _SLOW = 0.02
 _SLOTS = 50
 _NEAR = 1e-3
@@ -60,7 +58,8 @@ def _golden_at_best(scenario: Scenario) -> str | None:
 def _price(scenario: Scenario) -> float:
     """Weight per change."""
     assert scenario.pages is not None
-    weights, rates = page_weights(scenario.pages), change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
     return float(weights.sum() / rates.sum())
 
 

@@ -6,28 +6,12 @@ Notation of the docstrings: an access takes a time X of mean m; page i changes a
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analytic.transforms import exc, excess, lifted, log_transform, mean_time
+from scenarios.arrays import Array
 from scenarios.distributions import Distribution
-
-__all__ = [
-    "crawl_rates",
-    "cyclic_obsolescence",
-    "equal_spacing_bound",
-    "erlang_two",
-    "interaccess_obsolescence",
-    "randomized_obsolescence",
-    "sequence_obsolescence",
-    "slot_distances",
-    "spaced_obsolescence",
-    "stale_answers",
-]
-
-Array = NDArray[np.floating[Any]]
 
 _ROUNDING = 1e-9
 """What the sum of all shares may be above 1."""
@@ -144,12 +128,16 @@ def sequence_obsolescence(
     page = np.concatenate([everyone, pages])
     slot = np.concatenate([np.full(len(mu), -1), np.arange(len(pages))])
     order = np.argsort(page, kind="stable")
-    page, slot = page[order], slot[order]
+    page = page[order]
+    slot = slot[order]
     following = np.append(slot[1:], 0)
     following[np.flatnonzero(np.diff(page, append=len(mu)))] = len(pages) - 1
-    begin, end = np.maximum(skipped - 1 - slot, 0), following - slot
+    begin = np.maximum(skipped - 1 - slot, 0)
+    end = following - slot
     counts = end > begin
-    page, begin, end = page[counts], begin[counts], end[counts]
+    page = page[counts]
+    begin = begin[counts]
+    end = end[counts]
     stale = interaccess_obsolescence(mu[page], end, law)
     stale -= np.where(begin > 0, interaccess_obsolescence(mu[page], begin, law), 0.0)
     total = np.bincount(page, weights=stale, minlength=len(mu))
@@ -181,8 +169,11 @@ def randomized_obsolescence(rates: ArrayLike, shares: ArrayLike, law: Distributi
     """
     mu, factor = lifted(law, rates)
     f = _checked_shares(shares)
-    exponent, delta, q = log_transform(law, mu), excess(law, mu), mu * mean_time(law)
-    h, missed = np.exp(-exponent), -np.expm1(-exponent)
+    exponent = log_transform(law, mu)
+    delta = excess(law, mu)
+    q = mu * mean_time(law)
+    h = np.exp(-exponent)
+    missed = -np.expm1(-exponent)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = (q * missed + f * (h * delta - erlang_two(exponent))) / (q * (missed + f * h))
         rate = np.where(f > 0, factor * rate, 1.0)
@@ -244,7 +235,8 @@ def spaced_obsolescence(rates: ArrayLike, visits: ArrayLike, law: Distribution) 
     """
     mu, factor = lifted(law, rates)
     f = np.asarray(visits, dtype=float)
-    q, visited = mu * mean_time(law), f > 0
+    q = mu * mean_time(law)
+    visited = f > 0
     spaced = np.where(visited, f, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         bound = (excess(law, mu) + spaced * exc(log_transform(law, mu) / spaced)) / q

@@ -6,31 +6,21 @@ Notation of the docstrings as in `obsolescence`; page i has weight c_i, ``w = c 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analytic.page_refresh.obsolescence import spaced_obsolescence
 from analytic.transforms import exc, excess, lifted, log_transform, mean_time
+from scenarios.arrays import Array
 from scenarios.distributions import Deterministic, Distribution
-
-__all__ = [
-    "best_random_shares",
-    "best_shares",
-    "inverse_excess",
-    "proportional_bound",
-    "schedule_bound",
-]
-
-Array = NDArray[np.floating[Any]]
 
 _TIED = 8 * np.finfo(float).eps
 """Values of w nearer than this, relatively, are equal: their quotients were rounded."""
 _BLOCK = 2**15
 """Pages treated at a time, so that the numbers stay in the processor's cache."""
 _TERMS = 14
-_NEAR, _FAR = 0.25, 2.0
+_NEAR = 0.25
+_FAR = 2.0
 _ROUNDS = 60
 _SETTLED = 1e-13
 """The sum of shares may be this far from 1 before they are divided by it."""
@@ -41,7 +31,8 @@ _SATURATED = 20.0
 _NARROW = 1e-7
 """Relative width of a bracket below which sums are straight lines to the last digits."""
 _MANY = 2**13
-_SAMPLED, _ROUGH = 16, 1e-3
+_SAMPLED = 16
+_ROUGH = 1e-3
 """Of many pages every so manyth tells where to begin."""
 _LARGEST = 600.0
 _RARE = 1e-60
@@ -129,7 +120,8 @@ def _shares_between(ends: tuple[float, float], exponent: Array, ratio: Array, ga
     if ends[0] == ends[1]:
         return _shares_at(ends[0], exponent, ratio, gap)
     more, less = (_shares_at(end, exponent, ratio, gap) for end in ends)
-    surplus, lack = float(more.sum()) - 1.0, 1.0 - float(less.sum())
+    surplus = float(more.sum()) - 1.0
+    lack = 1.0 - float(less.sum())
     if min(surplus, lack) < -_ASTRAY:
         raise ArithmeticError(f"shares sum to {1 + surplus!r} and {1 - lack!r} beside the optimum")
     if surplus <= 0.0 or lack <= 0.0:
@@ -146,7 +138,8 @@ def _checked(numbers: ArrayLike) -> Array:
 
 
 def _checked_pages(rates: ArrayLike, weights: ArrayLike) -> tuple[Array, Array]:
-    mu, c = _checked(rates), _checked(weights)
+    mu = _checked(rates)
+    c = _checked(weights)
     if mu.ndim != 1 or mu.shape != c.shape or not len(mu):
         raise ValueError("change rates and weights must be as many as the pages, one at least")
     return mu, c
@@ -186,7 +179,8 @@ def _shares_at(log_bound: float, exponent: Array, ratio: Array, gap: Array) -> A
 
 def _missing_exponent(log_bound: float, ratio: Array, gap: Array) -> Array:
     """``-ln(1 - lambda / w)``, infinite where w <= lambda."""
-    taken, left = -np.expm1(-log_bound), np.exp(-log_bound)
+    taken = -np.expm1(-log_bound)
+    left = np.exp(-log_bound)
     near = np.minimum(taken / ratio, 0.5)
     open_part = np.where(gap < 0.5, left - gap, ratio - taken)
     with np.errstate(divide="ignore"):
@@ -313,7 +307,8 @@ def _sum_and_slope(
         part = slice(first, first + _BLOCK)
         v = _missing_exponent(log_bound, ratio[part], gap[part])
         active = np.isfinite(v)
-        v, l_active = v[active], exponent[part][active]
+        v = v[active]
+        l_active = exponent[part][active]
         u = inverse_excess(v)
         share = l_active / u
         total += float(share.sum())

@@ -14,8 +14,6 @@ from scenarios.accessing.policy import Planned
 from scenarios.page_data import access_shares
 from scenarios.sections import Pages
 
-__all__ = ["planned_slots"]
-
 Indices = NDArray[Any]
 
 
@@ -35,7 +33,8 @@ def planned_slots(scenario: Scenario) -> tuple[int, Indices]:
 @lru_cache(maxsize=1)
 def _first(policy: Planned, pages: Pages, slots: int) -> Indices:
     """The first pages of the plan; read-only, since it is kept for the formulas that share it."""
-    blocks, count = [], 0
+    blocks = []
+    count = 0
     for block in policy.plan(access_shares(policy, pages)):  # type: ignore[arg-type]  # one of the union
         blocks.append(block)
         count += len(block)

@@ -8,7 +8,6 @@ and exponential robots shuffle it a little: each delivery is that of any robot, 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,15 +17,8 @@ from analytic.page_refresh.obsolescence import (
     interaccess_obsolescence,
     randomized_obsolescence,
 )
+from scenarios.arrays import Array
 from scenarios.distributions import Deterministic
-
-__all__ = [
-    "exponential_robots_obsolescence",
-    "random_rounds_obsolescence",
-    "robots_in_step_obsolescence",
-]
-
-Array = NDArray[np.floating[Any]]
 
 _FORGOTTEN = 40.0
 """Exponent of what is left of a start after which it counts as forgotten."""
@@ -53,12 +45,14 @@ def robots_in_step_obsolescence(
     round ``floor(k / robots)``; distances count rounds, 0 inside of one. The rounds have the period
     lcm(slots, robots) / robots.
     """
-    mu, pages = np.asarray(rates, dtype=float), np.asarray(cycle, dtype=np.intp)
+    mu = np.asarray(rates, dtype=float)
+    pages = np.asarray(cycle, dtype=np.intp)
     slots = math.lcm(len(pages), robots)
     sequence = np.tile(pages, slots // len(pages))
     rounds = slots // robots
     order = np.argsort(sequence, kind="stable")
-    page, when = sequence[order], order // robots
+    page = sequence[order]
+    when = order // robots
     last = np.flatnonzero(np.diff(page, append=len(mu)))
     first = np.concatenate([[0], last[:-1] + 1])
     distance = np.diff(when, append=0).astype(float)
@@ -79,7 +73,8 @@ def random_rounds_obsolescence(
 
     coffman1998, Lemma 4.1 in rounds: a page is in one with probability ``1 - (1 - f)^robots``.
     """
-    f, law = np.asarray(shares, dtype=float), Deterministic(value=time)
+    f = np.asarray(shares, dtype=float)
+    law = Deterministic(value=time)
     crawl_rates(f, law, robots)  # refuses what are no shares
     with np.errstate(divide="ignore"):  # of a page in every draw the logarithm is -inf, and right
         seen = -np.expm1(robots * np.log1p(-np.minimum(f, 1.0)))
@@ -124,7 +119,8 @@ def exponential_robots_obsolescence(
     carry the page never become fewer without a delivery: level j follows from level j + 1, backward
     from any slot that holds the page. Only positive terms are added.
     """
-    mu, slots = np.asarray(rates, dtype=float), np.asarray(cycle, dtype=np.intp)
+    mu = np.asarray(rates, dtype=float)
+    slots = np.asarray(cycle, dtype=np.intp)
     carried = _carried(slots, len(mu), robots)
     ended = np.zeros((len(slots), robots + 2, len(mu)))
     ended[:, :-1] = carried * (np.arange(robots + 1) / robots)[:, None]
@@ -164,11 +160,13 @@ def _level(
         slot = turn % len(slots)
         following = (slot + 1) % len(slots)
         page = slots[following]
-        lasting[page], stale[page] = above[0][following], above[1][following]
+        lasting[page] = above[0][following]
+        stale[page] = above[1][following]
         stale = changes * (1.0 / rho + stays * lasting) + (1.0 - changes) * stays * stale
         lasting = 1.0 / rho + stays * lasting
         own = slots[slot]
-        at_visit[0][slot], at_visit[1][slot] = lasting[own], stale[own]
+        at_visit[0][slot] = lasting[own]
+        at_visit[1][slot] = stale[own]
         if turn < len(slots):
             weight = delivered[0][slot - 1].copy()
             weight[own] = delivered[1][slot - 1][own]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["notes_on_unvisited"]
-
 _NAMED = 8
 """So many pages are named for each reason."""
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic import conditions, page_conditions
 from analytic.active_robots import robots_at
@@ -47,11 +44,7 @@ from analytic.pipeline.timer_laws import drop_rates, timed_rates_and_ages
 from analytic.pipeline.walked import counts_fit
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
-
-__all__ = ["APPROXIMATIONS"]
-
-Array = NDArray[np.floating[Any]]
-
+from scenarios.arrays import Array
 
 _MOST_FOLLOWED = 5 * 10**7
 """States times change rates: those of about a minute."""
@@ -68,7 +61,8 @@ def _no_method(scenario: Scenario) -> str | None:
 
 
 def _decomposed(scenario: Scenario) -> Values:
-    mu, chain = page_changes(scenario), chain_of(scenario)
+    mu = page_changes(scenario)
+    chain = chain_of(scenario)
     law = solution_of(scenario).law
     rates = fate_rates(chain, marginals_of(chain, law))
     kinds, which = np.unique(mu, return_inverse=True)
@@ -91,7 +85,8 @@ def _thinned(scenario: Scenario, mu: Array, lost: float) -> tuple[Array, Array]:
     assert scenario.robots is not None
     between = own.law_without_buffer(scenario)
     assert between is not None
-    policy, shares = scenario.robots.accessing, page_shares(scenario)
+    policy = scenario.robots.accessing
+    shares = page_shares(scenario)
     if isinstance(policy, Periodic):
         cycle = policy.cycle_of(shares)
         ages = thinned_ages(shares, between, lost, cycle)
@@ -103,7 +98,8 @@ def _thinned(scenario: Scenario, mu: Array, lost: float) -> tuple[Array, Array]:
 @dependent
 def _discounts_fit(scenario: Scenario) -> str | None:
     """A page can be followed to its end for each change rate."""
-    states, rates = count_states(*size_of(scenario)), len(np.unique(page_changes(scenario)))
+    states = count_states(*size_of(scenario))
+    rates = len(np.unique(page_changes(scenario)))
     if states * rates <= _MOST_FOLLOWED:
         return None
     return f"{states} states for each of {rates} change rates take too long"
@@ -126,12 +122,14 @@ def _poisson_by_level(scenario: Scenario) -> tuple[list[float], float]:
 
 
 def _dropped(scenario: Scenario) -> Values:
-    mu, shares = page_changes(scenario), page_shares(scenario)
+    mu = page_changes(scenario)
+    shares = page_shares(scenario)
     return freshness_rows(scenario, page_change_rates(mu, shares, *_poisson_by_level(scenario)))
 
 
 def _replaced(scenario: Scenario) -> Values:
-    mu, shares = page_changes(scenario), page_shares(scenario)
+    mu = page_changes(scenario)
+    shares = page_shares(scenario)
     found = replacement_ages_and_rates(mu, shares, *_poisson_by_level(scenario))
     return freshness_rows(scenario, *found)
 
@@ -139,10 +137,8 @@ def _replaced(scenario: Scenario) -> Values:
 def _only_drops_changed(scenario: Scenario) -> str | None:
     """Waiting copies are dropped when their pages change, first come first served."""
     assert scenario.buffer is not None
-    drops, replaces = (
-        scenario.buffer.obsolescence == "page-change",
-        scenario.buffer.replace_older_copy,
-    )
+    drops = scenario.buffer.obsolescence == "page-change"
+    replaces = scenario.buffer.replace_older_copy
     return conditions.all_of(
         None if drops else "waiting copies are not dropped when their pages change",
         "newer copies replace older ones" if replaces else None,
@@ -179,10 +175,12 @@ def _places_fit(scenario: Scenario) -> str | None:
 
 
 def _timed(scenario: Scenario) -> Values:
-    timer, (deliveries, service) = conditions.timers_of(scenario), _poisson_by_level(scenario)
+    timer = conditions.timers_of(scenario)
+    (deliveries, service) = _poisson_by_level(scenario)
     assert timer is not None
     drops = drop_rates(timer, service, len(deliveries) - 2)
-    mu, shares = page_changes(scenario), page_shares(scenario)
+    mu = page_changes(scenario)
+    shares = page_shares(scenario)
     return freshness_rows(scenario, *timed_rates_and_ages(mu, shares, deliveries, service, drops))
 
 
@@ -237,7 +235,8 @@ def _covering(scenario: Scenario) -> Formula | None:
 def _with_phases(scenario: Scenario) -> Values:
     replaced = with_phases(scenario)
     assert replaced is not None
-    method, row = exact_method(replaced), _covering(replaced)
+    method = exact_method(replaced)
+    row = _covering(replaced)
     if method is not None:
         return freshness_rows(
             replaced, method.rates(replaced), method.ages and method.ages(replaced)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analytic import page_conditions
 from analytic.optimum import Optimum
@@ -32,12 +32,9 @@ from analytic.pipeline.separable import BestShares, SlopesOf, least_shares
 from analytic.pipeline.walked import slopes_by_counts, slopes_by_timers
 from analytic.progress import Progress
 from scenarios import Scenario
+from scenarios.arrays import Array
 from scenarios.distributions import Distribution, Exponential
 from scenarios.page_data import change_rates, page_weights
-
-__all__ = ["best_end_to_end_shares", "discounted_shares", "end_to_end_frequencies", "slopes_of"]
-
-Array = NDArray[np.floating[Any]]
 
 _KEY = "robots.accessing.frequencies"
 _ALONE = "best without a buffer"
@@ -63,7 +60,8 @@ def best_end_to_end_shares(
     ``min sum c r(f)`` over ``sum f = 1`` is separable and convex (`obsolescence_slopes`), and is
     solved with a certified gap (`least_shares`).
     """
-    mu, c = np.asarray(changes, dtype=float), np.asarray(weights, dtype=float)
+    mu = np.asarray(changes, dtype=float)
+    c = np.asarray(weights, dtype=float)
     begun = None if start is None else np.asarray(start, dtype=float)
     return least_shares(partial(obsolescence_slopes, queue), mu, c, begun)
 
@@ -78,7 +76,8 @@ def discounted_shares(queue: PageQueue, changes: ArrayLike, weights: ArrayLike) 
     To first order the end-to-end problem is that of coffman1998 with weights ``c E exp(-mu W)``, W
     the sojourn of a page that enters, and as many deliveries as enter.
     """
-    mu, c = np.asarray(changes, dtype=float), np.asarray(weights, dtype=float)
+    mu = np.asarray(changes, dtype=float)
+    c = np.asarray(weights, dtype=float)
     entering = queue.law * queue.entering
     stale = sum(
         Delays(queue.service, mu).stale(queue.level, queue.phase, ahead) @ rates
@@ -136,13 +135,15 @@ def _best_frequencies(scenario: Scenario) -> Optimum:
     if slopes is None:
         return _as_without_buffer(scenario)
     assert uniform.pages is not None
-    mu, c = change_rates(uniform.pages), page_weights(uniform.pages)
+    mu = change_rates(uniform.pages)
+    c = page_weights(uniform.pages)
     followed = _followed(slopes, f"{scenario.name}: frequencies, rounds of the search")
     found = least_shares(followed, mu, c)
     given = _compared(uniform, found)
     price = _units(uniform)
     costs = {name: price.cost(float(c @ slopes(mu, each).rates)) for name, each in given.items()}
-    cost, bound = costs["optimal"], price.cost(found.lower_bound)
+    cost = costs["optimal"]
+    bound = price.cost(found.lower_bound)
     gap = 100.0 * max(cost - bound, 0.0) / bound if bound else 0.0
     notes = [
         f"no frequencies of random choices cost less than {bound:.10g}",
@@ -220,7 +221,8 @@ def _with_uniform(scenario: Scenario) -> Scenario | None:
 def _compared(uniform: Scenario, found: BestShares) -> dict[str, Array]:
     """The words that a file can have, the papers' frequencies, and the best."""
     assert uniform.pages is not None
-    mu, c = change_rates(uniform.pages), page_weights(uniform.pages)
+    mu = change_rates(uniform.pages)
+    c = page_weights(uniform.pages)
     rows = _words(mu)
     law = law_without_buffer(uniform)
     if law is not None:
@@ -245,11 +247,14 @@ def _as_without_buffer(scenario: Scenario) -> Optimum:
     """The frequencies that are best without a buffer, by that name, and their cost through it."""
     found = optimal_frequencies(scenario)
     assert scenario.pages is not None
-    mu, c = change_rates(scenario.pages), page_weights(scenario.pages)
-    shares, said_of_them = np.array(found.decision["frequencies"]), found.notes
+    mu = change_rates(scenario.pages)
+    c = page_weights(scenario.pages)
+    shares = np.array(found.decision["frequencies"])
+    said_of_them = found.notes
     law = _known_law(scenario)
     if law is not None:
-        shares, said_of_them = best_random_shares(mu, c, law), []
+        shares = best_random_shares(mu, c, law)
+        said_of_them = []
     rows: dict[str, Any] = _words(mu)
     name = _ALONE
     rows[name] = shares
@@ -299,7 +304,8 @@ def _costs_through(
     measure = "weighted_obsolescence"
     for name, shares in rows.items():
         given = scenario.with_(_KEY, shares.tolist())
-        method, price = exact_method(given), _units(given)
+        method = exact_method(given)
+        price = _units(given)
         costs[name] = price.cost(float(weights @ method.rates(given))) if method else None
         measure = price.measure if method else measure
     return costs, measure

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.indexing_queue.fixed_robots import (
     StaticSearch,
@@ -28,10 +27,7 @@ from analytic.pipeline.criteria import (
 )
 from analytic.progress import followed
 from scenarios import Scenario
-
-__all__ = ["end_to_end_robots"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 
 def end_to_end_robots(scenario: Scenario) -> Optimum:
@@ -70,7 +66,8 @@ def _number(decision: Mapping[str, Any]) -> int:
 
 def _searched(scenario: Scenario) -> StaticSearch:
     """The cost of each number of robots from 0 on; of the best ones where they are not alike."""
-    name, unit = scenario.name, scenario.time_unit
+    name = scenario.name
+    unit = scenario.time_unit
     if len(kinds := kinds_of_robots(scenario)) < 2:
         return StaticSearch(name, unit, _costs(scenario))
 

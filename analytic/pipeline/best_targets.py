@@ -19,8 +19,6 @@ from analytic.refusal import NoAnswerError
 from analytic.robot_control.switching import optimal_switching
 from scenarios import Scenario
 
-__all__ = ["FoundTargets", "end_to_end_switching"]
-
 _MOST_RULES = 750
 """Levels times robots: of more the search would take minutes."""
 _GAINED = 1e-12
@@ -68,7 +66,8 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
         return optimal_switching(scenario)
     assert scenario.robots is not None
     assert scenario.buffer is not None
-    levels, available = scenario.buffer.waiting_places + 2, scenario.robots.available
+    levels = scenario.buffer.waiting_places + 2
+    available = scenario.robots.available
     if levels * available > _MOST_RULES:
         many = f"{levels} levels × {available} robots"
         raise NoOptimumError(f"{many}; at most {_MOST_RULES} are searched")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.indexing_queue.thresholds import (
     ThresholdSearch,
@@ -47,10 +45,7 @@ from analytic.pipeline.level_search import descended
 from analytic.progress import Progress, followed
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
-
-__all__ = ["end_to_end_thresholds"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 _MOST_IN_TABLE = 100_000
 """Policies of which all costs are kept: a table of the best one for every list of numbers."""
@@ -95,9 +90,12 @@ def end_to_end_thresholds(scenario: Scenario) -> Optimum:
 def _searched(scenario: Scenario, alone: Alone | None = None, reason: str = "") -> Optimum:
     """By the scenario's own prices, beside what is best by the papers', or why there is none."""
     assert scenario.robots is not None
-    top, available = _top(scenario), scenario.robots.available
-    plain, other = scenario.with_("activation", None), alone.short if alone else None
-    simple, count = birth_death(plain), members(available + 1, top + 1)
+    top = _top(scenario)
+    available = scenario.robots.available
+    plain = scenario.with_("activation", None)
+    other = alone.short if alone else None
+    simple = birth_death(plain)
+    count = members(available + 1, top + 1)
     quick = simple is not None and count * (top + 1) * simple.kinds <= _MOST_WORK
     slow = simple is None and count <= _MOST_SLOW
     if simple is not None and quick:
@@ -148,16 +146,21 @@ def _all_quickly(
     scenario: Scenario, simple: BirthDeath, available: int, other: Other
 ) -> tuple[ThresholdSearch | FoundThresholds, list[str]]:
     """Every policy; the costs of all are kept where a table of them is for people."""
-    numbers, top = range(available + 1), simple.waits.shape[1] - 1
+    numbers = range(available + 1)
+    top = simple.waits.shape[1] - 1
     count = members(len(numbers), top + 1)
     progress = Progress(f"{scenario.name}: thresholds, policies", count)
     keeps = count <= _MOST_IN_TABLE and len(numbers) <= _MOST_NUMBERS_IN_TABLE
-    kept, least, place, done = [], math.inf, 0, 0
+    kept = []
+    least = math.inf
+    place = 0
+    done = 0
     for costs in simple.costs_of_all(numbers):
         if keeps:
             kept.append(costs)
         if not np.isnan(costs).all() and float(np.nanmin(costs)) < least:
-            least, place = float(np.nanmin(costs)), done + int(np.nanargmin(costs))
+            least = float(np.nanmin(costs))
+            place = done + int(np.nanargmin(costs))
         done += len(costs)
         progress.step(len(costs))
     said = _ALL.format(count, available)
@@ -174,7 +177,8 @@ def _all_slowly(
     scenario: Scenario, available: int, other: Other
 ) -> tuple[ThresholdSearch, list[str]]:
     """Every policy, each by the formulas of the index."""
-    numbers, top = tuple(range(available + 1)), _top(scenario)
+    numbers = tuple(range(available + 1))
+    top = _top(scenario)
     count = members(len(numbers), top + 1)
     doing = f"{scenario.name}: thresholds, policies"
     every = followed(policies(numbers, top + 1), doing, count)
@@ -187,8 +191,10 @@ def _best_found(
     scenario: Scenario, simple: BirthDeath | None, available: int, other: Other
 ) -> tuple[FoundThresholds, list[str]]:
     """The best of the descents from the best single number and the best pairs of numbers."""
-    top, few = _top(scenario), simple is None
-    size, most = (top + 1) * available, _MOST_TRIED if few else _MOST_TRIED_QUICKLY
+    top = _top(scenario)
+    few = simple is None
+    size = (top + 1) * available
+    most = _MOST_TRIED if few else _MOST_TRIED_QUICKLY
     if size > most:
         raise NoOptimumError(f"{top + 1} levels × {available} robots; at most {most} are searched")
     costs_of = ByFormulas(scenario).costs if simple is None else simple.costs
@@ -221,7 +227,9 @@ class _Counted:
     """Costs of policies, some at a time so that one can stop, and how many there were."""
 
     def __init__(self, costs: Costs, at_a_time: int, progress: Progress) -> None:
-        self._costs, self._at_a_time, self.progress = costs, at_a_time, progress
+        self._costs = costs
+        self._at_a_time = at_a_time
+        self.progress = progress
 
     def costs(self, given: Sequence[Policy]) -> Array:
         """As the function given."""

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analytic.page_refresh import randomized_obsolescence, slot_distances
 from analytic.transforms import log_transform, mean_time, moments
+from scenarios.arrays import Array
 from scenarios.distributions import Distribution
-
-__all__ = [
-    "decomposed",
-    "page_change_rates",
-    "single_place_rates",
-    "thinned_ages",
-    "thinned_cyclic",
-    "thinned_randomized",
-    "unlimited_age",
-    "unlimited_rates",
-]
-
-Array = NDArray[np.floating[Any]]
 
 
 def single_place_rates(
@@ -45,7 +31,8 @@ def single_place_rates(
     ``y = s / (s + mu)``: the linear system of `obsolescence_rates` with two states. Written for r,
     so that nothing cancels.
     """
-    mu, f = np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)
+    mu = np.asarray(changes, dtype=float)
+    f = np.asarray(shares, dtype=float)
     missed = mu / (service + mu)
     y = service / (service + mu)
     denominator = mu + deliveries * (missed + f * y)
@@ -73,7 +60,8 @@ def unlimited_rates(
     ``b = -a (mu / s) z / (1 - z)``, ``z = 2 s / (B + sqrt(B² - 4 L (1 - f) s))``,
     ``B = mu + s + L``: the bounded solution of the linear system, level by level.
     """
-    mu, f = np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)
+    mu = np.asarray(changes, dtype=float)
+    f = np.asarray(shares, dtype=float)
     rho = deliveries / service
     if rho >= 1.0:
         raise ValueError(f"the load {rho:.6g} must be below 1")
@@ -143,7 +131,8 @@ def thinned_cyclic(changes: ArrayLike, cycle: ArrayLike, law: Distribution, lost
     """
     mu = np.asarray(changes, dtype=float)
     page, distance = slot_distances(cycle, len(mu))
-    exponent, slots = log_transform(law, mu), len(page)
+    exponent = log_transform(law, mu)
+    slots = len(page)
     rates = np.where(mu > 0, 1.0, 0.0)
     for each in np.unique(page[mu[page] > 0]).tolist():
         survived = np.exp(-exponent[each] * distance[page == each])
@@ -181,7 +170,8 @@ def thinned_ages(
             further: Array = mean * (1.0 / (f * (1.0 - lost)) - 1.0)
         return second / (2.0 * mean) + further
     page, distance = slot_distances(cycle, len(f))
-    slots, ages = len(page), np.full(len(f), np.inf)
+    slots = len(page)
+    ages = np.full(len(f), np.inf)
     for each in np.unique(page).tolist():
         gaps = distance[page == each].astype(float)
         waits = _until_success(mean * gaps, lost)
@@ -193,10 +183,13 @@ def thinned_ages(
 
 def _until_success(gaps: Array, lost: float) -> Array:
     """Mean time from each visit, successful or not, to the first success, itself included."""
-    value, factor = 0.0, 1.0
+    value = 0.0
+    factor = 1.0
     for gap in gaps[::-1].tolist():
-        value, factor = lost * (gap + value), factor * lost
-    last, waits = value / (1.0 - factor), []
+        value = lost * (gap + value)
+        factor = factor * lost
+    last = value / (1.0 - factor)
+    waits = []
     for gap in gaps[::-1].tolist():
         last = lost * (gap + last)
         waits.append(last)
@@ -205,9 +198,11 @@ def _until_success(gaps: Array, lost: float) -> Array:
 
 def _before_change(survived: Array, lost: float) -> Array:
     """The v_k around the period: what comes after one round is ``p^n h^slots`` of itself."""
-    value, factor = 0.0, 1.0
+    value = 0.0
+    factor = 1.0
     for each in survived[::-1].tolist():
-        value, factor = (1.0 - lost) + lost * each * value, factor * lost * each
+        value = (1.0 - lost) + lost * each * value
+        factor = factor * lost * each
     last = value / (1.0 - factor)
     values = []
     for each in survived[::-1].tolist():
@@ -252,9 +247,11 @@ def page_change_rates(
     All other waiting copies drop out independently at the rate ``theta = sum f mu``; copies of one
     page really leave together, which matters for few pages.
     """
-    mu, f = np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)
+    mu = np.asarray(changes, dtype=float)
+    f = np.asarray(shares, dtype=float)
     rates = np.asarray(deliveries, dtype=float)
-    theta, top = float(f @ mu), len(rates) - 1
+    theta = float(f @ mu)
+    top = len(rates) - 1
     levels = np.arange(top + 1.0)
     falls = np.where(levels > 0, service + np.maximum(levels - 1, 0) * theta, 0.0)
     weights = np.cumprod(np.concatenate([[1.0], rates[:-1] / falls[1:]]))

@@ -13,23 +13,6 @@ from scenarios.activation import Switching, These
 from scenarios.deliveries import Independent, Marked, alone, brings_pages, joint_size
 from scenarios.distributions import Distribution
 
-__all__ = [
-    "PATH",
-    "changes_matter_to_the_queue",
-    "listed_or_random",
-    "no_markovian_accesses",
-    "no_room_to_wait",
-    "no_wait_for_markov",
-    "one_by_one",
-    "pushed_one_by_one",
-    "served_out_of_order_or_timed",
-    "several_robots",
-    "single_phase_timers",
-    "timers_with_phases",
-    "times_between_known",
-    "without_clocks",
-]
-
 
 def changes_matter_to_the_queue(scenario: Scenario) -> str | None:
     """Waiting copies are dropped when their pages change, or replaced by newer ones."""
@@ -124,7 +107,8 @@ def some_robot_delivers(scenario: Scenario) -> str | None:
     numbers = {at(level) for level in range(scenario.buffer.waiting_places + 2)}
     if not any(numbers):
         return "no robot is active"
-    together, rule = scenario.robots.deliveries, scenario.activation
+    together = scenario.robots.deliveries
+    rule = scenario.activation
     if isinstance(rule, These) and isinstance(together, Independent | Marked):
         together = alone(together, rule.root)
     if together is None or any(brings_pages(together, active) for active in numbers):

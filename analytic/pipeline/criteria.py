@@ -14,20 +14,6 @@ from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.page_data import change_rates, page_weights
 
-__all__ = [
-    "Alone",
-    "copies_leave_together",
-    "cost_of",
-    "cost_of_no_robot",
-    "more_may_be_better",
-    "more_than",
-    "own_criterion",
-    "price_of_alone",
-    "prices_staleness",
-    "require_prices",
-    "said_more",
-]
-
 _ALIKE = 1e-11
 """Costs that differ by less, relatively, are the same: what is left is rounding."""
 

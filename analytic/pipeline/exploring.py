@@ -7,24 +7,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix, diags_array
 from scipy.sparse.linalg import splu
 
 from analytic.progress import followed
 from analytic.refusal import NoAnswerError
+from scenarios.arrays import Array
 
-__all__ = [
-    "MOST_STATES",
-    "Explored",
-    "Move",
-    "TooManyStatesError",
-    "explore",
-    "factorized",
-    "totals",
-]
-
-Array = NDArray[np.floating[Any]]
 State = Hashable
 
 MOST_STATES = 60_000

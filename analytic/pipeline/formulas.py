@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 from analytic import conditions, page_conditions
 from analytic.active_robots import robots_at
 from analytic.formula import Formula, Values, dependent
@@ -22,10 +17,6 @@ from analytic.pipeline.one_robot import stationary_queue
 from analytic.pipeline.reading import PAPER, freshness_rows, page_shares
 from scenarios import Scenario
 from scenarios.page_data import change_rates, page_weights
-
-__all__ = ["COST", "FORMULAS", "LABELLED_COST", "end_to_end_cost", "queue_cost"]
-
-Array = NDArray[np.floating[Any]]
 
 
 def _row(method: Method) -> Formula:
@@ -47,7 +38,8 @@ def _single_place(scenario: Scenario) -> Values:
     assert scenario.pages is not None
     access, service, _ = conditions.poisson_parameters(scenario)
     deliveries = access * robots_at(scenario)(0)
-    mu, shares = change_rates(scenario.pages), page_shares(scenario)
+    mu = change_rates(scenario.pages)
+    shares = page_shares(scenario)
     return freshness_rows(scenario, single_place_rates(mu, shares, deliveries, service))
 
 

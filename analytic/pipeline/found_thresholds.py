@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.indexing_queue.thresholds import ThresholdPolicy
 from analytic.pipeline.level_costs import Policy, thresholds_of
 from scenarios import Scenario
+from scenarios.arrays import Array
 
-__all__ = ["Costs", "FoundThresholds", "Other", "found_thresholds", "pairs_of", "two_numbers"]
-
-Array = NDArray[np.floating[Any]]
 Costs = Callable[[Sequence[Policy]], Array]
 """From policies to their costs."""
 Other = tuple[str, float] | None

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from analytic.indexing_queue.compiling import compiled
 
-__all__ = ["costs_of_next", "costs_of_policies", "totals_until_fresh"]
-
 Floats = NDArray[Any]
 
 
@@ -70,7 +68,8 @@ def _moved(accepted: Floats, coefficients: Floats, lower: int, values: Floats) -
         if coefficients[k] == 0.0:
             continue
         for state in range(states):
-            first, last = max(0, state - lower), min(states, state - lower + width)
+            first = max(0, state - lower)
+            last = min(states, state - lower + width)
             for j in range(first, last):
                 rate = accepted[k, state, j - state + lower]
                 if rate != 0.0:
@@ -135,7 +134,8 @@ def totals_until_fresh(
 @compiled
 def _birth_death_law(up: Floats, service: float, law: Floats) -> None:
     """Stationary law of the levels, by products, scaled as they grow."""
-    law[0], total = 1.0, 1.0
+    law[0] = 1.0
+    total = 1.0
     for level in range(1, len(law)):
         law[level] = law[level - 1] * up[level - 1] / service
         total += law[level]
@@ -151,10 +151,12 @@ def _stale(
 ) -> float:
     """Obsolescence rate of one page: the linear system of a birth-death queue."""
     top = len(law) - 1
-    totals, pivots = work[0], work[1]
+    totals = work[0]
+    pivots = work[1]
     for level in range(top + 1):
         enters = up[level] * f if level < top else 0.0
-        pivots[level], totals[level] = mu + enters, mu + enters * waits[level]
+        pivots[level] = mu + enters
+        totals[level] = mu + enters * waits[level]
     for level in range(top, 0, -1):
         exits = pivots[level]
         pivots[level] = exits + service
@@ -188,7 +190,8 @@ def _policy_cost(
         cost += prices[3] * up[level] * law[level]
     for page in range(pages.shape[1]):
         if pages[2, page] > 0.0:
-            mu, f = pages[0, page], pages[1, page]
+            mu = pages[0, page]
+            f = pages[1, page]
             cost += pages[2, page] * _stale(up, service, law, mu, f, waits[page], work)
     return cost
 
@@ -250,8 +253,10 @@ def costs_of_next(
     ndarray, shape (count,)
         In the order of the numbers at the top level, then at the level below it, and so on.
     """
-    costs, top = np.empty(count), len(chosen) - 1
-    up, work = np.empty(top + 1), np.empty((3, top + 1))
+    costs = np.empty(count)
+    top = len(chosen) - 1
+    up = np.empty(top + 1)
+    work = np.empty((3, top + 1))
     for row in range(count):
         for level in range(top + 1):
             up[level] = rates[chosen[level]]

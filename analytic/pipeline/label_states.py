@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-__all__ = [
-    "FRESH",
-    "NOBODY",
-    "OTHER",
-    "STALE",
-    "Fates",
-    "Label",
-    "LabelledRules",
-    "LabelledState",
-    "PageClass",
-    "renumbered",
-    "replaced_by",
-]
-
-Array = NDArray[np.floating[Any]]
 Label = tuple[int, int]
 
-STALE, FRESH = (-2, 0), (-1, 0)
+STALE = (-2, 0)
+FRESH = (-1, 0)
 """Labels of a waiting copy of the page that is followed; others are (class, number)."""
 OTHER = (-3, 0)
 """The label in service of any other page: which one does not matter."""

@@ -13,8 +13,6 @@ from analytic.pipeline.labels import LabelledPage
 from analytic.pipeline.walked import labelled
 from scenarios import Scenario
 
-__all__ = ["labelled_cost", "labelled_queue"]
-
 
 def labelled_queue(scenario: Scenario) -> Values:
     """Levels, rates and shares of the queue where copies of a page leave it together.
@@ -23,7 +21,8 @@ def labelled_queue(scenario: Scenario) -> Values:
     older copy needs no room: it is lost only where the buffer is full and none of its copies waits.
     """
     found = _any_page(scenario)
-    levels, fates = found.levels, found.fates
+    levels = found.levels
+    fates = found.fates
     in_system = float(levels @ np.arange(len(levels)))
     yield "starvation_probability", None, float(levels[0])
     yield "mean_in_system", None, in_system

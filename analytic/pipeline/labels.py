@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.decision_process import stationary_law
 from analytic.indexing_queue import QueueChain
@@ -31,10 +30,7 @@ from analytic.pipeline.label_states import (
     renumbered,
     replaced_by,
 )
-
-__all__ = ["MOST_LABELLED", "LabelledPage", "LabelledRules", "PageClass", "labelled_page"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 MOST_LABELLED = 20_000
 """States: those of half a minute."""
@@ -146,7 +142,8 @@ class _Walk:
                 yield Move(self.others[label[0]].changes, state._replace(waiting=renumbered(left)))
 
     def _service(self, state: LabelledState, level: int) -> Iterator[Move]:
-        service, turns = self.chain.service, self.chain.turnover[level]
+        service = self.chain.service
+        turns = self.chain.turnover[level]
         for phase, rate in enumerate(service.generator[state.phase].tolist()):
             if phase != state.phase:
                 yield Move(rate, state._replace(phase=phase))

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic import conditions, page_conditions
 from analytic.pipeline.conditions import PATH
 from analytic.pipeline.criteria import cost_of
 from analytic.pipeline.reading import page_shares
 from scenarios import Scenario
+from scenarios.arrays import Array
 from scenarios.page_data import change_rates, page_weights
 
-__all__ = [
-    "BirthDeath",
-    "ByFormulas",
-    "Policy",
-    "birth_death",
-    "by_level",
-    "members",
-    "nth_policy",
-    "policies",
-    "thresholds_of",
-]
-
-Array = NDArray[np.floating[Any]]
 Policy = tuple[int, ...]
 """Robots at levels 0, 1, …, not increasing."""
 
@@ -58,7 +45,8 @@ def nth_policy(numbers: Sequence[int], levels: int, place: int) -> Policy:
     first = 0
     for below in range(levels - 1, -1, -1):
         while place >= (count := members(len(numbers) - first, below) if below else 1):
-            place, first = place - count, first + 1
+            place = place - count
+            first = first + 1
         found = (numbers[first], *found)
     return found
 
@@ -90,7 +78,8 @@ class BirthDeath(NamedTuple):
         from analytic.pipeline.kernels import costs_of_next
 
         levels = self.waits.shape[1]
-        rates, chosen = self.access * np.array(numbers, float), np.zeros(levels, dtype=np.int64)
+        rates = self.access * np.array(numbers, float)
+        chosen = np.zeros(levels, dtype=np.int64)
         left = members(len(numbers), levels)
         some = max(_STEPS // (levels * self.kinds), 1)
         while left:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["descended"]
+from scenarios.arrays import Array
 
-Array = NDArray[np.floating[Any]]
 Policy = tuple[int, ...]
 
 _GAINED = 1e-12
@@ -36,14 +33,17 @@ def descended(
         Its cost.
     """
     best = float(costs([policy])[0])
-    level, unchanged = 0, 0
+    level = 0
+    unchanged = 0
     while unchanged < len(policy):
         around = list(dict.fromkeys(_around(policy, level, available)))
         found = costs(around) if around else np.array([])
         if len(found) and not np.isnan(found).all():
             place = int(np.nanargmin(found))
             if found[place] < best * (1.0 - _GAINED):
-                policy, best, unchanged = around[place], float(found[place]), -1
+                policy = around[place]
+                best = float(found[place])
+                unchanged = -1
         unchanged += 1
         level = (level + 1) % len(policy)
     return policy, best

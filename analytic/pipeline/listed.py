@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,20 +35,7 @@ from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic
-
-__all__ = [
-    "ages_of_one_robot",
-    "ages_on_shared_list",
-    "chain_fits",
-    "one_fits",
-    "queue_of_one_robot",
-    "rates_of_one_robot",
-    "rates_on_shared_list",
-    "rows_of_one_robot",
-    "shared_fits",
-]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 _SMALLEST = 1e-6
 """Starvation probabilities below this are left out: their digits are lost in those of 1."""
@@ -79,14 +64,16 @@ def shared_fits(scenario: Scenario) -> str | None:
 def _shared_rate_of_all(scenario: Scenario) -> tuple[float, int]:
     assert scenario.robots is not None
     assert scenario.robots.access_time is not None
-    robots, rate = most_active(scenario), access_rate(scenario.robots.access_time)
+    robots = most_active(scenario)
+    rate = access_rate(scenario.robots.access_time)
     assert rate is not None
     return robots * rate, robots
 
 
 def rates_on_shared_list(scenario: Scenario) -> Array:
     """Obsolescence rate of each page on a list that robots share."""
-    queue, cycle = queue_of_pages(scenario), _cycle(scenario)
+    queue = queue_of_pages(scenario)
+    cycle = _cycle(scenario)
     rate, robots = _shared_rate_of_all(scenario)
     return np.array(
         [
@@ -98,7 +85,8 @@ def rates_on_shared_list(scenario: Scenario) -> Array:
 
 def ages_on_shared_list(scenario: Scenario) -> Array:
     """Mean age of each page's copy in the index, of such a list."""
-    queue, cycle = queue_of_pages(scenario), _cycle(scenario)
+    queue = queue_of_pages(scenario)
+    cycle = _cycle(scenario)
     rate, robots = _shared_rate_of_all(scenario)
     pages = range(len(page_changes(scenario)))
     return np.array([shared_age(queue, fetching(cycle == page, robots), rate) for page in pages])
@@ -155,14 +143,16 @@ def ages_of_one_robot(scenario: Scenario) -> Array:
     queue = queue_of_one_robot(scenario)
     if _is_random(scenario):
         return np.array([random_age(queue, share) for share in page_shares(scenario).tolist()])
-    cycle, pages = _cycle(scenario), range(len(page_changes(scenario)))
+    cycle = _cycle(scenario)
+    pages = range(len(page_changes(scenario)))
     return np.array([listed_age(queue, cycle == page) for page in pages])
 
 
 def rows_of_one_robot(scenario: Scenario) -> Values:
     """Levels, rates and shares of the queue of one robot; sojourns by Little's law."""
     queue = queue_of_one_robot(scenario)
-    pace, lost = 1.0 / mean_time(queue.access), full_probability(queue)
+    pace = 1.0 / mean_time(queue.access)
+    lost = full_probability(queue)
     law = stationary_queue(queue)
     levels = np.concatenate([law[:1], law[1:].reshape(queue.places, -1).sum(axis=1)])
     in_system = float(levels @ np.arange(queue.places + 1.0))

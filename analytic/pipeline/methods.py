@@ -6,9 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from analytic import conditions, page_conditions
 from analytic.formula import Condition, dependent, fails_a_premise, is_covered, obstacles
 from analytic.indexing_queue.solved import converged, fits_in_memory, one_closed_class, size_of
@@ -45,10 +42,7 @@ from analytic.pipeline.walked import (
     rates_by_timers,
 )
 from scenarios import Scenario
-
-__all__ = ["METHODS", "Method", "exact_method", "nearest_reason"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 
 @dataclass(frozen=True)

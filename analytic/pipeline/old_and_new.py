@@ -9,27 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 
 from analytic.indexing_queue import QueueChain
 from analytic.pipeline.exploring import Explored, Move, explore, factorized, totals
 from analytic.pipeline.random_pages import Slopes
+from scenarios.arrays import Array
 
-__all__ = [
-    "Handling",
-    "OldAndNew",
-    "OldNewState",
-    "counted_ages",
-    "counted_rates",
-    "counted_slopes",
-    "old_and_new",
-]
-
-Array = NDArray[np.floating[Any]]
 INDEXED = 1
 
 
@@ -120,7 +110,8 @@ class OldAndNew:
             yield share, state._replace(new=entering - 1, serving=0, phase=phase)
 
     def _service(self, state: OldNewState) -> Iterator[Move]:
-        service, turns = self.chain.service, self.chain.turnover[state.level]
+        service = self.chain.service
+        turns = self.chain.turnover[state.level]
         for phase, rate in enumerate(service.generator[state.phase].tolist()):
             if phase != state.phase:
                 yield Move(rate, state._replace(phase=phase))

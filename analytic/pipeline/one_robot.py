@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,21 +26,8 @@ from analytic.transforms import (
     mean_time,
     moments,
 )
+from scenarios.arrays import Array
 from scenarios.distributions import Distribution
-
-__all__ = [
-    "DeliveredQueue",
-    "delivered_queue",
-    "full_probability",
-    "listed_age",
-    "listed_rate",
-    "random_age",
-    "random_rate",
-    "random_slopes",
-    "stationary_queue",
-]
-
-Array = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +110,8 @@ def stationary_queue(queue: DeliveredQueue) -> Array:
     inverse without negative entries in ``(-G)^-1``; the empty state has the rest, absolutely exact
     but not relatively: where the queue hardly ever starves, its digits are those of 1.
     """
-    before, inner = queue.after @ queue.reached, queue.generator[1:, 1:]
+    before = queue.after @ queue.reached
+    inner = queue.generator[1:, 1:]
     entering = (queue.after - before)[1:] / mean_time(queue.access)
     busy = np.maximum(np.linalg.solve(-inner.T, entering), 0.0)
     return np.concatenate([[1.0 - busy.sum()], busy])
@@ -161,7 +148,8 @@ class _Seen:
 
 def _seen(queue: DeliveredQueue, mu: float) -> _Seen:
     apart = matrix_transform(queue.access, queue.generator - mu * np.eye(len(queue.after)))
-    q, exponent = mu * mean_time(queue.access), float(log_transform(queue.access, mu))
+    q = mu * mean_time(queue.access)
+    exponent = float(log_transform(queue.access, mu))
     return _Seen(
         missed=float(complement(queue.access, mu)),
         apart=apart,
@@ -252,7 +240,8 @@ def listed_age(queue: DeliveredQueue, slots: NDArray[np.bool_]) -> float:
 
 def _listed(queue: DeliveredQueue, slots: NDArray[np.bool_], seen: _Seen) -> float:
     order = np.roll(np.arange(len(slots)), -int(np.flatnonzero(slots)[0]))[::-1]
-    size, full = len(queue.after), slice(len(queue.after) - queue.phases, None)
+    size = len(queue.after)
+    full = slice(len(queue.after) - queue.phases, None)
     unknown = np.zeros((size, queue.phases + 1))
     unknown[full, :-1] = np.eye(queue.phases)
     around, _ = _around(queue, seen, slots[order], unknown)

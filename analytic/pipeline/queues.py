@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +10,8 @@ from numpy.typing import NDArray
 from analytic.indexing_queue import QueueChain, solve_chain
 from analytic.indexing_queue.generator import rate_blocks
 from analytic.phase_type import PhaseLaw, moment
+from scenarios.arrays import Array
 
-__all__ = ["Delays", "PageQueue", "page_queue"]
-
-Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 
 
@@ -74,16 +71,20 @@ def page_queue(chain: QueueChain, law: Array | None = None) -> PageQueue:
     """
     if chain.timer.exit_rates.any():
         raise ValueError("waiting pages become obsolete; there are other formulas for that")
-    starts, order, phases = chain.starts, chain.order, len(chain.service.start)
+    starts = chain.starts
+    order = chain.order
+    phases = len(chain.service.start)
     largest = max((max(moves, default=0) for moves in chain.arrivals), default=0)
     block = order * phases
-    lower, upper = 2 * block - 1, (max(largest, 1) + 1) * block - 1
+    lower = 2 * block - 1
+    upper = (max(largest, 1) + 1) * block - 1
     base = np.zeros((chain.states, lower + upper + 1))
     accepted = np.zeros((max(largest, 1), *base.shape))
     for origin, target, rates in rate_blocks(chain):
         into = accepted[target - origin - 1] if target > origin else base
         rows, columns = rates.nonzero()
-        states, reached = starts[origin] + rows, starts[target] + columns
+        states = starts[origin] + rows
+        reached = starts[target] + columns
         np.add.at(into, (states, reached - states + lower), rates[rows, columns])
     level = np.concatenate([np.zeros(order, int), np.repeat(np.arange(chain.top) + 1, block)])
     phase = np.concatenate([np.zeros(order, int), np.tile(np.arange(phases), order * chain.top)])

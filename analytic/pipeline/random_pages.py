@@ -6,16 +6,13 @@ generator of the queue, A its part with the accepted deliveries, p its stationar
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analytic.pipeline.queues import Delays, PageQueue
-
-__all__ = ["Slopes", "index_ages", "obsolescence_rates", "obsolescence_slopes"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 
 class Slopes(NamedTuple):
@@ -93,7 +90,8 @@ def index_ages(queue: PageQueue, shares: ArrayLike) -> Array:
 
 def _ages(queue: PageQueue, f: Array) -> Array:
     delays = Delays(queue.service, np.ones(1))
-    entering, misses = queue.entering, _misses(f, len(queue.accepted))
+    entering = queue.entering
+    misses = _misses(f, len(queue.accepted))
     rewards = np.ones((len(f), 1, len(queue.law)))
     for ahead in range(len(entering)):
         mean = delays.means(queue.level, queue.phase, ahead)
@@ -105,7 +103,8 @@ def _ages(queue: PageQueue, f: Array) -> Array:
 
 def _by_kind(queue: PageQueue, changes: ArrayLike, shares: ArrayLike, orders: int) -> Array:
     """Rates and derivatives by page, each kind of page solved once, shape (pages, orders)."""
-    mu, f = np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)
+    mu = np.asarray(changes, dtype=float)
+    f = np.asarray(shares, dtype=float)
     kinds, which = np.unique(np.stack([mu, f], axis=1), axis=0, return_inverse=True)
     found = np.zeros((len(kinds), orders))
     moving = kinds[:, 0] > 0
@@ -117,7 +116,8 @@ def _by_kind(queue: PageQueue, changes: ArrayLike, shares: ArrayLike, orders: in
 
 def _solved(queue: PageQueue, mu: Array, f: Array, orders: int) -> Array:
     delays = Delays(queue.service, mu)
-    entering, misses = queue.entering, _misses(f, len(queue.accepted))
+    entering = queue.entering
+    misses = _misses(f, len(queue.accepted))
     rewards = np.zeros((len(mu), orders, len(queue.law)))
     rewards[:, 0] = mu[:, None]
     for ahead in range(len(entering)):
@@ -137,7 +137,8 @@ def _totals(queue: PageQueue, exits: Array, misses: Array, rewards: Array) -> Ar
 
 def _misses(f: Array, largest: int) -> Array:
     """``(1 - f)^k``, minus its derivative, and its second derivative, shape (pages, 3, batches)."""
-    k, miss = np.arange(1.0, largest + 1), 1.0 - f[:, None]
+    k = np.arange(1.0, largest + 1)
+    miss = 1.0 - f[:, None]
     steps = [miss**k, k * miss ** (k - 1), k * (k - 1) * miss ** np.maximum(k - 2, 0.0)]
     return np.stack(steps, axis=1)
 
@@ -151,7 +152,8 @@ def _tagged(f: Array, largest: int) -> Array:
 
 def _first_of_batch(f: Array, ahead: int) -> tuple[Array, Array, Array]:
     """``(1 - f)^j f`` with j pages ahead, and its derivatives."""
-    j, miss = float(ahead), 1.0 - f
+    j = float(ahead)
+    miss = 1.0 - f
     first = miss ** max(j - 1, 0.0) if j else np.zeros_like(f)
     second = miss ** max(j - 2, 0.0) if j > 1 else np.zeros_like(f)
     return (

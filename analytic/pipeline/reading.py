@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.formula import Values
 from analytic.indexing_queue import chain_of
 from analytic.page_refresh import stale_answers
 from analytic.pipeline.queues import PageQueue, page_queue
 from scenarios import Scenario
+from scenarios.arrays import Array
 from scenarios.page_data import access_shares, change_rates, page_weights
-
-__all__ = [
-    "MOST_SOLUTIONS",
-    "MOST_WORK",
-    "PAPER",
-    "freshness_rows",
-    "kinds_of_pages",
-    "page_changes",
-    "page_shares",
-    "queue_of_pages",
-]
-
-Array = NDArray[np.floating[Any]]
 
 PAPER = "pipeline"
 """Key of these formulas in the index."""

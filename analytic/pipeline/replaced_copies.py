@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analytic.decision_process import stationary_law
 from analytic.pipeline.exploring import Explored, Move, explore, totals
-
-__all__ = ["ReplacedCopies", "replacement_ages_and_rates"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 _BROUGHT = 1
 """Kind of the deliveries of the page that is followed, as far as its copy stays."""
@@ -66,7 +63,8 @@ class _Walk:
             return 0.0
         if waiting == 0:
             return float(present.sum())
-        low, high = -50.0, 50.0
+        low = -50.0
+        high = 50.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2.0
             odds = present * np.exp(middle) / present.mean()
@@ -76,7 +74,8 @@ class _Walk:
     def moves(self, state: _Place) -> Iterator[Move]:
         """All moves from a state."""
         level, place = state
-        rate, room = float(self.deliveries[level]), level < len(self.deliveries) - 1
+        rate = float(self.deliveries[level])
+        room = level < len(self.deliveries) - 1
         if room:
             others = max(level - 1, 0) - (place > 0)
             yield Move(rate * float(self.new[others]), _Place(level + 1, place))
@@ -109,7 +108,8 @@ def replacement_ages_and_rates(
     services; one that joins, after as many services as the level says. As in `obsolescence_rates`
     ``1 - r = E exp(-mu T)``, and the mean of T is the age.
     """
-    mu, f = np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)
+    mu = np.asarray(changes, dtype=float)
+    f = np.asarray(shares, dtype=float)
     rates = np.asarray(deliveries, dtype=float)
     kinds, first, which = np.unique(
         np.stack([mu, f], axis=1), axis=0, return_index=True, return_inverse=True

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.pipeline.random_pages import Slopes
-
-__all__ = ["BestShares", "SlopesOf", "least_shares"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 SlopesOf = Callable[[Array, Array], Slopes]
 """From change rates and shares to obsolescence rates and their derivatives by the shares."""
@@ -109,9 +105,11 @@ def _of_hyperbolas(point: _Point) -> Array:
     """``f = sqrt(a / multiplier) - b``, at least 0, that sum to 1."""
     gains = np.maximum(point.gains, _TINY)
     reach = 2.0 * gains / np.maximum(point.curvatures, _TINY)
-    root, offset = np.sqrt(gains) * reach, reach - point.shares
+    root = np.sqrt(gains) * reach
+    offset = reach - point.shares
     order = np.argsort(-root / np.maximum(offset, _TINY), kind="stable")
-    sums, offsets = np.cumsum(root[order]), np.cumsum(offset[order])
+    sums = np.cumsum(root[order])
+    offsets = np.cumsum(offset[order])
     scales = (1.0 + offsets) / sums
     active = np.flatnonzero(root[order] * scales > offset[order])
     scale = scales[active[-1]] if len(active) else scales[0]

@@ -14,10 +14,7 @@ from scipy.sparse import csr_matrix, diags_array, eye_array, kron
 from analytic.markov import stationary
 from analytic.pipeline.exploring import totals
 from analytic.pipeline.queues import Delays, PageQueue
-
-__all__ = ["SharedList", "fetching", "shared_age", "shared_rate"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 
 class SharedList(NamedTuple):
@@ -55,8 +52,10 @@ def fetching(slots: NDArray[np.bool_], robots: int) -> SharedList:
     with the copies in the first r slots being fetched. What is found at a stationary instant is
     independent of the queue, for the times of deliveries tell nothing about who delivered.
     """
-    length, held = len(slots), np.arange(robots + 1)
-    taken, share = slots.astype(int).tolist(), (held / robots)[:, None]
+    length = len(slots)
+    held = np.arange(robots + 1)
+    taken = slots.astype(int).tolist()
+    share = (held / robots)[:, None]
     came = np.stack([_step(held - 1 + more, robots) * share for more in taken])
     other = np.stack([_step(held + more, robots) * (1.0 - share) for more in taken])
     steps = came + other
@@ -81,7 +80,8 @@ def _around(steps: Array) -> csr_matrix:
     """From each slot to the next one, the last to the first."""
     length, size = steps.shape[:2]
     slot, held, after = steps.nonzero()
-    rows, columns = slot * size + held, (slot + 1) % length * size + after
+    rows = slot * size + held
+    columns = (slot + 1) % length * size + after
     shape = (length * size, length * size)
     return csr_matrix((steps[slot, held, after], (rows, columns)), shape=shape)
 
@@ -126,8 +126,10 @@ def _total(
 ) -> float:
     """Expected total until a copy enters: the rate at which all ends, reward, and at the entry."""
     change, reward, at_entry = priced
-    states, (phases, _) = len(queue.law), shared.tagged.shape
-    quiet, entered = _square(queue.base, queue.lower), _square(queue.accepted[0], queue.lower)
+    states = len(queue.law)
+    (phases, _) = shared.tagged.shape
+    quiet = _square(queue.base, queue.lower)
+    entered = _square(queue.accepted[0], queue.lower)
     has_room = queue.entering[0] > 0
     entered = diags_array(1.0 / np.where(has_room, queue.entering[0], 1.0)) @ entered
     full = diags_array(np.where(has_room, 0.0, rate))

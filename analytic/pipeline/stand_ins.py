@@ -29,8 +29,6 @@ from scenarios.distributions import (
     PhaseType,
 )
 
-__all__ = ["stand_in", "variance_of_timers_kept", "with_phases"]
-
 _MOST_PHASES = 16
 """Of a service or a timer; a constant becomes an Erlang law with so many."""
 _MOST_JOINT = 64
@@ -58,7 +56,8 @@ def stand_in(law: Distribution, phases: int) -> Distribution:
     probability p of the shorter (Tijms, 1994, Appendix B); below 1 / phases, an Erlang law, which
     varies more.
     """
-    mean, c2 = moments(law)[0], _variation(law)
+    mean = moments(law)[0]
+    c2 = _variation(law)
     if phases == 1 or math.isclose(c2, 1.0, rel_tol=1e-9):
         return Exponential(mean=mean)
     if c2 > 1.0:
@@ -73,7 +72,8 @@ def stand_in(law: Distribution, phases: int) -> Distribution:
     rate = (order - shorter) / mean
     steps = np.diag(np.full(order, -rate)) + np.diag(np.full(order - 1, rate), 1)
     start = np.zeros(order)
-    start[0], start[1] = 1.0 - shorter, shorter
+    start[0] = 1.0 - shorter
+    start[1] = shorter
     return PhaseType(alpha=tuple(start.tolist()), T=tuple(map(tuple, steps.tolist())))
 
 
@@ -147,7 +147,8 @@ def _phases_in(law: Distribution) -> float:
 
 def _phases_of_robots(scenario: Scenario, beside_service: bool) -> int:
     """The most phases of an access time with which all robots have few enough jointly."""
-    access, robots = page_conditions.access_law(scenario), max(most_active(scenario), 1)
+    access = page_conditions.access_law(scenario)
+    robots = max(most_active(scenario), 1)
     if access is not None and has_phases(access):
         return 1  # it has phases, and switched robots may not have more than one
     joint = _MOST_JOINT // 4 if beside_service else _MOST_JOINT

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaincc, gammaln
 
 from analytic.indexing_queue import QueueChain
@@ -27,11 +27,8 @@ from analytic.pipeline.old_and_new import (
     counted_rates,
 )
 from analytic.transforms import mean_time
+from scenarios.arrays import Array
 from scenarios.distributions import Deterministic, Distribution, Empirical, Erlang, Gamma, Uniform
-
-__all__ = ["DropRates", "drop_rates", "level_law", "survival", "timed_rates_and_ages"]
-
-Array = NDArray[np.floating[Any]]
 
 _PANELS = 6_000
 _KNOTS = 500
@@ -94,7 +91,8 @@ def _interpolated(law: PhaseLaw, t: Array) -> Array:
     positive = t[t > 0]
     if not len(positive):
         return np.ones_like(t)
-    least, most = float(positive.min()), float(positive.max())
+    least = float(positive.min())
+    most = float(positive.max())
     knots = np.union1d(np.geomspace(least, most, _KNOTS), np.linspace(least, most, _KNOTS))
     left = [float((law.start @ phases_after(law.generator, each)).sum()) for each in knots.tolist()]
     logarithms = np.log(np.maximum(left, np.finfo(float).tiny))
@@ -143,7 +141,8 @@ def drop_rates(law: Distribution, service: float, waiting: int) -> DropRates:
         return largest + float(np.log(np.exp(exponents - largest) @ width))
 
     waits = [0.0] + [integral(each, False) for each in range(waiting)]
-    oldest, other = np.zeros(waiting + 1), np.zeros(waiting + 1)
+    oldest = np.zeros(waiting + 1)
+    other = np.zeros(waiting + 1)
     for each in range(1, waiting + 1):
         total = max(float(np.exp(waits[each - 1] - waits[each])) - service, 0.0)
         if each == 1:
@@ -195,8 +194,10 @@ class _Timed(OldAndNew):
         waiting = state.old + state.new
         if not waiting:
             return
-        first, other = float(self.drops.oldest[waiting]), float(self.drops.other[waiting])
-        old, new = state.old * other, state.new * other
+        first = float(self.drops.oldest[waiting])
+        other = float(self.drops.other[waiting])
+        old = state.old * other
+        new = state.new * other
         if state.old:
             old += first - other
         else:

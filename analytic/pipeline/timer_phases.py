@@ -15,8 +15,6 @@ import numpy as np
 from analytic.indexing_queue import QueueChain
 from analytic.pipeline.exploring import Explored, Move, explore
 
-__all__ = ["timed_pages"]
-
 INDEXED = 1
 
 
@@ -36,7 +34,8 @@ class _Walk:
 
     def starts(self) -> Iterator[_State]:
         """All pages old, in the order of the chain's states."""
-        phases, timers = len(self.chain.service.start), len(self.chain.timer.start)
+        phases = len(self.chain.service.start)
+        timers = len(self.chain.timer.start)
         for level in range(self.chain.top + 1):
             inner = product(range(self.chain.order), range(phases if level else 1))
             for arrivals, phase in inner:
@@ -72,11 +71,13 @@ class _Walk:
             yield probability, state._replace(level=level, phase=phase, timers=timers)
 
     def _service(self, state: _State) -> Iterator[Move]:
-        service, turns = self.chain.service, self.chain.turnover[state.level]
+        service = self.chain.service
+        turns = self.chain.turnover[state.level]
         for phase, rate in enumerate(service.generator[state.phase].tolist()):
             if phase != state.phase:
                 yield Move(rate, state._replace(phase=phase))
-        done, kind = float(service.exit_rates[state.phase]), 0 if state.old else INDEXED
+        done = float(service.exit_rates[state.phase])
+        kind = 0 if state.old else INDEXED
         begun = _draws(service.start) if state.level > 1 else [(1.0, 0)]
         left = _State(state.level - 1, max(state.old - 1, 0), 0, 0, state.timers[1:])
         for share, phase in begun:
@@ -89,7 +90,8 @@ class _Walk:
         """Timers change phase, or go off: then a page leaves, an old one among the first."""
         timer = self.chain.timer
         for place, phase in enumerate(state.timers):
-            before, behind = state.timers[:place], state.timers[place + 1 :]
+            before = state.timers[:place]
+            behind = state.timers[place + 1 :]
             for after, rate in enumerate(timer.generator[phase].tolist()):
                 if after != phase:
                     yield Move(rate, state._replace(timers=(*before, after, *behind)))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes
@@ -36,24 +34,8 @@ from analytic.pipeline.separable import SlopesOf
 from analytic.pipeline.timer_phases import timed_pages
 from analytic.progress import followed
 from scenarios import Scenario
+from scenarios.arrays import Array
 from scenarios.sections import Costs
-
-__all__ = [
-    "ages_by_counts",
-    "ages_by_labels",
-    "ages_by_timers",
-    "counts_fit",
-    "handling_of",
-    "labelled",
-    "labels_fit",
-    "rates_by_counts",
-    "rates_by_labels",
-    "rates_by_timers",
-    "slopes_by_counts",
-    "slopes_by_timers",
-]
-
-Array = NDArray[np.floating[Any]]
 
 
 def handling_of(scenario: Scenario) -> Handling:
@@ -138,7 +120,8 @@ def labelled(scenario: Scenario) -> tuple[LabelledPage, ...] | str:
 def _labelled(scenario: Scenario) -> tuple[LabelledPage, ...] | str:
     assert scenario.buffer is not None
     assert scenario.robots is not None
-    top, at = scenario.buffer.waiting_places + 1, robots_at(scenario)
+    top = scenario.buffer.waiting_places + 1
+    at = robots_at(scenario)
     pages = np.stack([page_changes(scenario), page_shares(scenario)], axis=1)
     kinds, which, counts = np.unique(pages, axis=0, return_inverse=True, return_counts=True)
     if max(top - 2, 0) * math.log(len(kinds)) > math.log(MOST_LABELLED):

@@ -9,11 +9,11 @@ import numpy as np
 
 from analytic.probing.intervals import Profile
 
-__all__ = ["breaks_on_grid", "default_slots", "grid_error"]
-
 _ROUNDING = 16 * float(np.finfo(float).eps)
-_FINEST, _LARGEST_COMMON = 100_000, 1_000_000
-_SLOTS, _PER_PROBE = 10_000, 20
+_FINEST = 100_000
+_LARGEST_COMMON = 1_000_000
+_SLOTS = 10_000
+_PER_PROBE = 20
 
 
 def breaks_on_grid(profile: Profile, slots: int) -> bool:

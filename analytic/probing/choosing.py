@@ -20,8 +20,6 @@ from analytic.probing.schedules import Schedule, best_schedule, grid_of, times_o
 from scenarios import Scenario, ScenarioError
 from scenarios.sections import Probing, Times, slots_apart
 
-__all__ = ["ProbeSearch", "best_probes", "optimal_probes"]
-
 _KEY = "probing.policy"
 _POLICIES = ("uniform", "first-arrival", "threshold")
 _ROUNDING = 1e-9
@@ -141,7 +139,9 @@ def best_probes(scenario: Scenario) -> ProbeSearch:
         If there is no source, if the rates have too many pieces, or if the grid is too fine.
     """
     probing = _probing_of(scenario)
-    profile, probes, spacing = profile_of(scenario), _count(probing), probing.minimum_spacing
+    profile = profile_of(scenario)
+    probes = _count(probing)
+    spacing = probing.minimum_spacing
     slots = probing.slots or _roomy_slots(profile, probes, spacing)
     if slots > _LARGEST_GRID:
         raise NoOptimumError(f"it takes {slots} slots; at most {_LARGEST_GRID} are searched")
@@ -181,7 +181,8 @@ def _bound_on(search: ProbeSearch, slots: int) -> float:
 
     There `grid_error` holds, and more is allowed.
     """
-    profile, spacing = search.profile, search.probing.minimum_spacing
+    profile = search.profile
+    spacing = search.probing.minimum_spacing
     apart = max(1, math.floor(spacing / profile.horizon * slots * (1 + 1e-12) + 1e-9))
     found = best_schedule(grid_of(profile, slots), len(search.found.slots), apart)
     return _below(profile, slots, found)

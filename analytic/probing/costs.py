@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from analytic.probing.intervals import Interval, Profile
 
-__all__ = ["actual_cost", "checked_times", "cost_variance", "expected_cost", "expected_freshness"]
-
 Times = Sequence[float] | NDArray[np.float64]
 
 _ROUNDING = 1e-9

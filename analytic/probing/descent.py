@@ -14,8 +14,6 @@ import numpy as np
 
 from analytic.indexing_queue.compiling import compiled
 
-__all__ = ["Cells", "cell_after", "derivatives", "interval", "move", "mu_moves", "sweep", "total"]
-
 Array = Any
 
 
@@ -42,11 +40,13 @@ def interval(cells: Cells, start: float, end: float) -> tuple[float, float, floa
     while start < end:
         until = min(cells.edges[cell + 1], end)
         width = until - start
-        more, wait = cells.rates[cell] * width, cells.weights[cell] * width
+        more = cells.rates[cell] * width
+        wait = cells.weights[cell] * width
         cost += seen * wait + more * wait / 2
         seen += more
         waited += wait
-        start, cell = until, cell + 1
+        start = until
+        cell = cell + 1
     return seen, waited, cost
 
 
@@ -65,11 +65,15 @@ def _best_between(cells: Cells, times: Array, i: int, spacing: float) -> tuple[f
 
     On a neighbour it would be of no use: what seems to be saved there is a rounding error.
     """
-    s, now, u = times[i - 1], times[i], times[i + 1]
-    low, high = min(s + spacing, now), max(u - spacing, now)
+    s = times[i - 1]
+    now = times[i]
+    u = times[i + 1]
+    low = min(s + spacing, now)
+    high = max(u - spacing, now)
     seen = interval(cells, s, low)[0]
     left = interval(cells, low, u)[1]
-    time, cell = low, cell_after(cells.edges, low)
+    time = low
+    cell = cell_after(cells.edges, low)
     value = least = present = 0.0
     best = low
     while time < high:
@@ -82,13 +86,16 @@ def _best_between(cells: Cells, times: Array, i: int, spacing: float) -> tuple[f
         if slope < 0 and -slope < 2 * curve * width:
             turn = -slope / (2 * curve)
             if value + slope * turn / 2 < least:
-                least, best = value + slope * turn / 2, time + turn
+                least = value + slope * turn / 2
+                best = time + turn
         value += (slope + curve * width) * width
         seen += cells.rates[cell] * width
         left -= cells.weights[cell] * width
-        time, cell = end, cell + 1
+        time = end
+        cell = cell + 1
         if value < least:
-            least, best = value, time
+            least = value
+            best = time
     if now == high:
         present = value
     if best <= s or best >= u:
@@ -102,7 +109,8 @@ def sweep(cells: Cells, times: Array, spacing: float, tiny: float) -> float:
 
     A probe stays unless more than `tiny` is saved.
     """
-    saved, last = 0.0, len(times) - 2
+    saved = 0.0
+    last = len(times) - 2
     for step in range(2 * last):
         i = step + 1 if step < last else 2 * last - step
         best, gain = _best_between(cells, times, i, spacing)
@@ -120,8 +128,10 @@ def derivatives(cells: Cells, times: Array) -> tuple[Array, Array, Array, Array]
     ``-lambda(p_i) a(p_{i+1})`` with those after it.
     """
     free = len(times) - 2
-    before, after = np.zeros(free), np.zeros(free)
-    own, cross = np.zeros(free), np.zeros(free)
+    before = np.zeros(free)
+    after = np.zeros(free)
+    own = np.zeros(free)
+    cross = np.zeros(free)
     for k in range(free):
         p = times[k + 1]
         seen = interval(cells, times[k], p)[0]
@@ -142,7 +152,8 @@ def move(cells: Cells, times: Array, block: tuple[int, int], room: float) -> flo
     It goes down to the first minimum of the cost.
     """
     first, last = block
-    saved, side = 0.0, 1.0 if room > 0 else -1.0
+    saved = 0.0
+    side = 1.0 if room > 0 else -1.0
     room = abs(room)
     while room > 0:
         slope = curve = 0.0
@@ -165,7 +176,8 @@ def move(cells: Cells, times: Array, block: tuple[int, int], room: float) -> flo
         if slope >= 0:
             return saved
         if -slope < 2 * curve * step:
-            step, room = -slope / (2 * curve), 0.0
+            step = -slope / (2 * curve)
+            room = 0.0
         if step <= 0:
             return saved
         times[first : last + 1] += side * step
@@ -177,7 +189,8 @@ def move(cells: Cells, times: Array, block: tuple[int, int], room: float) -> flo
 @compiled
 def _gain(cells: Cells, times: Array, k: int, mu: float, spacing: float) -> float:
     """What a mu-move saves; move 2 i is that of probe i to the left, 2 i + 1 to the right."""
-    i, now = k // 2, times[k // 2]
+    i = k // 2
+    now = times[k // 2]
     moved = moved_to(times, k, mu, spacing)
     saved = 0.0
     for time, sign in ((now, 1.0), (moved, -1.0)):
@@ -204,7 +217,8 @@ def mu_moves(
     most: int,
 ) -> int:
     """Make the mu-move that saves most while it saves `least`, `most` times at most; how often."""
-    count, end = 0, 2 * len(times) - 2
+    count = 0
+    end = 2 * len(times) - 2
     gains = np.full(end, -np.inf)
     for k in range(2, end):
         gains[k] = _gain(cells, times, k, mu, spacing)

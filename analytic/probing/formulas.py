@@ -13,8 +13,6 @@ from analytic.probing.policies import first_arrival_times, threshold_times, unif
 from scenarios import Scenario, ScenarioError
 from scenarios.sections import Probing, Source, Times
 
-__all__ = ["FORMULAS", "probe_times", "profile_of"]
-
 
 def _sections(scenario: Scenario) -> tuple[Source, Probing]:
     assert scenario.source is not None

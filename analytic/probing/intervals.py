@@ -17,11 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scenarios.arrays import Array
 from scenarios.processes import Rate
-
-__all__ = ["LARGEST_PROFILE", "Interval", "Profile", "cell", "cells_needed", "join"]
-
-Array = NDArray[np.float64]
 
 LARGEST_PROFILE = 1_000_000
 """Most cells that a profile is made of."""
@@ -55,8 +52,11 @@ class Interval(NamedTuple):
 
 def cell(rate: ArrayLike, importance: ArrayLike, width: ArrayLike) -> Interval:
     """The integrals over an interval with constant update rate and importance."""
-    rate, importance, width = np.asarray(rate), np.asarray(importance), np.asarray(width)
-    updates, weight = rate * width, importance * width
+    rate = np.asarray(rate)
+    importance = np.asarray(importance)
+    width = np.asarray(width)
+    updates = rate * width
+    weight = importance * width
     return Interval(
         updates,
         weight,
@@ -179,7 +179,8 @@ class Profile:
     def _whole(self, first: Any, stop: Any) -> Interval:
         """The integrals over the cells first, …, stop - 1."""
         empty = cell(np.zeros(first.shape), 0.0, 0.0)
-        left, right = empty, empty
+        left = empty
+        right = empty
         for level in self._levels:
             top = len(level.updates) - 1
             take = (first < stop) & (first % 2 == 1)
@@ -188,7 +189,8 @@ class Profile:
             take = (first < stop) & (stop % 2 == 1)
             stop = stop - take
             right = _where(take, join(_at(level, np.minimum(stop, top)), right), right)
-            first, stop = first // 2, stop // 2
+            first = first // 2
+            stop = stop // 2
         return join(left, right)
 
 

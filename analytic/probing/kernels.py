@@ -15,8 +15,6 @@ import numpy as np
 
 from analytic.indexing_queue.compiling import compiled
 
-__all__ = ["Grid", "chain", "layers", "links_cost", "paper_programme", "running_sums", "slot_sums"]
-
 Array = Any
 
 
@@ -42,10 +40,14 @@ class Grid(NamedTuple):
 @compiled
 def running_sums(parts: Array) -> Array:
     """Sums of the first 0, 1, 2, … numbers, each rounded once or twice (Neumaier's summation)."""
-    sums, total, lost = np.zeros(len(parts) + 1), 0.0, 0.0
+    sums = np.zeros(len(parts) + 1)
+    total = 0.0
+    lost = 0.0
     for j in range(len(parts)):
-        before, total = total, total + parts[j]
-        larger, smaller = max(before, parts[j]), min(before, parts[j])
+        before = total
+        total = total + parts[j]
+        larger = max(before, parts[j])
+        smaller = min(before, parts[j])
         lost += (larger - total) + smaller
         sums[j + 1] = total + lost
     return sums
@@ -54,21 +56,27 @@ def running_sums(parts: Array) -> Array:
 @compiled
 def slot_sums(edges: Array, rates: Array, weights: Array, slots: int) -> Grid:
     """The grid of so many slots on the cells between `edges`, up to the last edge."""
-    horizon, cell = edges[-1], 0
-    updates, importance, cost = np.zeros(slots), np.zeros(slots), np.zeros(slots)
+    horizon = edges[-1]
+    cell = 0
+    updates = np.zeros(slots)
+    importance = np.zeros(slots)
+    cost = np.zeros(slots)
     for j in range(slots):
-        now, end = j * horizon / slots, (j + 1) * horizon / slots
+        now = j * horizon / slots
+        end = (j + 1) * horizon / slots
         while now < end and cell < len(rates):
             until = min(edges[cell + 1], end)
             width = until - now
-            more, wait = rates[cell] * width, weights[cell] * width
+            more = rates[cell] * width
+            wait = weights[cell] * width
             cost[j] += updates[j] * wait + more * wait / 2
             updates[j] += more
             importance[j] += wait
             now = until
             if edges[cell + 1] <= end:
                 cell += 1
-    L, A = running_sums(updates), running_sums(importance)
+    L = running_sums(updates)
+    A = running_sums(importance)
     return Grid(updates, importance, cost, L, A, running_sums(cost + L[:-1] * importance))
 
 
@@ -106,7 +114,8 @@ def paper_programme(grid: Grid, probes: int, apart: int) -> tuple[float, Array]:
             for j in range(i + apart, slots + 1):
                 value = row[j] + best[m - 1, j]
                 if value < best[m, i]:
-                    best[m, i], following[m, i] = value, j
+                    best[m, i] = value
+                    following[m, i] = j
     return best[probes, 0], _followed(following, probes)
 
 
@@ -137,7 +146,9 @@ def _add(lines: Array, first: int, end: int, height: float, slope: float) -> int
         end -= 1
     if end == first:
         meet = np.inf
-    lines[end, 0], lines[end, 1], lines[end, 2] = height, slope, meet
+    lines[end, 0] = height
+    lines[end, 1] = slope
+    lines[end, 2] = meet
     return end
 
 
@@ -157,9 +168,11 @@ def layers(grid: Grid, probes: int, apart: int) -> tuple[float, Array]:
 def _layer(grid: Grid, apart: int, lowest: int, later: Array, following: Array) -> Array:
     """The costs with one probe more than `later`, and the next probe of each."""
     slots = len(grid.cost)
-    lines, places = np.empty((slots + 1, 3)), np.empty(slots + 1, np.int64)
+    lines = np.empty((slots + 1, 3))
+    places = np.empty(slots + 1, np.int64)
     best = np.full(slots + 1, np.inf)
-    first, end = 0, 0
+    first = 0
+    end = 0
     for i in range(slots - apart, lowest - 1, -1):
         j = i + apart
         if later[j] < np.inf:
@@ -180,10 +193,12 @@ def chain(grid: Grid, apart: int, price: float) -> tuple[float, Array]:
     """Least cost of any number of links where each has a price, and the path: O(N)."""
     slots = len(grid.cost)
     following = np.empty(slots + 1, np.int64)
-    lines, places = np.empty((slots + 1, 3)), np.empty(slots + 1, np.int64)
+    lines = np.empty((slots + 1, 3))
+    places = np.empty(slots + 1, np.int64)
     least = np.full(slots + 1, np.inf)
     least[slots] = 0.0
-    first, end = 0, 0
+    first = 0
+    end = 0
     for i in range(slots - apart, -1, -1):
         j = i + apart
         if least[j] < np.inf:
@@ -193,16 +208,20 @@ def chain(grid: Grid, apart: int, price: float) -> tuple[float, Array]:
         while first + 1 < end and grid.L[i] <= lines[first + 1, 2]:
             first += 1
         cost = lines[first, 0] - grid.U[i] - grid.L[i] * (lines[first, 1] - grid.A[i])
-        least[i], following[i] = cost + price, places[first]
+        least[i] = cost + price
+        following[i] = places[first]
     return least[0], _path(following)
 
 
 @compiled
 def _path(following: Array) -> Array:
     """The path from 0 to the end along the successors."""
-    end, count, place = len(following) - 1, 0, 0
+    end = len(following) - 1
+    count = 0
+    place = 0
     while place < end:
-        place, count = following[place], count + 1
+        place = following[place]
+        count = count + 1
     path = np.zeros(count + 1, np.int64)
     for k in range(count):
         path[k + 1] = following[path[k]]

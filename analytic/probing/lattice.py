@@ -16,8 +16,6 @@ import numpy as np
 from analytic.indexing_queue.compiling import compiled
 from analytic.probing.descent import Cells, interval
 
-__all__ = ["lattice_moves"]
-
 Array = Any
 
 _NEAR = 2
@@ -74,7 +72,8 @@ def lattice_moves(cells: Cells, times: Array, spacing: float, width: float, leas
                 start = places[i - 1, j] + (i - 1) * spacing
                 cost = best[i - 1, j] + interval(cells, start, places[i, k] + i * spacing)[2]
                 if cost < best[i, k]:
-                    best[i, k], before[i, k] = cost, j
+                    best[i, k] = cost
+                    before[i, k] = j
     k = int(np.argmin(best[last]))
     saved: float = present - best[last, k]
     if not saved > least:

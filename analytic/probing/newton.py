@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from scenarios.arrays import Array
+
 if TYPE_CHECKING:
     from analytic.probing.descent import Cells
 
-__all__ = ["groups", "newton", "snap"]
-
-Array = NDArray[np.float64]
 
 _TIGHT = 1e-7
 """Relative excess over the spacing below which two probes keep together; a smaller one would let
@@ -32,7 +31,8 @@ def _tight(times: Array, spacing: float) -> NDArray[np.bool_]:
 
 def groups(times: Array, spacing: float) -> Iterator[tuple[int, int]]:
     """First and last probe of every group that keeps together; 0 is the start, n the horizon."""
-    tight, first = _tight(times, spacing), 0
+    tight = _tight(times, spacing)
+    first = 0
     for i in range(1, len(times) + 1):
         if i == len(times) or not tight[i - 1]:
             yield first, i - 1
@@ -72,7 +72,8 @@ def _newton_step(cells: Cells, times: Array, spacing: float) -> Array:
     """Shifts of all probes p_0, …, p_n: those of one group alike, 0 for fixed ones."""
     from analytic.probing.descent import derivatives
 
-    edges, last = cells.edges, len(times) - 1
+    edges = cells.edges
+    last = len(times) - 1
     _, slopes, own, cross = derivatives(cells, times)
     on_edge = edges[np.searchsorted(edges, times)] == times
     step = np.zeros(len(times))
@@ -95,7 +96,8 @@ def _tridiagonal(system: list[tuple[int, int, float, float]], cross: Array) -> l
     pivots: list[float] = []
     sides: list[float] = []
     for first, _, curve, slope in system:
-        pivot, side = curve, -slope
+        pivot = curve
+        side = -slope
         if pivots and pivots[-1] > 0 and curve > 0:
             factor = cross[first - 2] / pivots[-1]
             pivot -= factor * cross[first - 2]

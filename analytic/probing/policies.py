@@ -15,8 +15,6 @@ import numpy as np
 
 from analytic.probing.intervals import Profile
 
-__all__ = ["first_arrival_times", "threshold_times", "uniform_times"]
-
 _ROUNDING = 1e-13
 """Rounding error of an expected number of updates, relative to that up to the horizon."""
 
@@ -26,7 +24,8 @@ _SLACK = 1e-12
 _LONG = 1e-8
 """Share of the horizon that tells waiting at no price from rounding errors."""
 
-_EQUAL, _UNEQUAL = 1e-6, 1e-3
+_EQUAL = 1e-6
+_UNEQUAL = 1e-3
 """Relative differences of costs below which times are not improved, above which refused."""
 
 _SLACKS = (1e-10, 1e-8, 4e-7)
@@ -134,7 +133,8 @@ def _of_equal_cost(profile: Profile, walk: _Walk, cost: float, probes: int) -> t
     for between in bounds:
         times = (*_with_waiting(walk, between, probes)[:-1], profile.horizon)
         if (unequal := _inequality(profile, times)) < least:
-            best, least = times, unequal
+            best = times
+            least = unequal
         if least <= _EQUAL:
             break
     if least > _UNEQUAL:
@@ -148,7 +148,8 @@ def _of_equal_cost(profile: Profile, walk: _Walk, cost: float, probes: int) -> t
 def _inequality(profile: Profile, times: tuple[float, ...]) -> float:
     """Largest relative difference between the costs of two intervals."""
     costs = profile.between((0.0, *times[:-1]), times).cost
-    low, high = float(costs.min()), float(costs.max())
+    low = float(costs.min())
+    high = float(costs.max())
     return high / low - 1 if low > 0 else math.inf
 
 
@@ -169,7 +170,8 @@ def _with_waiting(walk: _Walk, costs: tuple[float, float], probes: int) -> list[
     times: list[float] = []
     cost, above = costs
     while True:
-        start, left = (times[-1] if times else 0.0), probes - len(times)
+        start = times[-1] if times else 0.0
+        left = probes - len(times)
         early = walk(cost, left, start)
         before = [start, *early]
         if left <= 1 or not walk.fits(above, 1, before[-2]):
@@ -210,19 +212,25 @@ class _Walk:
     def __call__(self, cost: float, probes: int, start: float = 0.0) -> list[float]:
         """The first probe times after `start`, fewer where the horizon comes before."""
         times: list[float] = []
-        now, seen, spent = start, 0.0, 0.0
+        now = start
+        seen = 0.0
+        spent = 0.0
         index = bisect_right(self._edges, start) - 1
         while len(times) < probes and index < len(self._cells):
             rate, importance, end = self._cells[index]
-            width, slope = end - now, seen * importance
+            width = end - now
+            slope = seen * importance
             step = _time_to_cost(cost - spent, slope, rate * importance)
             if step <= width:
-                now, seen, spent = min(now + step, end), 0.0, 0.0
+                now = min(now + step, end)
+                seen = 0.0
+                spent = 0.0
                 times.append(now)
             else:
                 spent += width * (slope + rate * importance * width / 2)
                 seen += rate * width
-                now, index = end, index + 1
+                now = end
+                index = index + 1
         return times
 
 

@@ -14,22 +14,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.probing.costs import checked_times
 from analytic.probing.intervals import Profile
 from analytic.probing.newton import groups, newton, snap
+from scenarios.arrays import Array
 
 if TYPE_CHECKING:
     from analytic.probing.descent import Cells
 
-__all__ = ["Refined", "improved_by_moves", "refined", "slack"]
-
-Array = NDArray[np.float64]
 
 _TINY = 1e-15
 """Saving relative to the cost of an interval that is not worth a move."""
-_ROUNDS, _FEW_ROUNDS, _WORK = 2000, 40, 400_000
+_ROUNDS = 2000
+_FEW_ROUNDS = 40
+_WORK = 400_000
 """Most rounds; of many probes fewer, so that rounds times probes are no more, but not too few."""
 _EPSILON = 2.0**-52
 _PAUSE = 2**16
@@ -40,7 +39,9 @@ _CONVERGED = 1e-6
 """Slack up to which a schedule counts as a local optimum."""
 _EVERY = 8
 """Rounds after which all probes are moved at once: a tight chain crawls otherwise."""
-_SMALLEST, _REPEATS, _WORTH = 1e-12, 30, 1e-3
+_SMALLEST = 1e-12
+_REPEATS = 30
+_WORTH = 1e-3
 """Of the steps of those moves, relative to the horizon; how often each is made, while what it saves
 is so much of all."""
 
@@ -122,7 +123,8 @@ def improved_by_moves(
     cells = _cells(profile)
     moved = _with_start(profile, times, spacing)
     least = max(least, 4 * len(profile.edges) * _EPSILON * total(cells, moved))
-    mu, count = 0.5, 0
+    mu = 0.5
+    count = 0
     while mu >= smallest:
         made = int(mu_moves(cells, moved, mu, spacing, least, _PAUSE))
         count += made
@@ -146,9 +148,11 @@ def refined(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> R
     """
     from analytic.probing.descent import sweep, total
 
-    cells, now = _cells(profile), _with_start(profile, times, spacing)
+    cells = _cells(profile)
+    now = _with_start(profile, times, spacing)
     tiny = _TINY * total(cells, now) / len(times) + _noise(profile) / len(times) ** 2
-    rounds, saved = 0, math.inf
+    rounds = 0
+    saved = math.inf
     most = min(_ROUNDS, max(_FEW_ROUNDS, _WORK // len(now)))
     while saved > tiny * len(now) and rounds < most:
         rounds += 1
@@ -167,7 +171,8 @@ def _moved_at_once(cells: Cells, times: Array, spacing: float, tiny: float) -> f
     """Move all probes at once by ever smaller steps, each as often as it helps; what it saves."""
     from analytic.probing.lattice import lattice_moves
 
-    saved, room = 0.0, times[-1] - (len(times) - 1) * spacing
+    saved = 0.0
+    room = times[-1] - (len(times) - 1) * spacing
     width = room / 8
     while width > _SMALLEST * times[-1]:
         for _ in range(_REPEATS):
@@ -193,7 +198,8 @@ def _moved_blocks(cells: Cells, times: Array, spacing: float) -> float:
     """
     from analytic.probing.descent import derivatives, move
 
-    saved, last = 0.0, len(times) - 1
+    saved = 0.0
+    last = len(times) - 1
     before, after, _, _ = derivatives(cells, times)
     for first, end in list(groups(times, spacing)):
         firsts = lasts = range(first, end + 1) if end > first else range(0)
@@ -201,7 +207,8 @@ def _moved_blocks(cells: Cells, times: Array, spacing: float) -> float:
             members = slice(max(first, 1) - 1, end)
             ahead = max(first, 1) + int(np.argmax(np.cumsum(before[members])))
             behind = min(end, last - 1) - int(np.argmin(np.cumsum(after[members][::-1])))
-            firsts, lasts = range(ahead, ahead + 1), range(behind, behind + 1)
+            firsts = range(ahead, ahead + 1)
+            lasts = range(behind, behind + 1)
         for i in firsts if first > 0 else ():
             room = times[first] - times[first - 1] - spacing
             saved += move(cells, times, (first, i), -room) if room > 0 and i < last else 0.0
@@ -236,7 +243,8 @@ def slack(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> flo
     """
     from analytic.probing.descent import derivatives
 
-    cells, now = _cells(profile), _with_start(profile, times, 0.0)
+    cells = _cells(profile)
+    now = _with_start(profile, times, 0.0)
     snap(cells.edges, now)
     if len(now) < 3:
         return 0.0

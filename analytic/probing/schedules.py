@@ -19,14 +19,6 @@ from analytic.probing.intervals import Profile
 if TYPE_CHECKING:
     from analytic.probing.kernels import Grid
 
-__all__ = [
-    "Schedule",
-    "best_schedule",
-    "grid_of",
-    "layered_schedule",
-    "paper_schedule",
-    "times_of",
-]
 
 Path = NDArray[np.int64]
 
@@ -162,21 +154,26 @@ class _Search:
     """The price at which a given number of probes is best."""
 
     def __init__(self, grid: Grid, probes: int, apart: int) -> None:
-        self._grid, self._probes, self._apart = grid, probes, apart
+        self._grid = grid
+        self._probes = probes
+        self._apart = apart
         self._fewer: _Tried | None = None
         self._more: _Tried | None = None
-        self.bound, self.tried = -math.inf, 0
+        self.bound = -math.inf
+        self.tried = 0
         self._scale = float(grid.L[-1] * grid.A[-1]) or 1.0
         self._stride = 1.02
 
     def run(self) -> Path:
         """The best path with exactly so many links."""
-        price, on_chord = self._first_price(), False
+        price = self._first_price()
+        on_chord = False
         while True:
             found = self._at(price)
             if found.links == self._probes:
                 return found.path
-            fewer, more = self._fewer, self._more
+            fewer = self._fewer
+            more = self._more
             if fewer and more and on_chord and self._is_flat(found, fewer, more):
                 return _joined(fewer.path, more.path, self._probes)
             if found.links < self._probes:
@@ -214,7 +211,8 @@ class _Search:
         Until both sides are known it goes outwards; while they are far apart, by the power law and
         on the chord in turn.
         """
-        fewer, more = self._fewer, self._more
+        fewer = self._fewer
+        more = self._more
         if fewer is None or more is None:
             return self._outwards(found), False
         chord = (fewer.cost - more.cost) / (more.links - fewer.links)

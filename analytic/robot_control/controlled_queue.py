@@ -17,11 +17,9 @@ from scipy.sparse import coo_matrix, csr_matrix, lil_matrix
 
 from analytic.decision_process import DecisionProcess
 from analytic.phase_type import PhaseLaw
+from scenarios.arrays import Array
 from scenarios.sections import Costs
 
-__all__ = ["ControlledQueue", "Rewards"]
-
-Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
 
 
@@ -116,8 +114,10 @@ class ControlledQueue:
         if self.obsolescence == 0:
             return Rewards(self.levels.astype(float), np.zeros(self.places))
         alpha, T = self.service
-        exits, delta = self.service.exit_rates, self.obsolescence
-        reached, mean = np.ones(self.phases), np.linalg.solve(-T, np.ones(self.phases))
+        exits = self.service.exit_rates
+        delta = self.obsolescence
+        reached = np.ones(self.phases)
+        mean = np.linalg.solve(-T, np.ones(self.phases))
         rows = [np.array([alpha @ mean])]
         for ahead in range(1, self.capacity):
             inverse = np.linalg.inv(ahead * delta * np.eye(self.phases) - T)
@@ -125,7 +125,8 @@ class ControlledQueue:
             def onward(later: Array, gone: float = (ahead - 1) * delta) -> Array:
                 return exits * (alpha @ later) + gone * later
 
-            reached, before = inverse @ onward(reached), mean
+            reached = inverse @ onward(reached)
+            before = mean
             mean = inverse @ (reached + onward(before))
             rows.append(mean)
         rows.append(np.zeros(self.phases))
@@ -193,8 +194,11 @@ class ControlledQueue:
     @cached_property
     def between_places(self) -> tuple[csr_matrix, csr_matrix, csr_matrix]:
         """Rates between places: by one robot's deliveries, by services, without a decision."""
-        m, K, alpha = self.phases, self.capacity, self.service.start
-        exits, T = self.service.exit_rates, self.service.generator
+        m = self.phases
+        K = self.capacity
+        alpha = self.service.start
+        exits = self.service.exit_rates
+        T = self.service.generator
         blocks = [lil_matrix((self.places, self.places)) for _ in range(3)]
         delivered, served, quiet = blocks
         for level in range(K + 1):
@@ -228,8 +232,10 @@ class ControlledQueue:
     def _undecided(self) -> csr_matrix:
         """Rates between states without a decision: changes of phase and obsolescence."""
         quiet = self.between_places[2].tocoo()
-        count, robots = self.available + 1, np.arange(self.available + 1)
-        row, column = _spread(quiet.row, robots, count), _spread(quiet.col, robots, count)
+        count = self.available + 1
+        robots = np.arange(self.available + 1)
+        row = _spread(quiet.row, robots, count)
+        column = _spread(quiet.col, robots, count)
         shape = (self.states + 1, self.states + 1)
         found = coo_matrix((np.repeat(quiet.data, count), (row, column)), shape=shape)
         return csr_matrix(csr_matrix(found)[1:, 1:])

@@ -13,8 +13,6 @@ from analytic.robot_control.rule_measures import RuleMeasures, measures_of_chain
 from analytic.robot_control.rule_measures import measures_of_targets as of_targets
 from scenarios.sections import Costs
 
-__all__ = ["CurveRule", "best_curves", "best_level", "generator_of_curves", "level_targets"]
-
 Indices = NDArray[np.integer[Any]]
 
 
@@ -43,8 +41,11 @@ def generator_of_curves(queue: ControlledQueue, service: int, delivery: int) -> 
     -----
     talim2001, section 3, with ``f_0`` and ``f_1`` the same for every number of active robots.
     """
-    robots, count = np.arange(queue.available + 1), queue.available + 1
-    rows, columns, data = [], [], []
+    robots = np.arange(queue.available + 1)
+    count = queue.available + 1
+    rows = []
+    columns = []
+    data = []
     steps = (-1, 0, 0)
     limits = (delivery, service, -1)
     for matrix, step, limit in zip(queue.between_places, steps, limits, strict=True):

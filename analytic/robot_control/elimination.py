@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 
 from analytic.indexing_queue.compiling import compiled
 
-__all__ = ["gains", "values"]
-
 Array = NDArray[Any]
 
 
@@ -62,11 +60,14 @@ def _highest(targets: Array, robots: int) -> int:
 def _row(rates: Array, robots: int, fixed: Array, per_robot: Array) -> _Row:
     """The row of a number of robots, with the reward per visit of each level."""
     columns, levels = fixed.shape
-    arrive, serve = rates[0] * robots, rates[1]
+    arrive = rates[0] * robots
+    serve = rates[1]
     out = np.full(levels, arrive + serve)
     out[0] = arrive if robots > 0 else np.inf
     visit = (fixed + robots * per_robot) / out
-    level, back, first = np.zeros(levels), np.zeros(levels + 1), np.zeros(columns)
+    level = np.zeros(levels)
+    back = np.zeros(levels + 1)
+    first = np.zeros(columns)
     arrive, serve = arrive / (arrive + serve), serve / (arrive + serve)
     return _Row(arrive, serve, visit, level, level.copy(), visit.copy(), back, first)
 
@@ -83,7 +84,8 @@ def _solve_levels(row: _Row, low: int, end: int) -> None:
         row.drop[q] = row.arrive * row.drop[q + 1] / outward
         for j in range(columns):
             row.reward[j, q] = (row.reward[j, q] + row.arrive * row.reward[j, q + 1]) / outward
-    row.stay[low], row.drop[low] = 1.0, 0.0
+    row.stay[low] = 1.0
+    row.drop[low] = 0.0
     row.reward[:, low] = 0.0
     for q in range(low + 1, levels):
         if q > end:
@@ -108,7 +110,8 @@ def _fall(row: _Row, begin: Array, low: int, end: int, lands: Array) -> None:
 
     If that happens before it is at `low`; put into `lands`.
     """
-    top, here = len(row.drop) - 1, 0.0
+    top = len(row.drop) - 1
+    here = 0.0
     lands[:] = 0.0
     lands[-1] = begin[-1]
     for q in range(top, end, -1):
@@ -121,10 +124,13 @@ def _fall(row: _Row, begin: Array, low: int, end: int, lands: Array) -> None:
 @compiled
 def _solve_lowest(row: _Row, low: int, end: int, landing: Array, until: Array) -> None:
     """Fill `back` and `first`: what comes of the level `low`."""
-    arrive, serve, columns = row.arrive, row.serve, len(row.first)
+    arrive = row.arrive
+    serve = row.serve
+    columns = len(row.first)
     row.first[:] = row.visit[:, low]
     if low == 0:
-        arrive, serve = 1.0, 0.0
+        arrive = 1.0
+        serve = 0.0
         row.back[:] = 0.0
     else:
         _fall(row, landing[low - 1], low, end, row.back)
@@ -155,10 +161,15 @@ def _keep_levels(row: _Row, low: int, g: int, landing: Array, until: Array) -> N
 @compiled
 def _keep_lower(row: _Row, low: int, g: int, landing: Array, until: Array) -> None:
     """The same of the levels below `low`, from which a service adds a robot."""
-    end, columns, places = max(g, low), len(row.first), len(row.back)
-    lands, above, reward = np.zeros(places), row.back.copy(), row.first.copy()
+    end = max(g, low)
+    columns = len(row.first)
+    places = len(row.back)
+    lands = np.zeros(places)
+    above = row.back.copy()
+    reward = row.first.copy()
     if g < low and low > 0:  # a delivery at g takes a robot away
-        above[:], reward[:] = 0.0, 0.0
+        above[:] = 0.0
+        reward[:] = 0.0
         above[g + 1] = 1.0
     for q in range(low - 1, 0, -1):
         begin = landing[q - 1]
@@ -173,7 +184,8 @@ def _keep_lower(row: _Row, low: int, g: int, landing: Array, until: Array) -> No
             above[k] = row.arrive * above[k] + row.serve * added
             landing[q, k] = above[k]
     if low > 0:
-        landing[0, g + 1 :], until[:, 0] = above[g + 1 :], row.visit[:, 0] + reward
+        landing[0, g + 1 :] = above[g + 1 :]
+        until[:, 0] = row.visit[:, 0] + reward
 
 
 @compiled
@@ -193,7 +205,8 @@ def _reference(targets: Array, rates: Array) -> int:
 @compiled
 def _solved_row(targets: Array, rates: Array, robots: int, rewards: tuple[Array, Array]) -> Any:
     """The row of a number of robots with its levels, and g and `low` of that number."""
-    g, low = _highest(targets, robots), _highest(targets, robots + 1) + 1
+    g = _highest(targets, robots)
+    low = _highest(targets, robots + 1) + 1
     row = _row(rates, robots, rewards[0], rewards[1])
     _solve_levels(row, low, max(g, low))
     return row, g, low
@@ -208,18 +221,23 @@ def _down(targets: Array, top: int, rates: Array, rewards: tuple[Array, Array]) 
     reference state, from one visit of it to the next.
     """
     columns, levels = rewards[0].shape
-    landing, until = np.zeros((levels, levels + 1)), np.zeros((columns, levels))
-    backs, firsts = np.zeros((top + 2, levels + 1)), np.zeros((top + 2, columns))
+    landing = np.zeros((levels, levels + 1))
+    until = np.zeros((columns, levels))
+    backs = np.zeros((top + 2, levels + 1))
+    firsts = np.zeros((top + 2, columns))
     for robots in range(top, targets[-1], -1):
         row, g, low = _solved_row(targets, rates, robots, rewards)
         _solve_lowest(row, low, max(g, low), landing, until)
         if robots == _reference(targets, rates):
-            backs[-1], firsts[-1] = row.back, row.first
-            row.back[:], row.first[:] = 0.0, 0.0
+            backs[-1] = row.back
+            firsts[-1] = row.first
+            row.back[:] = 0.0
+            row.first[:] = 0.0
             row.back[-1] = 1.0
         _keep_levels(row, low, g, landing, until)
         _keep_lower(row, low, g, landing, until)
-        backs[robots], firsts[robots] = row.back, row.first
+        backs[robots] = row.back
+        firsts[robots] = row.first
     return landing, until, backs, firsts
 
 
@@ -233,14 +251,20 @@ def _bottom(
     1 if `low` is that state itself: always so at loads above one, where a cycle takes very long
     and all rewards are scaled by a power of the load.
     """
-    robots, (fixed, per_robot) = targets[-1], rewards
+    robots = targets[-1]
+    (fixed, per_robot) = rewards
     columns, levels = fixed.shape
-    low, ratio = _highest(targets, robots + 1) + 1, rates[0] * robots / rates[1]
-    reward, cycle = np.zeros((columns, levels)), np.zeros(columns)
-    up, down = min(ratio, 1.0), 1 / max(ratio, 1.0)
+    low = _highest(targets, robots + 1) + 1
+    ratio = rates[0] * robots / rates[1]
+    reward = np.zeros((columns, levels))
+    cycle = np.zeros(columns)
+    up = min(ratio, 1.0)
+    down = 1 / max(ratio, 1.0)
     scale = down ** (levels - 1 - low)
     for j in range(columns):
-        rate, here, further = (fixed[j] + robots * per_robot[j]) / rates[1], 1.0, 0.0
+        rate = (fixed[j] + robots * per_robot[j]) / rates[1]
+        here = 1.0
+        further = 0.0
         for q in range(levels - 1, low, -1):
             further = rate[q] * here + up * further
             here *= down
@@ -263,14 +287,22 @@ def _bottom_values(targets: Array, rates: Array, net: Array, landing: Array, unt
     From `low` upwards, since from the top downwards errors would grow by the load at each level.
     `net` is the cost less the gain, `until` that of what follows a service at `low`.
     """
-    levels, robots = len(net), targets[-1]
-    low, arrive, serve = _highest(targets, robots + 1) + 1, rates[0] * robots, rates[1]
-    known, times = np.zeros(levels), np.zeros(levels)
-    step, factor = 0.0, 1.0
+    levels = len(net)
+    robots = targets[-1]
+    low = _highest(targets, robots + 1) + 1
+    arrive = rates[0] * robots
+    serve = rates[1]
+    known = np.zeros(levels)
+    times = np.zeros(levels)
+    step = 0.0
+    factor = 1.0
     for q in range(low + 1, levels):
-        known[q], times[q] = known[q - 1] + step, times[q - 1] + factor
-        step, factor = (serve * step - net[q]) / arrive, factor * serve / arrive
-    first, weight = -net[low], arrive
+        known[q] = known[q - 1] + step
+        times[q] = times[q - 1] + factor
+        step = (serve * step - net[q]) / arrive
+        factor = factor * serve / arrive
+    first = -net[low]
+    weight = arrive
     if low > 0:
         first -= serve * (until + _dot(landing[low - 1], known, low))
         weight += serve * _dot(landing[low - 1], times, low)
@@ -282,7 +314,8 @@ def _gains(targets: Array, rates: Array, rewards: tuple[Array, Array], solved: A
     """Rewards per unit time, column by column: of a cycle from the reference state to itself."""
     landing, until, backs, firsts = solved
     reward, cycle, ends = _bottom(targets, rates, rewards, landing, until)
-    least, reference = targets[-1], _reference(targets, rates)
+    least = targets[-1]
+    reference = _reference(targets, rates)
     if reference == least:
         return cycle / cycle[0]
     for j in range(len(cycle)):
@@ -374,9 +407,11 @@ def values(targets: Array, top: int, rates: Array, fixed: Array, per_robot: Arra
     rewards = (fixed, per_robot)
     solved = _down(targets, top, rates, rewards)
     landing, until, backs, firsts = solved
-    gain, least = _gains(targets, rates, rewards, solved)[1], targets[-1]
+    gain = _gains(targets, rates, rewards, solved)[1]
+    least = targets[-1]
     net = fixed[1:] - gain
-    each, found = per_robot[1:], np.zeros((top + 1, len(targets)))
+    each = per_robot[1:]
+    found = np.zeros((top + 1, len(targets)))
     if rates[0] * least > rates[1]:
         low = _highest(targets, least + 1) + 1
         later = until[1, low - 1] - gain * until[0, low - 1] if low > 0 else 0.0
@@ -390,8 +425,10 @@ def values(targets: Array, top: int, rates: Array, fixed: Array, per_robot: Arra
         start += _dot(backs[robots], found[robots - 1], 0)
         found[robots] = _levels_above(row, 0, (low, max(g, low)), start, found[robots - 1])
     for robots in range(top - 1, -1, -1):
-        g, low = _highest(targets, robots), _highest(targets, robots + 1) + 1
-        row, fewer = _row(rates, robots, net, each), found[max(robots - 1, 0)]
+        g = _highest(targets, robots)
+        low = _highest(targets, robots + 1) + 1
+        row = _row(rates, robots, net, each)
+        fewer = found[max(robots - 1, 0)]
         _levels_below(row, g, found[robots], fewer, found[robots + 1][:low])
     found[0, 0] = found[1, 0]
     return gain, found

@@ -18,8 +18,6 @@ from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.sections import Costs
 
-__all__ = ["FORMULAS"]
-
 _SOME_PRICE = Costs(loss=1.0)
 """The measures of a rule do not depend on the prices."""
 
@@ -38,7 +36,8 @@ def _static(scenario: Scenario) -> Values:
 
 def _cost(scenario: Scenario) -> Values:
     load, capacity, service = _parameters(scenario)
-    price, costs = scenario.costs.loss, scenario.costs
+    price = scenario.costs.loss
+    costs = scenario.costs
     if price > 0:
         cost = price * static_cost(load, capacity, service, costs.starvation / price)
     else:
@@ -81,7 +80,8 @@ def switching(scenario: Scenario) -> str | None:
 
 def falling_targets(scenario: Scenario) -> str | None:
     """One list of targets, which do not increase with the level; below 5000 places."""
-    rule, robots = scenario.activation, scenario.robots
+    rule = scenario.activation
+    robots = scenario.robots
     assert robots is not None
     if not isinstance(rule, Switching):
         return None
@@ -102,12 +102,14 @@ def optimum_known(scenario: Scenario) -> str | None:
     queue = queue_of(scenario)
     if scenario.costs.response and not is_covered(queue):
         return "[costs] prices the response; the search for the bound is left to `optimize`"
-    states, most = queue.states, LARGEST_BOUND if is_covered(queue) else LARGEST_GENERAL
+    states = queue.states
+    most = LARGEST_BOUND if is_covered(queue) else LARGEST_GENERAL
     return None if states <= most else f"its chain has {states} states"
 
 
 LARGEST = 10**9
-LARGEST_BOUND, LARGEST_GENERAL = 20_000, 2_000
+LARGEST_BOUND = 20_000
+LARGEST_GENERAL = 2_000
 
 _STATIC = (
     conditions.has_buffer,

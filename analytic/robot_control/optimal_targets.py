@@ -11,8 +11,6 @@ from analytic.decision_process import evaluate, policy_iteration
 from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
 from analytic.robot_control.target_rules import best_targets, is_covered
 
-__all__ = ["MOST_GENERAL", "Solved", "solved"]
-
 Indices = NDArray[np.integer[Any]]
 
 WIDTH = 1e-10

@@ -10,8 +10,6 @@ from analytic.robot_control.optimal_targets import Solved, solved
 from analytic.robot_control.rule_measures import measures_of_targets
 from scenarios.sections import Costs
 
-__all__ = ["with_response"]
-
 _NEAR = 1e-4
 """Relative distance of the cost to its bound at which the search ends."""
 
@@ -35,8 +33,10 @@ class _Problem:
     """Minimise ``c + w A / B``: c a cost, A the sojourn times and B the number of pages served."""
 
     def __init__(self, queue: ControlledQueue, costs: Costs) -> None:
-        self.queue, self.costs = queue, costs
-        self.base, self.price = queue.rewards(costs), costs.response
+        self.queue = queue
+        self.costs = costs
+        self.base = queue.rewards(costs)
+        self.price = costs.response
         self.best: _Point | None = None
         self.count = 0
 
@@ -101,9 +101,11 @@ def _bounded(problem: _Problem, parent: _Interval, edges: tuple[float, float]) -
     """
     assert problem.best is not None
     low, high = edges
-    weight, multiplier = problem.price / high, parent.multiplier
+    weight = problem.price / high
+    multiplier = parent.multiplier
     found = _Interval(parent.bound, low, high, multiplier)
-    step, last = 0.02 * weight * problem.best.response, 0
+    step = 0.02 * weight * problem.best.response
+    last = 0
     for _ in range(_STEPS):
         linear, point = problem.solve(weight, multiplier)
         value = linear.lower - multiplier * (low if multiplier < 0 else high)
@@ -113,7 +115,8 @@ def _bounded(problem: _Problem, parent: _Interval, edges: tuple[float, float]) -
         if side == 0 or found.bound >= problem.enough:
             break
         step *= -0.4 if side == -last else 1.6
-        step, last = abs(step) * side, side
+        step = abs(step) * side
+        last = side
         multiplier += step
     return found
 

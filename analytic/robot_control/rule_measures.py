@@ -13,11 +13,9 @@ from analytic.decision_process import stationary_law
 from analytic.markov import closed_classes
 from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
 from analytic.robot_control.target_rules import is_covered, target_gains
+from scenarios.arrays import Array
 from scenarios.sections import Costs
 
-__all__ = ["RuleMeasures", "measures_of_chain", "measures_of_targets"]
-
-Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
 
 _IMBALANCE = 1e-8

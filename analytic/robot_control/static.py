@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analytic.indexing_queue.closed_forms import mm1k_levels
-
-__all__ = [
-    "critical_price",
-    "optimal_load",
-    "optimal_number",
-    "static_cost",
-    "static_loss_rate",
-    "static_starvation",
-]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 
 def _sum_of_powers(load: Array, capacity: int) -> Array:
@@ -114,7 +103,8 @@ def _log_price(log_load: float, capacity: int) -> tuple[float, float]:
     levels = np.arange(capacity + 1.0)
     law = mm1k_levels(math.exp(log_load), capacity)
     # A mean near K is K less a small number: both distances are sums without cancellation.
-    mean, room = float(law @ levels), float(law @ (capacity - levels)) + 1.0
+    mean = float(law @ levels)
+    room = float(law @ (capacity - levels)) + 1.0
     variance = float(law @ (levels - mean) ** 2)
     value = (capacity + 1) * log_load + math.log(room) - math.log(mean)
     return value, (capacity + 1) * (1 - variance / (mean * room))

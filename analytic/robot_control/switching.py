@@ -24,21 +24,13 @@ from scenarios import Scenario
 from scenarios.distributions import PhaseType
 from scenarios.sections import Costs
 
-__all__ = [
-    "SwitchingSearch",
-    "best_switching",
-    "optimal_switching",
-    "queue_of",
-    "switching_curves",
-]
-
 _WIDE = 1e-3
 """A bound that is farther below the cost is called so."""
 
-Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
 
-MOST_STATES, MOST_PLACES = 4_000_000, 5_000
+MOST_STATES = 4_000_000
+MOST_PLACES = 5_000
 MOST_QUOTIENT = 2_000
 """States with a price on the response, where the structure is not used: hundreds of problems."""
 
@@ -115,7 +107,8 @@ class SwitchingSearch:
     @property
     def rows(self) -> list[list[int]]:
         """Targets by level, a list for each phase of the service."""
-        first, rest = self.targets[:1], self.targets[1:].reshape(-1, self.queue.phases)
+        first = self.targets[:1]
+        rest = self.targets[1:].reshape(-1, self.queue.phases)
         return [[int(n) for n in (*first, *column)] for column in rest.T]
 
     @property
@@ -194,7 +187,8 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
     rate = exponential_rate(scenario.buffer.service)
     law = PhaseLaw(np.ones(1), np.array([[-rate]])) if rate else None
     service = law or as_phase_type(scenario.buffer.service)
-    timer, access = conditions.timers_of(scenario), access_rate(scenario.robots.access_time)
+    timer = conditions.timers_of(scenario)
+    access = access_rate(scenario.robots.access_time)
     obsolescence = 0.0 if timer is None else exponential_rate(timer)
     assert service is not None
     assert access is not None
@@ -206,7 +200,8 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
 def _check_size(queue: ControlledQueue, costs: Costs) -> None:
     """Refuse what would take very long."""
     general = MOST_QUOTIENT if costs.response else MOST_GENERAL
-    most, states = MOST_STATES if is_covered(queue) else general, queue.states
+    most = MOST_STATES if is_covered(queue) else general
+    states = queue.states
     if states > most:
         raise NoOptimumError(f"its chain has {states} states; at most {most} are solved")
     if queue.places > MOST_PLACES:
@@ -237,7 +232,8 @@ def best_switching(scenario: Scenario) -> SwitchingSearch:
     _check_size(queue, costs)
     plain = not costs.response
     found = solved(queue, queue.rewards(costs)) if plain else with_response(queue, costs)
-    name, unit = scenario.name, scenario.time_unit
+    name = scenario.name
+    unit = scenario.time_unit
     search = SwitchingSearch(name, unit, queue, costs, found.targets, found.lower)
     lower = found.lower if plain else max(found.lower, _bound_by_service(queue, costs))
     return replace(search, lower_bound=min(max(lower, 0.0), search.cost))

@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
+from scenarios.arrays import Array
 
-__all__ = ["TargetSolution", "best_targets", "is_covered", "target_drift", "target_gains"]
-
-Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
 
 _TIE = 1e-13
@@ -134,14 +132,17 @@ def best_targets(
     """
     from analytic.robot_control.elimination import values as evaluated
 
-    rates, columns = _rates(queue), _columns(queue, [rewards])
+    rates = _rates(queue)
+    columns = _columns(queue, [rewards])
     if targets is None:
         balanced = min(max(int(rates[1] / rates[0]), 1), queue.available)
         targets = np.full(queue.places, balanced)
     best = TargetSolution(targets, np.inf, np.empty(0), -np.inf, np.inf, 0)
-    iteration, better = 0, targets
+    iteration = 0
+    better = targets
     while iteration < _MOST and (iteration == 0 or not np.array_equal(better, targets)):
-        targets, iteration = better, iteration + 1
+        targets = better
+        iteration = iteration + 1
         gain, values = evaluated(targets.astype(np.int64), queue.available, rates, *columns)
         drift = target_drift(queue, rewards, values)
         lower = max(best.lower, float(np.nanmin(drift)))

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analytic.routing.spacing import SpacingCosts
-
-__all__ = [
-    "BrokenBoundError",
-    "LinearBound",
-    "convex_minorant",
-    "is_attained",
-    "linear_bound",
-    "slopes",
-    "smooth_bound",
-]
-
-Array = NDArray[np.floating[Any]]
-
+from scenarios.arrays import Array
 
 _ROUNDED = 1e-11
 """More than rounding can do to the sum of the widths, and less than any width but the last."""
@@ -29,7 +17,8 @@ _ROUNDED = 1e-11
 _ROUNDED_SLOPES = 4 * float(np.finfo(float).eps)
 """Of the terms whose difference a slope is."""
 
-_OF_THE_VISITS, _OF_THE_COST = 1e-12, 1e-10
+_OF_THE_VISITS = 1e-12
+_OF_THE_COST = 1e-10
 """Distance of cost and bound that is put down to rounding, relatively to the dearest visit, and to
 the cost itself: both are asked for."""
 
@@ -90,7 +79,8 @@ def linear_bound(costs: SpacingCosts) -> LinearBound:
     widths = np.hstack([widths, 1.0 / costs.longest - never, never])
     steep = np.hstack([steep, steep[:, -1:], limits])
     order = np.argsort(steep, axis=None, kind="stable")
-    pieces, ordered = widths.ravel()[order], steep.ravel()[order]
+    pieces = widths.ravel()[order]
+    ordered = steep.ravel()[order]
     # Widths sum to 1 but for rounding, which must not be charged at the next slope: it may be
     # greater by many orders of magnitude. With any slope as the multiplier this is a bound.
     last = min(int(np.searchsorted(np.cumsum(pieces), 1.0 - _ROUNDED)), len(pieces) - 1)
@@ -157,7 +147,8 @@ def _never_below(costs: SpacingCosts, table: Array, last: Array) -> Array:
     whole = np.full((costs.count, 1), 1.0 / costs.longest)
     if not (costs.beyond and costs.is_convex):
         return whole
-    fall, steeper = table[:, -2:-1] - table[:, -1:], last - costs.limits[:, None]
+    fall = table[:, -2:-1] - table[:, -1:]
+    steeper = last - costs.limits[:, None]
     meets: Array = np.divide(fall, steeper, out=whole.copy(), where=steeper > 0)
     return np.clip(meets, 0.0, whole)
 

@@ -33,10 +33,7 @@ from analytic.routing.bounds import (
 )
 from analytic.routing.spacing import SpacingCosts
 from analytic.routing.words import Word, cyclic_distances, least_rotation
-
-__all__ = ["MOST_STATES", "Certified", "certified_word", "charges"]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 MOST_STATES = 3_000_000
 """States of all graphs together up to which they are built: half a gigabyte, and a minute."""
@@ -130,8 +127,10 @@ def certified_word(costs: SpacingCosts, most_states: int = MOST_STATES) -> Certi
     most_states : int
         Of all graphs together, of up to eight servers; with more of them fewer states.
     """
-    bound, ages = linear_bound(costs), most_states * _MOST_SERVERS
-    best, left_out = Certified(None, math.inf, bound.value), dict[int, int]()
+    bound = linear_bound(costs)
+    ages = most_states * _MOST_SERVERS
+    best = Certified(None, math.inf, bound.value)
+    left_out = dict[int, int]()
     caps: tuple[int, ...] | None = _first_caps(bound, costs.longest - 1)
     stopped = ""
     while caps is not None:
@@ -224,12 +223,14 @@ def _solved(costs: SpacingCosts, caps: Sequence[int], most_ages: int) -> Certifi
     from analytic.routing.kernels import index_policy, least_mean_cycle, waiting_costs
 
     servers = _in_the_graph(costs, caps)
-    some, own = costs.of_some(servers), [caps[each] for each in servers]
+    some = costs.of_some(servers)
+    own = [caps[each] for each in servers]
     ages, after = _graph(own, most_ages)
     _announce(*ages.shape)
     visit, waits = charges(some, own)
     waiting = waiting_costs(ages, np.array(own), waits)
-    policy, values = index_policy(ages, _index(some, own)), np.zeros((len(ages), 2))
+    policy = index_policy(ages, _index(some, own))
+    values = np.zeros((len(ages), 2))
     most = min(_MOST_ROUNDS, max(_FEW_ROUNDS, _ROUNDS_OF_ALL // len(ages)))
     visits, low, rounds, settled = least_mean_cycle(
         ages, after, _net(visit, waits, own), waiting, policy, values, most
@@ -292,7 +293,8 @@ def charges(costs: SpacingCosts, caps: Sequence[int]) -> tuple[Array, Array]:
         Per slot at the cap without a visit: the smallest mean rise of e to any greater distance,
         which for convex costs is the next one.
     """
-    visit, waits = np.zeros((costs.count, max(*caps, 1) + 1)), np.zeros(costs.count)
+    visit = np.zeros((costs.count, max(*caps, 1) + 1))
+    waits = np.zeros(costs.count)
     for server, cap in enumerate(caps):
         row = costs.table[server]
         if cap == 0:
@@ -316,7 +318,8 @@ def _net(visit: Array, waits: Array, caps: Sequence[int]) -> Array:
 
 def _index(costs: SpacingCosts, caps: Sequence[int]) -> Array:
     """``D(x)`` by server and age, the limit of e with a cap of 0."""
-    steep, longest = slopes(costs.tilted), max(*caps, 1)
+    steep = slopes(costs.tilted)
+    longest = max(*caps, 1)
     index = np.hstack([steep[:, :1], steep[:, :longest]])
     for server, cap in enumerate(caps):
         if cap == 0:

@@ -24,9 +24,6 @@ from scenarios import Scenario
 from scenarios.page_data import change_rates, page_weights
 from scenarios.processes import ArrivalProcess
 
-__all__ = ["optimal_routing", "optimal_template", "routing_costs", "template_costs"]
-
-
 ABOVE = "above the best, %"
 
 _AS_GOOD = 1e-12
@@ -67,8 +64,10 @@ def optimal_template(scenario: Scenario) -> Optimum:
         If there are no pages, or too many; if several robots share the sequence, their number is
         not fixed, or pages go through a buffer; or if the times between accesses have no known law.
     """
-    costs, arrivals = template_costs(scenario), visits.accesses(scenario)
-    own, floor = order_of_pages(scenario, costs), _smooth_bound_of_pages(scenario, arrivals)
+    costs = template_costs(scenario)
+    arrivals = visits.accesses(scenario)
+    own = order_of_pages(scenario, costs)
+    floor = _smooth_bound_of_pages(scenario, arrivals)
     search = best_word(costs, floor=floor, known=_words(own))
     notes = [*_notes(search, arrivals, "access times", own), *_beside_the_smooth(search, floor)]
     return _optimum("template", "template", search, own, notes, "weighted_obsolescence", _template)
@@ -101,7 +100,8 @@ def template_costs(scenario: Scenario) -> SpacingCosts:
     if (pages := scenario.pages.count) > (most := conditions.MOST_SERVERS):
         allowed = f'at most {most} are ordered; policy = "whittle" needs no template'
         raise NoOptimumError(f"{pages} pages; {allowed}")
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     return visit_costs(visits.accesses(scenario), rates, weights)
 
 
@@ -110,7 +110,8 @@ def _smooth_bound_of_pages(scenario: Scenario, arrivals: ArrivalProcess) -> floa
     law = gap_law(arrivals)
     if law is None or scenario.pages is None:
         return -math.inf
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     return schedule_bound(rates, weights, law) if np.any(rates * weights > 0) else -math.inf
 
 

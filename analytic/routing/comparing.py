@@ -20,8 +20,6 @@ from analytic.routing.heuristics import (
 from analytic.routing.spacing import SpacingCosts
 from analytic.routing.words import Word
 
-__all__ = ["Alternative", "simple_orders"]
-
 _MOST_AT_RANDOM = 20
 
 

@@ -17,27 +17,6 @@ from scenarios import Scenario
 from scenarios.distributions import Distribution, Empirical, Erlang
 from scenarios.sections import Period, Random, Servers
 
-__all__ = [
-    "MOST_SERVERS",
-    "all_losses_by_distance",
-    "at_random",
-    "exponential_services",
-    "gaps_with_phases",
-    "has_servers",
-    "independent_gaps",
-    "non_preemptive",
-    "not_locked",
-    "one_closed_class",
-    "periodic",
-    "phase_type_services",
-    "preemptive",
-    "preemptive_or_exponential",
-    "routing_given",
-    "servers_of",
-    "shares_of",
-    "some_other_service",
-]
-
 LARGEST_ORDER = 400
 """Joint phases of arrivals and one service up to which the matrices are built."""
 
@@ -58,7 +37,8 @@ def shares_of(scenario: Scenario) -> dict[int, float]:
     """Share of the packets that each server gets, where it gets any."""
     routing = servers_of(scenario).routing
     if isinstance(routing, Period):
-        counts, length = Counter(routing.root), len(routing.root)
+        counts = Counter(routing.root)
+        length = len(routing.root)
         return {server: counts[server] / length for server in sorted(counts)}
     assert isinstance(routing, Random)
     return {server: share for server, share in enumerate(routing.root) if share > 0}
@@ -123,7 +103,8 @@ def not_locked(scenario: Scenario) -> str | None:
     matrices = None if gap_law(servers.arrivals) else gap_map(servers.arrivals)
     if matrices is None or not isinstance(servers.routing, Period):
         return None
-    own, length = embedded_period(*matrices), primitive_length(servers.routing.root)
+    own = embedded_period(*matrices)
+    length = primitive_length(servers.routing.root)
     if math.gcd(own, length) == 1:
         return None
     return (

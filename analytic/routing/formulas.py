@@ -34,8 +34,6 @@ from analytic.transforms import mean_time, transform
 from scenarios import Scenario
 from scenarios.sections import Period
 
-__all__ = ["FORMULAS"]
-
 
 def _phase_law(scenario: Scenario, server: int) -> PhaseLaw:
     law = as_phase_type(servers_of(scenario).laws[server])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,21 +13,7 @@ from analytic.routing.random_visits import random_costs
 from analytic.routing.spacing import SpacingCosts
 from analytic.routing.two_servers import two_servers
 from analytic.routing.words import Word, least_rotation
-
-__all__ = [
-    "MOST_DESCENDED",
-    "are_alike",
-    "best_random_shares",
-    "descended_word",
-    "in_turn",
-    "index_word",
-    "named",
-    "paired_word",
-    "shortest_of_the_cheapest",
-    "worth_a_visit",
-]
-
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 _LONGEST = 2**14
 _LONGEST_DESCENT = 160

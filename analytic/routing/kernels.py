@@ -15,13 +15,6 @@ from numpy.typing import NDArray
 from analytic.indexing_queue.compiling import compiled
 from analytic.routing.pairs import is_less, plus, ratio
 
-__all__ = [
-    "explored",
-    "index_policy",
-    "least_mean_cycle",
-    "waiting_costs",
-]
-
 Floats = NDArray[Any]
 Integers = NDArray[Any]
 
@@ -46,7 +39,8 @@ def explored(caps: Integers, most: int) -> tuple[Integers, Integers]:
         ages[0, m] = 1 if m == 0 else caps[m]
         code += (ages[0, m] - 1) * strides[m]
     number[code] = 0
-    states, current = 1, 0
+    states = 1
+    current = 0
     while current < states:
         older = 0
         for m in range(servers):
@@ -119,7 +113,9 @@ def least_mean_cycle(
     seen = np.empty(states, np.int32)
     followed = np.empty(states, np.int32)
     oldest = np.arange(states - 1, -1, -1).astype(np.int32)
-    rounds, home, settled = 0, 0, False
+    rounds = 0
+    home = 0
+    settled = False
     while rounds < most_rounds and not settled:
         rounds += 1
         mean, low, home = _cheapest_cycle(home, ages, after, visit, waiting, policy, seen)
@@ -152,7 +148,8 @@ def _dual_bound(
     bound = np.inf
     for u in range(len(ages)):
         for a in range(len(visit)):
-            later, paid = values[after[u, a]], visit[a, ages[u, a]]
+            later = values[after[u, a]]
+            paid = visit[a, ages[u, a]]
             terms = abs(waiting[u]) + abs(paid) + abs(later) + abs(values[u])
             reduced = waiting[u] + paid + later - values[u]
             bound = min(bound, reduced - 4 * EPSILON * terms)
@@ -173,7 +170,9 @@ def _cheapest_cycle(
 
     Of cycles with equal means the one that `home` leads to, or else the first one.
     """
-    best, best_low, found = np.inf, 0.0, -1
+    best = np.inf
+    best_low = 0.0
+    found = -1
     seen[:] = 0
     for number in range(-1, len(ages)):
         start = home if number < 0 else number
@@ -184,7 +183,10 @@ def _cheapest_cycle(
             seen[u] = start + 1
             u = after[u, policy[u]]
         if seen[u] == start + 1:
-            total, low, length, v = 0.0, 0.0, 0, u
+            total = 0.0
+            low = 0.0
+            length = 0
+            v = u
             while length == 0 or v != u:
                 total, low = plus(total, low, waiting[v])
                 total, low = plus(total, low, visit[policy[v], ages[v, policy[v]]])
@@ -192,7 +194,9 @@ def _cheapest_cycle(
                 v = after[v, policy[v]]
             mean, low = ratio(total, low, length)
             if found < 0 or is_less(mean, low + _PAIRED * abs(mean), best, best_low):
-                best, best_low, found = mean, low, u
+                best = mean
+                best_low = low
+                found = u
     return best, best_low, found
 
 
@@ -219,10 +223,14 @@ def _value(
     word = _cycle(home, after, policy)
     touched = np.empty(len(ages), np.int32)
     seen[:] = 0
-    seen[home], values[home, :], order[0], valued = 1, 0.0, home, 1
+    seen[home] = 1
+    values[home, :] = 0.0
+    order[0] = home
+    valued = 1
     for number in range(-1, len(ages)):
         # The cycle itself comes first: nothing may change the policy on it.
-        count, u = 0, after[home, policy[home]] if number < 0 else number
+        count = 0
+        u = after[home, policy[home]] if number < 0 else number
         while seen[u] == 0:
             seen[u] = 2  # on the way
             touched[count] = u
@@ -238,7 +246,8 @@ def _value(
             place += 1
             u = after[u, policy[u]]
         for each in range(count):
-            length, u = 0, touched[each]
+            length = 0
+            u = touched[each]
             while seen[u] != 1:
                 paths[length] = u
                 length += 1
@@ -248,14 +257,17 @@ def _value(
                 seen[v] = 1
                 a = policy[v]
                 high, low = _worth(v, a, mean, mean_low, ages, after, visit, waiting, values)
-                values[v, 0], values[v, 1], order[valued] = high, low, v
+                values[v, 0] = high
+                values[v, 1] = low
+                order[valued] = v
                 valued += 1
 
 
 @compiled
 def _cycle(home: int, after: Integers, policy: Integers) -> Integers:
     """The visits of a policy from a state until it comes back."""
-    length, u = 0, home
+    length = 0
+    u = home
     while length == 0 or u != home:
         length += 1
         u = after[u, policy[u]]
@@ -306,8 +318,12 @@ def _improve(
         for a in range(len(visit)):
             high, low = _worth(u, a, mean, mean_low, ages, after, visit, waiting, values)
             if is_less(high, low, best, best_low):
-                best, best_low, chosen = high, low, a
+                best = high
+                best_low = low
+                chosen = a
         if chosen >= 0:
             better = True
-            policy[u], values[u, 0], values[u, 1] = chosen, best, best_low
+            policy[u] = chosen
+            values[u, 0] = best
+            values[u, 1] = best_low
     return better

@@ -11,31 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analytic.arrival_process import gap_map, interval_phases
 from analytic.markov import stationary
 from analytic.phase_type import PhaseLaw
 from analytic.transforms import matrix_transform
+from scenarios.arrays import Array
 from scenarios.distributions import Distribution, Exponential
 from scenarios.processes import ArrivalProcess, Map, Mmpp, Poisson
-
-__all__ = [
-    "gap_law",
-    "map_loss",
-    "non_preemptive_loss",
-    "over_gap",
-    "phase_type_loss",
-    "phases_at_arrivals",
-    "random_loss",
-    "random_non_preemptive_loss",
-    "renewal_loss",
-]
-
-Array = NDArray[np.floating[Any]]
 
 
 def renewal_loss(transform: ArrayLike, distance: ArrayLike) -> Array:
@@ -72,7 +58,8 @@ def map_loss(hidden: ArrayLike, arrivals: ArrayLike, rate: float, distance: Arra
     -----
     altman2000, sections 5.1, 5.2 and Lemma 5.2. q is the law of the phase just after an arrival.
     """
-    c, d = np.asarray(hidden, dtype=float), np.asarray(arrivals, dtype=float)
+    c = np.asarray(hidden, dtype=float)
+    d = np.asarray(arrivals, dtype=float)
     step = np.linalg.solve(rate * np.eye(len(c)) - c, d)
     return _survival(interval_phases(c, d), step, distance)
 
@@ -187,7 +174,8 @@ def over_gap(arrivals: ArrivalProcess, generator: Array) -> Array:
 
 def _survival(start: Array, step: Array, distance: ArrayLike) -> Array:
     """``start step^n e`` for each n >= 1."""
-    alive, values = np.ones(len(step)), []
+    alive = np.ones(len(step))
+    values = []
     for _ in range(np.max(distance)):
         alive = step @ alive
         values.append(start @ alive)
@@ -219,7 +207,8 @@ def _busy_at_arrivals(gaps: Iterable[Array], service: PhaseLaw) -> float:
     enters = np.eye(size)
     enters[-1] = [*service.start, 0.0]
     steps = [np.kron(np.eye(len(gap) // size), enters) @ np.maximum(gap, 0.0) for gap in gaps]
-    law, busy = stationary(reduce(np.matmul, steps)), 0.0
+    law = stationary(reduce(np.matmul, steps))
+    busy = 0.0
     for step in steps:
         busy += law.reshape(-1, size)[:, :-1].sum()
         law = law @ step

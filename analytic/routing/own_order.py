@@ -12,8 +12,6 @@ from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_shares
 from scenarios.sections import Period, Random
 
-__all__ = ["order_of_pages", "order_of_servers"]
-
 _NAME = "as in the file"
 
 

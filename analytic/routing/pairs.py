@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from analytic.indexing_queue.compiling import compiled
 
-__all__ = ["is_less", "plus", "ratio"]
-
 
 @compiled
 def plus(high: float, low: float, term: float) -> tuple[float, float]:

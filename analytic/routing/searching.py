@@ -26,9 +26,6 @@ from analytic.routing.spacing import SpacingCosts
 from analytic.routing.two_servers import MOST_LETTERS, two_servers
 from analytic.routing.words import Word, primitive_length
 
-__all__ = ["Alternative", "WordSearch", "best_word"]
-
-
 _FEW_STATES = 20_000
 """States of graphs that take milliseconds: they are tried before words are improved."""
 

@@ -14,10 +14,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analytic.arrival_process import gap_map, interval_phases
 from analytic.phase_type import PhaseLaw
@@ -26,12 +25,10 @@ from analytic.routing.random_visits import random_costs
 from analytic.routing.stale_times import powers, stale_time_at, stale_times
 from analytic.routing.words import average_loss, check_word
 from analytic.transforms import log_transform, mean_time
+from scenarios.arrays import Array
 from scenarios.distributions import Distribution
 from scenarios.processes import ArrivalProcess
 
-__all__ = ["SpacingCosts", "loss_costs", "visit_costs"]
-
-Array = NDArray[np.floating[Any]]
 Row = Callable[[int], Array]
 """The costs of the distances 1 … n as a function of n."""
 Entry = Callable[[int], float]
@@ -198,7 +195,8 @@ class SpacingCosts:
         """The same for some of the servers only; the others are never visited."""
         chosen = list(servers)
         beyond = tuple(self.beyond[each] for each in chosen) if self.beyond else ()
-        table, limits = self.table[chosen], self.limits[chosen]
+        table = self.table[chosen]
+        limits = self.limits[chosen]
         some = replace(self, table=table, limits=limits, beyond=beyond)
         if self.paid is None or self.idle is None:
             return some
@@ -266,9 +264,11 @@ def visit_costs(arrivals: ArrivalProcess, rates: ArrayLike, weights: ArrayLike) 
     altman2000, section 6 and Remark 6.1: its cost ``c x E tau + (c/mu) (E e^(-mu X_x) - 1)`` is
     ``c E (X_x - S)^+ = c x E tau - c E min(X_x, S)``.
     """
-    mu, c = np.asarray(rates, dtype=float), np.asarray(weights, dtype=float)
+    mu = np.asarray(rates, dtype=float)
+    c = np.asarray(weights, dtype=float)
     _check_pages(mu, c)
-    matters, mean = (mu > 0) & (c > 0), _mean_gap(arrivals)
+    matters = (mu > 0) & (c > 0)
+    mean = _mean_gap(arrivals)
     changing = np.where(matters, mu, 1.0).tolist()
     fresh = [_fresh_row(arrivals, rate) for rate in changing]
     scales = np.where(matters, c, 0.0) / mean
@@ -323,7 +323,8 @@ def _settled(table: Array, limits: Array, base: float) -> bool:
 
 def _survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
     """``f(n) = P(S > X_n)``."""
-    law, rate = gap_law(arrivals), _rate_of(service)
+    law = gap_law(arrivals)
+    rate = _rate_of(service)
     if law is not None and rate is not None:
         return _renewal_row(law, rate)
     step = over_gap(arrivals, service.generator)
@@ -363,7 +364,8 @@ def _fresh_row(arrivals: ArrivalProcess, rate: float) -> Row:
         return lambda n: -np.expm1(-exponent * np.arange(1, n + 1)) / rate
     hidden, marked = _matrices(arrivals)
     leave = rate * np.eye(len(hidden)) - hidden
-    step, during = np.linalg.solve(leave, marked), np.linalg.solve(leave, np.ones(len(hidden)))
+    step = np.linalg.solve(leave, marked)
+    during = np.linalg.solve(leave, np.ones(len(hidden)))
     start = interval_phases(hidden, marked)
     return lambda n: np.cumsum(start @ powers(step, during, n))
 

@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 from analytic.arrival_process import gap_map, interval_phases
 from analytic.routing.losses import gap_law
 from analytic.transforms import exc, excess, lifted, log_transform
+from scenarios.arrays import Array
 from scenarios.distributions import Distribution
 from scenarios.processes import ArrivalProcess
-
-__all__ = ["powers", "stale_time_at", "stale_times"]
-
-Array = NDArray[np.floating[Any]]
 
 
 def stale_times(arrivals: ArrivalProcess, rate: float, longest: int) -> Array:
@@ -88,7 +85,8 @@ def _fresh_and_stale(arrivals: ArrivalProcess, rate: float) -> tuple[Array, Arra
 
 def powers(step: Array, last: Array, length: int) -> Array:
     """Columns ``A^k v`` for k = 0 … length - 1, by doubling."""
-    columns, power = last[:, None], step
+    columns = last[:, None]
+    power = step
     while columns.shape[1] < length:
         columns = np.hstack([columns, power @ columns])
         power = power @ power

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analytic.routing.bounds import slopes
 from analytic.routing.spacing import SpacingCosts
 from analytic.routing.words import Word
-
-__all__ = ["TwoServers", "block_length", "two_servers"]
-
-Array = NDArray[np.floating[Any]]
-
 
 MOST_LETTERS = 100_000
 """Slots of a block that is written out."""
@@ -114,7 +109,8 @@ def _block(rare: int, length: int | None) -> Word:
 
 def _block_cost(costs: SpacingCosts, rare: int, length: int | None) -> float:
     """Cost per slot: ``(e_1(n) + e_2(2) + (n - 2) e_2(1)) / n``, of pages with g in place of e."""
-    once, twice = costs.between(1 - rare, 1), costs.between(1 - rare, 2)
+    once = costs.between(1 - rare, 1)
+    twice = costs.between(1 - rare, 2)
     if length is None:
         return costs.of((1 - rare,))
     return costs.outside + (costs.between(rare, length) + twice + (length - 2) * once) / length
@@ -130,12 +126,15 @@ def _length_beyond(costs: SpacingCosts, rare: int) -> int | None:
         return None
 
     def is_reached(n: int) -> bool:
-        here, after = costs.entry(rare, n), costs.entry(rare, n + 1)
+        here = costs.entry(rare, n)
+        after = costs.entry(rare, n + 1)
         return here + n * (here - after) <= threshold
 
-    low, high = costs.longest - 1, costs.longest
+    low = costs.longest - 1
+    high = costs.longest
     while not is_reached(high):
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
         if high > _FARTHEST:
             return None
     while high - low > 1:

@@ -24,8 +24,6 @@ from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
 from scenarios.page_data import access_shares, change_rates, page_weights
 
-__all__ = ["VISIT_FORMULAS"]
-
 MOST_BOUNDED = 60
 """Pages up to which the linear bound is given beside every schedule."""
 
@@ -41,7 +39,8 @@ def _period(scenario: Scenario) -> list[int]:
 
 def _freshness(scenario: Scenario) -> Values:
     assert scenario.pages is not None
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     stale = dependent_obsolescence(accesses(scenario), rates, _period(scenario))
     total = float(weights @ stale)
     yield "weighted_obsolescence", None, total
@@ -56,7 +55,8 @@ def _freshness(scenario: Scenario) -> Values:
 
 def _bound(scenario: Scenario) -> Values:
     assert scenario.pages is not None
-    rates, weights = change_rates(scenario.pages), page_weights(scenario.pages)
+    rates = change_rates(scenario.pages)
+    weights = page_weights(scenario.pages)
     bound = linear_bound(visit_costs(accesses(scenario), rates, weights))
     yield "weighted_obsolescence", None, max(bound.value, 0.0)
 
@@ -77,7 +77,8 @@ def not_locked(scenario: Scenario) -> str | None:
         return None
     if conditions.resolved_frequencies(scenario) is not None:
         return None  # no schedule yet
-    own, length = embedded_period(*matrices), primitive_length(_period(scenario))
+    own = embedded_period(*matrices)
+    length = primitive_length(_period(scenario))
     if math.gcd(own, length) == 1:
         return None
     return (

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analytic import page_conditions as conditions
 from analytic.arrival_process import gap_map
@@ -15,18 +13,8 @@ from analytic.page_refresh.hosts import hosts_never_wait
 from analytic.routing.spacing import visit_costs
 from analytic.routing.words import cyclic_distances
 from scenarios import Scenario
+from scenarios.arrays import Array
 from scenarios.processes import ArrivalProcess, Map, Mmpp, Renewal
-
-__all__ = [
-    "OPEN_LOOP",
-    "access_matrices",
-    "accesses",
-    "dependent_accesses",
-    "dependent_obsolescence",
-    "known_accesses",
-]
-
-Array = NDArray[np.floating[Any]]
 
 
 def dependent_obsolescence(arrivals: ArrivalProcess, rates: ArrayLike, word: ArrayLike) -> Array:

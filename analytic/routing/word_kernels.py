@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from analytic.indexing_queue.compiling import compiled
 
-__all__ = ["closing_costs", "improved_word", "index_sequence", "word_cost"]
-
 Floats = NDArray[Any]
 Integers = NDArray[Any]
 
@@ -97,7 +95,9 @@ def improved_word(table: Floats, start: Integers, longest: int) -> Integers:
                     continue
                 cost = word_cost(table, trial, changed)
                 if cost < best - 1e-15 * abs(best):
-                    best, length, better = cost, changed, True
+                    best = cost
+                    length = changed
+                    better = True
                     word[:length] = trial[:length]
     return word[:length].copy()
 
@@ -121,5 +121,6 @@ def _moved(word: Integers, length: int, slot: int, move: int, servers: int, tria
         trial[slot : length - 1] = word[slot + 1 : length]
         return length - 1
     following = (slot + 1) % length
-    trial[slot], trial[following] = word[following], word[slot]
+    trial[slot] = word[following]
+    trial[following] = word[slot]
     return length

@@ -10,19 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-__all__ = [
-    "Loss",
-    "Word",
-    "are_rotations",
-    "average_loss",
-    "check_word",
-    "cyclic_distances",
-    "least_rotation",
-    "primitive_length",
-    "server_losses",
-    "words_of_length",
-]
-
 Word = tuple[int, ...]
 
 Loss = Callable[[int, int], float]
@@ -65,7 +52,8 @@ def cyclic_distances(word: Sequence[int]) -> dict[int, tuple[int, ...]]:
 def primitive_length(word: Sequence[int]) -> int:
     """Smallest n after which a periodic word repeats: 2 for 0, 1, 0, 1."""
     _check_letters(word)
-    length, whole = len(word), tuple(word)
+    length = len(word)
+    whole = tuple(word)
     divisors = (n for n in range(1, length + 1) if length % n == 0)
     return next(n for n in divisors if whole[:n] * (length // n) == whole)
 
@@ -105,9 +93,13 @@ def least_rotation(word: Sequence[int]) -> Word:
     which no better start can be within: as many steps as two or three times the letters.
     """
     once = tuple(word)[: primitive_length(word)]
-    twice, first, second, alike = once + once, 0, 1, 0
+    twice = once + once
+    first = 0
+    second = 1
+    alike = 0
     while max(first, second) + alike < len(twice) and max(first, second) < len(once):
-        here, there = twice[first + alike], twice[second + alike]
+        here = twice[first + alike]
+        there = twice[second + alike]
         if here == there:
             alike += 1
             continue

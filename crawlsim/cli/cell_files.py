@@ -20,9 +20,8 @@ from scenarios.files import value_text
 from sim.staging import PREFIX, alone_in, remove_leftovers, staging
 from sim.sweep import Cell
 
-__all__ = ["CellFiles", "identity_of"]
-
-_FOLDER, _IDENTITY = "cells", "sweep.json"
+_FOLDER = "cells"
+_IDENTITY = "sweep.json"
 
 _PARTIAL = ".partial"
 """How names of unfinished files ended in sweeps of earlier versions."""
@@ -106,7 +105,9 @@ class CellFiles:
     """
 
     def __init__(self, folder: str, identity: Record, grid: Sequence[Cell]) -> None:
-        self.folder, self._identity, self._grid = folder, identity, grid
+        self.folder = folder
+        self._identity = identity
+        self._grid = grid
         self._place = place_of(folder) / _FOLDER
         self._is_claimed = False
         self._refuse_another()
@@ -137,7 +138,8 @@ class CellFiles:
         if key == "contents":
             return "a data file had other contents"
         if key == "scenario":
-            one, other = _flat(there.get(key)), _flat(self._identity[key])
+            one = _flat(there.get(key))
+            other = _flat(self._identity[key])
             key = next(k for k in (*one, *other) if one.get(k) != other.get(k))
             return f"{key} was {_said(one.get(key))}, and is {_said(other.get(key))} now"
         words = _varied if key == "vary" else _said

@@ -18,18 +18,17 @@ from crawlsim.cli.sweep_chosen import ChosenCell
 from crawlsim.cli.sweeping import Interrupted, Record, engines_of, resolved, without_each
 from crawlsim.cli.workers import workers
 from scenarios import Scenario, ScenarioError
+from scenarios.arrays import Array
 from sim.estimates.choosing import LEAST_REPLICATIONS, Indifference, choose
 from sim.estimates.jackknife import jackknife_error, t_quantile
 from sim.estimates.paired import Estimated
-from sim.estimates.totals import Array
 from sim.sweep import COLUMNS, Cell, label_of
-
-__all__ = ["choose_cell", "indifference_of"]
 
 _MOST = 1000
 """Replications at which a cell is given up, unless told otherwise."""
 
-_LOW, _HIGH = COLUMNS.index("low"), COLUMNS.index("high")
+_LOW = COLUMNS.index("low")
+_HIGH = COLUMNS.index("high")
 
 
 def indifference_of(

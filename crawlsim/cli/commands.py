@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from analytic import Comparison
     from sim.event_log import EventLog
 
-__all__ = ["check", "formulas", "list_scenarios", "print_schema", "run", "solve"]
-
 
 @click.command("scenarios")
 @click.argument("name", required=False)

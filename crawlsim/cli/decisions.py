@@ -9,9 +9,6 @@ from scenarios.activation import Optimal, These
 from scenarios.files import value_text
 from scenarios.sections import Period, Times
 
-__all__ = ["decided", "decision_of", "is_to_decide"]
-
-
 _FEW = 8
 
 

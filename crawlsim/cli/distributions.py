@@ -20,15 +20,6 @@ if TYPE_CHECKING:
     from analytic import LawComparison
     from analytic.indexing_queue import ExactLaw, NoLaw
 
-__all__ = [
-    "ComparedLaws",
-    "compared_distributions",
-    "distributions_csv",
-    "distributions_entry",
-    "exact_distributions",
-    "points_to_count",
-    "show_distributions",
-]
 
 ComparedLaws = Mapping[str, Sequence["LawComparison"]]
 """By the name of the scenario."""
@@ -139,7 +130,8 @@ def _table(scenario: Scenario, rows: Sequence[LawComparison]) -> Table:
 
 
 def _cells(row: LawComparison) -> list[str]:
-    worst, colour = row.largest, COLOURS.get(row.verdict, "dim")
+    worst = row.largest
+    colour = COLOURS.get(row.verdict, "dim")
     shown = [math.nan] * 5
     if worst is not None:
         shown = [worst.at, worst.predicted, worst.estimated, worst.standard_error, worst.t]

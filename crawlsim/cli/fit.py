@@ -21,7 +21,6 @@ from scenarios.errors import MISSING
 if TYPE_CHECKING:
     from crawlsim.fitting import Fit, Options, Trace
 
-__all__ = ["fit"]
 
 Command = Callable[..., Any]
 
@@ -159,7 +158,7 @@ def _claimed(out: str | None, report: str | None) -> dict[str, Path]:
 def _read(path: str, kind: str | None, time_unit: str | None, into: Scenario | None) -> Trace:
     """The trace, in the time unit of the scenario that it goes into."""
     from crawlsim.fitting import read_trace
-    from crawlsim.fitting.reading import UNITS
+    from crawlsim.fitting.trace import UNITS
 
     if kind is not None and kind not in _KINDS:
         raise ScenarioError("--kind", kind, f"must be {one_of(kind, _KINDS)}")
@@ -182,7 +181,7 @@ it: {listed(UNITS)}"
 
 def _unit_lines(read: Trace, time_unit: str | None, into: Scenario) -> list[str]:
     """Which unit of time is taken where a scenario does not say it in a known word."""
-    from crawlsim.fitting.reading import UNITS
+    from crawlsim.fitting.trace import UNITS
 
     if read.kind == "sizes" or into.time_unit in UNITS:
         return []
@@ -272,7 +271,8 @@ def _record(trace: str, found: Fit, scenario: Scenario, into: Scenario | None) -
     from crawlsim.fitting import replaced_keys
     from crawlsim.fitting.words import unit_of
 
-    broken, unit = found.trace.broken, found.trace.time_unit
+    broken = found.trace.broken
+    unit = found.trace.time_unit
     replaced, left_out = ([], []) if into is None else replaced_keys(into, scenario)
     names = [*dict.fromkeys(each.name for each in found.parameters), *found.summary]
     return {

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from crawlsim.fitting import Fit
     from crawlsim.fitting.intervals import Parameter
 
-__all__ = ["fit_table"]
 
 _MOST_ROWS = 20
 _LONGEST_NAME = 200

@@ -18,8 +18,6 @@ from typing import Any
 from scenarios import ScenarioError
 from sim.staging import alone_in, remove_leftovers, staging
 
-__all__ = ["PROGRAM", "PROVENANCE", "Text", "own_folder", "place_of", "write_files"]
-
 PROGRAM = "crawlsim"
 """How a provenance says who wrote it."""
 
@@ -54,7 +52,8 @@ def own_folder(folder: str, names: Iterable[str]) -> Path:
     """
     if not folder:
         raise ScenarioError("--out", folder, "must be a folder")
-    path, names = place_of(folder), list(names)
+    path = place_of(folder)
+    names = list(names)
     try:
         parent = _existing_part(path, names)
         if not parent.is_dir():
@@ -152,7 +151,8 @@ def _written(path: Path, text: Text) -> str:
 
 def _refuse_foreign(folder: Path, names: Iterable[str]) -> set[str]:
     """The files of an earlier run that the new ones do not replace, all of them being ours."""
-    ours, wanted = _recorded(folder), set(names)
+    ours = _recorded(folder)
+    wanted = set(names)
     for name in sorted(wanted | set(ours)):
         if not _may_replace(folder / name, ours.get(name, set())):
             allowed = f"{name} there was not written by {PROGRAM}; give a folder of its own"

@@ -12,8 +12,6 @@ from crawlsim.cli.output import number, warn
 from scenarios import Scenario, ScenarioError
 from sim.pace import expected_events
 
-__all__ = ["events_needed", "say_how_long", "say_in_advance", "seconds_per_event"]
-
 _QUANTILE = 1.96
 
 _COUNTED = {
@@ -77,7 +75,8 @@ def seconds_per_event(scenario: Scenario, engine: str | None) -> float | None:
 
     if scenario.probing is not None:
         return None
-    whole, pace = expected_events(scenario), None
+    whole = expected_events(scenario)
+    pace = None
     for events in _TRIALS:
         horizon = scenario.run.horizon * events / whole
         try:
@@ -142,7 +141,8 @@ def _expected(scenario: Scenario, name: str) -> float | None:
     if name not in _COUNTED or scenario.buffer is None:
         return None
     values = {row.measure: row.value for row in predict(scenario)[0] if row.kind == "exact"}
-    share, arrivals = values.get(_COUNTED[name]), values.get("arrival_rate")
+    share = values.get(_COUNTED[name])
+    arrivals = values.get("arrival_rate")
     if share is None or arrivals is None or share > _RARE:
         return None
     return share * arrivals * (scenario.run.horizon - scenario.run.warmup)

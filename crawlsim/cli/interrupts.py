@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-__all__ = ["keep_interrupts"]
 
 _SOON = 0.05
 """Seconds after which an interrupt that was swallowed comes again."""

@@ -31,7 +31,6 @@ from scenarios.files import value_text
 if TYPE_CHECKING:
     from analytic import Optimum
 
-__all__ = ["optimize"]
 
 _MOST_ROWS = 40
 _LONGEST_LIST = 8

@@ -11,14 +11,6 @@ import click
 from scenarios import Scenario, ScenarioError, load
 from scenarios.files import parse_value
 
-__all__ = [
-    "RunOptions",
-    "load_scenarios",
-    "run_options",
-    "scenario_options",
-    "single_scenario_options",
-]
-
 Command = Callable[..., Any]
 
 

@@ -24,20 +24,6 @@ from crawlsim.cli.waiting import stage
 from scenarios.errors import LONGEST_LINE
 from scenarios.text import shortened, visible
 
-__all__ = [
-    "Rows",
-    "add_columns",
-    "csv_chunks",
-    "csv_text",
-    "half_width",
-    "json_text",
-    "number",
-    "print_json",
-    "progress_bar",
-    "show_table",
-    "warn",
-]
-
 _PIPED_WIDTH = 200
 _PARTS = 10_000
 _GAP = 3  # between columns: padding on both sides, and the edge
@@ -131,7 +117,8 @@ def show_table(table: Table, optional: Sequence[str] = ()) -> None:
     if optional:
         table = _fitting(table, optional, console.width)
         console.width = max(console.width, _width(table, folded=True))
-    notes, table.caption = table.caption, None
+    notes = table.caption
+    table.caption = None
     console.print(table, crop=False)
     if notes:
         console.print(notes, soft_wrap=True)
@@ -206,7 +193,8 @@ def progress_bar(
         task = bar.add_task(escape(title), total=None)
 
         def update(done: int, in_all: int) -> None:
-            here.done, here.total = done, in_all
+            here.done = done
+            here.total = in_all
             bar.update(task, completed=done, total=in_all)
 
         yield update

@@ -24,9 +24,8 @@ from scenarios import ScenarioError
 from scenarios.errors import LONGEST_LINE
 from scenarios.text import shortened, visible
 
-__all__ = ["commands", "start"]
-
-_DEFECT, _INTERRUPTED = 70, 130
+_DEFECT = 70
+_INTERRUPTED = 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

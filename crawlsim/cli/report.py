@@ -27,7 +27,6 @@ from scenarios import Results, Scenario
 if TYPE_CHECKING:
     from analytic import Comparison, NotApplicable, Prediction
 
-__all__ = ["claim_folder", "report_page", "write_results"]
 
 Solved = Sequence[tuple[Sequence["Prediction"], Sequence["NotApplicable"]]]
 Checked = Sequence[tuple[Scenario, Sequence["Comparison"]]]

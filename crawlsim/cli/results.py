@@ -14,16 +14,6 @@ from scenarios import Results, Scenario, dumps
 if TYPE_CHECKING:
     from analytic import Comparison
 
-__all__ = [
-    "comparison_record",
-    "comparisons_csv",
-    "estimate_records",
-    "file_names",
-    "package_versions",
-    "provenance",
-    "result_files",
-    "run_record",
-]
 
 _ESTIMATE = ("measure", "subject", "estimate", "standard_error", "low", "high")
 _COMPARISON = (

@@ -12,8 +12,6 @@ from crawlsim.cli.single_files import claim, write
 from scenarios import Scenario
 from scenarios.columns import Column, names_beside
 
-__all__ = ["MOST_LISTED", "with_shares_beside"]
-
 MOST_LISTED = 1000
 """Frequencies up to which they stand in the scenario file itself."""
 

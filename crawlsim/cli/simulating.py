@@ -17,8 +17,6 @@ from scenarios.accessing import GoldenRatio
 from scenarios.laws import LawPoints
 from scenarios.page_data import access_shares
 
-__all__ = ["simulate_all", "simulate_as_asked", "simulate_one"]
-
 _MOST = 1000
 """Replications at which a precision is given up, unless told otherwise."""
 
@@ -141,7 +139,8 @@ def _say_it_is_reached(label: str, precision: Any, results: Results, scenario: S
 def _warn_of_short_warmup(scenario: Scenario) -> None:
     from analytic.start_up import remembered_starts
 
-    warmup, unit = scenario.run.warmup, scenario.time_unit
+    warmup = scenario.run.warmup
+    unit = scenario.time_unit
     for each in remembered_starts(scenario):
         warn(
             f"{scenario.name}: the warm-up ({warmup:g} {unit}) is shorter than {each.needed:.3g} "

@@ -17,17 +17,6 @@ from crawlsim.cli.folder import PROGRAM
 from scenarios import ScenarioError
 from sim.staging import staging
 
-__all__ = [
-    "FIGURES",
-    "are_same",
-    "claim",
-    "figure_bytes",
-    "is_own_figure",
-    "is_own_text",
-    "signed",
-    "write",
-]
-
 _MARK = f"drawn by {PROGRAM}"
 _HEADER = f"# Written by {PROGRAM}; SHA-256 of the lines below: "
 

@@ -19,8 +19,6 @@ from rich.text import Text
 
 from scenarios.text import visible
 
-__all__ = ["OutputError", "ShownConsole", "shown_streams"]
-
 
 class OutputError(Exception):
     """Output that cannot be written; the text says why."""

@@ -22,8 +22,6 @@ from scenarios import Scenario, ScenarioError
 from scenarios.files import parse_value
 from sim.sweep import Cell, cells, parse_vary
 
-__all__ = ["sweep"]
-
 
 @click.command()
 @single_scenario_options
@@ -117,7 +115,8 @@ def _cell_files(
 
 
 def _show(swept: Swept, as_json: bool) -> None:
-    goal, best = swept.goal, swept.best
+    goal = swept.goal
+    best = swept.best
     if as_json:
         rows: Any = swept.named_rows
         named = best.record(swept.grid) if best else None

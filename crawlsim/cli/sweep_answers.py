@@ -18,24 +18,10 @@ from scenarios.measures import MEASURES, Subject
 from sim.estimates.paired import Best, Estimated, best_of, paired_difference
 from sim.sweep import COLUMNS, Cell, kept, label_of
 
-__all__ = [
-    "DIFFERENCES",
-    "BestCell",
-    "Goal",
-    "Key",
-    "best_cell",
-    "best_predicted",
-    "difference_rows",
-    "estimated",
-    "goal_of",
-    "name_of_key",
-    "percent",
-    "some_cells",
-]
-
 DIFFERENCES = ("measure", "subject", "against", "difference", "standard_error", "low", "high")
 
-_ESTIMATE, _PREDICTED = COLUMNS.index("estimate"), COLUMNS.index("predicted")
+_ESTIMATE = COLUMNS.index("estimate")
+_PREDICTED = COLUMNS.index("predicted")
 _HIGH = COLUMNS.index("high")
 
 _FEW = 3
@@ -266,7 +252,8 @@ def difference_rows(
     against : int
         The cell that the others are compared with.
     """
-    base, reference = estimated(records[against]), label_of(grid[against])
+    base = estimated(records[against])
+    reference = label_of(grid[against])
     rows: list[tuple[Any, ...]] = []
     for place, (cell, record) in enumerate(zip(grid, records, strict=True)):
         if place == against:

@@ -11,8 +11,6 @@ from crawlsim.cli.sweep_answers import Goal, Key, name_of_key, some_cells
 from sim.estimates.choosing import Choice, Indifference
 from sim.sweep import Cell, label_of
 
-__all__ = ["CHOICE", "ChosenCell"]
-
 CHOICE = ("measure", "subject", "estimate", "replications", "better_by_at_most", "role")
 """Columns of the table of a choice, after the varied entries."""
 

@@ -23,8 +23,6 @@ from scenarios.files import value_text
 from scenarios.measures import Subject
 from sim.sweep import COLUMNS, Cell, shown
 
-__all__ = ["FILES", "Swept"]
-
 FILES = ("sweep.csv", "differences.csv", "choice.csv", "sweep.svg", "report.html")
 
 _FOLDED_KEY = 10
@@ -120,7 +118,8 @@ class Swept:
         from crawlsim.report.sweep_page import sweep_html
         from crawlsim.report.sweeps import sweep_picture
 
-        what, unit = self._shown, self.scenario.time_unit
+        what = self._shown
+        unit = self.scenario.time_unit
         return {
             "sweep.svg": sweep_picture(self._texts, what, self.keys, unit),
             "report.html": sweep_html(
@@ -181,5 +180,6 @@ class Swept:
 
 def _span(values: Sequence[float]) -> str:
     """One value, or the least and the greatest of several."""
-    low, high = min(values), max(values)
+    low = min(values)
+    high = max(values)
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"

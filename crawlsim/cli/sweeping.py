@@ -22,18 +22,6 @@ from scenarios import Results, Scenario
 from scenarios.measures import Subject
 from sim.sweep import COLUMNS, Cell, kept, label_of, rows_of
 
-__all__ = [
-    "DECISION",
-    "Interrupted",
-    "Record",
-    "cell_records",
-    "decisions",
-    "engines_of",
-    "resolved",
-    "rows_from",
-    "without_each",
-]
-
 DECISION = "decision"
 
 Record = dict[str, Any]

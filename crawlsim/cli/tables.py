@@ -17,19 +17,6 @@ from scenarios.measures import Subject
 if TYPE_CHECKING:
     from analytic import Comparison, NotApplicable, Prediction
 
-__all__ = [
-    "COLOURS",
-    "OPTIONAL_COLUMNS",
-    "comparison_table",
-    "condition_marks",
-    "estimate_table",
-    "formula_table",
-    "name_of",
-    "prediction_table",
-    "reason_lines",
-    "share_shown",
-    "summary_lines",
-]
 
 OPTIONAL_COLUMNS = ("detectable", "needs", "z", "± SE", "high", "low", "± 95 %")
 """What a narrow terminal goes without: first what the verdict and the last line say as well."""
@@ -37,7 +24,9 @@ OPTIONAL_COLUMNS = ("detectable", "needs", "z", "± SE", "high", "low", "± 95 %
 COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
 _SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "approximation": "≈ "}
 _PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
-_FEW_PAGES, _SHOWN_PAGES, _RARE = 50, 20, 1e-6
+_FEW_PAGES = 50
+_SHOWN_PAGES = 20
+_RARE = 1e-6
 _NEAREST = 5
 """Reasons that are shown where not all are asked for."""
 
@@ -76,12 +65,14 @@ def _worth_showing(
     for row in rows:
         many = row.measure in _PAGE_MEASURES and int(row.subject or 0) >= _FEW_PAGES
         rare = row.measure == "level_probability" and value(row) < _RARE
-        pages, levels = pages + many, levels + rare
+        pages = pages + many
+        levels = levels + rare
         if not many and not rare:
             shown.append(row)
     if pages:
         first = [r for r in shown if r.measure not in _PAGE_MEASURES or _is_early(r)]
-        pages, shown = pages + len(shown) - len(first), first
+        pages = pages + len(shown) - len(first)
+        shown = first
     notes = [f"{levels} levels below {_RARE:g}"] * bool(levels)
     notes += [f"{pages} rows of further pages"] * bool(pages)
     return shown, f"left out: {', '.join(notes)} ({everywhere})" if notes else ""

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 
 import click
 
-__all__ = ["EVERY", "Stage", "lines_while_waiting", "something_was_said", "stage"]
-
 EVERY = 10.0
 """Seconds between two lines, and before the first."""
 

@@ -16,7 +16,6 @@ from sim.estimates import t_quantile
 if TYPE_CHECKING:
     from crawlsim.report import Doubled
 
-__all__ = ["effect_of_doubling", "with_warmup"]
 
 _MOST = 10
 """Replications that are run again with the longer warm-up."""
@@ -75,13 +74,15 @@ def effect_of_doubling(
     from crawlsim.report import Doubled
     from sim.replicate import run
 
-    run_, count = scenario.run, min(results.count, _MOST)
+    run_ = scenario.run
+    count = min(results.count, _MOST)
     if scenario.probing is not None or count < 2 or not 0 < 2 * run_.warmup < run_.horizon:
         return ()
     longer = run(
         scenario.with_("run.warmup", 2 * run_.warmup), replications=count, engine=options.engine
     )
-    quantile, rows = t_quantile(0.975, count - 1), []
+    quantile = t_quantile(0.975, count - 1)
+    rows = []
     for (measure, subject), values in longer.replications.items():
         if subject not in (None, "all"):
             continue

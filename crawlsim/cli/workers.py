@@ -19,7 +19,6 @@ from scenarios import ScenarioError
 if TYPE_CHECKING:
     from crawlsim.cli.options import RunOptions
 
-__all__ = ["workers"]
 
 _PATIENCE = 10.0
 """Seconds: how long a scheduler may take to answer."""

@@ -7,7 +7,8 @@ simulated, solved and optimised. Not imported with `analytic`, since reading loa
 from crawlsim.fitting.choosing import SECTIONS, fit, fitted_scenario, replaced_keys
 from crawlsim.fitting.fit import Fit, Options
 from crawlsim.fitting.intervals import Parameter
-from crawlsim.fitting.reading import Trace, read_trace
+from crawlsim.fitting.reading import read_trace
+from crawlsim.fitting.trace import Trace
 
 __all__ = [
     "SECTIONS",

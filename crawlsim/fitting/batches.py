@@ -10,10 +10,7 @@ from scipy import optimize
 
 from crawlsim.fitting.gap_kinds import two_kinds
 from crawlsim.fitting.words import counted
-
-__all__ = ["Batches", "Cut", "batch_cut", "batch_threshold", "batches_of"]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _FEWEST = 20
 _CLEAR = 0.85

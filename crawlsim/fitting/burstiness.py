@@ -11,19 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from crawlsim.fitting.change_rates import History
-
-__all__ = [
-    "Dispersion",
-    "Rescaling",
-    "dispersion",
-    "gap_variation",
-    "moments_of_pairs",
-    "poisson_staleness_at_own_rate",
-    "staleness_at_own_rate",
-    "time_rescaling",
-]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _FEW_GAPS = 10
 
@@ -80,7 +68,8 @@ def dispersion(times: Array, window: tuple[float, float], width: float) -> Dispe
     the chi-square with k - 1 degrees of freedom for many events, and holds for few as well, where
     that one does not.
     """
-    first, last = np.ceil(window[0] / width), np.floor(window[1] / width)
+    first = np.ceil(window[0] / width)
+    last = np.floor(window[1] / width)
     places = np.floor(times / width)
     inside = (places >= first) & (places < last)
     if last - first < 2 or not inside.any():
@@ -102,7 +91,8 @@ def moments_of_pairs(events: float, windows: int) -> tuple[float, float, float]:
     events, windows : float, int
         Events that fall into the windows independently, each as likely as the other.
     """
-    share, ways = 1.0 / windows, events * (events - 1.0) / 2.0
+    share = 1.0 / windows
+    ways = events * (events - 1.0) / 2.0
     variance = ways * share * (1.0 - share)
     third = variance * (1.0 - 2.0 * share + 2.0 * (events - 2.0) * share)
     return ways * share, variance, third
@@ -198,7 +188,8 @@ def gap_variation(history: History) -> Array:
     """
     page, gaps = history.gaps
     counts = np.bincount(page)
-    sums, squares = np.bincount(page, gaps), np.bincount(page, gaps**2)
+    sums = np.bincount(page, gaps)
+    squares = np.bincount(page, gaps**2)
     enough = counts >= _FEW_GAPS
     mean = sums[enough] / counts[enough]
     variance = squares[enough] / counts[enough] - mean**2
@@ -229,11 +220,14 @@ def staleness_at_own_rate(history: History, index: Sequence[int] | NDArray[np.in
     chosen &= counts > 0
     period = history.observed / np.where(counts > 0, counts, 1.0)
     rows = chosen[history.page]
-    page, phase = history.page[rows], (history.time - history.first[history.page])[rows]
+    page = history.page[rows]
+    phase = (history.time - history.first[history.page])[rows]
     visit = np.floor(phase / period[page])
     opening = np.ones(len(page), dtype=bool)
     opening[1:] = (np.diff(page) != 0) | (np.diff(visit) != 0)
-    page, phase, visit = page[opening], phase[opening], visit[opening]
+    page = page[opening]
+    phase = phase[opening]
+    visit = visit[opening]
     until = np.minimum((visit + 1) * period[page], history.observed[page])
     stale = np.bincount(page, np.maximum(until - phase, 0.0), len(counts))
     return float((stale[chosen] / history.observed[chosen]).mean())

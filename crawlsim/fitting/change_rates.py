@@ -10,17 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawlsim.fitting.intervals import rates_of_counts
-
-__all__ = [
-    "OF_NO_CHANGE",
-    "ChangeRates",
-    "History",
-    "change_rates",
-    "expected_changes",
-    "history_of",
-]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 OF_NO_CHANGE = 0.5
 """Changes that stand for none, by Jeffreys' prior of a rate."""
@@ -86,11 +76,13 @@ def history_of(
         If nothing is left, naming the window.
     """
     order = np.lexsort((time, page))
-    page, time = page[order], time[order]
+    page = page[order]
+    time = time[order]
     new = np.ones(len(page), dtype=bool)
     new[1:] = (np.diff(page) != 0) | (np.diff(time) != 0)
     repeated = int(len(new) - new.sum())
-    page, time = page[new], time[new]
+    page = page[new]
+    time = time[new]
     since = -np.inf if window[0] is None else window[0]
     end = float(time.max()) if window[1] is None else window[1]
     starts = np.flatnonzero(np.diff(page, prepend=-1))
@@ -188,7 +180,8 @@ def expected_changes(history: History) -> Callable[[Array], Array]:
     counts = np.bincount(history.page, minlength=len(history.first))
     seen = np.flatnonzero(counts)
     seen = seen[np.argsort(history.first[seen])]
-    starts, rates = history.first[seen], counts[seen] / history.observed[seen]
+    starts = history.first[seen]
+    rates = counts[seen] / history.observed[seen]
     knots = np.append(starts, history.end)
     expected = np.concatenate([[0.0], np.cumsum(np.cumsum(rates) * np.diff(knots))])
     return lambda times: np.interp(times, knots, expected)

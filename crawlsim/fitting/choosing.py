@@ -13,12 +13,10 @@ from crawlsim.fitting.of_changes import fit_changes
 from crawlsim.fitting.of_crawls import fit_crawls
 from crawlsim.fitting.of_deliveries import fit_of_deliveries
 from crawlsim.fitting.of_sizes import fit_of_sizes
-from crawlsim.fitting.reading import UNITS, Trace
+from crawlsim.fitting.trace import UNITS, Trace
 from crawlsim.fitting.words import counted
 from scenarios import Scenario, ScenarioError, scenario_from
 from scenarios.base import listed, nearest
-
-__all__ = ["SECTIONS", "fit", "fitted_scenario", "replaced_keys"]
 
 _FITTERS: Mapping[str, Callable[[Trace, Options], Fit]] = {
     "changes": fit_changes,

@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crawlsim.fitting.reading import UNITS
-
-__all__ = ["clock_step", "fill_steps", "filled_rows", "rate_per_step"]
-
-Array = NDArray[np.float64]
+from crawlsim.fitting.trace import UNITS
+from scenarios.arrays import Array
 
 _FEWEST = 20
 _SOME = 1000
 _ROUNDING = 1e-5
-_FINEST, _COARSEST = -12, 3
+_FINEST = -12
+_COARSEST = 3
 _PARTS = (1.0, 2.0, 2.5, 5.0)
 _OF_A_SECOND = (1e-3, 1e-6)
 _SEED = 2003
@@ -39,7 +37,8 @@ def clock_step(times: Array, unit: str) -> float:
     different = np.unique(times)
     if len(different) < _FEWEST:
         return 0.0
-    since, spacing = different - different[0], float(np.spacing(np.abs(different).max()))
+    since = different - different[0]
+    spacing = float(np.spacing(np.abs(different).max()))
     longest = _least_gap(since, spacing)
     for step in sorted({*_steps(unit), *_of_gaps(since)}, reverse=True):
         rounding = _ROUNDING + 4 * spacing / step
@@ -68,7 +67,8 @@ def _least_gap(since: Array, spacing: float) -> float:
 
 def _of_gaps(since: Array) -> list[float]:
     """The least gap, half of it and a third, made to divide the whole: clocks of any step."""
-    whole, least = float(since[-1]), float(np.diff(since).min())
+    whole = float(since[-1])
+    least = float(np.diff(since).min())
     return [whole / np.round(part * whole / least) for part in (1, 2, 3)]
 
 

@@ -16,23 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "LARGEST",
-    "SMALLEST",
-    "UNSAID",
-    "are_dates",
-    "changes_in",
-    "codes_of",
-    "digests_in",
-    "instants",
-    "look_like_dates",
-    "numbers",
-    "why_no_number",
-]
+from scenarios.arrays import Array
 
-Array = NDArray[np.float64]
-
-SMALLEST, LARGEST = 1e-50, 1e50
+SMALLEST = 1e-50
+LARGEST = 1e50
 """Sizes of numbers that are taken: the third powers and sums of all of them are finite."""
 
 _MONDAY = 3 * 86400.0  # from Monday, 29 December 1969, to the epoch
@@ -100,7 +87,8 @@ def are_dates(column: Any) -> bool | None:
     Fourteen digits that are no time, such as those of 30 February, are a date nevertheless where
     most values are dates.
     """
-    dates, counts = np.isfinite(instants(column)), np.isfinite(numbers(column))
+    dates = np.isfinite(instants(column))
+    counts = np.isfinite(numbers(column))
     either = np.flatnonzero(dates | counts)
     if not len(either):
         return None
@@ -114,7 +102,9 @@ def look_like_dates(values: Array) -> bool:
     days = values.astype(np.int64) if (np.abs(values) < 1e9).all() else np.zeros(1, np.int64)
     if len(days) < _FEW or (days != values).any():
         return False
-    year, month, day = days // 10_000, days // 100 % 100, days % 100
+    year = days // 10_000
+    month = days // 100 % 100
+    day = days % 100
     in_order = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
     return bool((in_order & (year >= 1900) & (year < 2200)).all())
 

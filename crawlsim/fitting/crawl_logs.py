@@ -15,15 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from crawlsim.fitting.change_rates import OF_NO_CHANGE
 from crawlsim.fitting.equal_gaps import cho_garcia_molina, equal_gap_interval
 from crawlsim.fitting.intervals import CHI_SQUARE_95
-
-__all__ = [
-    "CrawlRates",
-    "Crawls",
-    "crawls_of",
-    "likely_rates",
-]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _MOST_STEPS = 200
 _PRECISION = 1e-12
@@ -70,12 +62,15 @@ def crawls_of(
     pages : int
     """
     order = np.lexsort((time, page))
-    page, time, changed = page[order], time[order], changed[order]
+    page = page[order]
+    time = time[order]
+    changed = changed[order]
     new = np.ones(len(page), dtype=bool)
     new[1:] = (np.diff(page) != 0) | (np.diff(time) != 0)
     starts = np.flatnonzero(new)
     any_changed = np.logical_or.reduceat(changed, starts) if len(starts) else changed
-    page, time = page[starts], time[starts]
+    page = page[starts]
+    time = time[starts]
     same = np.flatnonzero(np.diff(page) == 0)
     gaps = np.diff(time)[same]
     return Crawls(page[same], gaps, any_changed[same + 1], pages, len(new) - len(starts))
@@ -244,7 +239,8 @@ def _likelihood_interval(
     probability 0.05: 3.00 over the time watched, for a page that never changed.
     It is concave in the logarithm of the rate, so Newton's method converges from one side.
     """
-    never, always = changes == 0, changes == number
+    never = changes == 0
+    always = changes == number
     top = _likelihood(log, rates)[0]
     goal = np.where(never | always, np.log(_ALIKE), top - CHI_SQUARE_95 / 2)
     width = np.minimum(1.96 / np.sqrt(np.maximum(changes, 1)), 2.0)

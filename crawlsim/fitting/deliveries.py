@@ -32,18 +32,7 @@ from crawlsim.fitting.order_two import (
 )
 from crawlsim.fitting.service_times import FEWEST, MOST_PHASES, SizeFit, fit_sizes
 from crawlsim.fitting.stretches import Estimate, of_stretches
-
-__all__ = [
-    "INDEPENDENT",
-    "MOST_GAPS",
-    "DeliveryFit",
-    "Tried",
-    "batch_parameters",
-    "batch_process",
-    "fit_deliveries",
-]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _STRETCHES = 10
 _MET = 1e-6
@@ -185,7 +174,8 @@ def _renewal(law: SizeFit) -> Tried:
 
 def _by_moments(gaps: Array, correlation: float) -> tuple[Process | None, list[str]]:
     """The MAP with the moments, or the nearest that there is, and notes on what is not met."""
-    mean, variation = float(gaps.mean()), float(gaps.var() / gaps.mean() ** 2)
+    mean = float(gaps.mean())
+    variation = float(gaps.var() / gaps.mean() ** 2)
     third = float((gaps**3).mean())
     made, notes = _nearest_correlation(mean, variation, correlation, third)
     if made is not None:
@@ -208,7 +198,8 @@ def _nearest_correlation(
         notes = [str(error)]
     bound = correlation_bound(variation)
     correlation = float(np.clip(correlation, -bound, bound))
-    found, share = None, 0.0
+    found = None
+    share = 0.0
     for step in _NEARER:
         try:
             found = map_of_order_two(mean, variation, (share + step) * correlation, third)

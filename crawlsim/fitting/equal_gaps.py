@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from crawlsim.fitting.intervals import shares_by_mid_p
-
-__all__ = [
-    "bias_of_cho_garcia_molina",
-    "bias_of_naive",
-    "cho_garcia_molina",
-    "equal_gap_interval",
-]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 
 def cho_garcia_molina(changes: ArrayLike, crawls: ArrayLike, gap: ArrayLike) -> Array:
@@ -27,7 +19,8 @@ def cho_garcia_molina(changes: ArrayLike, crawls: ArrayLike, gap: ArrayLike) -> 
         X of n gaps ended with a change.
     gap : array_like
     """
-    changes, crawls = np.asarray(changes, float), np.asarray(crawls, float)
+    changes = np.asarray(changes, float)
+    crawls = np.asarray(crawls, float)
     result: Array = -np.log((crawls - changes + 0.5) / (crawls + 0.5)) / np.asarray(gap, float)
     return result
 

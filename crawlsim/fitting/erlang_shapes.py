@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crawlsim.fitting.hyper_erlang import HyperErlang
 from crawlsim.fitting.mixture_likelihood import Sample, expectation_maximisation
+from scenarios.arrays import Array
 
-__all__ = ["criterion", "likely_laws", "numbers_in"]
-
-Array = NDArray[np.float64]
 Shapes = tuple[int, ...]
 Found = tuple[HyperErlang, float]
 
@@ -65,7 +62,8 @@ def _best_near(sample: Sample, law: HyperErlang, most_phases: int) -> HyperErlan
         near = min(tried, key=lambda each: criterion(sample, *each))
         if criterion(sample, *near) >= best:
             break
-        law, best = near[0], criterion(sample, *near)
+        law = near[0]
+        best = criterion(sample, *near)
     return law
 
 
@@ -97,9 +95,12 @@ def _order(variation: float, most_phases: int) -> int:
 def _two_groups(sample: Sample, most_phases: int) -> tuple[int, int]:
     """Orders of the groups left and right of the cut that leaves the least variance of ln x."""
     order = np.argsort(sample.values)
-    values, weights = sample.values[order], sample.weights[order]
-    logs, below = np.log(values), np.cumsum(weights)[:-1]
-    left, total = np.cumsum(weights * logs)[:-1], float(weights @ logs)
+    values = sample.values[order]
+    weights = sample.weights[order]
+    logs = np.log(values)
+    below = np.cumsum(weights)[:-1]
+    left = np.cumsum(weights * logs)[:-1]
+    total = float(weights @ logs)
     apart = left / below - (total - left) / (sample.count - below)
     cut = int(np.argmax(below * (sample.count - below) * apart**2)) + 1
     orders = np.array(

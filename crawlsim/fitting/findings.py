@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DIGESTS", "another_digest", "is_first_visit"]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 DIGESTS = ("digest", "content_digest", "signature", "hash", "sha1", "md5", "etag")
 """Names of columns, in small letters, whose entries are equal where the contents are."""

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from crawlsim.fitting.intervals import Parameter
-from crawlsim.fitting.reading import UNITS, Trace, read_instant
+from crawlsim.fitting.reading import read_instant
+from crawlsim.fitting.trace import UNITS, Trace
 from scenarios import ScenarioError
-
-__all__ = ["Fit", "Options", "period_of", "rows_in_window", "window_of"]
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from crawlsim.fitting.hyper_erlang import HyperErlang
-
-__all__ = ["Quality", "quality_of", "quality_words"]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _SURE = 1e-3
 _POOR = 0.05

@@ -6,12 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, special
 
-__all__ = ["TwoKinds", "two_kinds"]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _BINS = 2000
 _ROUNDS = 2000
@@ -114,14 +111,16 @@ def _cells(gaps: Array) -> tuple[Array, Array]:
 def _mixture(cells: Array, counts: Array, share_short: float) -> tuple[Array, Array, float]:
     """Means and shares of two exponential laws, and the log-likelihood (EM)."""
     below = np.cumsum(counts) <= share_short * counts.sum()
-    below[0], below[-1] = True, False
+    below[0] = True
+    below[-1] = False
     means = np.array([np.average(cells[part], weights=counts[part]) for part in (below, ~below)])
     shares = np.array([share_short, 1.0 - share_short])
     value = -np.inf
     for _ in range(_ROUNDS):
         densities = shares[:, None] / means[:, None] * np.exp(-cells / means[:, None])
         whole = densities.sum(axis=0)
-        before, value = value, float(counts @ np.log(np.maximum(whole, 1e-300)))
+        before = value
+        value = float(counts @ np.log(np.maximum(whole, 1e-300)))
         if value - before <= _SETTLED * abs(value):
             break
         belonging = counts * densities / np.maximum(whole, 1e-300)
@@ -135,7 +134,8 @@ def _mixture(cells: Array, counts: Array, share_short: float) -> tuple[Array, Ar
 def _criteria(cells: Array, counts: Array, number: float) -> Iterator[float]:
     """BIC of each law with one peak in ln gap."""
     logs = np.log(cells)
-    mean, log_mean = float(counts @ cells / number), float(counts @ logs / number)
+    mean = float(counts @ cells / number)
+    log_mean = float(counts @ logs / number)
     yield np.log(number) + 2.0 * number * (np.log(mean) + 1.0)
     for value in (
         _gamma(mean, log_mean) * number,
@@ -156,7 +156,8 @@ def _gamma(mean: float, log_mean: float) -> float:
 
 def _weibull(logs: Array, weights: Array) -> float:
     """The largest mean log-likelihood of a Weibull law."""
-    log_mean, top = float(weights @ logs), float(logs.max())
+    log_mean = float(weights @ logs)
+    top = float(logs.max())
 
     def slope(shape: float) -> float:
         powers = weights * np.exp(shape * (logs - top))

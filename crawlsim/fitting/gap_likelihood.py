@@ -5,14 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from analytic.indexing_queue.compiling import compiled
-
-__all__ = ["log_likelihood_of_gaps"]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 
 @compiled
@@ -34,10 +28,12 @@ def log_likelihood_of_gaps(gaps: Array, D0: Array, D1: Array, start: Array) -> A
     middle = 0.5 * (D0[0, 0] + D0[1, 1])
     half = 0.5 * (D0[0, 0] - D0[1, 1])
     root = math.sqrt(half * half + D0[0, 1] * D0[1, 0])
-    first, second = start[0], start[1]
+    first = start[0]
+    second = start[1]
     total = 0.0
     for gap in gaps:
-        slow, fast = math.exp((middle + root) * gap), math.exp((middle - root) * gap)
+        slow = math.exp((middle + root) * gap)
+        fast = math.exp((middle - root) * gap)
         even = 0.5 * (slow + fast)
         odd = 0.5 * (slow - fast) / root if root > 0.0 else gap * slow
         left = first * (even + odd * half) + second * odd * D0[1, 0]

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crawlsim.fitting.intervals import NORMAL_95, Parameter
 from crawlsim.fitting.stretches import correlation_of_stretches, of_stretches
-
-__all__ = ["FEWEST_GAPS", "gap_parameters", "is_chance", "lag_correlations"]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _LAGS = 6
 _STRETCHES = 10
@@ -37,7 +33,8 @@ def gap_parameters(gaps: Array) -> list[Parameter]:
     0.7, and nothing in the gaps says so.
     """
     mean = float(gaps.mean())
-    now, then = gaps[:-1] / mean, gaps[1:] / mean
+    now = gaps[:-1] / mean
+    then = gaps[1:] / mean
     averaged = (now, then, now**2, now * then)
 
     def variation(m: Array) -> float:

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-__all__ = ["HyperErlang", "three_moments", "two_moments"]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _MOST_PHASES = 1000
 
@@ -55,7 +53,8 @@ class HyperErlang:
 
     def moment(self, order: int) -> float:
         """E X^order."""
-        shapes, rates = np.array(self.shapes, float), np.array(self.rates)
+        shapes = np.array(self.shapes, float)
+        rates = np.array(self.rates)
         powers = special.poch(shapes, order) / rates**order
         return float(np.array(self.probabilities) @ powers)
 
@@ -88,7 +87,8 @@ class HyperErlang:
     def phases(self) -> tuple[Array, Array]:
         """Start vector and sub-generator: the branches one below the other."""
         starts = np.cumsum((0, *self.shapes[:-1]))
-        alpha, steps = np.zeros(sum(self.shapes)), np.zeros((sum(self.shapes),) * 2)
+        alpha = np.zeros(sum(self.shapes))
+        steps = np.zeros((sum(self.shapes),) * 2)
         alpha[starts] = self.probabilities
         rows = np.repeat(self.rates, self.shapes)
         steps[np.diag_indices(len(rows))] = -rows
@@ -162,7 +162,8 @@ def three_moments(first: float, second: float, third: float, most: int = 100) ->
     if not (first > 0 and second > first**2 and first * third > second**2):
         raise ValueError(f"no positive law has the moments {first:g}, {second:g}, {third:g}")
     for order in range(1, most + 1):
-        f1, f2 = first / order, second / (order * (order + 1))
+        f1 = first / order
+        f2 = second / (order * (order + 1))
         f3 = third / (order * (order + 1) * (order + 2))
         if f2 > f1**2 and f1 * f3 > f2**2:
             return _two_points(f1, f2, f3, order)

@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crawlsim.fitting.intervals import rates_of_counts, shares_by_mid_p
-
-__all__ = ["Intensity", "equal_breaks", "periodic_intensity"]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _COARSE = 0.01
 
@@ -105,7 +102,7 @@ def periodic_intensity(
         piece = int(np.flatnonzero(exposures <= 0)[0])
         raise ValueError(f"the piece that begins with {edges[piece]:g} is never watched")
     values, low, high = rates_of_counts(counts, exposures)
-    errors = np.sqrt(counts) / exposures
+    errors: Array = np.sqrt(counts) / exposures
     if step > 0.0:
         values, low, high, errors = _unhidden(counts, exposures / step, values, low, high, errors)
     return Intensity(edges[:-1], period, counts, exposures, values, low, high, errors)
@@ -135,7 +132,8 @@ def _unhidden(counts: NDArray[np.int64], steps: Array, *seen: Array) -> list[Arr
 
 def _time_in_pieces(edges: Array, time: float) -> Array:
     """Time spent in each piece from 0 until a time, shape (pieces,)."""
-    widths, period = np.diff(edges), edges[-1]
+    widths = np.diff(edges)
+    period = edges[-1]
     whole, phase = np.divmod(time, period)
     result: Array = whole * widths + np.clip(phase - edges[:-1], 0.0, widths)
     return result

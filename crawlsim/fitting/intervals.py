@@ -7,21 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-__all__ = [
-    "CHI_SQUARE_95",
-    "NORMAL_95",
-    "Parameter",
-    "jackknife",
-    "mean_of_exponentials",
-    "parameters_of",
-    "rates_of_counts",
-    "shares_by_mid_p",
-]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 NORMAL_95 = 1.959963984540054
 """Quantile of the normal law for two-sided 95 % intervals."""
@@ -95,21 +84,25 @@ def rates_of_counts(counts: ArrayLike, times: ArrayLike) -> tuple[Array, Array, 
     (Garwood) covers more than it says, Jeffreys' as little as 0.9. Without an event the interval
     begins with 0 and ends where that has the probability 0.05.
     """
-    counts, times = np.asarray(counts, float), np.asarray(times, float)
+    counts = np.asarray(counts, float)
+    times = np.asarray(times, float)
     seen, back = np.unique(counts, return_inverse=True)
     low, high = (_mean_at(level, seen)[back].reshape(counts.shape) for level in (0.025, 0.975))
-    low, high = np.where(counts > 0, low, 0.0), np.where(counts > 0, high, -np.log(0.05))
+    low = np.where(counts > 0, low, 0.0)
+    high = np.where(counts > 0, high, -np.log(0.05))
     return counts / times, low / times, high / times
 
 
 def _mean_at(level: float, counts: Array) -> Array:
     """The mean of a Poisson law at which the mid-P reaches a level, by bisection."""
-    left, right = np.zeros_like(counts), counts + 10.0 * np.sqrt(counts + 1.0)
+    left = np.zeros_like(counts)
+    right = counts + 10.0 * np.sqrt(counts + 1.0)
     for _ in range(_HALVINGS):
         mean = 0.5 * (left + right)
         at_least = np.where(counts > 0, special.gammainc(np.maximum(counts, 1.0), mean), 1.0)
         below = 0.5 * (at_least + special.gammainc(counts + 1, mean)) < level
-        left, right = np.where(below, mean, left), np.where(below, right, mean)
+        left = np.where(below, mean, left)
+        right = np.where(below, right, mean)
     result: Array = 0.5 * (left + right)
     return result
 
@@ -137,13 +130,15 @@ def shares_by_mid_p(successes: ArrayLike, trials: ArrayLike) -> tuple[Array, Arr
 def _share_at(level: float, won: Array, trials: Array) -> Array:
     """Where the mid-P reaches a level, by bisection."""
     lost = trials - won
-    left, right = np.zeros_like(won), np.ones_like(won)
+    left = np.zeros_like(won)
+    right = np.ones_like(won)
     for _ in range(_HALVINGS):
         share = 0.5 * (left + right)
         at_least = np.where(won > 0, special.betainc(np.maximum(won, 1.0), lost + 1, share), 1.0)
         more = np.where(lost > 0, special.betainc(won + 1, np.maximum(lost, 1.0), share), 0.0)
         below = 0.5 * (at_least + more) < level
-        left, right = np.where(below, share, left), np.where(below, right, share)
+        left = np.where(below, share, left)
+        right = np.where(below, right, share)
     result: Array = 0.5 * (left + right)
     return result
 
@@ -155,7 +150,8 @@ def mean_of_exponentials(values: Array, shape: int = 1) -> tuple[float, float, f
     -----
     ``2 shape n mean / true mean`` is chi-square with ``2 shape n`` degrees of freedom.
     """
-    mean, degrees = float(values.mean()), shape * len(values)
+    mean = float(values.mean())
+    degrees = shape * len(values)
     ends = special.gammaincinv(degrees, [0.975, 0.025]) / degrees
     return mean, float(mean / ends[0]), float(mean / ends[1])
 

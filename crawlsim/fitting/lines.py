@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from scenarios.errors import MISSING, ScenarioError
 
-__all__ = ["Block", "Table", "blocks", "fields_of", "table_of"]
-
 _BLOCK = 1 << 23
 _LONGEST_LINE = 1 << 26
-_NEWLINE, _COMMA, _QUOTE = 10, 44, 34
+_NEWLINE = 10
+_COMMA = 44
+_QUOTE = 34
 _BLANKS = (32, 9, 11, 12, 13)
 _NUL, _MISQUOTED, _RETURN = 0, -1, -2  # instead of a number of fields
 
@@ -94,7 +94,8 @@ class _Rejoined(io.RawIOBase):
     """A stream with its first bytes, which have been read already, before it again."""
 
     def __init__(self, start: bytes, rest: IO[bytes]) -> None:
-        self._start, self._rest = start, rest
+        self._start = start
+        self._rest = rest
 
     def readable(self) -> bool:
         """Always."""
@@ -109,7 +110,8 @@ class _Rejoined(io.RawIOBase):
 
 
 def _whole_lines(stream: IO[bytes], path: Path) -> Iterator[Block]:
-    first, rest = 1, b""
+    first = 1
+    rest = b""
     while part := stream.read(_BLOCK):
         if first == 1 and not rest:
             part = part.removeprefix(b"\xef\xbb\xbf")
@@ -214,7 +216,8 @@ def _are_around_fields(
         return False
     doubled = np.flatnonzero(quotes[2::2] == quotes[1:-1:2] + 1)  # closed and at once open again
     quotes = np.delete(quotes, np.concatenate([2 * doubled + 1, 2 * doubled + 2]))
-    opening, closing = quotes[0::2], quotes[1::2]
+    opening = quotes[0::2]
+    closing = quotes[1::2]
     before = np.where(opening > 0, letters[opening - 1], _NEWLINE)
     after = letters[closing + 1]  # every line has its newline
     borders = (_NEWLINE, _COMMA)

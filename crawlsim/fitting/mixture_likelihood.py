@@ -8,20 +8,10 @@ from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from crawlsim.fitting.hyper_erlang import HyperErlang
-
-__all__ = [
-    "Sample",
-    "expectation_maximisation",
-    "information",
-    "log_likelihood",
-    "sample_of",
-]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _FEW = 5000
 _LOG_GRID = 400.0
@@ -157,7 +147,8 @@ def _climbed(sample: Sample, logs: Array, state: _State, precision: float, most:
         weights = belonging * sample.weights[:, None]
         counts = weights.sum(axis=0) + 1e-300
         rate = state.shape * counts / (sample.values @ weights + 1e-300)
-        gain, state = value - state.value, _State(state.shape, counts / counts.sum(), rate, value)
+        gain = value - state.value
+        state = _State(state.shape, counts / counts.sum(), rate, value)
         if gain < precision * sample.count:
             break
     return state

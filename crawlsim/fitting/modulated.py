@@ -8,27 +8,26 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize
 
 from crawlsim.fitting.intervals import NORMAL_95, Parameter
 from crawlsim.fitting.order_two import Process
-
-__all__ = ["Modulated", "fit_modulated", "likelihood_of"]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 Loss = Callable[[Array], float]
 
 _NAMES = ("slow_rate", "fast_rate", "rate_of_speeding_up", "rate_of_slowing_down")
 _STEP = 1e-3
 _SQUARE = 0.25
-_SLOPE, _ROUGH_SLOPE = 1e-3, 0.05
-_FAR, _FINE = 12.0, 0.01
+_SLOPE = 1e-3
+_ROUGH_SLOPE = 0.05
+_FAR = 12.0
+_FINE = 0.01
 _EVIDENCE = 3.0
 _MANY = 20_000
 _NEVER = 1e30  # so that its differences do not overflow
-_LOWEST, _HIGHEST = -30.0, 30.0
+_LOWEST = -30.0
+_HIGHEST = 30.0
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,8 @@ def _parameters(loss: Loss, logs: Array, unit: float) -> tuple[Parameter, ...]:
     found = []
     for place, (name, log, error) in enumerate(zip(_NAMES, logs, errors, strict=True)):
         if near:
-            low, high = log - NORMAL_95 * error, log + NORMAL_95 * error
+            low = log - NORMAL_95 * error
+            high = log + NORMAL_95 * error
         else:
             low, high = (_end(loss, logs, place, sign * min(error, 1.0)) for sign in (-1, 1))
         value, low, high = (float(each) for each in np.exp([log, low, high]) / unit)
@@ -158,13 +158,15 @@ def _end(loss: Loss, logs: Array, place: int, step: float) -> float:
     Infinite where it is not, up to a factor of e^12 away.
     """
     lowest = loss(logs) + NORMAL_95**2 / 2
-    inner, reach = logs, NORMAL_95 * step
+    inner = logs
+    reach = NORMAL_95 * step
     outer = _given(loss, logs, place, logs[place] + reach)
     while loss(outer) < lowest:
         reach *= 1.5
         if abs(reach) > _FAR:
             return float(np.copysign(np.inf, step))
-        inner, outer = outer, _given(loss, outer, place, logs[place] + reach)
+        inner = outer
+        outer = _given(loss, outer, place, logs[place] + reach)
     while abs(outer[place] - inner[place]) > _FINE:
         middle = _given(loss, inner, place, (inner[place] + outer[place]) / 2)
         inner, outer = (middle, outer) if loss(middle) < lowest else (inner, middle)

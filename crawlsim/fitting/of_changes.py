@@ -5,11 +5,9 @@ from __future__ import annotations
 from crawlsim.fitting.fit import Fit, Options
 from crawlsim.fitting.of_pages import fit_pages
 from crawlsim.fitting.of_source import fit_source
-from crawlsim.fitting.reading import Trace
+from crawlsim.fitting.trace import Trace
 from crawlsim.fitting.words import counted
 from scenarios import ScenarioError
-
-__all__ = ["fit_changes"]
 
 
 def fit_changes(trace: Trace, options: Options) -> Fit:

@@ -11,11 +11,9 @@ from crawlsim.fitting.crawl_logs import CrawlRates, crawls_of, likely_rates
 from crawlsim.fitting.fit import Fit, Options
 from crawlsim.fitting.intervals import Parameter, parameters_of
 from crawlsim.fitting.of_pages import names_of, pages_around
-from crawlsim.fitting.reading import Trace
+from crawlsim.fitting.trace import Trace
 from crawlsim.fitting.words import counted
 from scenarios import ScenarioError
-
-__all__ = ["fit_crawls"]
 
 
 def fit_crawls(trace: Trace, options: Options) -> Fit:
@@ -80,7 +78,8 @@ def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:
         once = pages - len(rates.index)
         were = "was crawled once only and is" if once == 1 else "were crawled once only and are"
         notes.append(f"{counted(once, 'page')} {were} left out.")
-    never, always = int(rates.never.sum()), int(rates.always.sum())
+    never = int(rates.never.sum())
+    always = int(rates.always.sum())
     if never:
         notes.append(
             f"{counted(never, 'page')} did not change. The rate of such a page is half a change in "

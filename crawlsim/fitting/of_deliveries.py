@@ -19,17 +19,18 @@ from crawlsim.fitting.deliveries import (
 from crawlsim.fitting.fit import Fit, Options
 from crawlsim.fitting.order_two import correlation_bound, gap_moments
 from crawlsim.fitting.poisson_words import duration
-from crawlsim.fitting.reading import Trace
+from crawlsim.fitting.trace import Trace
 from crawlsim.fitting.words import counted
 from scenarios import ScenarioError
-
-__all__ = ["PROCESSES", "fit_of_deliveries"]
 
 PROCESSES = ("poisson", "renewal", "map", "mmpp")
 
 _EQUAL = 1e-6
-_RARE, _DEVIATIONS = 0.02, 3.0
-_PLACES, _LOAD, _HORIZON = 10, 0.5, 800_000.0
+_RARE = 0.02
+_DEVIATIONS = 3.0
+_PLACES = 10
+_LOAD = 0.5
+_HORIZON = 800_000.0
 
 
 def fit_of_deliveries(trace: Trace, options: Options) -> Fit:
@@ -76,7 +77,8 @@ def _require_random(batches: Batches) -> None:
 
 
 def _summary(found: DeliveryFit, step: float) -> dict[str, Any]:
-    batches, gaps = found.batches, found.batches.gaps
+    batches = found.batches
+    gaps = found.batches.gaps
     variation = float(gaps.var() / gaps.mean() ** 2)
     return {
         "batches": len(batches.sizes),
@@ -157,7 +159,8 @@ def _sentence(text: str) -> str:
 
 def _correlation_note(found: DeliveryFit) -> Sequence[str]:
     """What the process makes of correlations that are more than chance."""
-    gaps, seen = found.batches.gaps, found.correlations
+    gaps = found.batches.gaps
+    seen = found.correlations
     if abs(seen[0]) < 3 / np.sqrt(len(gaps)):
         if found.chosen in INDEPENDENT:
             return []

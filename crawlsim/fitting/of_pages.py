@@ -26,12 +26,9 @@ from crawlsim.fitting.intervals import parameters_of
 from crawlsim.fitting.page_gaps import PageGaps, page_gaps
 from crawlsim.fitting.poisson_verdict import Burstiness, Clock, against_expected, scales
 from crawlsim.fitting.poisson_words import hidden_note, page_verdict, staleness_verdict
-from crawlsim.fitting.reading import UNITS, Trace
+from crawlsim.fitting.trace import UNITS, Trace
 from crawlsim.fitting.words import counted
-
-__all__ = ["PageChanges", "fit_pages", "names_of", "pages_around"]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _SHORTEST_YEARS = 0.1
 _SHORTEST_SHARE = 0.01
@@ -103,7 +100,8 @@ def fit_pages(trace: Trace, options: Options) -> Fit:
         *hidden_note(found.burstiness, trace.time_unit, False),
         *staleness_verdict(found.burstiness, stale, found.poisson_staleness),
     ]
-    names, values = names_of(trace, rates.index), rates.rates.tolist()
+    names = names_of(trace, rates.index)
+    values = rates.rates.tolist()
     return Fit(
         kind="changes",
         section="pages",
@@ -136,7 +134,8 @@ def _burstiness_of_pages(trace: Trace, history: History) -> Burstiness:
     later = replace(history, first=history.first + step, end=history.end + step)
     window = (float(np.nanmin(later.first)), later.end)
     counts = np.bincount(history.page, minlength=len(history.first))
-    clock, expected = Clock(0.0, 0.0, len(history.time)), np.zeros(len(history.time))
+    clock = Clock(0.0, 0.0, len(history.time))
+    expected = np.zeros(len(history.time))
     if step > 0.0:
         seen = np.flatnonzero(counts)
         per_step = np.zeros(len(counts))
@@ -161,7 +160,8 @@ def _gaps_within(
     or more are left out: what is put in for the clock is not exact enough for a test of many.
     """
     order = np.lexsort((times, page))
-    page, times = page[order], times[order]
+    page = page[order]
+    times = times[order]
     latest, filled = (np.full(len(later.first), np.nan) for _ in range(2))
     latest[history.page], filled[page] = history.time, times  # the last of each page stays
     end = np.where(latest >= history.end, filled, history.end)
@@ -191,7 +191,8 @@ def _never_changed(rates: ChangeRates, unit: str) -> list[str]:
     number = int(rates.never.sum())
     if not number:
         return []
-    added, total = float(rates.rates[rates.never].sum()), float(rates.rates.sum())
+    added = float(rates.rates[rates.never].sum())
+    total = float(rates.rates.sum())
     return [
         f"{counted(number, 'page')} did not change. The rate of such a page is half a change in "
         "the time that it was watched (Jeffreys), with an interval from 0: no log can prove that a "

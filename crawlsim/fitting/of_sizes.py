@@ -6,12 +6,10 @@ from typing import Any
 
 from crawlsim.fitting.fit import Fit, Options
 from crawlsim.fitting.hyper_erlang import HyperErlang
-from crawlsim.fitting.reading import Trace
 from crawlsim.fitting.service_times import SizeFit, fit_sizes, law_parameters, mean_of
+from crawlsim.fitting.trace import Trace
 from crawlsim.fitting.words import counted
 from scenarios import ScenarioError
-
-__all__ = ["fit_of_sizes"]
 
 _KEYS = {
     "service": "buffer.service",
@@ -112,7 +110,8 @@ def _around(section: str, entry: dict[str, Any], mean: float) -> dict[str, Any]:
 
 
 def _notes(found: SizeFit, factor: float) -> list[str]:
-    best, sample = found.best, found.sample
+    best = found.best
+    sample = found.sample
     second = _variation(best.law)
     notes = [
         f"{best.name} by {best.how}, the least BIC of {len(found.candidates)} candidates; "

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from crawlsim.fitting.clocks import clock_step, fill_steps, rate_per_step
@@ -16,17 +15,15 @@ from crawlsim.fitting.intensity import Intensity, equal_breaks, periodic_intensi
 from crawlsim.fitting.intervals import Parameter, jackknife, parameters_of
 from crawlsim.fitting.poisson_verdict import Burstiness, Clock, against_calendar
 from crawlsim.fitting.poisson_words import hidden_note, source_verdict
-from crawlsim.fitting.reading import Trace
+from crawlsim.fitting.trace import Trace
 from scenarios import ScenarioError
-
-__all__ = ["SourceChanges", "fit_source"]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _PIECES = 168
 _BLOCKS = 40
 _FEWEST_PERIODS = 2
-_PROBES, _PATHS = 28, 4000
+_PROBES = 28
+_PATHS = 4000
 _PERIODS = (1, 4, 13)
 _STEPS = 100
 _WHOLE = 1e-6
@@ -86,7 +83,8 @@ def _burstiness(
 
     An update of a time is one from there to the end of the step, and so is the window.
     """
-    clock, expected = Clock(0.0, 0.0, len(times)), np.zeros(len(times))
+    clock = Clock(0.0, 0.0, len(times))
+    expected: Array = np.zeros(len(times))
     if step > 0.0:
         piece = intensity.piece_of(times + step / 2)
         steps = intensity.exposures / step

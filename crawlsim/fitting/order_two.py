@@ -12,21 +12,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize
 
 from crawlsim.fitting.hyper_erlang import three_moments, two_moments
-
-__all__ = [
-    "Process",
-    "correlation_bound",
-    "decay_of",
-    "gap_correlations",
-    "gap_moments",
-    "map_of_order_two",
-]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _SHARES = 2001
 _ROUNDING = 1e-12
@@ -102,7 +91,8 @@ def gap_correlations(process: Process, lags: int) -> Array:
     order = len(jumps)
     equations = np.vstack([jumps.T - np.eye(order), np.ones(order)])
     start = np.linalg.lstsq(equations, np.append(np.zeros(order), 1.0), rcond=None)[0]
-    left, right = start @ times, times @ np.ones(order)
+    left = start @ times
+    right = times @ np.ones(order)
     mean = float(left.sum())
     variance = 2.0 * float(left @ right) - mean**2
     found = np.empty(lags)
@@ -185,7 +175,8 @@ def _kept_phase(mean: float, variation: float, decay: float, third: float | None
         if mean * third <= 1.5 * second**2 * (1.0 + _ROUNDING):
             return None
         law = three_moments(mean, second, third)
-    rates, shares = np.array(law.rates), np.array(law.probabilities)
+    rates = np.array(law.rates)
+    shares = np.array(law.probabilities)
     nexts = decay * np.eye(2) + (1.0 - decay) * shares
     return Process(-np.diag(rates), rates[:, None] * nexts)
 
@@ -233,7 +224,8 @@ def _nearest(shares: Array, miss: Callable[[Array], Array]) -> tuple[float, floa
     signs = np.sign(values)
     crossings = np.flatnonzero(signs[1:] * signs[:-1] < 0)
     if len(crossings):
-        left, right = shares[crossings[0]], shares[crossings[0] + 1]
+        left = shares[crossings[0]]
+        right = shares[crossings[0] + 1]
         exact = optimize.brentq(
             lambda share: float(miss(np.array([share]))[0]), left, right, xtol=1e-15, rtol=1e-14
         )
@@ -263,9 +255,11 @@ def _times(
     """
     other = np.divide(abs(decay), shares, out=np.zeros_like(shares), where=shares > 0)
     if decay >= 0.0:  # out of phase 1 after a gap from it, and into it after one from phase 2
-        leaving, coming = (1.0 - shares) * other, 1.0 - other
+        leaving = (1.0 - shares) * other
+        coming = 1.0 - other
     else:
-        leaving, coming = shares + (1.0 - shares) * (1.0 - other), other
+        leaving = shares + (1.0 - shares) * (1.0 - other)
+        coming = other
     first = coming / (leaving + coming)
     both = first * (1.0 - shares)
     second = both + 1.0 - first

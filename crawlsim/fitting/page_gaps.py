@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-__all__ = ["PageGaps", "moments_of_logarithms", "page_gaps", "unevenness"]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _FEWEST_PARTS = 4
 
@@ -64,7 +62,8 @@ def unevenness(parts: Array, logarithms: Array) -> float:
     variance. It is the likelihood ratio against gamma laws of the gaps near the exponential one.
     """
     mean, variance = (float(each.sum()) for each in moments_of_logarithms(parts))
-    place, shape = float(logarithms.sum()) * mean / variance, mean**2 / variance
+    place = float(logarithms.sum()) * mean / variance
+    shape = mean**2 / variance
     tails = special.gammainc(shape, place), special.gammaincc(shape, place)
     return float(min(1.0, 2.0 * min(tails)))
 
@@ -111,7 +110,8 @@ def page_gaps(page: NDArray[np.int32], times: Array, first: Array, end: Array) -
     if not len(page):
         return None
     starts = np.flatnonzero(np.diff(page, prepend=-1))
-    owners, stops = page[starts], np.append(starts[1:], len(page)) - 1
+    owners = page[starts]
+    stops = np.append(starts[1:], len(page)) - 1
     gaps = np.diff(times, prepend=np.nan)
     gaps[starts] = times[starts] - first[owners]
     rests = end[owners] - times[stops]
@@ -125,7 +125,8 @@ def page_gaps(page: NDArray[np.int32], times: Array, first: Array, end: Array) -
     if not whole.any():
         return None
     logarithms = np.bincount(place, -np.log(np.where(relative > 0.0, relative, 1.0)))[whole]
-    squares, parts = np.bincount(place, relative**2)[whole], parts[whole]
+    squares = np.bincount(place, relative**2)[whole]
+    parts = parts[whole]
     excess = float((squares / parts).sum() / (parts / (parts + 1.0)).sum()) - 1.0
     variation = float(np.sqrt(max(excess, 0.0)))
     return PageGaps(int(whole.sum()), int(parts.sum()), variation, unevenness(parts, logarithms))

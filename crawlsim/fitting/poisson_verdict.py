@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crawlsim.fitting.burstiness import (
     Dispersion,
@@ -16,18 +15,9 @@ from crawlsim.fitting.burstiness import (
     time_rescaling,
 )
 from crawlsim.fitting.page_gaps import PageGaps
-from crawlsim.fitting.reading import UNITS
+from crawlsim.fitting.trace import UNITS
+from scenarios.arrays import Array
 
-__all__ = [
-    "FEWEST",
-    "Burstiness",
-    "Clock",
-    "against_calendar",
-    "against_expected",
-    "scales",
-]
-
-Array = NDArray[np.float64]
 Cumulative = Callable[[Array], Array]
 
 _SURE = 1e-3
@@ -37,7 +27,8 @@ _MANY_WINDOWS = 40
 _STEPS = 5
 _PAIRS = 25
 _HIDDEN = 0.5
-_SLIGHT_DISTANCE, _SLIGHT_INDEX = 0.01, 0.05
+_SLIGHT_DISTANCE = 0.01
+_SLIGHT_INDEX = 0.05
 
 FEWEST = 20
 """Changes from which on a verdict is given."""
@@ -209,7 +200,8 @@ def against_expected(
         Windows of these widths on average.
     clock : Clock
     """
-    number, rescaled = float(len(times)), _rescaled(times, window, expected)
+    number = float(len(times))
+    rescaled = _rescaled(times, window, expected)
     per_time = number / (window[1] - window[0])
     found = [
         replace(dispersion(rescaled, (0.0, number), width * per_time), width=width)

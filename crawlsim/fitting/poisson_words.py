@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crawlsim.fitting.poisson_verdict import FEWEST, Burstiness
-from crawlsim.fitting.reading import UNITS
-
-__all__ = ["duration", "hidden_note", "page_verdict", "source_verdict", "staleness_verdict"]
-
-Array = NDArray[np.float64]
+from crawlsim.fitting.trace import UNITS
+from scenarios.arrays import Array
 
 _NEARLY = 0.05
 _MATTERS = 0.2
@@ -53,7 +49,8 @@ def _seen(burstiness: Burstiness, unit: str) -> str:
 
 def _open_verdict(burstiness: Burstiness, unit: str) -> list[str]:
     """What is said where nothing speaks against Poisson, or nothing can; empty else."""
-    clock, seen = burstiness.clock, _seen(burstiness, unit)
+    clock = burstiness.clock
+    seen = _seen(burstiness, unit)
     if burstiness.verdict == "too few":
         return [
             f"{clock.seen} changes are too few to tell whether they are Poisson; "

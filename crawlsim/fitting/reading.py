@@ -29,14 +29,11 @@ from crawlsim.fitting.columns import (
 from crawlsim.fitting.findings import DIGESTS, another_digest, is_first_visit
 from crawlsim.fitting.lines import Block, Table, blocks, fields_of, table_of
 from crawlsim.fitting.trace import MOST_SHOWN, UNITS, Broken, Kind, Trace
+from scenarios.arrays import Array
 from scenarios.base import listed, one_of
 from scenarios.columns import other_separator
 from scenarios.errors import MISSING, ScenarioError
 from scenarios.text import shortened
-
-__all__ = ["UNITS", "Broken", "Kind", "Trace", "read_instant", "read_trace"]
-
-Array = NDArray[np.float64]
 
 _COLUMNS: Mapping[Kind, tuple[str, ...]] = {
     "crawls": ("page", "time", "changed"),
@@ -195,8 +192,11 @@ class _Reader:
         places: Mapping[str, int],
         time_unit: str | None,
     ) -> None:
-        self._path, self._kind, self._width = path, kind, width
-        self._places, self._time_unit = places, time_unit
+        self._path = path
+        self._kind = kind
+        self._width = width
+        self._places = places
+        self._time_unit = time_unit
         self._digest = next((name for name in places if name in DIGESTS), None)
         self._dated: bool | None = False if kind == "sizes" else None
         self._index: dict[str, int] = {}
@@ -303,7 +303,8 @@ class _Reader:
         if not any(map(len, self._values_read)):
             allowed = f"no row says anything{self._first()}"
             raise ScenarioError("", MISSING, allowed, str(self._path))
-        unit, values = self._unit(), np.concatenate(self._values_read)
+        unit = self._unit()
+        values = np.concatenate(self._values_read)
         page = np.concatenate([np.empty(0, np.int32), *self._pages_read])
         changed, kept = self._changes(page, values)
         return Trace(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crawlsim.fitting.erlang_shapes import criterion, likely_laws, numbers_in
 from crawlsim.fitting.fit_quality import Quality, quality_of, quality_words
@@ -14,18 +13,7 @@ from crawlsim.fitting.hyper_erlang import HyperErlang, three_moments, two_moment
 from crawlsim.fitting.intervals import NORMAL_95, Parameter, mean_of_exponentials
 from crawlsim.fitting.mixture_likelihood import Sample, information, log_likelihood, sample_of
 from crawlsim.fitting.stretches import skewed_mean
-
-__all__ = [
-    "FEWEST",
-    "MOST_PHASES",
-    "Candidate",
-    "SizeFit",
-    "fit_sizes",
-    "law_parameters",
-    "mean_of",
-]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 MOST_PHASES = 60
 """Of a fitted law: the matrices of a solver grow with its square."""
@@ -203,7 +191,8 @@ def _shares(law: HyperErlang, covariance: Array) -> list[Parameter]:
     errors = np.sqrt(np.maximum(np.diag(jacobian @ covariance @ jacobian.T), 0.0))
     found = []
     for branch, (p, error) in enumerate(zip(share.tolist(), errors.tolist(), strict=True)):
-        odds, reach = np.log(p / (1 - p)), NORMAL_95 * error / (p * (1 - p))
+        odds = np.log(p / (1 - p))
+        reach = NORMAL_95 * error / (p * (1 - p))
         low, high = (float(1 / (1 + np.exp(-odds - side * reach))) for side in (-1, 1))
         found.append(Parameter("branch_probability", branch, p, low, high, error))
     return found

@@ -12,14 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from crawlsim.fitting.intervals import NORMAL_95
-
-__all__ = ["Estimate", "correlation_of_stretches", "of_stretches", "skewed_mean"]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 
 class Estimate(NamedTuple):
@@ -45,7 +41,8 @@ def skewed_mean(values: Array) -> Estimate:
     g the cubic ``T + a T^2 / 3 + a^2 T^3 / 27 + a / 6``, a = g / root n, is normal to a higher
     order and increases with T; its ends are taken from Student's law.
     """
-    mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+    mean = float(values.mean())
+    error = float(values.std(ddof=1) / np.sqrt(len(values)))
     low, high = _ends(values, error)
     return Estimate(mean, error, mean - high, mean - low)
 
@@ -109,7 +106,8 @@ def _pseudo_values(
     length = len(columns[0])
     edges = np.linspace(0, length, stretches + 1).astype(int)
     sums = np.array([np.add.reduceat(each, edges[:-1]) for each in columns])
-    total, counts = sums.sum(axis=1), np.diff(edges)
+    total = sums.sum(axis=1)
+    counts = np.diff(edges)
     whole = float(statistic(total / length))
     others = np.array([statistic(each) for each in ((total[:, None] - sums) / (length - counts)).T])
     weight = length / counts

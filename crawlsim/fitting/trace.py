@@ -9,10 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_SHOWN", "UNITS", "Broken", "Kind", "Trace"]
+from scenarios.arrays import Array
 
 Kind = Literal["changes", "crawls", "deliveries", "sizes"]
-Array = NDArray[np.float64]
 
 UNITS: Mapping[str, float] = {
     "second": 1.0,

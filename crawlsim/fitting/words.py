@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["counted", "unit_of"]
-
 _RATES = (
     "change_rate",
     "bias_reduced_rate",

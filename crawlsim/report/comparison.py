@@ -12,11 +12,10 @@ from analytic.crosscheck import Comparison
 from crawlsim.report.drawing import VERDICT_COLOURS, axes_for, dress, legend_above, plain
 from crawlsim.report.rows import name_of, rows_of
 
-__all__ = ["is_drawable", "plot_comparison"]
-
 _MARKERS = {"agrees": "o", "disagrees": "X", "inconclusive": "s", "not judged": "d"}
 _BOUNDS = ("lower bound", "upper bound")
-_LEAST, _MOST = 1.6, 6.0
+_LEAST = 1.6
+_MOST = 6.0
 _MOST_ROWS = 24
 _ERRORS = 2.0
 

@@ -11,8 +11,6 @@ from typing import Any
 from crawlsim.report.drawing import plain
 from scenarios.files import value_text
 
-__all__ = ["Curve", "curves_of", "is_number", "is_whole", "text_of"]
-
 _COLOURS = ("#0072b2", "#c24a00", "#00805e", "#7a5195", "#b07800", "#555555", "#56b4e9", "#cc79a7")
 _MARKERS = "os^DvPX*"
 _LINES = ("-", "--", "-.", ":")
@@ -50,7 +48,8 @@ def curves_of(rows: Sequence[Row], keys: Sequence[str]) -> list[Curve]:
     rounds = math.ceil(len(colours) / len(_COLOURS))
     curves = []
     for name, (values, mine) in zip(_names(list(groups)), groups.items(), strict=True):
-        hue, mark = colours.index(values[:1]), marks.index(values[1:])
+        hue = colours.index(values[:1])
+        mark = marks.index(values[1:])
         mark = mark * rounds + hue // len(_COLOURS)
         looks = (_COLOURS[hue % len(_COLOURS)], _MARKERS[mark % len(_MARKERS)])
         curves.append(Curve(name, mine, *looks, _LINES[mark % len(_LINES)]))

@@ -16,19 +16,6 @@ from numpy.typing import NDArray
 
 from scenarios.results import Estimate
 
-__all__ = [
-    "MANY_POINTS",
-    "SIMULATED",
-    "THEORY",
-    "VERDICT_COLOURS",
-    "axes_for",
-    "dress",
-    "half_widths",
-    "legend_above",
-    "plain",
-    "svg_text",
-]
-
 SIMULATED = "#0072b2"
 THEORY = "#333333"
 VERDICT_COLOURS = {
@@ -42,7 +29,8 @@ VERDICT_COLOURS = {
 MANY_POINTS = 200
 """Figures with more points keep them as an image, their text as text."""
 
-_WIDTH, _HEIGHT = 4.4, 2.8
+_WIDTH = 4.4
+_HEIGHT = 2.8
 _LONGEST_TEXT = 36
 _RESOLUTION = 200
 

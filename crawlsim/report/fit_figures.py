@@ -20,21 +20,7 @@ from crawlsim.fitting.poisson_verdict import Burstiness
 from crawlsim.fitting.poisson_words import duration
 from crawlsim.fitting.service_times import SizeFit
 from crawlsim.report.drawing import SIMULATED, THEORY, axes_for, dress, legend_above, plain
-
-__all__ = [
-    "figures_of",
-    "plot_batch_sizes",
-    "plot_change_rates",
-    "plot_correlations",
-    "plot_crawl_rates",
-    "plot_dispersion",
-    "plot_gap_lengths",
-    "plot_intensity",
-    "plot_rescaled_gaps",
-    "plot_size_laws",
-]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _HEIGHT = 3.0
 _POINTS = 400
@@ -86,7 +72,8 @@ def plot_change_rates(found: Fit, ax: Axes | None = None) -> Axes:
     place = _places(len(rates.rates)) + 1
     order = np.argsort(-rates.rates)[place - 1]
     floor = np.min(rates.rates[rates.rates > 0], initial=1.0) / 10
-    low, high = np.maximum(rates.low[order], floor), rates.high[order]
+    low = np.maximum(rates.low[order], floor)
+    high = rates.high[order]
     high = np.where(np.isfinite(high), high, 10 * rates.rates.max())
     ax.vlines(place, low, high, color=SIMULATED, lw=0.7, alpha=0.35, label="95 % interval")
     few = len(rates.rates) <= _FEW

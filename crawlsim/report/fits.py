@@ -17,8 +17,6 @@ from crawlsim.report.rendering import rendered
 from crawlsim.report.words import number
 from scenarios import Scenario, dumps
 
-__all__ = ["fit_page"]
-
 _MOST_ROWS = 300
 _MOST_LINES = 300
 _MOST_UNFOLDED = 50

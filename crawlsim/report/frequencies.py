@@ -19,8 +19,6 @@ from crawlsim.report.drawing import (
     plain,
 )
 
-__all__ = ["plot_frequencies"]
-
 _HEIGHT = 3.2
 _ROOM = 1.25
 _NONE = "#c24a00"
@@ -45,8 +43,10 @@ def plot_frequencies(search: FrequencySearch, ax: Axes | None = None) -> Axes:
     """
     ax = axes_for(ax, _HEIGHT)
     dress(ax, f"change rate (per {plain(search.time_unit)})", "share of the accesses")
-    changes, seen = search.rates > 0, search.shares > 0
-    visited, left_out = changes & seen, changes & ~seen
+    changes = search.rates > 0
+    seen = search.shares > 0
+    visited = changes & seen
+    left_out = changes & ~seen
     ax.set_xscale("log")
     ax.set_yscale("log")
     style: dict[str, Any] = {"ls": "none", "rasterized": len(seen) > MANY_POINTS}

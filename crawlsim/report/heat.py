@@ -15,13 +15,12 @@ from crawlsim.report.drawing import axes_for, plain
 from crawlsim.report.rows import name_of, with_unit
 from scenarios.measures import Subject
 
-__all__ = ["heat_figure", "plot_heat_map"]
-
 _MOST_ACROSS = 16
 """Maps with more values to a side are drawn without numbers in their cells."""
 
 _MOST_PANELS = 4
-_WIDTH, _HEIGHT = 4.8, 3.4
+_WIDTH = 4.8
+_HEIGHT = 3.4
 _DARK = 0.55
 
 Row = Mapping[str, Any]
@@ -93,7 +92,8 @@ def _write_numbers(ax: Axes, values: np.ndarray[Any, np.dtype[np.float64]]) -> N
     """Each value in its cell, light on dark; a frame around the least, around all of equal ones."""
     if np.isnan(values).all():
         return
-    low, high = np.nanmin(values), np.nanmax(values)
+    low = np.nanmin(values)
+    high = np.nanmax(values)
     size = 8 if values.shape[1] <= 8 else 6
     for (row, column), value in np.ndenumerate(values):
         if math.isnan(value):

@@ -6,16 +6,12 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from analytic.law_check import LAW_TOLERANCE, LawComparison
 from crawlsim.report.drawing import SIMULATED, THEORY, axes_for, dress, legend_above, plain
 from crawlsim.report.rows import name_of
-
-__all__ = ["plot_law"]
-
-Array = NDArray[np.float64]
+from scenarios.arrays import Array
 
 _HEIGHT = 3.6
 

@@ -21,22 +21,12 @@ from crawlsim.report.frequencies import plot_frequencies
 from crawlsim.report.orders import plot_word
 from crawlsim.report.plots import plot_probes
 
-__all__ = [
-    "PLOTS",
-    "plot_best_probes",
-    "plot_static_costs",
-    "plot_switching",
-    "plot_switching_curves",
-    "plot_switching_policy",
-    "plot_targets",
-    "plot_threshold_costs",
-]
-
 _COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
 _MARKERS = "os^Dv<"
 _HEIGHT = 3.2
 _FEW_LEVELS = 40
-_LEGEND, _ALONE = 24, 56
+_LEGEND = 24
+_ALONE = 56
 """Letters on a line of a legend of two columns, and of one."""
 
 
@@ -97,7 +87,8 @@ def _by(other: tuple[str, float], letters: int = _LEGEND, decided: str = "") -> 
 
 def _described(robots: tuple[int, ...], at: tuple[int, ...]) -> str:
     """The optimum in a legend."""
-    numbers, levels = ", ".join(map(str, robots)), ", ".join(map(str, at))
+    numbers = ", ".join(map(str, robots))
+    levels = ", ".join(map(str, at))
     return f"optimum: {numbers} at {levels}" if at else f"optimum: always {numbers}"
 
 
@@ -146,7 +137,8 @@ def plot_switching_policy(
     """
     ax = axes_for(ax, _HEIGHT)
     dress(ax, "active robots before the event", "pages before the event")
-    curves, top = search.curves(phase), search.queue.capacity
+    curves = search.curves(phase)
+    top = search.queue.capacity
     first = 1 if event == "service" else 0
     highest = curves.after_service if event == "service" else curves.after_delivery
     for level in range(first, top + 1):
@@ -216,7 +208,8 @@ def plot_switching_curves(search: SwitchingSearch, ax: Axes | None = None) -> Ax
     """
     ax = axes_for(ax, _HEIGHT)
     dress(ax, "active robots before the event", "highest level to switch on at")
-    curves, robots = search.curves(), np.arange(search.queue.available + 1)
+    curves = search.curves()
+    robots = np.arange(search.queue.available + 1)
     mark = "o" if len(robots) <= _FEW_LEVELS else None
     phases = search.queue.phases
     of_phase = f" (service phase 0 of 0 … {phases - 1})" if phases > 1 else ""

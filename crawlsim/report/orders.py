@@ -9,13 +9,12 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 from analytic.routing.searching import WordSearch
 from crawlsim.report.drawing import THEORY, axes_for, dress, legend_above
 
-__all__ = ["plot_word"]
-
 _COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
 _GREY = "#8a8f98"
 _HEIGHT = 3.4
 _MOST_SLOTS = 60
-_MARK, _ROOM = 5.0, 150.0
+_MARK = 5.0
+_ROOM = 150.0
 """Size of a mark, and of all rows together, in points."""
 
 
@@ -36,7 +35,8 @@ def plot_word(search: WordSearch, ax: Axes | None = None) -> Axes:
     at the left one.
     """
     ax = axes_for(ax, _HEIGHT)
-    subject, count = search.costs.subject, search.costs.count
+    subject = search.costs.subject
+    count = search.costs.count
     word = np.array(search.word)
     shown = np.tile(word, 2)[:_MOST_SLOTS]
     dress(ax, _slots_of(len(word), len(shown)), subject)

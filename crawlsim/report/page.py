@@ -26,8 +26,6 @@ from scenarios import MEASURES, Results, Scenario, dumps
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates
 
-__all__ = ["Doubled", "Entry", "Picture", "html", "shortened"]
-
 _ROUNDING = 1e-12
 _MOST_ROWS = 150
 _FIRST_ROWS = 40
@@ -176,7 +174,8 @@ def _pictures(entry: Entry) -> list[Picture]:
 
 
 def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
-    scenario, results = entry.scenario, entry.results
+    scenario = entry.scenario
+    results = entry.results
     measures = {block.measure for block in results.rows.blocks}
     if any(is_drawable(row) for row in entry.comparisons):
         yield (

@@ -22,15 +22,13 @@ from crawlsim.report.drawing import (
     plain,
 )
 from scenarios import Results, Scenario, ScenarioError
+from scenarios.arrays import Array
 from scenarios.processes import Rate
 from scenarios.results import Estimate
 
-__all__ = ["plot_levels", "plot_obsolescence_rates", "plot_probes"]
-
-Array = NDArray[np.float64]
-
 _MOST_STEPS = 150
-_FEW_PAGES, _FEW_PROBES = 20, 60
+_FEW_PAGES = 20
+_FEW_PROBES = 60
 _FAR_APART = 40
 """Points whose intervals have room for caps."""
 _BOUND = "#8a8f98"
@@ -131,7 +129,8 @@ def plot_probes(scenario: Scenario, ax: Axes | None = None) -> Axes:
     ValueError
         If the scenario has no source.
     """
-    source, probing = scenario.source, scenario.probing
+    source = scenario.source
+    probing = scenario.probing
     if source is None or probing is None:
         raise ValueError(f"{scenario.name} has no [source] and [probing] to draw")
     ax = axes_for(ax)
@@ -175,7 +174,8 @@ def _theory(kind: str) -> str:
 
 def _draw_estimates(ax: Axes, x: Array, estimates: Sequence[Estimate]) -> None:
     """Points with their intervals; smaller where they would touch, many as an image."""
-    many, close = len(estimates) > MANY_POINTS, len(estimates) > _FAR_APART
+    many = len(estimates) > MANY_POINTS
+    close = len(estimates) > _FAR_APART
     ax.errorbar(
         x,
         [row.estimate for row in estimates],
@@ -197,7 +197,8 @@ def _draw_theory(ax: Axes, x: Array, values: Array, kind: str) -> None:
     order = np.argsort(x, kind="stable")
     height = values.max() - values.min()
     smooth = np.abs(np.diff(values[order])).sum() <= 3 * height
-    few, exact = len(values) <= _FEW_PAGES, kind == "exact"
+    few = len(values) <= _FEW_PAGES
+    exact = kind == "exact"
     ax.plot(
         x[order],
         values[order],

@@ -11,8 +11,6 @@ from markupsafe import Markup
 
 from scenarios.text import visible
 
-__all__ = ["rendered"]
-
 
 def _text_of(name: str) -> str:
     """A file beside this module."""

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from analytic.crosscheck import Comparison
 from scenarios.measures import MEASURES, Subject
 
-__all__ = ["Row", "name_of", "rows_of", "with_unit"]
-
 _SEVERITY = ("disagrees", "inconclusive", "agrees", "not judged")
 _SAME = 1e-6
 

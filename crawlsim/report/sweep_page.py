@@ -19,8 +19,6 @@ from crawlsim.report.words import number
 from scenarios import Scenario, dumps
 from scenarios.measures import Subject
 
-__all__ = ["sweep_html"]
-
 _MOST_CELLS = 300
 
 Row = Mapping[str, Any]

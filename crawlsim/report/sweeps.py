@@ -18,17 +18,22 @@ from crawlsim.report.drawing import THEORY, axes_for, dress, legend_above, plain
 from crawlsim.report.rows import name_of, with_unit
 from scenarios.measures import Subject
 
-__all__ = ["plot_sweep", "sweep_picture"]
-
-_MOST_PANELS, _MOST_CURVES = 6, 24
-_WIDTH, _HEIGHT = 4.4, 2.9
-_LETTER, _HANDLE, _LINE = 0.075, 0.5, 0.2
+_MOST_PANELS = 6
+_MOST_CURVES = 24
+_WIDTH = 4.4
+_HEIGHT = 2.9
+_LETTER = 0.075
+_HANDLE = 0.5
+_LINE = 0.2
 """Inches: of a letter and a handle of a legend across, of a line of it down."""
 
-_ROOM, _LEAST_ROOM, _SLANTED = 57, 12, 18
+_ROOM = 57
+_LEAST_ROOM = 12
+_SLANTED = 18
 """Letters: below an axis, of a tick's line that can be wrapped, of a slanted tick."""
 
-_MOST_LINES, _MOST_TICKS = 5, 12
+_MOST_LINES = 5
+_MOST_TICKS = 12
 
 _FEW_VALUES = 8
 """So many different numbers on an axis are its ticks."""
@@ -223,7 +228,8 @@ def _panels(rows: Sequence[Row], shown: Sequence[Key]) -> list[Key]:
 
 def _legend_below(figure: Figure, curves: Sequence[Curve], title: str) -> None:
     """One legend of the curves of all panels; the figure grows by as much as it needs."""
-    names, width = [curve.name for curve in curves], figure.get_figwidth()
+    names = [curve.name for curve in curves]
+    width = figure.get_figwidth()
     columns = int((width - _HANDLE) / (_HANDLE + _LETTER * max(map(len, names))))
     columns = max(1, min(columns, len(names)))
     title = textwrap.fill(title, int(width / _LETTER))

@@ -10,8 +10,6 @@ from analytic.law_check import LawComparison
 from analytic.significance import POWER
 from crawlsim.report.rows import Row, name_of
 
-__all__ = ["meaning_of", "meaning_of_laws", "number", "percent", "summary_of"]
-
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _COUNTED = {
     "disagrees": ("disagrees", "disagree"),

@@ -9,8 +9,6 @@ import numpy as np
 
 from scenarios.accessing.policy import Frequencies, Indices, Planned, Shares
 
-__all__ = ["Balanced"]
-
 _BLOCK = 1024
 
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from scenarios.accessing.policy import Frequencies, Indices, Planned, Shares
 
-__all__ = ["Billiard"]
-
 _BLOCK = 1024
 _GOLDEN = (5**0.5 - 1) / 2
 
@@ -30,7 +28,9 @@ class Billiard(Planned):
         pages = np.flatnonzero(shares > 0)
         share = shares[pages]
         start = (np.arange(len(pages)) + 0.5) * _GOLDEN % 1.0
-        length, done, turn = max(_BLOCK, len(pages)), np.zeros(len(pages), dtype=np.intp), 0
+        length = max(_BLOCK, len(pages))
+        done = np.zeros(len(pages), dtype=np.intp)
+        turn = 0
         while True:
             turn += 1
             until = np.maximum(np.ceil(share * (turn * length) - start).astype(np.intp), done)

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from scenarios.compiling import kept
 
-__all__ = ["CRAWL_VALUE", "DEFICIT", "WHITTLE", "by_deadlines", "choose", "urgencies"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 Numbers = NDArray[Any]
 
@@ -90,14 +88,16 @@ def choose(
     ends = urgencies(kind, numbers, past, pages, first + len(chosen) - 1)
     order = np.argsort(-ends)
     for place in range(len(chosen)):
-        best, most = -1, -np.inf
+        best = -1
+        most = -np.inf
         for rank in range(len(order)):
             which = order[rank]
             if ends[which] < most:
                 break
             value = _urgency(kind, numbers[pages[which]], past[pages[which]], first + place)
             if value > most or (value == most and which < best):
-                best, most = which, value
+                best = which
+                most = value
         page = pages[best]
         chosen[place] = page
         past[page] = past[page] + 1 if kind == DEFICIT else first + place
@@ -137,7 +137,8 @@ def _push(heap: Numbers, size: int, keys: Numbers, page: int) -> int:
 @_compiled
 def _pop(heap: Numbers, size: int, keys: Numbers) -> int:
     """Take the top off a heap that has `size` pages; its new size."""
-    page, place = heap[size - 1], 0
+    page = heap[size - 1]
+    place = 0
     while 2 * place + 1 < size - 1:
         child = 2 * place + 1
         if child + 1 < size - 1 and _comes_first(keys, heap[child + 1], heap[child]):
@@ -194,4 +195,6 @@ def by_deadlines(
         keys[page] = (visits[page] + slack) / shares[page]
         waiting = _push(later, waiting, keys, page)
         block[place] = page
-    state[0], state[1], state[2] = waiting, able, slot
+    state[0] = waiting
+    state[1] = able
+    state[2] = slot

@@ -8,8 +8,6 @@ import numpy as np
 
 from scenarios.accessing.index import NEAR, IndexPolicy, Numbers, second_order
 
-__all__ = ["CrawlValue"]
-
 
 class CrawlValue(IndexPolicy):
     """The page with the greatest ``w [1 - (1 + x) e^-x]`` next, x its expected changes since then.

@@ -10,8 +10,6 @@ from pydantic import Field
 from scenarios.accessing.policy import Indices, Periodic, Shares
 from scenarios.base import Count
 
-__all__ = ["Cyclic"]
-
 
 class Cyclic(Periodic):
     """The pages of `template` in this order, again and again; a page may be absent."""

@@ -9,8 +9,6 @@ import numpy as np
 
 from scenarios.accessing.policy import Frequencies, Indices, Planned, Shares
 
-__all__ = ["Deadline"]
-
 _BLOCK = 1024
 
 
@@ -31,7 +29,8 @@ class Deadline(Planned):
 
         pages = np.flatnonzero(shares > 0)
         visits, later, ready = np.zeros((3, len(pages)), dtype=np.intp)
-        state, length = np.zeros(3, dtype=np.intp), max(_BLOCK, len(pages) // 8)
+        state = np.zeros(3, dtype=np.intp)
+        length = max(_BLOCK, len(pages) // 8)
         while True:
             block = np.empty(length, dtype=np.intp)
             by_deadlines(shares[pages], visits, later, ready, state, block)

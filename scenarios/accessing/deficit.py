@@ -10,8 +10,6 @@ import numpy as np
 from scenarios.accessing.policy import Frequencies, Indices, Planned, Shares
 from scenarios.accessing.urgency import Urgency, most_urgent
 
-__all__ = ["Deficit"]
-
 
 class Deficit(Planned):
     """In slot t = 1, 2, … the page with the largest ``share t - accesses``, ties to the lower."""

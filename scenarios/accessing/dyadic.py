@@ -9,8 +9,6 @@ import numpy as np
 
 from scenarios.accessing.policy import Frequencies, Indices, Periodic, Shares
 
-__all__ = ["Dyadic", "dyadic_levels"]
-
 _DEEPEST = 24
 
 

@@ -11,13 +11,12 @@ from scenarios.accessing.policy import Frequencies, Indices, Periodic, Shares
 from scenarios.base import Count
 from scenarios.errors import ScenarioError, refused
 
-__all__ = ["GoldenRatio", "golden_cycle", "largest_remainder"]
-
 _LONGEST = 100_000_000
 
 
 def _is_fibonacci(slots: int) -> int:
-    low, high = 1, 2
+    low = 1
+    high = 2
     while high < slots:
         low, high = high, low + high
     if slots not in (low, high):
@@ -44,8 +43,10 @@ def golden_cycle(counts: Indices) -> Indices:
     Point j of the circle stands in slot ``j F_(k-1) mod F_k``, and page i owns as many successive
     points as it has slots (coffman1998, section 5, in whole numbers: no rounding for any k).
     """
-    slots, before = int(counts.sum()), 1
-    low, high = 1, 1
+    slots = int(counts.sum())
+    before = 1
+    low = 1
+    high = 1
     while high < slots:
         low, high = high, low + high
         before = low
@@ -77,7 +78,8 @@ class GoldenRatio(Periodic):
         if self.cycle is not None:
             return golden_cycle(largest_remainder(shares, self.cycle))
         visited = np.flatnonzero(shares > 0)
-        low, high = 1, 1
+        low = 1
+        high = 1
         while high < _LONGEST:
             counts = largest_remainder(shares, high)
             if high >= len(visited) and counts[visited].min() >= 1:

@@ -13,8 +13,6 @@ from scenarios.accessing.policy import Indices, Planned, Shares
 from scenarios.accessing.urgency import Kind, Urgency, most_urgent
 from scenarios.base import NonNegative
 
-__all__ = ["NEAR", "IndexPolicy", "Numbers", "second_order"]
-
 Numbers = NDArray[np.floating[Any]]
 
 _TERMS = 6

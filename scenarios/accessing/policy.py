@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from scenarios.base import ByType, OneKey, Section, Vector
 from scenarios.columns import Column
 
-__all__ = ["Frequencies", "Indices", "Periodic", "Planned", "Policy", "Shares"]
-
 Frequencies = Annotated[
     Literal["uniform", "optimal", "change-rate"] | Vector | Annotated[Column, OneKey()], ByType()
 ]

@@ -9,8 +9,6 @@ import numpy as np
 
 from scenarios.accessing.policy import Frequencies, Indices, Policy, Shares
 
-__all__ = ["Randomized"]
-
 _BLOCK = 1024
 
 

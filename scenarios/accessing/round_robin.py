@@ -8,8 +8,6 @@ import numpy as np
 
 from scenarios.accessing.policy import Indices, Periodic, Shares
 
-__all__ = ["RoundRobin"]
-
 
 class RoundRobin(Periodic):
     """Pages 0, 1, 2, … in turn."""

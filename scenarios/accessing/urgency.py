@@ -15,8 +15,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Kind", "Urgency", "most_urgent"]
-
 Numbers = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Kind = Literal["whittle", "crawl-value", "deficit"]
@@ -46,7 +44,8 @@ class Urgency:
             known.index(kind)
         ]
         self._code = compiling
-        self._numbers, self._past = np.ascontiguousarray(np.column_stack(columns)), past
+        self._numbers = np.ascontiguousarray(np.column_stack(columns))
+        self._past = past
         self.pages = len(past)
 
     def at(self, pages: Indices, slot: int) -> Numbers:

@@ -8,8 +8,6 @@ import numpy as np
 
 from scenarios.accessing.index import NEAR, IndexPolicy, Numbers, second_order
 
-__all__ = ["Whittle"]
-
 
 class Whittle(IndexPolicy):
     """The page with the greatest ``w [1 - h^a - a (h^a - h^(a+1))]`` next, a its age in slots.

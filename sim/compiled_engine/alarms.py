@@ -8,8 +8,6 @@ import numpy as np
 
 from sim.compiled_engine.jit import inner
 
-__all__ = ["Alarms", "new_alarms", "set_alarm", "soonest"]
-
 
 class Alarms(NamedTuple):
     """Times of numbered alarms, inf where one is not set.
@@ -47,11 +45,13 @@ def set_alarm(alarms: Alarms, index: int, time: float) -> None:
     The comparisons are free of branches, which nobody could predict.
     """
     alarms.time[index] = time
-    first, order = index, alarms.order[index]
+    first = index
+    order = alarms.order[index]
     node = index + len(alarms.time)
     while node > 1:
         other = alarms.winner[node ^ 1]
-        its_time, its_order = alarms.time[other], alarms.order[other]
+        its_time = alarms.time[other]
+        its_order = alarms.order[other]
         wins = (its_time < time) | ((its_time == time) & (its_order < order))
         first = other if wins else first
         time = its_time if wins else time

@@ -13,8 +13,6 @@ from sim.compiled_engine.pages import index_copy, renew
 from sim.compiled_engine.service import CLOCK, start_service, take
 from sim.compiled_engine.world import NONE, Buffer, Laws, World
 
-__all__ = ["change_level", "complete_service", "cut_buffer", "deliver", "expire", "total_age"]
-
 
 @inner
 def deliver(world: World, service: Any, now: float, pages: int) -> None:
@@ -32,7 +30,8 @@ def deliver(world: World, service: Any, now: float, pages: int) -> None:
 @inner
 def admit(world: World, service: Any, now: float, first: int, pages: int) -> None:
     """What becomes of a batch, or of one page of it."""
-    state, fixed = world.buffer.state, world.buffer.fixed
+    state = world.buffer.state
+    fixed = world.buffer.fixed
     entering = rules.admitted(pages, state.level, fixed.capacity, fixed.admission)
     if world.buffer.laws.state.counted:
         see_arrivals(world.buffer.laws, state.level, pages, entering)
@@ -110,7 +109,8 @@ def copy_of(item: Any, load: Any) -> None:
 def wait(world: World, now: float, number: int) -> None:
     """A page takes the newest place in the queue."""
     buffer = world.buffer
-    state, items = buffer.state, buffer.items
+    state = buffer.state
+    items = buffer.items
     slot = state.free
     state.free = items[slot].newer
     items[slot].older = state.newest
@@ -149,8 +149,10 @@ def stop_clock(buffer: Buffer, slot: int) -> None:
 @inner
 def leave(buffer: Buffer, slot: int) -> None:
     """A page waits no longer; what its slot says stays to be read."""
-    state, items = buffer.state, buffer.items
-    older, newer = items[slot].older, items[slot].newer
+    state = buffer.state
+    items = buffer.items
+    older = items[slot].older
+    newer = items[slot].newer
     if older == NONE:
         state.oldest = newer
     else:
@@ -178,7 +180,8 @@ def expire(buffer: Buffer, now: float, slot: int) -> None:
 def complete_service(world: World, service: Any, now: float) -> None:
     """A page is indexed, and the next one's service starts."""
     buffer = world.buffer
-    state, items = buffer.state, buffer.items
+    state = buffer.state
+    items = buffer.items
     served = items[len(items) - 1]
     end(buffer, rules.SERVED, now - served.entered)
     if world.pages.state.known:

@@ -36,8 +36,6 @@ from sim.law_counter import table_of
 from sim.layout import ADMISSION, buffer_sizes, joint_events, mean_times, robots_at_levels
 from sim.start_phase import stationary_phase
 
-__all__ = ["largest_batch", "new_world", "number_of_trips", "tracks_phases"]
-
 _PAGE = np.dtype(
     [
         ("stale_from", np.float64),
@@ -200,21 +198,29 @@ def _pages(scenario: Scenario) -> Pages:
     rates = change_rates(section) if section else np.zeros(0)
     page = np.recarray(len(rates), _PAGE)
     page["mean_change"] = [1.0 / rate if rate > 0 else np.inf for rate in rates.tolist()]
-    page.stale_time, page.newest, page.deliveries = 0.0, NONE, 0
+    page.stale_time = 0.0
+    page.newest = NONE
+    page.deliveries = 0
     age = np.recarray(len(rates) if scenario.buffer else 0, _AGE)
-    age.delivered, age.since, age.time = 0.0, 0.0, 0.0
+    age.delivered = 0.0
+    age.since = 0.0
+    age.time = 0.0
     state = record(known=section is not None, copies=0, asked=0, window_start=0.0)
     return Pages(state, page, age, np.zeros(0, dtype=np.int64))
 
 
 def _robots(scenario: Scenario, delivery: Any) -> Robots:
-    rule, trips = scenario.activation, number_of_trips(scenario)
+    rule = scenario.activation
+    trips = number_of_trips(scenario)
     switched = isinstance(rule, Switching)
     active_at = [0] if switched else robots_at_levels(scenario)
-    means, following, phase = np.zeros((0, 0)), np.zeros((0, 0, 0)), 0
+    means = np.zeros((0, 0))
+    following = np.zeros((0, 0, 0))
+    phase = 0
     joint = scenario.robots.deliveries if scenario.robots else None
     if joint is not None:
-        modes, used = modes_of(joint, rule), sorted(set(active_at))
+        modes = modes_of(joint, rule)
+        used = sorted(set(active_at))
         phase = stationary_phase(modes[active_at[0]].sum(axis=0), delivery)
         means, following = _joint_tables(modes[used])
         active_at = [used.index(robots) for robots in active_at]
@@ -250,7 +256,8 @@ def _kind(scenario: Scenario) -> int:
 
 
 def _turns(scenario: Scenario) -> Turns:
-    robots, pages = scenario.robots, scenario.pages
+    robots = scenario.robots
+    pages = scenario.pages
     if robots is None or pages is None or robots.host_spacing is None:
         return new_turns(np.zeros(0), np.zeros(0))
     return new_turns(page_hosts(pages), host_spacings(robots, pages))
@@ -268,8 +275,10 @@ def _joint_tables(modes: Any) -> tuple[Any, Any]:
 
 
 def _clients(scenario: Scenario) -> Clients:
-    section, pages = scenario.clients, scenario.pages
-    mean, sums = np.inf, np.zeros(0)
+    section = scenario.clients
+    pages = scenario.pages
+    mean = np.inf
+    sums = np.zeros(0)
     if section is not None and pages is not None:
         weights = page_weights(pages).tolist()
         total = sum(weights)

@@ -9,8 +9,6 @@ import numpy as np
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import inner
 
-__all__ = ["Deadlines", "add", "drop", "first_deadline", "new_deadlines"]
-
 _FEW = 64
 """Up to so many places a list with its first entry marked beats a tournament (measured)."""
 
@@ -55,7 +53,8 @@ def add(deadlines: Deadlines, slot: int, place: int, time: float) -> None:
         deadlines.many.order[slot] = place
         set_alarm(deadlines.many, slot, time)
         return
-    last, first = deadlines.count[0], deadlines.first[0]
+    last = deadlines.count[0]
+    first = deadlines.first[0]
     deadlines.time[last] = time
     deadlines.slot[last] = slot
     deadlines.place[last] = place
@@ -79,7 +78,8 @@ def drop(deadlines: Deadlines, slot: int) -> None:
     if len(deadlines.slot) == 0:
         set_alarm(deadlines.many, slot, np.inf)
         return
-    entry, last = deadlines.entry[slot], deadlines.count[0] - 1
+    entry = deadlines.entry[slot]
+    last = deadlines.count[0] - 1
     deadlines.time[entry] = deadlines.time[last]
     deadlines.slot[entry] = deadlines.slot[last]
     deadlines.place[entry] = deadlines.place[last]
@@ -95,7 +95,9 @@ def drop(deadlines: Deadlines, slot: int) -> None:
 @inner
 def first_entry(deadlines: Deadlines) -> int:
     """The entry that comes first, among all; ties are looked at only where there are some."""
-    first, time, ties = 0, deadlines.time[0], 0
+    first = 0
+    time = deadlines.time[0]
+    ties = 0
     for entry in range(1, deadlines.count[0]):
         its_time = deadlines.time[entry]
         ties += its_time == time

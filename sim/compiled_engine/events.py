@@ -23,8 +23,6 @@ from sim.compiled_engine.robots import (
 from sim.compiled_engine.service import is_over
 from sim.compiled_engine.world import JOINT, POLITE, SWITCHED, World
 
-__all__ = ["advance", "answer", "begin", "begin_deliveries", "cut", "finish"]
-
 
 @kernel
 def begin(world: World, change: Any, query: Any) -> None:
@@ -102,22 +100,28 @@ def has_numbers(world: World) -> bool:
 @inner
 def next_event(world: World) -> tuple[float, int]:
     """Time and rank of the next event; at equal times the lower rank goes first."""
-    now, rank = world.service.state.end, rules.SERVICE
+    now = world.service.state.end
+    rank = rules.SERVICE
     time = first_deadline(world.buffer.due)[0]
     if time < now:
-        now, rank = time, rules.OBSOLESCENCE
+        now = time
+        rank = rules.OBSOLESCENCE
     robots = world.robots
     time = robots.state.next_event
     if robots.state.kind != JOINT:
         time = robots.trips.time[soonest(robots.trips)]
     if time < now:
-        now, rank = time, rules.DELIVERY
+        now = time
+        rank = rules.DELIVERY
     if world.clients.state.next < now:
-        now, rank = world.clients.state.next, rules.QUERY
+        now = world.clients.state.next
+        rank = rules.QUERY
     if world.run.warmup < now:
-        now, rank = world.run.warmup, rules.WARMUP
+        now = world.run.warmup
+        rank = rules.WARMUP
     if world.run.horizon < now:
-        now, rank = world.run.horizon, rules.HORIZON
+        now = world.run.horizon
+        rank = rules.HORIZON
     return now, rank
 
 

@@ -14,8 +14,6 @@ from scenarios.compiling import kept
 from sim import rates, rules
 from sim.compiled_engine.interrupts import interrupts_held
 
-__all__ = ["PAUSE", "inner", "kernel", "loop"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _UNCOUNTED: dict[str, Any] = {"nogil": True, "_nrt": False}

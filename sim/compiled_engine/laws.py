@@ -11,8 +11,6 @@ from sim import rules
 from sim.compiled_engine.jit import inner, kernel
 from sim.draws import drawing, first_phase, gap_law, map_tables
 
-__all__ = ["Law", "draw", "fill", "law_of", "laws_of"]
-
 _RULES = (
     rules.draw_exponential,
     rules.draw_constant,

@@ -10,8 +10,6 @@ from sim import rules
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.world import Pages
 
-__all__ = ["ask", "bring", "close", "cut_pages", "grow_older", "index_copy", "renew"]
-
 
 @inner
 def ask(pages: Pages) -> int:

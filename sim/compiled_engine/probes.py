@@ -16,15 +16,15 @@ from sim.rates import Cycle, cycle, integral, mark, reached
 from sim.streams import stream
 from sim.tally import ProbingTally, Tally
 
-__all__ = ["simulate_probing"]
-
 
 def simulate_probing(scenario: Scenario, replication: int, seed: int) -> Tally:
     """One replication: one path of [0, horizon]."""
     assert scenario.source is not None
     assert scenario.probing is not None
-    times, importance = given_times(scenario.probing), _cycle(scenario.source.importance)
-    rate, own = _cycle(scenario.source.updates), stream(seed, replication, "update")
+    times = given_times(scenario.probing)
+    importance = _cycle(scenario.source.importance)
+    rate = _cycle(scenario.source.updates)
+    own = stream(seed, replication, "update")
     path = _path(np.array(times), rate, importance, own)
     counted = ProbingTally(
         updates=int(path.updates),

@@ -18,8 +18,6 @@ from sim.compiled_engine.pages import ask
 from sim.compiled_engine.service import take
 from sim.compiled_engine.world import World
 
-__all__ = ["begin_refresh", "refresh"]
-
 
 @kernel
 def begin_refresh(world: World) -> None:
@@ -37,7 +35,8 @@ def refresh(world: World, query: Any) -> bool:
 @loop
 def go_on(world: World, query: Any) -> bool:
     """The loop of `refresh`."""
-    clients, run = world.clients.state, world.run
+    clients = world.clients.state
+    run = world.run
     for _ in range(PAUSE):
         until = min(clients.next, run.warmup, run.horizon)
         if not deliver_until(world, until):
@@ -54,10 +53,17 @@ def go_on(world: World, query: Any) -> bool:
 @inner
 def deliver_until(world: World, until: float) -> bool:
     """All deliveries up to a time, that time included; False if a block of numbers runs dry."""
-    pages, robots, access, change = world.pages, world.robots, world.access, world.indexing
-    sequence, window_start = pages.sequence, pages.state.window_start
-    asked, taken, changes = pages.state.asked, access.first[0], change.first[0]
-    carried, now = robots.carried[0], robots.trips.time[0]
+    pages = world.pages
+    robots = world.robots
+    access = world.access
+    change = world.indexing
+    sequence = pages.sequence
+    window_start = pages.state.window_start
+    asked = pages.state.asked
+    taken = access.first[0]
+    changes = change.first[0]
+    carried = robots.carried[0]
+    now = robots.trips.time[0]
     left = min(access.end[0] - taken, change.end[0] - changes)
     accesses = min(len(sequence) - asked, left)
     while now <= until and accesses > 0:
@@ -77,6 +83,9 @@ def deliver_until(world: World, until: float) -> bool:
         asked += 1
         taken += 1
         accesses -= 1
-    pages.state.asked, access.first[0], change.first[0] = asked, taken, changes
-    robots.carried[0], robots.trips.time[0] = carried, now
+    pages.state.asked = asked
+    access.first[0] = taken
+    change.first[0] = changes
+    robots.carried[0] = carried
+    robots.trips.time[0] = now
     return now > until

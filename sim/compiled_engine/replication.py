@@ -23,8 +23,6 @@ from sim.layout import robots_at_levels
 from sim.streams import stream
 from sim.tally import AgesTally, BufferTally, ClientsTally, LawsTally, PagesTally, Tally
 
-__all__ = ["Replication"]
-
 _AHEAD = 2**16
 _UNIT = Exponential(mean=1.0)
 
@@ -44,11 +42,13 @@ class Replication:
     def __init__(
         self, scenario: Scenario, replication: int, seed: int, points: LawPoints | None = None
     ) -> None:
-        self._scenario, self._points = scenario, points if scenario.buffer else None
+        self._scenario = scenario
+        self._points = points if scenario.buffer else None
         self._stream = partial(stream, seed, replication)
         self._change, self._query = self._stream("change"), self._stream("query")
         self._delivery, self._service = self._stream("delivery"), self._stream("service")
-        self._trips, self._batch = number_of_trips(scenario), largest_batch(scenario)
+        self._trips = number_of_trips(scenario)
+        self._batch = largest_batch(scenario)
         self._access, self._indexing = self._access_times(), self._indexing_times()
         ahead = max(_AHEAD, 2 * (self._trips + self._batch))
         self._sequence = sequence_of(scenario, self._stream("accessing"), ahead)
@@ -117,7 +117,8 @@ class Replication:
         return Supply(laws, [self._service, self._stream("obsolescence")], np.array(needs))
 
     def _tally(self, age_at_end: float) -> Tally:
-        world, scenario = self._world, self._scenario
+        world = self._world
+        scenario = self._scenario
         window = scenario.run.horizon - scenario.run.warmup
         asked = world.clients.state
         clients = ClientsTally(int(asked.queries), int(asked.stale))

@@ -15,8 +15,6 @@ from sim.compiled_engine.service import current_phase, take
 from sim.compiled_engine.turns import next_release, take_turn
 from sim.compiled_engine.world import FREE, POLITE, SWITCHED, Robots, World
 
-__all__ = ["arrive", "await_event", "begin_trip", "count_active", "follow_level", "reconsider"]
-
 
 @inner
 def begin_trip(world: World, now: float, robot: int) -> None:
@@ -87,7 +85,8 @@ def count_active(robots: Robots, now: float, step: int) -> None:
 def reconsider(world: World, service: Any, now: float) -> None:
     """Under switching, the lowest-numbered idle robot is switched on if the target wants it."""
     robots = world.robots
-    level, row = world.buffer.state.level, 0
+    level = world.buffer.state.level
+    row = 0
     if level > 0 and len(robots.targets) > 1:
         row = current_phase(world.service, service, now)
     robot = soonest(robots.idle)
@@ -113,7 +112,8 @@ def await_event(world: World, delivery: Any, now: float) -> None:
 def change_phase(world: World, change: Any, delivery: Any, service: Any, now: float) -> None:
     """A phase event of the joint deliveries: the phase changes, and a batch may come."""
     robots = world.robots
-    state, order = robots.state, robots.means.shape[1]
+    state = robots.state
+    order = robots.means.shape[1]
     chosen = rules.pick(robots.following[state.mode, state.phase], delivery.random())
     batch = chosen // order
     state.phase = chosen % order

@@ -21,8 +21,6 @@ from sim.draws import cumulative
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
 
-__all__ = ["simulate_servers"]
-
 _SERVER = np.dtype(
     [
         ("busy", np.bool_),
@@ -66,8 +64,10 @@ class Servers(NamedTuple):
 def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     """One replication."""
     assert scenario.servers is not None
-    own, run = partial(stream, seed, replication), scenario.run
-    supply, routing = _supply(scenario.servers, own), own("routing")
+    own = partial(stream, seed, replication)
+    run = scenario.run
+    supply = _supply(scenario.servers, own)
+    routing = own("routing")
     servers = _fed(_new_servers(scenario, supply), supply)
     servers.state.arrival = take(servers.times, len(servers.server))
     while not advance_servers(servers, routing):
@@ -91,10 +91,12 @@ def _fed(servers: Servers, supply: Supply) -> Servers:
 
 def _new_servers(scenario: Scenario, supply: Supply) -> Servers:
     assert scenario.servers is not None
-    section, run = scenario.servers, scenario.run
+    section = scenario.servers
+    run = scenario.run
     server = np.recarray(len(section.laws), _SERVER)
     server.fill(0)
-    routing, none = section.routing, np.zeros(0)
+    routing = section.routing
+    none = np.zeros(0)
     preemptive = section.discipline == "preemptive"
     return Servers(
         state=record(

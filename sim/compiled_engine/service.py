@@ -8,9 +8,6 @@ from sim import rules
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.world import Service, Times, World
 
-__all__ = ["CLOCK", "SERVICE", "current_phase", "is_over", "start_service", "take"]
-
-
 SERVICE, CLOCK = range(2)
 """Rows of the times that the indexing engine takes."""
 

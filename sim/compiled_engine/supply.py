@@ -15,8 +15,6 @@ from sim.compiled_engine.laws import Law, fill
 from sim.compiled_engine.world import Times
 from sim.plans import sequence_blocks
 
-__all__ = ["Sequence", "Supply", "sequence_of"]
-
 
 class Supply:
     """Times drawn in advance, a block per law.
@@ -32,11 +30,15 @@ class Supply:
         The most that one event takes of each; what none takes is never drawn.
     """
 
-    _SMALLEST, _LARGEST, _IN_ALL = 16, 2**16, 2**18
+    _SMALLEST = 16
+    _LARGEST = 2**16
+    _IN_ALL = 2**18
     _LONG = 0.02  # seconds
 
     def __init__(self, laws: list[Law], streams: list[Any], needs: Any) -> None:
-        self._laws, self._streams, self._needs = laws, streams, needs
+        self._laws = laws
+        self._streams = streams
+        self._needs = needs
         self._size = np.where(needs > 0, np.maximum(self._SMALLEST, 2 * needs), 0)
         self._most = max(self._IN_ALL, 2 * int(self._size.sum()))
         self._is_slow = np.zeros(len(laws), dtype=np.bool_)
@@ -61,14 +63,16 @@ class Supply:
             begun = perf_counter()
             fill(block[left[row] :], self._laws[row], self._streams[row])
             self._is_slow[row] |= perf_counter() - begun > self._LONG
-            self._next[row], self._end[row] = start, start + len(block)
+            self._next[row] = start
+            self._end[row] = start + len(block)
 
     def _grown(self, rows: Any) -> Any:
         """Double the blocks of these rows, while all together stay small; where they begin now.
 
         One that took long to fill does not grow: an interrupt would have to wait for it.
         """
-        begin, size = self._end[rows] - self._size[rows], self._size[rows]
+        begin = self._end[rows] - self._size[rows]
+        size = self._size[rows]
         grown = np.maximum(size, np.minimum(2 * size, self._LARGEST))
         grown[self._is_slow[rows]] = size[self._is_slow[rows]]
         if self._size.sum() + (grown - size).sum() > self._most or (grown == size).all():
@@ -90,7 +94,8 @@ class Sequence:
     """
 
     def __init__(self, blocks: Iterator[Any], ahead: int) -> None:
-        self._blocks, self._ahead = blocks, ahead
+        self._blocks = blocks
+        self._ahead = ahead
 
     def after(self, pages: Any, asked: int) -> tuple[Any, int]:
         """At least `ahead` pages more, and where they begin, after the first `asked` of these."""
@@ -108,7 +113,8 @@ class _Repeated:
     """The same for a policy that repeats one list of pages: written out once."""
 
     def __init__(self, cycle: Any, ahead: int) -> None:
-        self._cycle, self._pages = len(cycle), np.tile(cycle, 2 + ahead // len(cycle))
+        self._cycle = len(cycle)
+        self._pages = np.tile(cycle, 2 + ahead // len(cycle))
 
     def after(self, pages: Any, asked: int) -> tuple[Any, int]:  # noqa: ARG002  # same call as its sibling
         """At least `ahead` pages more, and where they begin."""
@@ -117,7 +123,8 @@ class _Repeated:
 
 def sequence_of(scenario: Scenario, stream: Any, ahead: int) -> Sequence | _Repeated:
     """The pages that a scenario's policy wants accessed; none where pages have no identity."""
-    section, policy = scenario.pages, scenario.robots.accessing if scenario.robots else None
+    section = scenario.pages
+    policy = scenario.robots.accessing if scenario.robots else None
     if section is None or policy is None:
         return _Repeated(np.full(1, -1), ahead)
     if isinstance(policy, Periodic):

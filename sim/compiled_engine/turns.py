@@ -10,9 +10,8 @@ from sim import rules
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import inner
 
-__all__ = ["Turns", "new_turns", "next_release", "take_turn"]
-
-NOT_WAITING, LAST = -2, -1
+NOT_WAITING = -2
+LAST = -1
 
 
 class Turns(NamedTuple):
@@ -49,7 +48,8 @@ class Turns(NamedTuple):
 
 def new_turns(host: Any, spacing: Any) -> Turns:
     """All hosts free, nobody waiting."""
-    pages, hosts = len(host), len(spacing)
+    pages = len(host)
+    hosts = len(spacing)
     return Turns(
         counts=np.array([hosts, 0]),
         host=np.asarray(host, dtype=np.int64),

@@ -10,23 +10,6 @@ from sim.compiled_engine.alarms import Alarms
 from sim.compiled_engine.deadlines import Deadlines
 from sim.compiled_engine.turns import Turns
 
-__all__ = [
-    "FREE",
-    "JOINT",
-    "NONE",
-    "POLITE",
-    "SWITCHED",
-    "Buffer",
-    "Clients",
-    "Laws",
-    "Pages",
-    "Robots",
-    "Service",
-    "Times",
-    "World",
-    "record",
-]
-
 NONE = -1
 """No slot, no page."""
 

@@ -8,15 +8,14 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.activation import Switching
+from scenarios.arrays import Array
 from scenarios.distributions import Exponential
 from scenarios.measures import Subject
 from scenarios.processes import Map, Mmpp
 from sim import rules
 from sim.draws import drawing, gap_law
-from sim.estimates.totals import Array, Part, Totals, Values, numbered, single
+from sim.estimates.totals import Part, Totals, Values, numbered, single
 from sim.layout import robots_at_levels, robots_may_wait
-
-__all__ = ["buffer_measures", "control_cost", "pages_ended"]
 
 _CLASSES: dict[str, tuple[int, ...]] = {
     "served": (rules.SERVED,),
@@ -27,7 +26,8 @@ _CLASSES: dict[str, tuple[int, ...]] = {
 
 def buffer_measures(totals: Totals, scenario: Scenario) -> Values:
     """Rates, shares, time averages and sojourn times; nan where undefined."""
-    part, window = totals.parts["buffer"], totals.own["window"]
+    part = totals.parts["buffer"]
+    window = totals.own["window"]
     values = _rates(part, window, scenario) | _shares(part, scenario) | _time_averages(part, window)
     return values | _sojourns(part, scenario)
 
@@ -62,7 +62,8 @@ def _delivery_rate_when_full(scenario: Scenario) -> float | None:
     how many are heard: the time with a full buffer then gives the loss rate with no bias and less
     variance than the losses themselves (measured: docs/measures.md).
     """
-    robots, section = scenario.robots, scenario.buffer
+    robots = scenario.robots
+    section = scenario.buffer
     counted = section is None or section.replace_older_copy or robots is None
     if counted or robots_may_wait(scenario) or isinstance(scenario.activation, Switching):
         return None

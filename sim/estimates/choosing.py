@@ -20,17 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.estimates.totals import Array
-
-__all__ = [
-    "LEAST_REPLICATIONS",
-    "Choice",
-    "Indifference",
-    "Race",
-    "choose",
-    "next_look",
-    "squared_constant",
-]
+from scenarios.arrays import Array
 
 LEAST_REPLICATIONS = 10
 """Of the first stage, and between two looks: a variance from fewer makes the boundary wide."""
@@ -165,7 +155,9 @@ class Race:
     """
 
     def __init__(self, first: Array, rule: Indifference, unseen: Array) -> None:
-        self.first, self.rule, self.unseen = first, rule, unseen
+        self.first = first
+        self.rule = rule
+        self.unseen = unseen
         systems, count = first.shape
         self.square = squared_constant(systems, count, rule.confidence) if systems > 1 else 0.0
         self.means: dict[int, Array] = {count: first.mean(axis=1)}
@@ -200,7 +192,8 @@ class Race:
         waiting = np.argsort(self.estimates(), kind="stable")
         left = []
         while len(waiting):
-            leader, others = int(waiting[0]), waiting[1:]
+            leader = int(waiting[0])
+            others = waiting[1:]
             left.append(leader)
             waiting = others[self.margins(leader)[others] > self.rule.size]
         return left

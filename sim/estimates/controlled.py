@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scenarios import Results
+from scenarios.arrays import Array
 from scenarios.results import Columns, Rows
 from sim.estimates.intervals import interval
 from sim.estimates.jackknife import jackknife_error, t_quantile
-from sim.estimates.totals import Array
-
-__all__ = ["LEAST_REPLICATIONS", "controlled"]
 
 LEAST_REPLICATIONS = 10
 """With fewer the coefficients are not worth estimating, and the estimates stay as they are."""

@@ -22,15 +22,14 @@ from typing import Any
 import numpy as np
 
 from scenarios import Scenario
+from scenarios.arrays import Array
 from scenarios.distributions import Exponential
 from scenarios.processes import Map, Mmpp
 from sim import rules
 from sim.draws import gap_law
-from sim.estimates.totals import Array, Part, Totals
+from sim.estimates.totals import Part, Totals
 from sim.layout import robots_may_wait
 from sim.means import draws_and_mean
-
-__all__ = ["controls_of"]
 
 _CONSTANT = 1e-12
 """A control whose spread is below this share of what it is made of does not vary."""
@@ -47,7 +46,8 @@ def controls_of(totals: Totals, scenario: Scenario) -> dict[str, tuple[float, ..
     """
     if "buffer" not in totals.parts:
         return {}
-    part, window = totals.parts["buffer"], totals.own["window"]
+    part = totals.parts["buffer"]
+    window = totals.own["window"]
     found = {}
     for name, counted, expected in _pairs(part, totals, scenario):
         values = (counted - expected) / window
@@ -59,7 +59,8 @@ def controls_of(totals: Totals, scenario: Scenario) -> dict[str, tuple[float, ..
 
 def _pairs(part: Part, totals: Totals, scenario: Scenario) -> Iterator[tuple[str, Array, Array]]:
     """Name, what was counted, and what it is on average given the rest."""
-    robots, section = scenario.robots, scenario.buffer
+    robots = scenario.robots
+    section = scenario.buffer
     assert robots is not None
     assert section is not None
     access = robots.access_time

@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike
 
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
+from scenarios.arrays import Array
 from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.sections import Period
-from sim.estimates.totals import Array, Part, Totals
-
-__all__ = ["Edges", "edges_of", "unevenness"]
+from sim.estimates.totals import Part, Totals
 
 Edges = dict[str, Array]
 
@@ -73,7 +72,8 @@ def unevenness(cycle: ArrayLike, subjects: int) -> Array:
     cycle = np.asarray(cycle, dtype=np.intp)
     slots = np.argsort(cycle, kind="stable")
     counts = np.bincount(cycle, minlength=subjects)
-    first, visited = np.cumsum(counts) - counts, counts > 0
+    first = np.cumsum(counts) - counts
+    visited = counts > 0
     earlier = np.arange(len(slots)) - np.repeat(first, counts)
     share = np.repeat(counts / len(slots), counts)
     before = earlier - share * slots
@@ -96,7 +96,8 @@ def _of_pages(deliveries: Array, window: float, robots: Array, scenario: Scenari
     and for each visit that a stretch of the cycle has too many.
     """
     assert scenario.pages is not None
-    weights, accesses = page_weights(scenario.pages), deliveries.sum()
+    weights = page_weights(scenario.pages)
+    accesses = deliveries.sum()
     shares, uneven = _visits(scenario, deliveries / max(accesses, 1))
     events = shares * accesses + change_rates(scenario.pages) * window
     stale = np.where(events > 0, (1.0 + uneven) / events, 0.0)
@@ -131,7 +132,8 @@ def _visits(scenario: Scenario, counted: Array) -> tuple[Array, Array]:
     """
     assert scenario.pages is not None
     assert scenario.robots is not None
-    policy, pages = scenario.robots.accessing, scenario.pages.count
+    policy = scenario.robots.accessing
+    pages = scenario.pages.count
     assert policy is not None
     if isinstance(policy, Planned) and not isinstance(policy, Periodic):
         return counted, np.full(pages, _STRAYING)
@@ -148,7 +150,8 @@ def _of_servers(part: Part, window: float, scenario: Scenario) -> Edges:
     In the rates, one arrival as well.
     """
     assert scenario.servers is not None
-    servers, routing = scenario.servers.count, scenario.servers.routing
+    servers = scenario.servers.count
+    routing = scenario.servers.routing
     uneven: Array = np.zeros(servers)
     if isinstance(routing, Period):
         uneven = unevenness(np.array(routing.root), servers)
@@ -166,7 +169,8 @@ def _of_servers(part: Part, window: float, scenario: Scenario) -> Edges:
 
 def _of_cost(edges: Edges, obsolete: Array, scenario: Scenario) -> Array:
     """Prices times the shifts of what they are paid for."""
-    costs, none = scenario.costs, np.zeros(1)
+    costs = scenario.costs
+    none = np.zeros(1)
     cost = costs.staleness * edges.get("weighted_obsolescence", none)
     cost = cost + costs.loss * edges.get("loss_rate", none)
     return cost + (costs.obsolescence * obsolete if scenario.buffer is not None else 0.0)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from scenarios import Scenario
 from scenarios.accessing.policy import Planned
 from scenarios.activation import Static
+from scenarios.arrays import Array
 from scenarios.distributions import Deterministic
 from scenarios.measures import MEASURES
 from scenarios.page_data import access_shares, change_rates
@@ -24,7 +25,7 @@ from scenarios.processes import Renewal
 from scenarios.rare import dispersion
 from sim.estimates.buffer import pages_ended
 from sim.estimates.servers import packets_ended
-from sim.estimates.totals import Array, Part, Totals, Values
+from sim.estimates.totals import Part, Totals, Values
 
 Samples = dict[str, Array]
 """Each measure's samples, shape (subjects,): events, or time for rates; 0 where it is no share."""
@@ -90,7 +91,8 @@ def _plain(estimate: Array, error: Array, quantile: float) -> tuple[Array, Array
 def _wilson(measure: str, estimate: Array, reach: Array) -> tuple[Array, Array]:
     """The p with ``(estimate - p)² <= reach p``, of the rarer side where it is a fraction."""
     rarer = _rarer(measure, estimate)
-    middle, half = rarer + reach / 2, np.sqrt(reach * rarer + reach**2 / 4)
+    middle = rarer + reach / 2
+    half = np.sqrt(reach * rarer + reach**2 / 4)
     below = np.where(rarer > 0, np.maximum(middle - half, 0.0), 0.0)
     above = middle + half
     if not MEASURES[measure].is_fraction:
@@ -137,7 +139,8 @@ def _is_regular(scenario: Scenario) -> bool:
     """Whether deliveries come by the clock, so that every replication counts the same."""
     if scenario.servers is not None:
         return _is_constant(scenario.servers.arrivals)
-    robots, rule = scenario.robots, scenario.activation
+    robots = scenario.robots
+    rule = scenario.activation
     if robots is None or robots.access_time is None or robots.host_spacing is not None:
         return False
     planned = robots.accessing is None or isinstance(robots.accessing, Planned)

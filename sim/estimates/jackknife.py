@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scenarios import Results, Scenario
+from scenarios.arrays import Array
 from scenarios.results import Columns, Replications, Rows
 from sim.estimates.buffer import buffer_measures, control_cost, pages_ended
 from sim.estimates.controls import controls_of
@@ -21,10 +22,8 @@ from sim.estimates.intervals import interval, samples_of
 from sim.estimates.pages import age_measures, client_measures, page_measures
 from sim.estimates.probing import probing_measures
 from sim.estimates.servers import packets_ended, server_measures
-from sim.estimates.totals import Array, Totals, Values, single
+from sim.estimates.totals import Totals, Values, single
 from sim.tally import Tally
-
-__all__ = ["estimates_of", "jackknife_error", "measures_of", "results_from", "t_quantile"]
 
 _CONFIDENCE = 0.95
 
@@ -99,7 +98,8 @@ def estimates_of(totals: Totals, scenario: Scenario, without: Values | None = No
     together = measures_of(totals.together(), scenario)
     without = measures_of(totals.without_each(), scenario) if without is None else without
     samples = samples_of(totals, scenario, together)
-    edges, count = edges_of(totals, scenario), totals.count
+    edges = edges_of(totals, scenario)
+    count = totals.count
     quantile = t_quantile((1 + _CONFIDENCE) / 2, count - 1) if count > 1 else math.nan
     blocks = []
     for measure, (subjects, (estimate,)) in together.items():

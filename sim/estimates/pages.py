@@ -7,13 +7,12 @@ from scenarios.page_data import page_weights
 from scenarios.sections import Pages
 from sim.estimates.totals import Totals, Values, numbered, single
 
-__all__ = ["age_measures", "client_measures", "page_measures"]
-
 
 def page_measures(totals: Totals, scenario: Scenario) -> Values:
     """Obsolescence rate, access rate and share of the accesses of each page, and their cost."""
     assert isinstance(scenario.pages, Pages)
-    part, window = totals.parts["pages"], totals.own["window"]
+    part = totals.parts["pages"]
+    window = totals.own["window"]
     stale = part["stale_time"] / window[:, None]
     rates = part["deliveries"] / window[:, None]
     shares = part["deliveries"] / part["deliveries"].sum(axis=1, keepdims=True)

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scenarios.arrays import Array
 from sim.estimates.jackknife import jackknife_error, t_quantile
-from sim.estimates.totals import Array
-
-__all__ = ["Best", "Difference", "Estimated", "best_of", "paired_difference"]
 
 _CONFIDENCE = 0.95
 _ROUNDING = 1e-14

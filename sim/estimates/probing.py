@@ -5,13 +5,12 @@ from __future__ import annotations
 from scenarios import Scenario
 from sim.estimates.totals import Totals, Values, single
 
-__all__ = ["probing_measures"]
-
 
 def probing_measures(totals: Totals, scenario: Scenario) -> Values:
     """Per path: cost of the updates, fresh time; all windows have the length of the horizon."""
     assert scenario.probing is not None
-    window, sums = totals.own["window"], totals.parts["probing"]
+    window = totals.own["window"]
+    sums = totals.parts["probing"]
     return {
         "obsolescence_cost": single(sums["cost"] / (window / scenario.probing.horizon)),
         "source_freshness": single(sums["fresh_time"] / window),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.estimates.totals import Array, Part, Totals, Values, single
-
-__all__ = ["packets_ended", "server_measures"]
+from scenarios.arrays import Array
+from sim.estimates.totals import Part, Totals, Values, single
 
 
 def server_measures(totals: Totals) -> Values:
@@ -15,8 +14,10 @@ def server_measures(totals: Totals) -> Values:
     Over the packets that ended in the window, lost or served, as all shares are; nan at a server
     that got none.
     """
-    part, window = totals.parts["servers"], totals.own["window"]
-    lost, ended = part["lost"], packets_ended(part)
+    part = totals.parts["servers"]
+    window = totals.own["window"]
+    lost = part["lost"]
+    ended = packets_ended(part)
     everywhere = lost.sum(axis=1, keepdims=True) / ended.sum(axis=1, keepdims=True)
     shares = np.concatenate([lost / ended, everywhere], axis=1)
     return {

@@ -7,14 +7,11 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scenarios.arrays import Array
 from scenarios.measures import Subject
 from sim.tally import Tally
 
-__all__ = ["Array", "Part", "Totals", "Values", "numbered", "single"]
-
-Array = NDArray[np.floating[Any]]
 Part = Mapping[str, Array]
 """The fields of one part of the tallies, each with one entry per replication in front."""
 
@@ -50,7 +47,8 @@ class Totals:
     @classmethod
     def of(cls, tallies: Sequence[Tally]) -> Totals:
         """The tallies of all replications."""
-        own, parts = {}, {}
+        own = {}
+        parts = {}
         for field in fields(Tally):
             values = [getattr(tally, field.name) for tally in tallies]
             if is_dataclass(values[0]):

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from sim import rules
 from sim.tally.conservation import RELATIVE, ROUNDING, require
 
-__all__ = ["BufferTally"]
-
 
 @dataclass(frozen=True, slots=True)
 class BufferTally:

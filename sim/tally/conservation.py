@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["RELATIVE", "ROUNDING", "ConservationError", "require"]
-
 RELATIVE = 1e-9
 """Sums of times may be off by this share."""
 

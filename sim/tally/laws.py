@@ -8,8 +8,6 @@ from sim import rules
 from sim.tally.buffer import BufferTally
 from sim.tally.conservation import require
 
-__all__ = ["LawsTally"]
-
 
 @dataclass(frozen=True, slots=True)
 class LawsTally:

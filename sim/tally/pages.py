@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from sim.tally.conservation import RELATIVE, ROUNDING, require
 
-__all__ = ["AgesTally", "ClientsTally", "PagesTally"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PagesTally:

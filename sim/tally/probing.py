@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from sim.tally.conservation import RELATIVE, require
 
-__all__ = ["ProbingTally"]
-
 
 @dataclass(frozen=True, slots=True)
 class ProbingTally:

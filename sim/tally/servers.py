@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from sim.tally.conservation import RELATIVE, ROUNDING, require
 
-__all__ = ["ServersTally"]
-
 
 @dataclass(frozen=True, slots=True)
 class ServersTally:
