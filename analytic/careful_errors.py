@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from analytic.formula import Prediction
 from scenarios import Scenario
@@ -93,8 +97,10 @@ def prices_of(scenario: Scenario, predictions: Sequence[Prediction]) -> dict[str
     }
 
 
-def careful_error(prediction: Prediction, found: Estimate, context: Context) -> float:
-    """Standard error of an estimate if the prediction holds; nan where nothing is known of it.
+def careful_errors(
+    predictions: Sequence[Prediction], estimates: Sequence[Estimate], context: Context
+) -> list[float]:
+    """Standard errors of estimates if the predictions hold; nan where nothing is known of one.
 
     That of the estimate, or more: a share was seen so often that its error may be an accident, and
     has at least the variance of `scenarios.rare.dispersion` at its predicted value. What holds for
@@ -103,15 +109,22 @@ def careful_error(prediction: Prediction, found: Estimate, context: Context) -> 
 
     Parameters
     ----------
-    prediction : Prediction
-    found : Estimate
-        Of the same measure and subject.
+    predictions : sequence of Prediction
+    estimates : sequence of Estimate
+        Of the same measures and subjects.
     context : Context
     """
-    sample = _sample(prediction, found, context)
-    error = (
-        _error_of_share(prediction, found, sample) if sample else _plain_error(prediction, found)
-    )
+    pairs = list(zip(predictions, estimates, strict=True))
+    samples = [_sample(prediction, found, context) for prediction, found in pairs]
+    as_shares = _errors_of_shares(predictions, estimates, samples).tolist()
+    return [
+        _with_parts(error if sample else _plain_error(*pair), pair[0], context)
+        for pair, sample, error in zip(pairs, samples, as_shares, strict=True)
+    ]
+
+
+def _with_parts(error: float, prediction: Prediction, context: Context) -> float:
+    """An error, or a larger one that what the measure is made of has."""
     if prediction.measure == "throughput":
         return max(error, _error_of_throughput(prediction, context))
     if prediction.measure == "control_cost":
@@ -130,15 +143,21 @@ def _sample(prediction: Prediction, found: Estimate, context: Context) -> float:
     return 0.0
 
 
-def _error_of_share(prediction: Prediction, found: Estimate, sample: float) -> float:
+def _errors_of_shares(
+    predictions: Sequence[Prediction], estimates: Sequence[Estimate], samples: Sequence[float]
+) -> NDArray[np.floating[Any]]:
     """Of the rarer side, as the prediction has it: a share and its complement err alike."""
-    share = prediction.value
-    seen = found.estimate
-    if is_fraction(prediction.measure) and share > 0.5:
-        share = 1.0 - share
-        seen = 1.0 - seen
-    spread = float(dispersion(max(seen, 0.0), found.standard_error, sample))
-    return max(found.standard_error, math.sqrt(spread * max(share, 0.0)))
+    share = np.array([each.value for each in predictions])
+    seen = np.array([each.estimate for each in estimates])
+    error = np.array([each.standard_error for each in estimates])
+    commoner = np.array([is_fraction(each.measure) for each in predictions], dtype=bool)
+    commoner &= share > 0.5
+    share, seen = np.where(commoner, 1.0 - share, share), np.where(commoner, 1.0 - seen, seen)
+    known = np.where(np.array(samples) > 0, samples, 1.0)
+    spread = dispersion(np.maximum(seen, 0.0), error, known)
+    least = np.sqrt(spread * np.maximum(share, 0.0))
+    found: NDArray[np.floating[Any]] = np.where(least > error, least, error)
+    return found
 
 
 def _plain_error(prediction: Prediction, found: Estimate) -> float:
@@ -160,7 +179,9 @@ def _error_of_throughput(prediction: Prediction, context: Context) -> float:
     share = min(prediction.value / context.arrivals, 1.0)
     indexed = Prediction("success_probability", None, share, prediction.kind, prediction.source)
     sample = found.sample or float(context.results.events)
-    return context.arrivals * _error_of_share(indexed, found, sample) if sample else 0.0
+    if not sample:
+        return 0.0
+    return context.arrivals * float(_errors_of_shares([indexed], [found], [sample])[0])
 
 
 def _errors_of_terms(context: Context) -> list[float]:
@@ -170,7 +191,7 @@ def _errors_of_terms(context: Context) -> list[float]:
         predicted = context.predicted(measure)
         found = context.results.find(measure)
         if price and predicted is not None and found is not None:
-            errors.append(price * careful_error(predicted, found, context))
+            errors.append(price * careful_errors([predicted], [found], context)[0])
     return errors
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 from scipy.special import stdtr
 
-from analytic.careful_errors import Context, careful_error
+from analytic.careful_errors import Context, careful_errors
 from analytic.formula import Kind, Prediction
 from analytic.significance import (
     FAMILY_ERROR,
@@ -25,7 +25,7 @@ from analytic.significance import (
     visible_errors,
 )
 from scenarios.measures import Subject
-from scenarios.results import Results
+from scenarios.results import Estimate, Results
 
 Verdict = Literal["agrees", "disagrees", "inconclusive", "not judged"]
 
@@ -202,7 +202,12 @@ def compare(
     rows = list(predictions)
     context = Context(rows, results, prices or {})
     chosen = _chosen_pages(rows, weights)
-    judging = [_row(each, context, negligible, start_shift) for each in rows]
+    estimates = [context.estimate_of(each) for each in rows]
+    errors = careful_errors(rows, estimates, context)
+    judging = [
+        _row(*each, context, negligible, start_shift)
+        for each in zip(rows, estimates, errors, strict=True)
+    ]
     members = [_in_family(each, chosen) for each in rows]
     family = [row for row, member in zip(judging, members, strict=True) if member]
     verdicts = iter(_judge(family, results.count))
@@ -376,16 +381,17 @@ def _chosen_pages(
 
 def _row(
     prediction: Prediction,
+    found: Estimate,
+    error: float,
     context: Context,
     negligible: float,
     start_shift: Callable[[Prediction, float], float] | None,
 ) -> _Row:
-    found = context.estimate_of(prediction)
     unit = context.unit_of(prediction.measure)
     return _Row(
         prediction,
         found.estimate,
-        careful_error(prediction, found, context),
+        error,
         floor=FLOOR * unit,
         negligible=negligible * unit,
         edge=found.edge,

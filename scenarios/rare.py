@@ -40,9 +40,8 @@ def dispersion(share: ArrayLike, error: ArrayLike, sample: ArrayLike) -> NDArray
     ndarray
         In the unit of ``1 / sample``; times the true share it is the variance of the estimate.
     """
-    share, error, sample = np.broadcast_arrays(
-        np.asarray(share, dtype=float), np.asarray(error, dtype=float), sample
-    )
+    share, error = np.asarray(share, dtype=float), np.asarray(error, dtype=float)
+    sample = np.asarray(sample, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
         own = np.where(share > 0, error**2 / share, 0.0)
         seen = np.where(error > 0, (share / error) ** 2, 0.0)

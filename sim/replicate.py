@@ -17,6 +17,7 @@ from scenarios.base import one_of
 from scenarios.laws import LawPoints
 from scenarios.scenario import require_scenario
 from sim import compiled_engine, simpy_engine
+from sim.compiled_engine.interrupts import interrupts_watched
 from sim.estimates import results_from
 from sim.event_log import EventLog
 from sim.pace import require_progress
@@ -148,11 +149,12 @@ def _tallies(
     chunks = [which[start : start + size] for start in range(0, len(which), size)]
     parts: dict[int, list[Tally]] = {}
     done = 0
-    for index, part in _as_completed(executor, work, chunks):
-        parts[index] = part
-        done += len(part)
-        if progress:
-            progress(which[0] + done, in_all)
+    with interrupts_watched():
+        for index, part in _as_completed(executor, work, chunks):
+            parts[index] = part
+            done += len(part)
+            if progress:
+                progress(which[0] + done, in_all)
     return [tally for index in range(len(chunks)) for tally in parts[index]]
 
 

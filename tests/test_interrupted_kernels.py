@@ -9,38 +9,105 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
+import numba
 import pytest
+from numba.extending import overload
 
-from sim.compiled_engine.interrupts import interrupts_held
+from sim.compiled_engine.interrupts import interrupts_watched, uninterrupted
+from sim.compiled_engine.jit import loop
+
+interpreted = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+
+
+def interrupt() -> None:
+    """Interrupt this process, and wait until it has heard of it."""
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.01)
 
 
 def test_an_interrupt_waits_for_the_end_and_is_not_lost() -> None:
     after = []
 
     def call() -> None:
-        with interrupts_held():
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.01)
-            after.append("the call")
+        interrupt()
+        after.append("the call")
 
-    with pytest.raises(KeyboardInterrupt):
-        call()
+    with interrupts_watched(), pytest.raises(KeyboardInterrupt):
+        uninterrupted(call, ())
     assert after == ["the call"]
+
+
+def test_between_two_calls_an_interrupt_comes_at_once() -> None:
+    with interrupts_watched():
+        uninterrupted(int, (1,))
+        with pytest.raises(KeyboardInterrupt):
+            interrupt()
+
+
+@pytest.mark.skipif(interpreted, reason="nothing is compiled")
+def test_a_call_that_has_to_compile_is_interrupted_at_once() -> None:
+    """Though the same kernel was called before, with arguments of other types."""
+    went_on = []
+
+    def same(number: float) -> float:
+        return number
+
+    @overload(same)
+    def _(number):  # type: ignore[no-untyped-def]  # numba compares the signatures
+        if isinstance(number, numba.types.Float):
+            interrupt()
+            went_on.append("the compilation")
+        return lambda number: number
+
+    @loop
+    def called(number: float) -> float:
+        return same(number)
+
+    with interrupts_watched():
+        assert uninterrupted(called, (1,)) == 1
+        with pytest.raises(KeyboardInterrupt):
+            uninterrupted(called, (1.0,))
+    assert not went_on
 
 
 def test_the_handler_is_there_again() -> None:
     handler = signal.getsignal(signal.SIGINT)
-    with interrupts_held():
-        assert signal.getsignal(signal.SIGINT) is not handler
+    with interrupts_watched():
+        watching = signal.getsignal(signal.SIGINT)
+        assert watching is not handler
+        with interrupts_watched():
+            assert signal.getsignal(signal.SIGINT) is watching
+        assert signal.getsignal(signal.SIGINT) is watching
     assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_a_handler_that_came_meanwhile_stays() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with interrupts_watched():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL], ids=["ignored", "default"])
+def test_where_python_handles_no_interrupts_nothing_is_held(handler: Any) -> None:
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with interrupts_watched():
+            assert uninterrupted(signal.getsignal, (signal.SIGINT,)) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_another_thread_has_nothing_to_hold() -> None:
     seen = []
 
     def work() -> None:
-        with interrupts_held():
+        with interrupts_watched():
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)

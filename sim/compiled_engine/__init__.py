@@ -12,6 +12,7 @@ from __future__ import annotations
 from scenarios import Scenario, ScenarioError
 from scenarios.laws import LawPoints
 from sim import simpy_engine
+from sim.compiled_engine.interrupts import interrupts_watched
 from sim.event_log import EventLog
 from sim.tally import Tally
 
@@ -58,8 +59,9 @@ def simulate(
     covers(scenario)
     if log is not None:
         raise ScenarioError("engine", "compiled", "writes no event log; simpy does")
-    if scenario.servers is not None:
-        return simulate_servers(scenario, replication, seed)
-    if scenario.probing is not None:
-        return simulate_probing(scenario, replication, seed)
-    return Replication(scenario, replication, seed, points).run()
+    with interrupts_watched():
+        if scenario.servers is not None:
+            return simulate_servers(scenario, replication, seed)
+        if scenario.probing is not None:
+            return simulate_probing(scenario, replication, seed)
+        return Replication(scenario, replication, seed, points).run()

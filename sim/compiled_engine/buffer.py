@@ -33,8 +33,7 @@ def admit(world: World, service: Any, now: float, first: int, pages: int) -> Non
     state = world.buffer.state
     fixed = world.buffer.fixed
     entering = rules.admitted(pages, state.level, fixed.capacity, fixed.admission)
-    if world.buffer.laws.state.counted:
-        see_arrivals(world.buffer.laws, state.level, pages, entering)
+    see_arrivals(world.buffer.laws, state.level, pages, entering)
     if entering > 0:
         enter(world, service, now, first, entering)
     for number in range(first + entering, first + pages):
@@ -46,7 +45,7 @@ def enter(world: World, service: Any, now: float, first: int, pages: int) -> Non
     """Pages that are admitted: one may find the server free, the others wait."""
     buffer = world.buffer
     idle = buffer.state.level == 0
-    if idle and buffer.laws.state.counted:
+    if idle:
         see_cycle(buffer.laws, now)
     change_level(buffer, now, pages)
     for number in range(first, first + pages):
@@ -79,8 +78,7 @@ def replaces(world: World, now: float, number: int) -> bool:
     slot = buffer.slot_of[buffer.load[number].page]
     if slot == NONE:
         return False
-    if buffer.laws.state.counted:
-        see_arrivals(buffer.laws, buffer.state.level, 1, 0)
+    see_arrivals(buffer.laws, buffer.state.level, 1, 0)
     end(buffer, rules.REPLACED, now - buffer.items[slot].entered)
     put(buffer, slot, number, now)
     stop_clock(buffer, slot)
@@ -215,29 +213,47 @@ def end(buffer: Buffer, fate: int, sojourn: float) -> None:
     buffer.ended[fate] += 1
     buffer.sojourn[fate] += sojourn
     buffer.square[fate] += sojourn * sojourn
-    if buffer.laws.state.counted:
-        see(buffer.laws, fate, sojourn)
+    see(buffer.laws, fate, sojourn)
+
+
+# numba leaves out what follows a return for None: where nothing is counted, the counting takes no
+# time, not even to compile.
 
 
 @inner
-def see(laws: Laws, row: int, time: float) -> None:
+def see(laws: Laws | None, row: int, time: float) -> None:
     """A page has met a fate after some time, or a cycle has ended."""
+    if laws is None:
+        return
     laws.counts[row, rules.pick_of_many(laws.points[row], time)] += 1
 
 
 @inner
-def see_arrivals(laws: Laws, level: int, pages: int, entering: int) -> None:
+def see_arrivals(laws: Laws | None, level: int, pages: int, entering: int) -> None:
     """Pages are delivered to a level, and the first of them enter."""
+    if laws is None:
+        return
     for number in range(pages):
         laws.levels[level + min(number, entering)] += 1
 
 
 @inner
-def see_cycle(laws: Laws, now: float) -> None:
+def see_cycle(laws: Laws | None, now: float) -> None:
     """The system ceases to be empty."""
+    if laws is None:
+        return
     if laws.state.cycle_start >= 0:
         see(laws, rules.CYCLE, now - laws.state.cycle_start)
     laws.state.cycle_start = now
+
+
+@inner
+def cut_laws(laws: Laws | None) -> None:
+    """Forget what was counted so far, but not when the present cycle began."""
+    if laws is None:
+        return
+    laws.counts[:] = 0
+    laws.levels[:] = 0
 
 
 @inner
@@ -264,8 +280,7 @@ def cut_buffer(buffer: Buffer, now: float) -> None:
     buffer.sojourn[:] = 0.0
     buffer.square[:] = 0.0
     buffer.level_time[:] = 0.0
-    buffer.laws.counts[:] = 0
-    buffer.laws.levels[:] = 0
+    cut_laws(buffer.laws)
     state.since = now
     state.inside_at_start = state.level
     state.age_at_start = total_age(buffer, now)

@@ -135,14 +135,14 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
         ended=np.zeros(4, dtype=np.int64),
         sojourn=np.zeros(4),
         square=np.zeros(4),
-        laws=_laws(points, top),
+        laws=None if points is None else _laws(points, top),
     )
 
 
-def _laws(points: LawPoints | None, top: int) -> Laws:
-    table = table_of(points or LawPoints())
+def _laws(points: LawPoints, top: int) -> Laws:
+    table = table_of(points)
     return Laws(
-        state=record(counted=points is not None, cycle_start=-1.0),
+        state=record(cycle_start=-1.0),
         points=table,
         counts=np.zeros(table.shape, dtype=np.int64),
         levels=np.zeros(top + 1, dtype=np.int64),

@@ -8,11 +8,12 @@ from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.event import Listener, register
 from numba.extending import register_jitable
 
 from scenarios.compiling import kept
 from sim import rates, rules
-from sim.compiled_engine.interrupts import interrupts_held
+from sim.compiled_engine.interrupts import count_compilations, uninterrupted
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -28,6 +29,21 @@ for module in (rules, rates):
     for each in vars(module).values():
         if isinstance(each, FunctionType) and each.__module__ == module.__name__:
             register_jitable(each)
+
+
+class _Compilations(Listener):
+    """Tells those who hold interrupts when something is compiled."""
+
+    def on_start(self, _: object) -> None:
+        """A compilation begins."""
+        count_compilations(1)
+
+    def on_end(self, _: object) -> None:
+        """One ends."""
+        count_compilations(-1)
+
+
+register("numba:compile", _Compilations())
 
 
 def inner(function: Function) -> Function:
@@ -51,10 +67,7 @@ def kernel(function: Function) -> Function:
 
     @wraps(function)
     def call(*arguments: Any) -> Any:
-        if not compiled.overloads:  # `signatures` would list them anew at every call
-            return compiled(*arguments)
-        with interrupts_held():
-            return compiled(*arguments)
+        return uninterrupted(compiled, arguments)
 
     call.compiled = compiled  # type: ignore[attr-defined]  # for those that ask what was compiled
     return cast("Function", call)

@@ -134,6 +134,7 @@ class Replication:
 
     def _laws_tally(self, points: LawPoints) -> LawsTally:
         laws = self._world.buffer.laws
+        assert laws is not None
         return laws_tally(points, laws.counts.tolist(), laws.levels.tolist())
 
     def _robots_time(self, window: float) -> float:

@@ -76,8 +76,7 @@ class Laws(NamedTuple):
     Attributes
     ----------
     state : record
-        `counted`: whether anything is; `cycle_start`: when the present cycle began, -1 before the
-        first one.
+        `cycle_start`: when the present cycle began, -1 before the first one.
     points : ndarray of float, shape (rows, points + 1)
     counts : ndarray of int, shape (rows, points + 1)
     levels : ndarray of int, shape (top + 1,)
@@ -112,7 +111,8 @@ class Buffer(NamedTuple):
     level_time : ndarray of float, shape (top + 1,)
     ended, sojourn, square : ndarray, shape (4,)
         By fate.
-    laws : Laws
+    laws : Laws or None
+        None where nothing is counted; kernels are then compiled without the counting.
     """
 
     fixed: Any
@@ -125,7 +125,7 @@ class Buffer(NamedTuple):
     ended: Any
     sojourn: Any
     square: Any
-    laws: Laws
+    laws: Laws | None
 
 
 class Pages(NamedTuple):
