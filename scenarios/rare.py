@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 CLUSTERING = 5.0
 """Variance of a share, relative to that of independent events, that is assumed before any is seen.
 
-Losses come in bursts; measured ratios lie between 2 and 5."""
+Losses come in bursts; measured ratios lie between 2 and 12."""
 
 _GROWTH = 2.0
 """Variance to be expected, relative to that shown by a single burst of losses.
