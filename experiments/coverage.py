@@ -30,6 +30,13 @@ BURSTS = {
     }
 }
 
+LONG_BURSTS = {
+    "deliveries": {
+        "modes": [{"mmpp": {"Q": [[-0.002, 0.002], [0.02, -0.02]], "rates": [0.2, 1.5]}}],
+    }
+}
+"""Fifty pages and more are lost in one burst."""
+
 
 def queue(robots: dict[str, Any], places: int, window: float) -> Scenario:
     """One robot, exponential service of mean 1, and a window of a given length."""
@@ -101,6 +108,7 @@ def interval_table(runs: int = 400) -> Iterator[str]:
     for name, robots, places in (
         ("Poisson", POISSON, 9),
         ("bursts", BURSTS, 29),
+        ("long bursts", LONG_BURSTS, 120),
         ("Poisson, often", {"access_time": {"exponential": {"rate": 0.8}}}, 8),
     ):
         rates = exact_values(queue(robots, places, 1.0))

@@ -10,19 +10,25 @@ from numpy.typing import ArrayLike, NDArray
 CLUSTERING = 5.0
 """Variance of a share, relative to that of independent events, that is assumed before any is seen.
 
-Losses come in bursts; measured ratios lie between 2 and 5."""
+Losses come in bursts; measured ratios lie between 2 and 12."""
+
+_GROWTH = 2.0
+"""Variance to be expected, relative to that shown by a single burst of losses.
+
+Of one burst the error shows its size, but the variance of a share follows the mean square of the
+sizes over their mean: twice the mean where sizes are geometric."""
 
 _SIGHTINGS = 2.0
-"""Imagined sightings with that clustering, which real ones soon outweigh."""
+"""Imagined sightings with such a variance, which real ones soon outweigh."""
 
 
 def dispersion(share: ArrayLike, error: ArrayLike, sample: ArrayLike) -> NDArray[np.floating[Any]]:
     """Variance of an estimated share, divided by the share that it would estimate.
 
     The estimate shows ``error² / share``. It was seen ``(share / error)²`` times, as far as its
-    error tells; to these two sightings are added whose variance is five times that of independent
-    events, since of few events the error is as uncertain as the share. Of an event never seen only
-    these are left: ``5 / sample``.
+    error tells; to these two sightings are added, since of few events the error is as uncertain as
+    the share. Their variance is five times that of independent events, or twice that of the real
+    ones if this is more. Of an event never seen only these are left: ``5 / sample``.
 
     Parameters
     ----------
@@ -45,6 +51,6 @@ def dispersion(share: ArrayLike, error: ArrayLike, sample: ArrayLike) -> NDArray
     with np.errstate(divide="ignore", invalid="ignore"):
         own = np.where(share > 0, error**2 / share, 0.0)
         seen = np.where(error > 0, (share / error) ** 2, 0.0)
-        held_up = (seen * own + _SIGHTINGS * CLUSTERING / sample) / (seen + _SIGHTINGS)
-    found: NDArray[np.floating[Any]] = np.maximum(own, held_up)
+    imagined = np.maximum(CLUSTERING / sample, _GROWTH * own)
+    found: NDArray[np.floating[Any]] = (seen * own + _SIGHTINGS * imagined) / (seen + _SIGHTINGS)
     return found

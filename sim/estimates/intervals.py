@@ -22,10 +22,10 @@ from scenarios.distributions import Deterministic
 from scenarios.measures import MEASURES
 from scenarios.page_data import access_shares, change_rates
 from scenarios.processes import Renewal
-from scenarios.rare import dispersion
+from scenarios.rare import CLUSTERING, dispersion
 from sim.estimates.buffer import pages_ended
 from sim.estimates.servers import packets_ended
-from sim.estimates.totals import Part, Totals, Values
+from sim.estimates.totals import Totals, Values
 
 Samples = dict[str, Array]
 """Each measure's samples, shape (subjects,): events, or time for rates; 0 where it is no share."""
@@ -105,7 +105,8 @@ def _wilson(measure: str, estimate: Array, reach: Array) -> tuple[Array, Array]:
 def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
     """The sample behind each share and each rate of what is counted; measures left out are neither.
 
-    Each replication counts as one event at least, also where nothing came.
+    Each replication counts as one event at least, also where nothing came. Pages and packets that
+    come in long bursts count less, since what befalls them comes in bursts too.
 
     Parameters
     ----------
@@ -117,22 +118,50 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
     """
     found: Samples = {}
     if "buffer" in totals.parts:
-        found |= _of_buffer(totals.parts["buffer"], scenario)
+        found |= _of_buffer(totals, scenario)
     if "pages" in totals.parts:
         found |= _of_pages(totals, scenario)
     if "servers" in totals.parts:
-        packets = packets_ended(totals.parts["servers"]).sum(axis=0)
-        found["preemption_probability"] = np.append(packets, packets.sum())
+        packets = packets_ended(totals.parts["servers"])
+        every = np.column_stack([packets, packets.sum(axis=1)])
+        found["preemption_probability"] = every.sum(axis=0) / _burstiness(every)
     if scenario.probing is not None:
         found["source_freshness"] = np.array([float(len(totals.own["window"]))])
     found = {name: np.maximum(sample, totals.count) for name, sample in found.items()}
     time = totals.own["window"].sum()
     if "loss_rate" in values:
-        found["loss_rate"] = np.array([time])
+        found["loss_rate"] = time / _burstiness(_ended(totals))
     for name in _COUNTED:
         if name in values and not (name != "throughput" and _is_regular(scenario)):
             found[name] = np.broadcast_to(time, values[name][1].shape[1:])
     return found
+
+
+def _ended(totals: Totals) -> Array:
+    """Pages, or packets, that ended in each replication; shape (replications, 1)."""
+    if "servers" in totals.parts:
+        return packets_ended(totals.parts["servers"]).sum(axis=1, keepdims=True)
+    return pages_ended(totals.parts["buffer"])[:, None]
+
+
+def _burstiness(counts: Array) -> Array:
+    """How much more burstily something comes than `CLUSTERING` allows for; at least 1.
+
+    Of independent arrivals the counts of replications vary as much as their mean. The variance is
+    divided by the number of replications, not by one less: it says little where these are few, and
+    there Student's t is wide.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (replications, k)
+
+    Returns
+    -------
+    ndarray, shape (k,)
+    """
+    mean = np.maximum(counts.mean(axis=0), 1.0)
+    burstiness: Array = np.maximum(counts.var(axis=0) / mean / CLUSTERING, 1.0)
+    return burstiness
 
 
 def _is_regular(scenario: Scenario) -> bool:
@@ -153,8 +182,9 @@ def _is_constant(times: object) -> bool:
     return isinstance(law, Deterministic)
 
 
-def _of_buffer(part: Part, scenario: Scenario) -> Samples:
-    pages = np.array([pages_ended(part).sum()])
+def _of_buffer(totals: Totals, scenario: Scenario) -> Samples:
+    ended = _ended(totals)
+    pages = ended.sum(axis=0) / _burstiness(ended)
     found = dict.fromkeys((*_FATES, *_LEVELS), pages)
     if scenario.buffer is not None and scenario.buffer.obsolescence == "never":
         found["obsolescence_probability"] = np.array([np.inf])
