@@ -15,6 +15,7 @@ from scenarios import Scenario, ScenarioError, dumps, load
 from scenarios.base import listed, one_of
 from scenarios.errors import MISSING
 from sim.cli.fit_tables import fit_table
+from sim.cli.options import NumberRange
 from sim.cli.output import print_json, show_table, warn
 from sim.cli.single_files import are_same, claim, is_own_figure, is_own_text, signed, write
 
@@ -28,19 +29,8 @@ Command = Callable[..., Any]
 _KINDS = ("changes", "crawls", "deliveries", "sizes")
 
 
-class _Finite(click.FloatRange):
-    """Numbers that a fit can reckon with; NaN would be in every range."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """Convert a text."""
-        found: float = super().convert(value, param, ctx)
-        if math.isnan(found):
-            self.fail(f"{value!r} is no number", param, ctx)
-        return found
-
-
-_POSITIVE = _Finite(1e-50, 1e50)
-_NOT_NEGATIVE = _Finite(0, 1e50)
+_POSITIVE = NumberRange(1e-50, 1e50)
+_NOT_NEGATIVE = NumberRange(0, 1e50)
 
 _QUESTIONS = (
     click.option("--kind", metavar="K", help=f"{listed(_KINDS)}; default by the header."),
