@@ -7,7 +7,7 @@ from analytic.law_check import LawComparison, compare_laws, with_laws
 from analytic.optimum import Optimum
 from analytic.predict import FORMULAS, NotApplicable, exact_values, predict
 from analytic.resolve import resolve
-from analytic.scenario_check import check_scenario
+from analytic.scenario_check import check_laws, check_scenario
 from analytic.start_up import start_up_times, suggested_warmup
 from analytic.targets import optimize
 
@@ -20,6 +20,7 @@ __all__ = [
     "Optimum",
     "Prediction",
     "accuracy_of",
+    "check_laws",
     "check_scenario",
     "compare",
     "compare_laws",

@@ -8,7 +8,7 @@ test on the replications at every point, with Holm's correction over all points.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,12 +41,15 @@ class LawPoint:
         P(X <= at), and the share seen; nan where nothing was seen at all.
     standard_error : float
         Of the share, if the prediction holds.
+    start : float
+        How far the start of the run can shift the share, where the warm-up is too short.
     """
 
     at: float
     predicted: float
     estimated: float
     standard_error: float
+    start: float = 0.0
 
     @property
     def t(self) -> float:
@@ -56,11 +59,18 @@ class LawPoint:
             return math.copysign(math.inf, difference) if difference else 0.0
         return difference / self.standard_error
 
-    @property
-    def matters(self) -> bool:
-        """Whether the difference is more than negligible."""
+    def exceeds(self, negligible: float) -> bool:
+        """Whether the difference is more than one that is called negligible."""
         rarer = min(self.predicted, 1 - self.predicted)
-        return abs(self.estimated - self.predicted) > _NEGLIGIBLE * rarer
+        return abs(self.estimated - self.predicted) > max(_NEGLIGIBLE * rarer, negligible)
+
+    def p_value(self, degrees: int, shift: float = 0.0) -> float:
+        """Probability of such a difference if the prediction holds up to a shift."""
+        if degrees < 1 or math.isnan(self.t):
+            return 1.0
+        difference = abs(self.estimated - self.predicted)
+        left = max(difference - shift, 0.0) / difference if difference else 0.0
+        return float(2 * stdtr(degrees, -abs(self.t) * left)) if left else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +98,8 @@ class LawComparison:
     source : str
     reason : str or None
         Why there is no exact distribution to compare with.
+    warmup_too_short : bool
+        For *inconclusive*: the start, which the warm-up is too short to forget, can make it.
     """
 
     law: Law
@@ -100,6 +112,7 @@ class LawComparison:
     replications_needed: int | None = None
     source: str = ""
     reason: str | None = None
+    warmup_too_short: bool = False
 
     @property
     def largest(self) -> LawPoint | None:
@@ -108,7 +121,13 @@ class LawComparison:
         return max(seen, key=lambda point: abs(point.t), default=None)
 
 
-def compare_laws(laws: Iterable[ExactLaw | NoLaw], results: Results) -> list[LawComparison]:
+def compare_laws(
+    laws: Iterable[ExactLaw | NoLaw],
+    results: Results,
+    *,
+    negligible: float = 0.0,
+    start_share: Callable[[Law], float] | None = None,
+) -> list[LawComparison]:
     """Compare exact distributions with those of a simulation.
 
     Parameters
@@ -117,6 +136,11 @@ def compare_laws(laws: Iterable[ExactLaw | NoLaw], results: Results) -> list[Law
         Those of `exact_laws`.
     results : Results
         Of a run that counted at their points (`points_of`).
+    negligible : float, optional
+        Difference of a share that refutes nothing, however significant.
+    start_share : callable, optional
+        Of each distribution the share of the window that still remembers the start of the run,
+        where the warm-up is known to be too short.
 
     Returns
     -------
@@ -138,13 +162,18 @@ def compare_laws(laws: Iterable[ExactLaw | NoLaw], results: Results) -> list[Law
     """
     rows = list(laws)
     exact = [law for law in rows if isinstance(law, ExactLaw)]
-    points = [_points(law, results) for law in exact]
-    degrees = results.count - 1
-    adjusted = iter(holm([_p_value(point, degrees) for each in points for point in each]))
-    size = sum(map(len, points))
+    shares = [start_share(law.law) if start_share else 0.0 for law in exact]
+    points = [_points(*each, results) for each in zip(exact, shares, strict=True)]
+    every, degrees = [point for each in points for point in each], results.count - 1
+    adjusted = zip(
+        holm([point.p_value(degrees) for point in every]),
+        holm([point.p_value(degrees, point.start) for point in every]),
+        strict=True,
+    )
+    family = _Family(results.count, len(every), negligible)
     judged = iter(
         [
-            _judged(law, each, [next(adjusted) for _ in each], results.count, size)
+            family.judged(law, each, [next(adjusted) for _ in each])
             for law, each in zip(exact, points, strict=True)
         ]
     )
@@ -161,7 +190,8 @@ def with_laws(verdict: Verdict, laws: Iterable[LawComparison]) -> Verdict:
     return "disagrees" if any(row.verdict == "disagrees" for row in laws) else verdict
 
 
-def _points(law: ExactLaw, results: Results) -> tuple[LawPoint, ...]:
+def _points(law: ExactLaw, share: float, results: Results) -> tuple[LawPoint, ...]:
+    """The points, of a window of which a share still remembers the start."""
     key = law.law.measure, law.law.subject
     counts = results.law_counts.get(key)
     is_level = law.law.measure == "level_at_arrival"
@@ -170,7 +200,9 @@ def _points(law: ExactLaw, results: Results) -> tuple[LawPoint, ...]:
     places = law.at.astype(int) if is_level else np.arange(len(law.at))
     below = np.cumsum(counts, axis=1)[:, places]
     estimated, errors = _shares(below, counts.sum(axis=1), law.predicted)
-    values = zip(law.at, law.predicted, estimated, errors, strict=True)
+    # A share e of the window has any q in place of p: the whole shows (1 - e) p + e q.
+    start = share * np.where(estimated < law.predicted, law.predicted, 1 - law.predicted)
+    values = zip(law.at, law.predicted, estimated, errors, start, strict=True)
     return tuple(LawPoint(*map(float, each)) for each in values)
 
 
@@ -192,31 +224,60 @@ def _shares(below: Array, total: Array, predicted: Array) -> tuple[Array, Array]
     return estimated, np.maximum(errors, np.sqrt(dispersion(seen, errors, sample) * rarer))
 
 
-def _p_value(point: LawPoint, degrees: int) -> float:
-    if degrees < 1 or math.isnan(point.t):
-        return 1.0
-    return float(2 * stdtr(degrees, -abs(point.t)))
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """What the verdicts on all distributions of a scenario have in common.
 
+    `size` counts the points of all of them; `negligible` is the difference that refutes nothing.
+    """
 
-def _judged(
-    law: ExactLaw, points: Sequence[LawPoint], adjusted: Sequence[float], count: int, size: int
-) -> LawComparison:
-    """The verdict on one distribution, from the p-values corrected for the whole family."""
-    errors = [point.standard_error for point in points]
-    row = LawComparison(law.law, "inconclusive", count, tuple(points), source=law.source)
-    if any(map(math.isnan, errors)):
-        return row
-    detectable = visible_errors(count - 1, size) * max(errors)
-    row = replace(
-        row,
-        statistic=max(abs(point.t) for point in points),
-        p_value=min(adjusted),
-        detectable=detectable,
-    )
-    significant = zip(points, adjusted, strict=True)
-    if any(p_value < FAMILY_ERROR and point.matters for point, p_value in significant):
-        return replace(row, verdict="disagrees")
-    if detectable <= LAW_TOLERANCE:
-        return replace(row, verdict="agrees")
-    needed = replications_to_see(LAW_TOLERANCE, max(errors), 0.0, size, count)
-    return replace(row, replications_needed=needed)
+    replications: int
+    size: int
+    negligible: float
+
+    def judged(
+        self, law: ExactLaw, points: Sequence[LawPoint], adjusted: Sequence[tuple[float, float]]
+    ) -> LawComparison:
+        """The verdict on one distribution.
+
+        Parameters
+        ----------
+        law : ExactLaw
+        points : sequence of LawPoint
+        adjusted : sequence of (float, float)
+            Their p-values, corrected for all points: of the difference, and less the start.
+        """
+        count = self.replications
+        row = LawComparison(law.law, "inconclusive", count, tuple(points), source=law.source)
+        if any(math.isnan(point.standard_error) for point in points):
+            return row
+        row = replace(
+            row,
+            statistic=max(abs(point.t) for point in points),
+            p_value=min(p_value for p_value, _ in adjusted),
+            detectable=max(self._visible(point) for point in points),
+        )
+        apart = [
+            p_values
+            for point, p_values in zip(points, adjusted, strict=True)
+            if point.exceeds(self.negligible)
+        ]
+        if any(beyond_start < FAMILY_ERROR for _, beyond_start in apart):
+            return replace(row, verdict="disagrees")
+        if any(p_value < FAMILY_ERROR for p_value, _ in apart):
+            return replace(row, warmup_too_short=True)
+        return self._settled(row)
+
+    def _visible(self, point: LawPoint) -> float:
+        """Smallest difference at a point that would be seen with probability 0.95."""
+        return visible_errors(self.replications - 1, self.size) * point.standard_error + point.start
+
+    def _settled(self, row: LawComparison) -> LawComparison:
+        """Whether the run was long enough; if not, what would be."""
+        tolerance = max(LAW_TOLERANCE, self.negligible)
+        if (row.detectable or 0.0) <= tolerance:
+            return replace(row, verdict="agrees")
+        error = max(point.standard_error for point in row.points)
+        start = max(point.start for point in row.points)
+        needed = replications_to_see(tolerance, error, start, self.size, self.replications)
+        return replace(row, replications_needed=needed, warmup_too_short=needed is None)

@@ -12,6 +12,7 @@ from analytic.start_up import Memory, remembered_starts
 from scenarios import MEASURES, Scenario
 from scenarios.activation import Switching
 from scenarios.arrays import Array
+from scenarios.measures import Subject
 from scenarios.page_data import page_weights
 
 _ONLY_LOWERED = (
@@ -69,7 +70,7 @@ class StartShifts:
         A sum over pages is shifted by those of the pages, each of which is stale with probability
         1 at most.
         """
-        share = self._share(prediction)
+        share = self.share_of(prediction.measure, prediction.subject)
         predicted = prediction.value
         pages = self._sums.get(prediction.measure, 0.0)
         if estimate <= predicted:
@@ -80,11 +81,9 @@ class StartShifts:
             return share * (1.0 - predicted) + pages
         return share * estimate + pages
 
-    def _share(self, prediction: Prediction) -> float:
+    def share_of(self, measure: str, page: Subject = None) -> float:
         """The share of the window in which what is measured remembers the start."""
-        measure = prediction.measure
-        page = prediction.subject
-        follow = (each for each in self._together if measure in (each.measures or MEASURES))
+        follow = (m for m in self._together if not m.measures or measure in m.measures)
         share = max((float(self._left(each.long_enough)) for each in follow), default=0.0)
         if measure in _OF_A_PAGE and isinstance(page, int):
             return max(share, float(self._by_page[page]))

@@ -228,6 +228,17 @@ def test_a_choice_that_the_limit_stopped_says_so(crawlsim: Commands, scenario_fi
     assert "(--max-replications came before 1e-06)" in text.splitlines()[-1]
 
 
+@pytest.mark.parametrize("size", ["1e-300", "1e300"])
+def test_an_indifference_of_any_size_is_reckoned_with_quietly(
+    crawlsim: Commands, scenario_file: str, size: str
+) -> None:
+    flags = [*WITHIN[:3], size, "--max-replications", "20", "--json"]
+    code, text, err = crawlsim("sweep", scenario_file, *VARY, *flags)
+    assert code == 0
+    assert "Warning" not in err
+    assert json.loads(text)["best"]["better_by_at_most"] <= float(size) or "not settled" in err
+
+
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
@@ -239,8 +250,13 @@ def test_a_choice_that_the_limit_stopped_says_so(crawlsim: Commands, scenario_fi
         ([*WITHIN[:3], "nan"], "must be finite"),
         ([*WITHIN, "--vary", "run.replications=10,20"], "does not go with --vary run.replications"),
         ([*WITHIN, "--confidence", "1"], "--confidence"),
+        ([*WITHIN, "--confidence", "nan"], "'nan' is no number"),
+        (["--confidence", "0.9"], "needs --minimise or --maximise"),
     ],
-    ids=["goal", "few", "precision", "limit", "inf", "nan", "varied", "confidence"],
+    ids=[
+        *("goal", "few", "precision", "limit", "inf", "nan", "varied"),
+        *("confidence", "no-confidence", "confidence-in-nothing"),
+    ],
 )
 def test_what_no_choice_can_be_made_of_is_refused(
     crawlsim: Commands, scenario_file: str, tmp_path: Path, flags: list[str], says: str

@@ -9,8 +9,9 @@ import csv
 import io
 import json
 import math
+import re
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from test_engines_agree import PIPELINE
 
 import analytic
 import sim
-from analytic import compare, compare_laws, exact_laws, overall, points_of, predict
+from analytic import check_laws, compare, compare_laws, exact_laws, overall, points_of, predict
 from analytic.indexing_queue import (
     ExactLaw,
     NoLaw,
@@ -204,13 +205,15 @@ def test_a_run_that_did_not_count_is_refused() -> None:
 # --- verdicts -----------------------------------------------------------------------------------
 
 
-def made_up(rows: list[tuple[int, int]], predicted: float = 0.5) -> LawComparison:
+def made_up(
+    rows: list[tuple[int, int]], predicted: float = 0.5, negligible: float = 0.0
+) -> LawComparison:
     """One point of one law: (pages below it, pages) of each replication."""
     counts = np.array([(below, total - below) for below, total in rows])
     law = ExactLaw(LAWS[0], np.array([1.0]), np.array([predicted]), "made up")
     key = ("sojourn_time", "served")
     results = Results("made-up", "none", 1, len(rows), (), {}, law_counts={key: counts})
-    (row,) = compare_laws([law], results)
+    (row,) = compare_laws([law], results, negligible=negligible)
     return row
 
 
@@ -382,6 +385,50 @@ def test_every_law_of_a_correct_system_holds(name: str) -> None:
     assert max(row.detectable or 0.0 for row in rows) < 0.06
 
 
+SLOW = queue(
+    ONE_SERVER
+    | {
+        "robots.access_time.exponential.rate": 0.98,
+        "buffer.waiting_places": 60,
+        "run": {"horizon": 3000.0, "warmup": 0.0, "replications": 400, "seed": 1},
+    }
+)
+"""It remembers its empty start for a thousand time units, and has no warm-up at all."""
+
+
+@pytest.mark.statistical
+def test_a_start_that_was_warned_of_refutes_no_distribution() -> None:
+    """Levels at arrivals, far from the exact ones: t above 5 without the start (seed 1)."""
+    laws = exact_laws(SLOW)
+    found = simulated(SLOW, laws)
+    assert by_name(compare_laws(laws, found))["level_at_arrival", None].verdict == "disagrees"
+    row = by_name(check_laws(SLOW, laws, found))["level_at_arrival", None]
+    assert row.verdict == "inconclusive"
+    assert row.warmup_too_short
+    assert row.detectable is not None
+    assert row.detectable > 0.5
+
+
+@pytest.mark.statistical
+def test_an_error_far_larger_than_a_short_start_makes_is_caught_all_the_same() -> None:
+    """A tenth of the window remembers the start; four fifths of the pages find too many."""
+    scenario = SLOW.with_({"run.warmup": 10_000.0, "run.horizon": 100_000.0})
+    wrong = scenario.with_({"robots.access_time.exponential.rate": 0.7})
+    shares = partial(compare_laws, exact_laws(scenario), start_share=lambda _law: 0.1)
+    counted = simulated(wrong.with_("run.replications", 5), exact_laws(scenario))
+    assert by_name(shares(counted))["level_at_arrival", None].verdict == "disagrees"
+
+
+@pytest.mark.parametrize(("negligible", "verdict"), [(0.001, "disagrees"), (0.01, "agrees")])
+def test_what_the_file_calls_negligible_refutes_no_distribution(
+    negligible: float, verdict: str
+) -> None:
+    """Half a per cent more pages than predicted below the point, of a million in each."""
+    below = [505_000, 505_900, 504_100, 505_300, 504_700]
+    row = made_up([(each, 1_000_000) for each in below], negligible=negligible)
+    assert row.verdict == verdict
+
+
 # --- command line and report --------------------------------------------------------------------
 
 FILE = """
@@ -458,6 +505,40 @@ def test_a_law_that_disagrees_exits_with_1_and_says_so(
     assert "Of 3 distributions, " in page
     assert (folder / "distributions.csv").read_text().startswith("scenario,measure,subject,at")
     assert crawlsim("check", small)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--replications", "1"), ("--set", "run.horizon=50.001")],
+    ids=["one-replication", "nothing-seen"],
+)
+def test_a_report_of_distributions_that_show_no_point_has_dashes(
+    crawlsim: Any, small: str, tmp_path: Any, options: tuple[str, ...]
+) -> None:
+    folder = tmp_path / "out"
+    code, _, _ = crawlsim("check", small, "--distributions", *options, "--out", str(folder))
+    assert code == 0
+    page = (folder / "report.html").read_text()
+    (row,) = re.findall(r'<tr><th scope="row"[^>]*>cycle time</th>.*?</tr>', page, re.DOTALL)
+    assert row.count("–") == 7
+
+
+def test_what_the_command_line_calls_negligible_counts_for_distributions_too(
+    crawlsim: Any, small: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = exact_laws(queue(NO_PLACES | {"buffer.service": H2}))
+    monkeypatch.setattr(analytic, "exact_laws", lambda _scenario: wrong)
+    assert crawlsim("check", small, "--distributions")[0] == 1
+    assert crawlsim("check", small, "--distributions", "--negligible", "0.1")[0] == 0
+
+
+def test_a_short_warm_up_is_named_below_the_table(crawlsim: Any, small: str) -> None:
+    options = ("--set", "run.warmup=0", "--set", "run.horizon=20", "--distributions")
+    _, out, _ = crawlsim("check", small, *options)
+    assert "the warm-up is too short for these distributions: try --warmup auto" in out
+    (document,) = json.loads(crawlsim("check", small, *options, "--json")[1])
+    rows = {row["measure"]: row for row in document["distributions"]}
+    assert rows["level_at_arrival"]["warmup_too_short"] is True
 
 
 def test_a_reason_stands_below_the_table(crawlsim: Any, small: str) -> None:

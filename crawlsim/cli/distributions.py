@@ -45,9 +45,9 @@ def compared_distributions(
     exact: Mapping[str, list[ExactLaw | NoLaw]], simulated: Sequence[tuple[Scenario, Results]]
 ) -> dict[str, list[LawComparison]]:
     """The comparisons of each scenario; nothing where they were not asked for."""
-    from analytic import compare_laws
+    from analytic import check_laws
 
-    return {s.name: compare_laws(exact[s.name], results) for s, results in simulated if exact}
+    return {s.name: check_laws(s, exact[s.name], results) for s, results in simulated if exact}
 
 
 def distributions_entry(laws: ComparedLaws, name: str) -> dict[str, Any]:
@@ -64,6 +64,7 @@ def _record(row: LawComparison) -> dict[str, Any]:
         "verdict": row.verdict,
         "detectable": row.detectable,
         "replications_needed": row.replications_needed,
+        "warmup_too_short": row.warmup_too_short,
         "source": row.source or None,
         "reason": row.reason,
         "points": [{name: getattr(point, name) for name in _POINT} for point in row.points],
@@ -94,6 +95,8 @@ def show_distributions(scenario: Scenario, laws: ComparedLaws) -> None:
     rows = laws[scenario.name]
     if any(row.points for row in rows):
         show_table(_table(scenario, rows), ("needs", "detectable", "± SE", "p"))
+    if any(row.warmup_too_short for row in rows):
+        click.echo("  the warm-up is too short for these distributions: try --warmup auto")
     for reason, names in _reasons(rows).items():
         click.echo(f"  no exact distribution of {', '.join(names)}: {reason}")
 

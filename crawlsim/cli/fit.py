@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crawlsim.cli.fit_tables import fit_table
+from crawlsim.cli.options import NumberRange
 from crawlsim.cli.output import print_json, show_table, warn
 from crawlsim.cli.single_files import are_same, claim, is_own_figure, is_own_text, signed, write
 from scenarios import Scenario, ScenarioError, dumps, load
@@ -27,19 +28,8 @@ Command = Callable[..., Any]
 _KINDS = ("changes", "crawls", "deliveries", "sizes")
 
 
-class _Finite(click.FloatRange):
-    """Numbers that a fit can reckon with; NaN would be in every range."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """Convert a text."""
-        found: float = super().convert(value, param, ctx)
-        if math.isnan(found):
-            self.fail(f"{value!r} is no number", param, ctx)
-        return found
-
-
-_POSITIVE = _Finite(1e-50, 1e50)
-_NOT_NEGATIVE = _Finite(0, 1e50)
+_POSITIVE = NumberRange(1e-50, 1e50)
+_NOT_NEGATIVE = NumberRange(0, 1e50)
 
 _QUESTIONS = (
     click.option("--kind", metavar="K", help=f"{listed(_KINDS)}; default by the header."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,17 @@ from scenarios import Scenario, ScenarioError, load
 from scenarios.files import parse_value
 
 Command = Callable[..., Any]
+
+
+class NumberRange(click.FloatRange):
+    """Numbers in a range; click lets NaN pass, which no comparison finds outside of one."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Convert a text."""
+        found: float = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value!r} is no number", param, ctx)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +126,7 @@ def _precision_options() -> tuple[Command, ...]:
     return (
         click.option(
             "--precision",
-            type=click.FloatRange(0, 1, min_open=True),
+            type=NumberRange(0, 1, min_open=True),
             metavar="X",
             help="Add replications until the 95 % half-widths are below X times the estimate.",
         ),

@@ -11,7 +11,13 @@ import click
 from crawlsim.cli.cell_files import CellFiles, identity_of
 from crawlsim.cli.choosing import choose_cell, indifference_of
 from crawlsim.cli.folder import own_folder, place_of, write_files
-from crawlsim.cli.options import RunOptions, load_scenarios, run_options, single_scenario_options
+from crawlsim.cli.options import (
+    NumberRange,
+    RunOptions,
+    load_scenarios,
+    run_options,
+    single_scenario_options,
+)
 from crawlsim.cli.output import print_json, show_table
 from crawlsim.cli.results import file_names, package_versions, provenance
 from crawlsim.cli.sweep_answers import goal_of
@@ -21,6 +27,8 @@ from crawlsim.cli.tables import OPTIONAL_COLUMNS
 from scenarios import Scenario, ScenarioError
 from scenarios.files import parse_value
 from sim.sweep import Cell, cells, parse_vary
+
+_CONFIDENCE = 0.95
 
 
 @click.command()
@@ -45,11 +53,9 @@ from sim.sweep import Cell, cells, parse_vary
 )
 @click.option(
     "--confidence",
-    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
+    type=NumberRange(0.5, 1, min_open=True, max_open=True),
     metavar="P",
-    help="How surely the best cell is to be named.",
+    help="How surely the best cell is to be named: 0.95, unless told otherwise.",
 )
 def sweep(
     sources: tuple[str, ...],
@@ -62,7 +68,7 @@ def sweep(
     minimise: str | None,
     maximise: str | None,
     indifference: float | None,
-    confidence: float,
+    confidence: float | None,
     **options: Any,
 ) -> None:
     """Simulate and solve every combination of some entries; the same seed for all of them.
@@ -73,23 +79,26 @@ def sweep(
         raise ScenarioError("sweep", sources[1], "takes a single scenario")
     chosen = RunOptions(**options, solve=not no_solve)
     goal = goal_of(minimise, maximise)
+    if confidence is not None and goal is None:
+        raise ScenarioError("--confidence", confidence, "needs --minimise or --maximise")
+    surely = _CONFIDENCE if confidence is None else confidence
     grid_of = parse_vary(varied, parse_value)
     (scenario,) = load_scenarios(sources, changes, seed, replications)
     grid = cells(scenario, grid_of)
     if chosen.warmup is not None and {"run", "run.warmup"} & set(grid_of):
         raise ScenarioError("--warmup", chosen.warmup, "does not go with --vary run.warmup")
-    rule = indifference_of(indifference, confidence, goal, grid, chosen)
+    rule = indifference_of(indifference, surely, goal, grid, chosen)
     files = _cell_files(scenario, grid_of, grid, chosen)
     require = goal.require if goal else None
     records = cell_records(scenario.name, grid, chosen, files, as_json, require)
     choice = None
     if goal is not None and rule is not None:
         choice = choose_cell(goal, rule, grid, records, files, chosen, as_json)
-    swept = Swept(scenario, grid, records, goal, confidence, choice)
+    swept = Swept(scenario, grid, records, goal, surely, choice)
     if chosen.out is not None:
         asked = chosen.record(changes)
         asked |= {"vary": list(varied), "minimise": minimise, "maximise": maximise}
-        asked |= {"indifference": indifference, "confidence": confidence}
+        asked |= {"indifference": indifference, "confidence": surely}
         runs = [
             {**each["varied"], **each["run"], **{name: each[name] for name in decisions(grid)}}
             for each in records

@@ -219,7 +219,7 @@ class Race:
         hidden = self.unseen**2 + self.unseen[chosen] ** 2
         spread = self.square * np.maximum(variances, hidden)
         sizes: Array = np.maximum(self.rule.size, np.sqrt(spread / self.rule.most))
-        deciding: Array = np.ceil(spread / sizes**2)
+        deciding: Array = np.ceil((np.sqrt(spread) / sizes) ** 2)
         return sizes, np.maximum(deciding, self.first.shape[1])
 
     def choice(self, left: Sequence[int]) -> Choice:

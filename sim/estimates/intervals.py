@@ -140,8 +140,10 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
 def _ended(totals: Totals) -> Array:
     """Pages, or packets, that ended in each replication; shape (replications, 1)."""
     if "servers" in totals.parts:
-        return packets_ended(totals.parts["servers"]).sum(axis=1, keepdims=True)
-    return pages_ended(totals.parts["buffer"])[:, None]
+        ended: Array = packets_ended(totals.parts["servers"]).sum(axis=1)
+    else:
+        ended = pages_ended(totals.parts["buffer"])
+    return ended[:, None]
 
 
 def _burstiness(counts: Array) -> Array:
