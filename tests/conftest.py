@@ -15,7 +15,7 @@ def crawlsim(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 
     However long it takes, it says nothing while one waits.
     """
-    monkeypatch.setattr("crawlsim.cli.waiting.EVERY", 1e6)
+    monkeypatch.setattr("crawlsim.cli.streams.EVERY", 1e6)
 
     def call(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as stop:

@@ -632,7 +632,7 @@ def test_levels_of_a_labelled_chain() -> None:
 
 SWALLOWED = """
 import ctypes, time
-from crawlsim.cli.interrupts import keep_interrupts
+from crawlsim.cli import keep_interrupts
 
 def interrupted():
     raise KeyboardInterrupt

@@ -24,7 +24,7 @@ from analytic.pipeline import (
     random_age,
     unlimited_age,
 )
-from crawlsim.cli.tables import comparison_table
+from crawlsim.cli.output import comparison_table
 from scenarios import Scenario, load
 from scenarios.distributions import (
     Deterministic,

@@ -21,9 +21,8 @@ from systems import queue
 import sim
 import sim.sweep
 from crawlsim.cli import sweep_answers, sweeping
-from crawlsim.cli.cell_files import CellFiles, identity_of
-from crawlsim.cli.options import RunOptions
-from crawlsim.cli.sweeping import simulate_as_asked
+from crawlsim.cli.loading import RunOptions
+from crawlsim.cli.sweep_cells import CellFiles, identity_of, simulate_as_asked
 from crawlsim.report.heat import heat_figure, plot_heat_map
 from scenarios import ScenarioError, dumps
 from sim.estimates.paired import Estimated, best_of, paired_difference

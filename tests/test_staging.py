@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from crawlsim.cli import single_files
-from crawlsim.cli.folder import PROVENANCE, own_folder, write_files
+from crawlsim.cli.files import PROVENANCE, own_folder, write_files
 from scenarios import ScenarioError
 from sim.staging import PREFIX, alone_in, staging
 
@@ -25,7 +25,7 @@ WRITER = """
 import sys, time
 from functools import partial
 from pathlib import Path
-from crawlsim.cli.folder import write_files
+from crawlsim.cli.files import write_files
 import json
 
 def provenance(name, digests):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import sim
 from analytic import Comparison, Prediction, compare, overall, predict
 from analytic.page_refresh import cyclic_obsolescence
-from crawlsim.cli.tables import summary_lines
+from crawlsim.cli.output import summary_lines
 from scenarios import Estimate, Results, Scenario, load, scenario_from
 from scenarios.distributions import Deterministic
 from scenarios.results import Rows

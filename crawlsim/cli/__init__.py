@@ -1,14 +1,21 @@
-"""The command line; the only part of `sim` that sees the formulas too."""
+"""The command line: `main`, and interrupts that no library swallows."""
 
 from __future__ import annotations
 
+import _thread
 import sys
+import threading
+from typing import TYPE_CHECKING
 
-from crawlsim.cli.interrupts import keep_interrupts
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 __all__ = ["main"]
 
 _INTERRUPTED = 130
+
+_SOON = 0.05
+"""Seconds after which an interrupt that was swallowed comes again."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -24,3 +31,21 @@ def main(arguments: list[str] | None = None) -> None:
         print("crawlsim: interrupted; nothing was written", file=sys.stderr)
         sys.exit(_INTERRUPTED)
     start(arguments)
+
+
+def keep_interrupts() -> None:
+    """Let interrupts that hit code which can raise nothing come again, until one gets through.
+
+    While a function is compiled or read from the cache, the compiler calls back into Python; what
+    is raised there is reported as ignored, and the search would go on to its end.
+    """
+    sys.unraisablehook = _again
+
+
+def _again(ignored: UnraisableHookArgs) -> None:
+    if not issubclass(ignored.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(ignored)
+        return
+    later = threading.Timer(_SOON, _thread.interrupt_main)
+    later.daemon = True
+    later.start()

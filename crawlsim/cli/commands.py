@@ -12,7 +12,6 @@ import rich
 from rich.markup import escape
 from rich.table import Table
 
-from crawlsim.cli.decisions import decided
 from crawlsim.cli.distributions import (
     ComparedLaws,
     compared_distributions,
@@ -21,28 +20,31 @@ from crawlsim.cli.distributions import (
     points_to_count,
     show_distributions,
 )
-from crawlsim.cli.options import RunOptions, load_scenarios, run_options, scenario_options
+from crawlsim.cli.loading import (
+    RunOptions,
+    decided,
+    load_scenarios,
+    run_options,
+    scenario_options,
+    with_warmup,
+)
 from crawlsim.cli.output import (
+    OPTIONAL_COLUMNS,
     Rows,
     add_columns,
-    print_json,
-    progress_bar,
-    show_table,
-)
-from crawlsim.cli.report import claim_folder, write_results
-from crawlsim.cli.results import comparison_record, estimate_records
-from crawlsim.cli.simulating import simulate_all
-from crawlsim.cli.tables import (
-    OPTIONAL_COLUMNS,
     comparison_table,
     condition_marks,
     estimate_table,
     formula_table,
     prediction_table,
+    print_json,
+    progress_bar,
     reason_lines,
+    show_table,
     summary_lines,
 )
-from crawlsim.cli.warmups import with_warmup
+from crawlsim.cli.results import claim_folder, comparison_record, estimate_records, write_results
+from crawlsim.cli.simulating import simulate_all
 from scenarios import Results, Scenario, ScenarioError, library_names, load, schema
 from scenarios.base import one_of
 from scenarios.files import library_text

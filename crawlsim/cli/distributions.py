@@ -11,8 +11,15 @@ import rich
 from rich.markup import escape
 from rich.table import Table
 
-from crawlsim.cli.output import add_columns, csv_text, number, show_table
-from crawlsim.cli.tables import COLOURS, name_of, share_shown
+from crawlsim.cli.output import (
+    COLOURS,
+    add_columns,
+    csv_text,
+    name_of,
+    number,
+    share_shown,
+    show_table,
+)
 from scenarios import Results, Scenario
 from scenarios.laws import LawPoints
 

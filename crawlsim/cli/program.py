@@ -16,10 +16,9 @@ import click
 from crawlsim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
 from crawlsim.cli.fit import fit
 from crawlsim.cli.optimize import optimize
-from crawlsim.cli.streams import OutputError, shown_streams
+from crawlsim.cli.streams import OutputError, lines_while_waiting, shown_streams, something_was_said
 from crawlsim.cli.sweep import sweep
-from crawlsim.cli.sweeping import Interrupted
-from crawlsim.cli.waiting import lines_while_waiting, something_was_said
+from crawlsim.cli.sweep_cells import Interrupted
 from scenarios import ScenarioError
 from scenarios.errors import LONGEST_LINE
 from scenarios.text import shortened, visible

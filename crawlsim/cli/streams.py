@@ -1,18 +1,18 @@
-"""What a terminal or a pipe gets: text without characters that would act on a terminal.
-
-Everything that the commands say passes here, whoever wrote it: messages, JSON, help, logs and
-tracebacks by `Shown`, tables and progress bars by `ShownConsole`.
-"""
+"""What a terminal gets: text that cannot act on it, and a line now and then while one waits."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
+import threading
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass, field
 from typing import IO, Any, TextIO, cast
 
+import click
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
@@ -150,3 +150,91 @@ def shown_streams() -> Iterator[None]:
             raise OutputError("stdout is closed")
         until_the_end.enter_context(redirect_stdout(Shown(sys.stdout)))
         yield
+
+
+EVERY = 10.0
+"""Seconds between two lines, and before the first."""
+
+
+@dataclass
+class Stage:
+    """A part of the work whose steps are counted.
+
+    Attributes
+    ----------
+    title : str
+    things : str
+        What is counted: "replications", "cells".
+    done : int
+    total : int or None
+    since : float
+        When it began, by a monotonic clock.
+    """
+
+    title: str
+    things: str
+    done: int = 0
+    total: int | None = None
+    since: float = field(default_factory=time.monotonic)
+
+    def words(self) -> str:
+        """How far it is, and how long it will take at that pace."""
+        if self.total is None:
+            return f"{self.title}: at work"
+        counted = f"{self.title}: {self.done:,} of {self.total:,} {self.things}"
+        if not 0 < self.done < self.total:
+            return counted
+        left = (time.monotonic() - self.since) * (self.total - self.done) / self.done
+        return f"{counted}, about {left:.0f} s left"
+
+
+_stages: list[Stage] = []
+"""What is going on, the innermost last."""
+
+_said_at = 0.0
+"""When anything was last said, by a monotonic clock."""
+
+
+@contextmanager
+def stage(title: str, things: str) -> Iterator[Stage]:
+    """Count steps of a part of the work; within another one it stands behind that."""
+    here = Stage(title, things)
+    _stages.append(here)
+    try:
+        yield here
+    finally:
+        _stages.remove(here)
+
+
+def something_was_said() -> None:
+    """Somebody else has just said how far the work is: no line is due for a while."""
+    global _said_at
+    _said_at = time.monotonic()
+
+
+@contextmanager
+def lines_while_waiting(command: str) -> Iterator[None]:
+    """Say every ten seconds how far a command is, where stderr is no terminal."""
+    if sys.stderr is None or sys.stderr.isatty():
+        yield
+        return
+    finished = threading.Event()
+    something_was_said()
+    speaker = threading.Thread(target=_speak, args=(command, finished), daemon=True)
+    speaker.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        speaker.join()
+
+
+def _speak(command: str, finished: threading.Event) -> None:
+    begun = time.monotonic()
+    while not finished.wait(max(_said_at + EVERY - time.monotonic(), 0.0)):
+        if time.monotonic() < _said_at + EVERY:
+            continue
+        words = "; ".join(each.words() for each in _stages) or f"{command}: at work"
+        with suppress(OSError, ValueError):  # nobody reads any more
+            click.echo(f"crawlsim: {words} ({time.monotonic() - begun:.0f} s)", err=True)
+        something_was_said()

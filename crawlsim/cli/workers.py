@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from crawlsim.cli.folder import PROGRAM
+from crawlsim.cli.files import PROGRAM
 from scenarios import ScenarioError
 
 if TYPE_CHECKING:
-    from crawlsim.cli.options import RunOptions
+    from crawlsim.cli.loading import RunOptions
 
 
 _PATIENCE = 10.0

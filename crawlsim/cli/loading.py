@@ -1,16 +1,23 @@
-"""Options that several commands share, and what they mean."""
+"""Scenarios as a command asks for them: loaded, changed, decided, with their warm-up."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from scenarios import Scenario, ScenarioError, load
-from scenarios.files import parse_value
+from scenarios import Results, Scenario, ScenarioError, load
+from scenarios.activation import Optimal, These
+from scenarios.base import most_like
+from scenarios.files import parse_value, value_text
+from scenarios.sections import Period, Times
+from sim.estimates import t_quantile
+
+if TYPE_CHECKING:
+    from crawlsim.report import Doubled
 
 Command = Callable[..., Any]
 
@@ -175,3 +182,138 @@ def _parsed(changes: tuple[str, ...]) -> dict[str, Any]:
             raise ScenarioError(f"--set {key.strip()}", text, "is set twice")
         parsed[key.strip()] = parse_value(text)
     return parsed
+
+
+_FEW = 8
+
+
+def decided(scenario: Scenario) -> Scenario:
+    """The scenario with every "optimal" resolved; a line on stderr says what was decided.
+
+    Raises
+    ------
+    ScenarioError
+        As `analytic.resolve`.
+    """
+    from analytic import resolve
+
+    resolved = resolve(scenario)
+    if decision := decision_of(scenario, resolved):
+        click.echo(f"{scenario.name}: {_asked(scenario)} is {decision}", err=True)
+    return resolved
+
+
+def is_to_decide(scenario: Scenario) -> bool:
+    """Whether an activation or a routing is sought that `decision_of` puts into words."""
+    seeks_routing = scenario.servers is not None and scenario.servers.routing == "optimal"
+    return seeks_routing or _seeks_probes(scenario) or isinstance(scenario.activation, Optimal)
+
+
+def _seeks_probes(scenario: Scenario) -> bool:
+    return scenario.probing is not None and scenario.probing.policy == "optimal"
+
+
+def _asked(scenario: Scenario) -> str:
+    """The entry of the file that asks for a decision."""
+    if isinstance(scenario.activation, Optimal):
+        return f'activation.optimal = "{scenario.activation.family}"'
+    return f'{"probing.policy" if _seeks_probes(scenario) else "servers.routing"} = "optimal"'
+
+
+def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:
+    """What was found, as a file would write it, a long list shortened; None: nothing was sought."""
+    if _seeks_probes(scenario):
+        assert resolved.probing is not None
+        assert isinstance(resolved.probing.policy, Times)
+        times = resolved.probing.policy.root
+        more = f", … {len(times)} in all" if len(times) > _FEW else ""
+        return f"times = [{', '.join(f'{time:.6g}' for time in times[:_FEW])}{more}]"
+    if scenario.servers is not None and scenario.servers.routing == "optimal":
+        assert resolved.servers is not None
+        assert isinstance(resolved.servers.routing, Period)
+        return f"period = {value_text(list(resolved.servers.routing.root))}"
+    if not isinstance(scenario.activation, Optimal) or resolved.activation is None:
+        return None
+    rule = resolved.activation.model_dump()
+    name = "these" if isinstance(resolved.activation, These) else "robots"
+    entries = rule if isinstance(rule, dict) else {name: rule}
+    return ", ".join(f"{key} = {value_text(value)}" for key, value in entries.items())
+
+
+_MOST = 10
+"""Replications that are run again with the longer warm-up."""
+
+_AUTO = "auto"
+
+
+def with_warmup(scenario: Scenario, asked: str | None, quiet: bool = False) -> Scenario:
+    """The scenario with the warm-up of ``--warmup``: a time, or "auto" for a suggested one.
+
+    Raises
+    ------
+    ScenarioError
+        If it is neither, or not shorter than the horizon.
+    """
+    if asked is None:
+        return scenario
+    time = None if asked == _AUTO else _time_of(asked)
+    if scenario.probing is not None:
+        raise ScenarioError("--warmup", asked, "does not go with [probing], which has none")
+    if time is not None:
+        return scenario.with_("run.warmup", time)
+    from analytic import suggested_warmup
+
+    warmup, rule = suggested_warmup(scenario)
+    if not quiet:
+        unit = scenario.time_unit
+        click.echo(f"{scenario.name}: the warm-up is {warmup:.6g} {unit}: {rule}", err=True)
+    return scenario.with_("run.warmup", warmup)
+
+
+def _time_of(asked: str) -> float:
+    try:
+        return float(asked)
+    except ValueError:
+        hint = f", did you mean {_AUTO}?" if most_like(asked, [_AUTO]) else ""
+        allowed = f'must be a time or "auto"{hint}'
+        raise ScenarioError("--warmup", asked, allowed) from None
+
+
+def effect_of_doubling(
+    scenario: Scenario, results: Results, options: RunOptions
+) -> Sequence[Doubled]:
+    """How the estimates change with twice the warm-up: paired, over at most ten replications.
+
+    The replications with the longer warm-up follow the same paths; only what is counted differs.
+    Empty where there is nothing to double, or no room for it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    results : Results
+        With the scenario's own warm-up.
+    options : RunOptions
+    """
+    from crawlsim.report import Doubled
+    from sim.replicate import run
+
+    run_ = scenario.run
+    count = min(results.count, _MOST)
+    if scenario.probing is not None or count < 2 or not 0 < 2 * run_.warmup < run_.horizon:
+        return ()
+    longer = run(
+        scenario.with_("run.warmup", 2 * run_.warmup), replications=count, engine=options.engine
+    )
+    quantile = t_quantile(0.975, count - 1)
+    rows = []
+    for (measure, subject), values in longer.replications.items():
+        if subject not in (None, "all"):
+            continue
+        before = results.replications[measure, subject][:count]
+        changes = [one - other for one, other in zip(values, before, strict=True)]
+        mean = sum(changes) / count
+        if not math.isnan(mean):
+            spread = sum((change - mean) ** 2 for change in changes) / (count - 1)
+            half = quantile * math.sqrt(spread / count)
+            rows.append(Doubled(measure, subject, sum(before) / count, mean, half))
+    return rows
