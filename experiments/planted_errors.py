@@ -58,6 +58,8 @@ class Planted:
         What is changed in the scenario.
     replications : int, optional
         Fewer than the scenario's own, where that is enough and its own take long.
+    laws : bool
+        Whether `--distributions` is asked for.
     unseen : str
         Why no row disagrees, where none can.
     """
@@ -72,6 +74,7 @@ class Planted:
     measure: str = ""
     changes: dict[str, Any] = field(default_factory=dict)
     replications: int | None = None
+    laws: bool = False
     unseen: str = ""
 
     @property
@@ -99,7 +102,7 @@ class Answer:
     verdict : str
         Of the scenario; or the exception by which the program refuted itself.
     rows : tuple of (measure, subject, relative difference, z)
-        Those that disagree, the largest |z| first.
+        Those that disagree, the largest |z| first; of a distribution at the point of the largest.
     """
 
     verdict: str
@@ -113,7 +116,7 @@ class Answer:
     def shows(self, planted: Planted) -> bool:
         """Whether the check says what is expected of it."""
         if planted.unseen:
-            return not self.refutes
+            return self.verdict in ("agrees", "inconclusive")
         measures = {row[0] for row in self.rows}
         return self.refutes and (not self.rows or planted.measure in {"", *measures})
 
@@ -182,17 +185,24 @@ def answer_here(planted: Planted, simulated: Path) -> Answer:
     """The verdict of this process, which must not have imported the module before."""
     assert planted.module not in sys.modules
     sys.meta_path.insert(0, _Planter(planted))
-    from analytic import check_scenario, overall, predict
     from analytic.indexing_queue.iteration import NotConvergedError
     from sim.tally import ConservationError
 
     try:
         scenario, results = pickle.loads(simulated.read_bytes())  # written by this program
-        if results is None:
-            results = _simulated(scenario, planted)
-        rows = check_scenario(scenario, predict(scenario)[0], results)
+        return _of_laws(scenario, planted) if planted.laws else _of(scenario, results, planted)
     except (AssertionError, ConservationError, NotConvergedError) as refutation:
         return Answer(type(refutation).__name__, ())
+
+
+def _of(scenario: Any, results: Any, planted: Planted) -> Answer:
+    """What an ordinary check says."""
+    import sim
+    from analytic import check_scenario, overall, predict
+
+    if results is None:
+        results = sim.run(scenario, engine="simpy", replications=planted.replications)
+    rows = check_scenario(scenario, predict(scenario)[0], results)
     wrong = sorted((r for r in rows if r.verdict == "disagrees"), key=lambda row: -abs(row.z))
     return Answer(
         overall(rows),
@@ -200,15 +210,31 @@ def answer_here(planted: Planted, simulated: Path) -> Answer:
     )
 
 
+def _of_laws(scenario: Any, planted: Planted) -> Answer:
+    """What the comparison of distributions says."""
+    import sim
+    from analytic import check_laws, exact_laws, points_of, with_laws
+
+    exact = exact_laws(scenario)
+    engine = None if planted.is_of_formula else "simpy"
+    results = sim.run(
+        scenario, engine=engine, replications=planted.replications, points=points_of(exact)
+    )
+    rows = check_laws(scenario, exact, results)
+    wrong = [(row.law, row.largest) for row in rows if row.verdict == "disagrees"]
+    wrong.sort(key=lambda each: -abs(each[1].t))
+    return Answer(
+        with_laws("agrees", rows),
+        tuple(
+            (law.measure, law.subject, _relative(at.estimated, at.predicted), at.t)
+            for law, at in wrong
+        ),
+    )
+
+
 def _relative(estimated: float, predicted: float) -> float:
     """The difference from a prediction, as a share of it."""
     return (estimated - predicted) / predicted if predicted else math.inf
-
-
-def _simulated(scenario: Any, planted: Planted) -> Any:
-    import sim
-
-    return sim.run(scenario, engine="simpy", replications=planted.replications)
 
 
 # --- in the interpreter that asks -----------------------------------------------------------------
@@ -219,13 +245,13 @@ def prepare(planted: Planted, folder: Path) -> Path:
     from analytic import resolve
     from scenarios import load
 
-    kind = "formula" if planted.is_of_formula else "simulation"
+    kind = "solved" if planted.is_of_formula and not planted.laws else "asked"
     file = folder / f"{abs(hash(planted.system))}-{kind}"
     if not file.exists():
         import sim
 
         scenario = resolve(load(planted.scenario, planted.changes))
-        results = sim.run(scenario) if planted.is_of_formula else None
+        results = sim.run(scenario) if planted.is_of_formula and not planted.laws else None
         file.write_bytes(pickle.dumps((scenario, results)))
     return file
 

@@ -8,6 +8,7 @@ fixed. Unless stated otherwise a correct program fails with probability below 1e
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from types import ModuleType
@@ -19,12 +20,13 @@ from scipy.special import ndtri, stdtr
 from scipy.stats import binom, chi2
 from systems import queue
 
+import sim
 import sim.compiled_engine.replication
 import sim.estimates.jackknife
 import sim.search_engine
 import sim.start_phase
-from analytic import compare, overall, predict
-from scenarios import Scenario
+from analytic import compare, compare_laws, exact_laws, overall, points_of, predict
+from scenarios import Results, Scenario
 from scenarios.processes import Mmpp
 from sim import simpy_engine
 from sim.compiled_engine import simulate
@@ -262,3 +264,37 @@ def test_the_first_gap_of_a_robot_is_that_after_an_arrival(
     gaps = [draws_of_process(process, own(replication))() for replication in range(2000)]
     z = (np.mean(gaps) - 1 / 0.9) / (np.std(gaps, ddof=1) / np.sqrt(2000))
     assert bool(abs(z) < 5) is passes
+
+
+# --- distributions ------------------------------------------------------------------------------
+
+BUSY = queue(
+    {
+        "robots": {"available": 1, "access_time": {"exponential": {"rate": 0.95}}},
+        "activation": {"static": 1},
+        "buffer": {"waiting_places": 15, "service": {"exponential": {"mean": 1.0}}},
+        "run": {"horizon": 1000.0, "warmup": 300.0, "replications": 2000, "seed": 1},
+    }
+)
+"""Levels that are remembered for long: their errors are many times those of independent pages."""
+
+
+@pytest.fixture(scope="module")
+def counted_levels() -> tuple[list[Any], Results]:
+    laws = [law for law in exact_laws(BUSY) if law.law.measure == "level_at_arrival"]
+    return laws, sim.run(BUSY, points=points_of(exact_laws(BUSY)))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("factor", "passes"), [(0.7, False), (1.0, True), (1.5, False)])
+def test_errors_of_distributions_have_the_right_size(
+    factor: float, passes: bool, counted_levels: tuple[list[Any], Results]
+) -> None:
+    """The middle level, 200 runs of 10 replications (seed 1); two-sided 1e-6."""
+    laws, whole = counted_levels
+    scores = []
+    for first in range(0, whole.count, 10):
+        some = {key: counts[first : first + 10] for key, counts in whole.law_counts.items()}
+        (row,) = compare_laws(laws, replace(whole, count=10, law_counts=some))
+        scores.append(row.points[len(row.points) // 2].t / factor)
+    assert has_right_spread(np.array(scores), 10) is passes
