@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from systems import queue
 
-from crawlsim.cli import choosing
+from crawlsim.cli import sweep_best
 from experiments.choosing import Values, configurations, crossing, measured, of_queue, screened
 from scenarios import dumps
 from sim.estimates import choosing as procedure
@@ -171,7 +171,7 @@ def test_the_choice_is_the_same_for_any_number_of_jobs_and_after_an_interrupt(
     assert crawlsim(*command, str(folders[0]))[0] == 0
     assert crawlsim(*command, str(folders[1]), "--jobs", "2")[0] == 0
 
-    simulated = choosing.Stages._simulated
+    simulated = sweep_best.Stages._simulated
     calls: list[tuple[int, int]] = []
 
     def until_third(self: Any, number: int, start: int, stop: int) -> Any:
@@ -180,7 +180,7 @@ def test_the_choice_is_the_same_for_any_number_of_jobs_and_after_an_interrupt(
         calls.append((number, start))
         return simulated(self, number, start, stop)
 
-    monkeypatch.setattr(choosing.Stages, "_simulated", until_third)
+    monkeypatch.setattr(sweep_best.Stages, "_simulated", until_third)
     code, _, err = crawlsim(*command, str(folders[2]))
     assert code == 130
     assert "the same command goes on" in err
@@ -190,7 +190,7 @@ def test_the_choice_is_the_same_for_any_number_of_jobs_and_after_an_interrupt(
         assert (number, start) not in first
         return simulated(self, number, start, stop)
 
-    monkeypatch.setattr(choosing.Stages, "_simulated", goes_on)
+    monkeypatch.setattr(sweep_best.Stages, "_simulated", goes_on)
     assert crawlsim(*command, str(folders[2]))[0] == 0
     names = ["choice.csv", "sweep.csv", "differences.csv", "report.html"]
     names += [f"cells/{path.name}" for path in (folders[0] / "cells").iterdir()]

@@ -13,7 +13,7 @@ import pytest
 import analytic
 import sim
 from analytic.page_refresh import formulas
-from crawlsim.cli import shares_file
+from crawlsim.cli import optimize
 from scenarios import Scenario, ScenarioError, columns, load, scenario_from
 from scenarios.page_data import access_shares
 
@@ -111,7 +111,7 @@ def test_the_cost_is_that_of_the_formula(tmp_path: Path) -> None:
 def test_many_frequencies_lie_beside_the_scenario_with_their_names(
     crawlsim: Any, tmp_path: Path, header: str
 ) -> None:
-    pages = shares_file.MOST_LISTED + 1
+    pages = optimize.MOST_LISTED + 1
     path = rated(tmp_path, pages, header)
     best = tmp_path / "best.toml"
     words = ("optimize", str(path), "--target", "frequencies", "--out", str(best))
@@ -135,7 +135,7 @@ def test_many_frequencies_lie_beside_the_scenario_with_their_names(
 
 
 def test_a_file_of_somebody_else_is_not_replaced(crawlsim: Any, tmp_path: Path) -> None:
-    path = rated(tmp_path, shares_file.MOST_LISTED + 1)
+    path = rated(tmp_path, optimize.MOST_LISTED + 1)
     own = tmp_path / "best.frequencies.csv"
     own.write_text("mine\n1\n")
     words = ("optimize", str(path), "--target", "frequencies", "--out", str(tmp_path / "best.toml"))

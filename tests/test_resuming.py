@@ -20,7 +20,7 @@ from systems import queue
 
 import sim
 import sim.sweep
-from crawlsim.cli import sweep_answers, sweeping
+from crawlsim.cli import sweep_best, sweep_cells
 from crawlsim.cli.loading import RunOptions
 from crawlsim.cli.sweep_cells import CellFiles, identity_of, simulate_as_asked
 from crawlsim.report.heat import heat_figure, plot_heat_map
@@ -52,7 +52,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(scenario.name)
         return simulate_as_asked(scenario, *others, **options)
 
-    monkeypatch.setattr(sweeping, "simulate_as_asked", simulate)
+    monkeypatch.setattr(sweep_cells, "simulate_as_asked", simulate)
     return seen
 
 
@@ -337,7 +337,7 @@ def test_a_confidence_is_never_negative_and_never_certain() -> None:
     best = best_of(twins)
     assert best is not None
     assert best.confidence == 0.0
-    assert [sweep_answers.percent(share) for share in (1.0, 0.9996, 0.8765)] == [
+    assert [sweep_best.percent(share) for share in (1.0, 0.9996, 0.8765)] == [
         "99.9 %",
         "99.9 %",
         "87.6 %",
@@ -455,14 +455,14 @@ def test_an_interrupt_says_what_is_kept(
     crawlsim: Commands, scenario_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = counted(monkeypatch)
-    counting = sweeping.simulate_as_asked
+    counting = sweep_cells.simulate_as_asked
 
     def until_third(*arguments: Any, **options: Any) -> Any:
         if len(seen) == 2:
             raise KeyboardInterrupt
         return counting(*arguments, **options)
 
-    monkeypatch.setattr(sweeping, "simulate_as_asked", until_third)
+    monkeypatch.setattr(sweep_cells, "simulate_as_asked", until_third)
     out = tmp_path / "out"
     code, _, err = crawlsim("sweep", scenario_file, *VARY, "--out", str(out))
     assert code == 130
@@ -528,8 +528,8 @@ def test_ties_without_formulas_name_no_best_cell() -> None:
     best = best_of([nothing, estimated([1.0, 2.0, 3.0]), nothing, nothing, nothing])
     assert best is not None
     assert best.ties == (2, 3, 4)
-    goal = sweep_answers.Goal("--minimise", "loss_probability")
-    found = sweep_answers.BestCell(goal, ("loss_probability", None), best, 0.0, 0.0, 0.0, None)
+    goal = sweep_best.Goal("--minimise", "loss_probability")
+    found = sweep_best.BestCell(goal, ("loss_probability", None), best, 0.0, 0.0, 0.0, None)
     assert found.sentence(cells).startswith(
         "least loss_probability: 4 cells tie at 0, none seen: (a = 0), (a = 2), (a = 3) and 1 more"
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from crawlsim.cli import single_files
+from crawlsim.cli import files
 from crawlsim.cli.files import PROVENANCE, own_folder, write_files
 from scenarios import ScenarioError
 from sim.staging import PREFIX, alone_in, staging
@@ -106,7 +106,7 @@ def test_only_what_a_dead_process_left_is_removed(
 def test_every_writer_removes_what_is_left(holder: subprocess.Popen[str], tmp_path: Path) -> None:
     holder.send_signal(signal.SIGKILL)
     holder.communicate()
-    single_files.write("--out", tmp_path / "file.toml", b"text")
+    files.write("--out", tmp_path / "file.toml", b"text")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.toml"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crawlsim.cli import foresight, waiting
+from crawlsim.cli import simulating, streams
 from crawlsim.cli.loading import RunOptions
 from scenarios import load
 from sim.pace import expected_events
@@ -25,16 +25,16 @@ def lines(
 ) -> io.StringIO:
     """A stderr, and hurry."""
     stream = stream or io.StringIO()
-    monkeypatch.setattr(waiting, "EVERY", every)
+    monkeypatch.setattr(streams, "EVERY", every)
     monkeypatch.setattr("sys.stderr", stream)
     return stream
 
 
 def test_a_long_command_says_now_and_then_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = lines(monkeypatch)
-    with waiting.lines_while_waiting("sweep"):
+    with streams.lines_while_waiting("sweep"):
         time.sleep(0.12)
-        with waiting.stage("grid", "cells") as outer, waiting.stage("grid, a = 1", "runs") as inner:
+        with streams.stage("grid", "cells") as outer, streams.stage("grid, a = 1", "runs") as inner:
             outer.done = 1
             outer.total = 3
             inner.done = 0
@@ -49,27 +49,27 @@ def test_a_long_command_says_now_and_then_how_far_it_is(monkeypatch: pytest.Monk
 
 def test_a_short_command_and_a_terminal_get_no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = lines(monkeypatch, every=10.0)
-    with waiting.lines_while_waiting("run"):
+    with streams.lines_while_waiting("run"):
         time.sleep(0.02)
     assert not stream.getvalue()
     terminal = lines(monkeypatch, stream=Terminal())
-    with waiting.lines_while_waiting("run"):
+    with streams.lines_while_waiting("run"):
         time.sleep(0.15)
     assert not terminal.getvalue()
 
 
 def test_what_somebody_else_said_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = lines(monkeypatch, every=0.5)
-    with waiting.lines_while_waiting("optimize"):
+    with streams.lines_while_waiting("optimize"):
         for _ in range(10):
-            waiting.something_was_said()
+            streams.something_was_said()
             time.sleep(0.08)
     assert not stream.getvalue()
 
 
 def test_an_error_ends_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = lines(monkeypatch)
-    with pytest.raises(ValueError, match="gone"), waiting.lines_while_waiting("run"):
+    with pytest.raises(ValueError, match="gone"), streams.lines_while_waiting("run"):
         raise ValueError("gone")
     time.sleep(0.12)
     assert not stream.getvalue()
@@ -78,7 +78,7 @@ def test_an_error_ends_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_lines_stand_on_stderr_and_json_alone_on_stdout(
     crawlsim: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "EVERY", 0.2)
+    monkeypatch.setattr(streams, "EVERY", 0.2)
     arguments = ["run", "one-robot", "--engine", "simpy", "--replications", "6", "--json"]
     code, out, err = crawlsim(*arguments, "--set", "run.horizon=20000")
     assert code == 0
@@ -107,27 +107,27 @@ def test_events_are_counted_per_robot_and_up_to_the_horizon() -> None:
 
 def test_the_pace_of_an_event_is_measured_by_short_replications() -> None:
     huge = load("one-robot").with_("run.horizon", 1e12)
-    pace = foresight.seconds_per_event(huge, None)
+    pace = simulating.seconds_per_event(huge, None)
     assert pace is not None
     assert 1e-9 < pace < 1e-3
-    slow = foresight.seconds_per_event(huge, "simpy")
+    slow = simulating.seconds_per_event(huge, "simpy")
     assert slow is not None
     assert slow > pace
-    assert foresight.seconds_per_event(load("dbworld-uniform"), None) is None
+    assert simulating.seconds_per_event(load("dbworld-uniform"), None) is None
 
 
 def test_hours_are_said_before_they_begin(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A microsecond an event: 16 million seconds, by two workers 93 days."""
-    monkeypatch.setattr(foresight, "seconds_per_event", lambda *_: 1e-6)
+    monkeypatch.setattr(simulating, "seconds_per_event", lambda *_: 1e-6)
     long = load("one-robot").with_({"run.horizon": 1e12, "run.replications": 10})
     each = 10 * expected_events(long)
-    foresight.say_how_long([long, long], options(jobs=2), "grid")
+    simulating.say_how_long([long, long], options(jobs=2), "grid")
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"warning: grid: about {2 * each:.2g} events, 1e+06 a second")
     assert f"some {each * 1e-6 / 86400:.3g} days with --jobs 2" in line
-    foresight.say_how_long([long], options(precision=0.1), "one-robot")
+    simulating.say_how_long([long], options(precision=0.1), "one-robot")
     assert "days at least with --jobs 1" in capsys.readouterr().err
 
 
@@ -136,12 +136,12 @@ def test_of_minutes_nothing_is_said_and_of_few_events_nothing_is_tried(
 ) -> None:
     tried: list[object] = []
     monkeypatch.setattr(
-        foresight, "seconds_per_event", lambda *given: (tried.append(given), 1e-7)[1]
+        simulating, "seconds_per_event", lambda *given: (tried.append(given), 1e-7)[1]
     )
-    foresight.say_how_long([load("one-robot")], options(), "one-robot")
+    simulating.say_how_long([load("one-robot")], options(), "one-robot")
     assert not tried
     minutes = load("one-robot").with_({"run.horizon": 1e8, "run.replications": 10})
-    foresight.say_how_long([minutes], options(), "one-robot")
+    simulating.say_how_long([minutes], options(), "one-robot")
     assert len(tried) == 1
-    foresight.say_how_long([], options(), "nothing left")
+    simulating.say_how_long([], options(), "nothing left")
     assert not capsys.readouterr().err
