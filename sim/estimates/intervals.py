@@ -138,7 +138,8 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
 def _ended(totals: Totals) -> Array:
     """Pages, or packets, that ended in each replication; shape (replications, 1)."""
     if "servers" in totals.parts:
-        return packets_ended(totals.parts["servers"]).sum(axis=1, keepdims=True)
+        packets: Array = packets_ended(totals.parts["servers"]).sum(axis=1, keepdims=True)
+        return packets
     return pages_ended(totals.parts["buffer"])[:, None]
 
 
