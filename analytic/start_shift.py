@@ -54,7 +54,11 @@ class StartShifts:
         self._warmup = run.warmup
         self._window = run.horizon - run.warmup
         self._switched = isinstance(scenario.activation, Switching)
-        self._together = [each for each in memories if each.pages is None]
+        self._together = [
+            (each.measures or MEASURES, float(self._left(each.long_enough)))
+            for each in memories
+            if each.pages is None
+        ]
         self._by_page = self._shares_of_pages(memories)
         weights = np.zeros(1) if scenario.pages is None else page_weights(scenario.pages)
         stale = float(weights @ self._by_page) if scenario.pages else 0.0
@@ -83,8 +87,7 @@ class StartShifts:
 
     def share_of(self, measure: str, page: Subject = None) -> float:
         """The share of the window in which what is measured remembers the start."""
-        follow = (m for m in self._together if not m.measures or measure in m.measures)
-        share = max((float(self._left(each.long_enough)) for each in follow), default=0.0)
+        share = max((left for follow, left in self._together if measure in follow), default=0.0)
         if measure in _OF_A_PAGE and isinstance(page, int):
             return max(share, float(self._by_page[page]))
         return share
