@@ -55,7 +55,7 @@ class StartShifts:
         self._window = run.horizon - run.warmup
         self._switched = isinstance(scenario.activation, Switching)
         self._together = [
-            (each.measures or MEASURES, float(self._left(each.long_enough)))
+            (each.measures, float(self._left(each.long_enough)))
             for each in memories
             if each.pages is None
         ]
@@ -87,7 +87,8 @@ class StartShifts:
 
     def share_of(self, measure: str, page: Subject = None) -> float:
         """The share of the window in which what is measured remembers the start."""
-        share = max((left for follow, left in self._together if measure in follow), default=0.0)
+        follow = (left for names, left in self._together if not names or measure in names)
+        share = max(follow, default=0.0)
         if measure in _OF_A_PAGE and isinstance(page, int):
             return max(share, float(self._by_page[page]))
         return share
