@@ -1,6 +1,24 @@
 """What happens: discrete-event simulation of a scenario, and estimates with honest errors."""
 
-from sim.estimates.controlled import controlled
-from sim.replicate import Precision, run, run_to_precision
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __all__ = ["Precision", "controlled", "run", "run_to_precision"]
+
+if TYPE_CHECKING:
+    from sim.estimates.controlled import controlled
+    from sim.replicate import Precision, run, run_to_precision
+
+_HOMES = {
+    "Precision": "sim.replicate",
+    "controlled": "sim.estimates",
+    "run": "sim.replicate",
+    "run_to_precision": "sim.replicate",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load an engine when one is asked for: commands that need none start without."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
