@@ -1,4 +1,4 @@
-"""Chains that are found by walking through them: from some states on, by their moves."""
+"""Markov chains given by the moves from each state: all states that can be reached."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix, diags_array
 from scipy.sparse.linalg import splu
 
+from analytic.decision_process import stationary_law
 from analytic.progress import followed
 from analytic.refusal import NoAnswerError
 from scenarios.arrays import Array
@@ -46,6 +47,13 @@ class Explored:
     states: dict[Any, int]
     rates: tuple[csr_matrix, ...]
 
+    def stationary(self) -> Array:
+        """Stationary probabilities, shape (states,)."""
+        generator = sum(self.rates[1:], self.rates[0]).tolil()
+        generator.setdiag(0.0)
+        generator.setdiag(-np.asarray(generator.sum(axis=1)).ravel())
+        return stationary_law(generator.tocsr())
+
 
 def explore(
     starts: Iterable[Any],
@@ -58,11 +66,13 @@ def explore(
     Parameters
     ----------
     starts : iterable
-        States to begin with.
+        States to begin with; they come first in the chain.
     moves : callable
         From a state to its moves.
     kinds : int
+        Kinds of moves.
     most : int
+        States that the chain may have.
 
     Raises
     ------
@@ -70,7 +80,7 @@ def explore(
         If there are more than `most` states.
     """
     states = {state: index for index, state in enumerate(dict.fromkeys(starts))}
-    found: list[list[tuple[float, int, int]]] = [[] for _ in range(kinds)]
+    entries: list[list[tuple[float, int, int]]] = [[] for _ in range(kinds)]
     waiting = list(states)
     for state in followed(waiting, "states of a chain"):
         origin = states[state]
@@ -83,31 +93,30 @@ def explore(
                     raise TooManyStatesError(f"its chain has more than {most} states")
                 target = states[after] = len(states)
                 waiting.append(after)
-            found[kind].append((rate, origin, target))
-    return Explored(states, tuple(_matrix(each, len(states)) for each in found))
+            entries[kind].append((rate, origin, target))
+    return Explored(states, tuple(_matrix(each, len(states)) for each in entries))
 
 
-def _matrix(found: list[tuple[float, int, int]], size: int) -> csr_matrix:
-    rates, rows, columns = zip(*found, strict=True) if found else ((), (), ())
+def _matrix(entries: list[tuple[float, int, int]], size: int) -> csr_matrix:
+    rates, rows, columns = zip(*entries, strict=True) if entries else ((), (), ())
     return csr_matrix((rates, (rows, columns)), shape=(size, size))
 
 
-def totals(rates: csr_matrix, exits: Array, rewards: Array) -> Array:
-    """Expected total rewards until an exit, from each state.
+def total_rewards(rates: csr_matrix, exits: Array) -> Callable[[Array], Array]:
+    """Expected total rewards until an exit, from each state, as a function of the rewards.
 
     Parameters
     ----------
     rates : csr_matrix, shape (states, states)
         The diagonal does not matter.
     exits : ndarray, shape (states,)
-    rewards : ndarray, shape (states,)
-        Per unit time.
+
+    Returns
+    -------
+    callable
+        From rewards per unit time, shape (states,), to their totals, shape (states,); the system
+        is factorized once for all rewards.
     """
-    return factorized(rates, exits)(rewards)
-
-
-def factorized(rates: csr_matrix, exits: Array) -> Callable[[Array], Array]:
-    """From rewards to `totals`, for one chain and as many rewards as one likes."""
     out = np.asarray(rates.sum(axis=1)).ravel() + exits
     solve: Callable[[Array], Array] = splu(
         csc_matrix(diags_array(out) - rates), permc_spec="MMD_AT_PLUS_A"
