@@ -186,7 +186,7 @@ def test_a_timer_of_a_million_phases_does_not_fit_where_pages_wait() -> None:
 
 
 def test_targets_by_phase_keep_their_service() -> None:
-    """A stand-in for the service would have other phases than the targets."""
+    """A moment match for the service would have other phases than the targets."""
     scenario = pipeline("switching by phase").with_("buffer.replace_older_copy", True)
     answered(scenario)
     refused = next(each for each in predict(scenario)[1] if "moment match" in each.source)
