@@ -81,9 +81,9 @@ PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "hyperexponential service": ("random pages", {"buffer.service": HYPER}),
-    "exponential timers": ("exponential timers, LIFO, push-out", TIMED),
+    "exponential timers": ("timers, LIFO or push-out", TIMED),
     "timers, batches, Erlang service": (
-        "exponential timers, LIFO, push-out",
+        "timers, LIFO or push-out",
         TIMED
         | {
             "robots.available": 1,
@@ -92,15 +92,15 @@ PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
             "buffer.service": {"erlang": {"shape": 2, "mean": 1.0}},
         },
     ),
-    "LIFO": ("exponential timers, LIFO, push-out", LIFO | {"buffer.service": HYPER}),
-    "LIFO, exponential": ("exponential timers, LIFO, push-out", LIFO),
-    "push-out": ("exponential timers, LIFO, push-out", PUSH_OUT),
+    "LIFO": ("timers, LIFO or push-out", LIFO | {"buffer.service": HYPER}),
+    "LIFO, exponential": ("timers, LIFO or push-out", LIFO),
+    "push-out": ("timers, LIFO or push-out", PUSH_OUT),
     "LIFO, push-out, timers, MAP": (
-        "exponential timers, LIFO, push-out",
+        "timers, LIFO or push-out",
         LIFO | PUSH_OUT | TIMED | {"robots.available": 1, "robots.access_time": {"map": BURSTS}},
     ),
     "LIFO, switching": (
-        "exponential timers, LIFO, push-out",
+        "timers, LIFO or push-out",
         LIFO
         | {"robots.available": 5, "activation": {"switching": {"targets": [5, 5, 4, 3, 2, 1, 1]}}},
     ),

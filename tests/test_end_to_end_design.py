@@ -52,10 +52,10 @@ ERLANG = {
 }
 CONSTANT = ONE | {"robots.access_time": {"deterministic": {"value": 0.9}}}
 RANDOM = {
-    "timers": ("exponential timers, LIFO, push-out", TIMED),
+    "timers": ("timers, LIFO or push-out", TIMED),
     "Erlang timers": ("phase-type timers", ERLANG),
-    "LIFO": ("exponential timers, LIFO, push-out", LIFO),
-    "push-out": ("exponential timers, LIFO, push-out", PUSH_OUT),
+    "LIFO": ("timers, LIFO or push-out", LIFO),
+    "push-out": ("timers, LIFO or push-out", PUSH_OUT),
     "constant accesses": ("one robot", CONSTANT),
     "plain": ("random pages", {}),
 }

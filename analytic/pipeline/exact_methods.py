@@ -148,7 +148,7 @@ METHODS: tuple[Method, ...] = (
         lambda scenario: partial(obsolescence_slopes, queue_of_pages(scenario)),
     ),
     Method(
-        "exponential timers, LIFO, push-out",
+        "timers, LIFO or push-out",
         "the same rates with exponential timers, last come first served, push-out",
         counted_slopes,
         (
