@@ -8,7 +8,7 @@ staleness of a page that is fetched again and again.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -189,19 +189,18 @@ def _counts_fit(scenario: Scenario) -> str | None:
     return counts_fit(scenario.with_("buffer.obsolescence", "never"))
 
 
+approximation_row = partial(Formula, paper=PAPER, kind="approximation", origin="own")
+
 _POISSON: tuple[Condition, ...] = (
     conditions.not_switching,
     conditions.poisson_accesses,
     conditions.exponential_service,
 )
 
-_TIMED = Formula(
-    paper=PAPER,
+_TIMED = approximation_row(
     number="timers of any law",
     quantity="obsolescence rates and ages with timers of any law, many waiting places",
     function=timed_rates_and_ages,
-    kind="approximation",
-    origin="own",
     conditions=(
         *own.PATH,
         conditions.pages_leave_the_queue_alone,
@@ -215,13 +214,10 @@ _TIMED = Formula(
     evaluate=_timed,
 )
 
-_DROPPED = Formula(
-    paper=PAPER,
+_DROPPED = approximation_row(
     number="copies dropped independently",
     quantity="obsolescence rates with page-change dropping, many pages",
     function=page_change_rates,
-    kind="approximation",
-    origin="own",
     conditions=(
         *own.PATH,
         page_conditions.randomized_policy,
@@ -232,13 +228,10 @@ _DROPPED = Formula(
     evaluate=_dropped,
 )
 
-_REPLACED = Formula(
-    paper=PAPER,
+_REPLACED = approximation_row(
     number="copies replaced independently",
     quantity="obsolescence rates and ages with replacement of older copies, many pages",
     function=replacement_rates_and_ages,
-    kind="approximation",
-    origin="own",
     conditions=(
         *own.PATH,
         page_conditions.randomized_policy,
@@ -259,13 +252,10 @@ def _not_by_timers_of_any_law(scenario: Scenario) -> str | None:
     return "the approximation for timers of any law covers it, with the exact levels"
 
 
-_DECOMPOSITION = Formula(
-    paper=PAPER,
+_DECOMPOSITION = approximation_row(
     number="decomposition",
     quantity="obsolescence rates and ages, losses and delays taken to be independent",
     function=decomposed,
-    kind="approximation",
-    origin="own",
     conditions=(
         *own.PATH,
         conditions.pages_leave_the_queue_alone,
@@ -456,13 +446,10 @@ def _matched(scenario: Scenario) -> Values:
 
 APPROXIMATIONS: tuple[Formula, ...] = (
     *_OF_PHASES,
-    Formula(
-        paper=PAPER,
+    approximation_row(
         number="moment match",
         quantity="any of these with laws of phase type in place of others",
         function=moment_match,
-        kind="approximation",
-        origin="own",
         conditions=(
             *own.PATH,
             no_exact_method,

@@ -69,19 +69,20 @@ def least_shares(
     Without a buffer they are exact (coffman1998, Lemma 4.1 with exponential accesses). A page gets
     nothing iff its slope at 0 is not above the multiplier.
     """
-    asked = (changes > 0) & (weights > 0)
+    matters = (changes > 0) & (weights > 0)
     shares = np.full(len(changes), 1.0 / len(changes)) if start is None else start
-    if not asked.any():
-        return BestShares(shares, *[float(weights @ slopes(changes, shares).rates)] * 2)
-    shares = np.where(asked, shares, 0.0)
+    if not matters.any():
+        cost = float(weights @ slopes(changes, shares).rates)
+        return BestShares(shares, cost, cost)
+    shares = np.where(matters, shares, 0.0)
     shares /= shares.sum()
 
     def evaluated(given: Array) -> _Point:
-        rates, first, second = slopes(changes[asked], given)
-        c = weights[asked]
+        rates, first, second = slopes(changes[matters], given)
+        c = weights[matters]
         return _Point(given, float(c @ rates), -c * first, c * second)
 
-    best = evaluated(shares[asked])
+    best = evaluated(shares[matters])
     for _ in range(_ROUNDS):
         if best.gap <= _GAP * best.cost:
             break
@@ -89,11 +90,13 @@ def least_shares(
         if better is None:
             break
         best = better
-    shares[asked] = best.shares
+    shares[matters] = best.shares
     return BestShares(shares, best.cost, max(best.cost - best.gap, 0.0))
 
 
 class _Point(NamedTuple):
+    """Shares, their cost, and what a little more of each would gain, to second order."""
+
     shares: Array
     cost: float
     gains: Array
@@ -172,7 +175,7 @@ def slopes_of(scenario: Scenario) -> SlopesOf | None:
 
 
 def end_to_end_frequencies(scenario: Scenario) -> Optimum:
-    """The frequencies that suit the whole path best, what others cost, and who is never visited.
+    """The best frequencies end to end, what others cost, and which pages are never fetched.
 
     In the units of the file's prices where it prices staleness, and with what else they make the
     system cost; otherwise the weighted obsolescence. Where the obsolescence of a page depends on

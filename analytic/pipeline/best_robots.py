@@ -88,7 +88,7 @@ def _searched(scenario: Scenario) -> StaticSearch:
 
 def _optimum(scenario: Scenario, search: StaticSearch, said: Sequence[str]) -> Optimum:
     best = float(search.costs[search.optimum])
-    edge = more_may_be_better(search.optimum, scenario)
+    at_limit = more_may_be_better(search.optimum, scenario)
     return Optimum(
         target="static",
         cost=best,
@@ -96,7 +96,7 @@ def _optimum(scenario: Scenario, search: StaticSearch, said: Sequence[str]) -> O
         decision=search.decision,
         changes=search.changes,
         table=[row | {"more": more_than(row["cost"], best)} for row in search.rows()],
-        notes=[*said, *edge, *search.notes()],
+        notes=[*said, *at_limit, *search.notes()],
         search=search,
         proved=search.is_complete,
         gap=0.0 if search.is_complete else None,
@@ -171,7 +171,7 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
         "not proved"
     )
     other = alone.short if alone else None
-    edge = more_may_be_better(max(best), scenario)
+    at_limit = more_may_be_better(max(best), scenario)
     search = BestTargets(scenario.name, best, cost(best), other, *by_papers[:1])
     return Optimum(
         target="switching",
@@ -180,7 +180,7 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
         decision={"targets": list(best)},
         changes={"activation": _switching(best)},
         table=[{"level": level, "target": target} for level, target in enumerate(best)],
-        notes=[searched, alone.note(search.cost) if alone else reason, *edge],
+        notes=[searched, alone.note(search.cost) if alone else reason, *at_limit],
         search=search,
         proved=False,
     )

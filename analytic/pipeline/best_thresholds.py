@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ from analytic.pipeline.costs import (
     prices_staleness,
     require_prices,
 )
-from analytic.progress import Progress, followed
+from analytic.progress import Progress
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.arrays import Array
@@ -51,7 +52,7 @@ Other = tuple[str, float] | None
 """Another criterion, and the cost of what it decides."""
 
 _STEPS = 3 * 10**7
-"""Policies times levels times pages between two words of a search: some tenths of a second."""
+"""Policies times levels times pages between two reports of progress: some tenths of a second."""
 _MOST_IN_TABLE = 100_000
 """Policies of which all costs are kept: a table of the best one for every list of numbers."""
 _MOST_NUMBERS_IN_TABLE = 12
@@ -64,12 +65,16 @@ _MOST_TRIED = 750
 _MOST_TRIED_QUICKLY = 20_000
 """The same, where they are compiled."""
 _AT_A_TIME = 500
+"""Policies between two reports of progress of a descent."""
 _STARTS = 4
+"""Policies from which it starts."""
 _GAINED = 1e-12
+"""What a step of it must gain, relative to the cost."""
 _MOST_PAIRS = 20_000
+"""Pairs of numbers times thresholds that are tried."""
 _MOST_CURVES = 6
+"""Pairs of numbers that the figure shows."""
 _GAIN = "gain: per cent of the cost of the best single number"
-_ALL = "all {:,} policies of 0 to {} robots searched: none costs less"
 
 
 def end_to_end_thresholds(scenario: Scenario) -> Optimum:
@@ -124,62 +129,54 @@ def _searched(scenario: Scenario, alone: Alone | None = None, reason: str = "") 
     simple = birth_death(plain)
     count = members(robots_of(scenario).available + 1, levels)
     search: ThresholdSearch | BestThresholds
-    proved = True
-    if simple is not None and count * levels * simple.kinds <= _MOST_WORK:
-        search, notes = _all_quickly(plain, simple, other)
-    elif simple is None and count <= _MOST_SLOW:
-        search, notes = _all_slowly(plain, other)
+    few = count <= _MOST_SLOW
+    proved = few if simple is None else count * levels * simple.kinds <= _MOST_WORK
+    if proved:
+        search, notes = _best_of_all(plain, simple, other)
     else:
         search, notes = _best_found(plain, simple, other)
-        proved = False
-    said = alone.note(search.optimum.cost) if alone else reason
-    edge = more_may_be_better(max(search.optimum.robots), scenario)
-    optimum = threshold_optimum(search, [*notes, *[said] * bool(said), *edge])
-    return replace(optimum, proved=proved, gap=0.0 if proved else None)
+    beside = alone.note(search.optimum.cost) if alone else reason
+    notes += [beside] * bool(beside)
+    notes += more_may_be_better(max(search.optimum.robots), scenario)
+    return replace(threshold_optimum(search, notes), proved=proved, gap=0.0 if proved else None)
 
 
-def _all_quickly(
-    scenario: Scenario, simple: BirthDeath, other: Other
+def _best_of_all(
+    scenario: Scenario, simple: BirthDeath | None, other: Other
 ) -> tuple[ThresholdSearch | BestThresholds, list[str]]:
     """Every policy; the costs of all are kept where a table of them is for people."""
     available = robots_of(scenario).available
     numbers = range(available + 1)
     top = capacity_of(scenario)
     count = members(len(numbers), top + 1)
+    summary = f"all {count:,} policies of 0 to {available} robots searched: none costs less"
     progress = Progress(f"{scenario.name}: thresholds, policies", count)
+    parts: Iterator[Array]
+    if simple is None:
+        every = policies(numbers, top + 1)
+        parts = (np.array([cost_of(by_level(scenario, each))]) for each in every)
+    else:
+        parts = simple.costs_of_all(numbers)
     keeps = count <= _MOST_IN_TABLE and len(numbers) <= _MOST_NUMBERS_IN_TABLE
     kept = []
     least = math.inf
-    place = 0
+    best = 0
     done = 0
-    for costs in simple.costs_of_all(numbers):
-        if keeps:
+    for costs in parts:
+        if keeps or simple is None:
             kept.append(costs)
         if not np.isnan(costs).all() and float(np.nanmin(costs)) < least:
             least = float(np.nanmin(costs))
-            place = done + int(np.nanargmin(costs))
+            best = done + int(np.nanargmin(costs))
         done += len(costs)
         progress.step(len(costs))
-    said = _ALL.format(count, available)
-    if keeps:
+    if kept or simple is None:
         name = scenario.name, scenario.time_unit
         search = ThresholdSearch(*name, tuple(numbers), top, np.concatenate(kept), other)
-        return search, [said, *search.notes()]
-    best = nth_policy(numbers, top + 1, place)
-    table = table_of_bests(scenario, simple.costs, [best], few=False, other=other)
-    return table, [said, _GAIN]
-
-
-def _all_slowly(scenario: Scenario, other: Other) -> tuple[ThresholdSearch, list[str]]:
-    """Every policy, each by the formulas of the index."""
-    numbers = tuple(range(robots_of(scenario).available + 1))
-    top = capacity_of(scenario)
-    count = members(len(numbers), top + 1)
-    doing = f"{scenario.name}: thresholds, policies"
-    every = followed(policies(numbers, top + 1), doing, count)
-    costs = np.array([cost_of(by_level(scenario, each)) for each in every])
-    search = ThresholdSearch(scenario.name, scenario.time_unit, numbers, top, costs, other)
-    return search, [_ALL.format(count, numbers[-1]), *search.notes()]
+        return search, [summary, *search.notes()]
+    policy = nth_policy(numbers, top + 1, best)
+    table = table_of_bests(scenario, simple.costs, [policy], few=False, other=other)
+    return table, [summary, _GAIN]
 
 
 def _best_found(
@@ -221,12 +218,12 @@ def _best_found(
     ends = [descended(start, available, costs_of)[0] for start in starts]
     count = members(available + 1, top + 1)
     of_how_many = f"{count:.2g}" if count < 2**63 else "over 10^18"
-    said = (
+    summary = (
         f"best found: {progress.done:,} policies tried of {of_how_many}, from the best "
         "single numbers and pairs on, until no change of a level or a run of levels costs less; "
         "not proved"
     )
-    return table_of_bests(scenario, costs_of, ends, few=few, other=other), [said, _GAIN]
+    return table_of_bests(scenario, costs_of, ends, few=few, other=other), [summary, _GAIN]
 
 
 # --- policies and their costs -------------------------------------------------------------------
@@ -238,24 +235,18 @@ def members(numbers: int, levels: int) -> int:
 
 
 def policies(numbers: Sequence[int], levels: int) -> Iterator[Policy]:
-    """All policies in the order of `ThresholdSearch`."""
-    if levels == 1:
-        yield from ((each,) for each in numbers)
-        return
-    # The top level is the first to be settled: it is the last of the tuple.
-    for top in range(len(numbers)):
-        for below in policies(numbers[top:], levels - 1):
-            yield (*below, numbers[top])
+    """All policies in the order of `ThresholdSearch`: by the number at the top level first."""
+    return (each[::-1] for each in combinations_with_replacement(numbers, levels))
 
 
-def nth_policy(numbers: Sequence[int], levels: int, place: int) -> Policy:
-    """The policy at a place in the order of `policies`."""
+def nth_policy(numbers: Sequence[int], levels: int, index: int) -> Policy:
+    """The policy with an index in the order of `policies`."""
     policy: Policy = ()
     first = 0
     for below in range(levels - 1, -1, -1):
-        while place >= (count := members(len(numbers) - first, below) if below else 1):
-            place = place - count
-            first = first + 1
+        while index >= (count := members(len(numbers) - first, below) if below else 1):
+            index -= count
+            first += 1
         policy = (numbers[first], *policy)
     return policy
 
@@ -338,7 +329,7 @@ def birth_death(scenario: Scenario) -> BirthDeath | None:
 
 
 def by_level(scenario: Scenario, robots: Policy) -> Scenario:
-    """The scenario with a policy in place."""
+    """The scenario with a policy as its activation."""
     used, at = thresholds_of(robots)
     return scenario.with_("activation", {"threshold": {"robots": list(used), "at": list(at)}})
 
@@ -376,10 +367,10 @@ def descended(policy: Policy, available: int, costs: Costs) -> tuple[Policy, flo
         around = list(dict.fromkeys(_around(policy, level, available)))
         values = costs(around) if around else np.array([])
         if len(values) and not np.isnan(values).all():
-            place = int(np.nanargmin(values))
-            if values[place] < best * (1.0 - _GAINED):
-                policy = around[place]
-                best = float(values[place])
+            least = int(np.nanargmin(values))
+            if values[least] < best * (1.0 - _GAINED):
+                policy = around[least]
+                best = float(values[least])
                 unchanged = -1
         unchanged += 1
         level = (level + 1) % len(policy)
@@ -428,7 +419,7 @@ class BestThresholds:
     top: int
     table: tuple[ThresholdPolicy, ...]
     curves: dict[tuple[int, int], Array] = field(repr=False)
-    other: tuple[str, float] | None = None
+    other: Other = None
 
     @property
     def optimum(self) -> ThresholdPolicy:

@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from analytic.formula import Formula, dependent
+from analytic.formula import dependent
 from analytic.indexing_queue import FORMULAS as QUEUE_FORMULAS
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline import conditions as own
 from analytic.pipeline.dropping_and_replacement import cost_with_labels
 from analytic.pipeline.exact_methods import (
     LABELLED_COST,
-    PAPER,
     exact_method,
+    exact_row,
     nearest_reason,
     no_response_priced,
     some_exact_method,
@@ -87,13 +87,10 @@ def end_to_end_cost(scenario: Scenario) -> float:
     return queue_cost(scenario) + scenario.costs.staleness * stale
 
 
-COST = Formula(
-    paper=PAPER,
+COST = exact_row(
     number="end-to-end cost",
     quantity="control cost with the price of staleness",
     function=end_to_end_cost,
-    kind="exact",
-    origin="own",
     conditions=(
         *own.PATH,
         _staleness_priced,

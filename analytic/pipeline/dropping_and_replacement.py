@@ -34,6 +34,7 @@ from analytic.pipeline.state_space import (
     Move,
     TooManyStatesError,
     explore,
+    service_moves,
     total_rewards,
 )
 from analytic.progress import followed
@@ -185,7 +186,7 @@ class _Walk:
                     yield from self._delivered(state, label, rate * share, arrivals)
         yield from self._changes(state)
         if state.level:
-            yield from self._service(state)
+            yield from service_moves(self.chain, state, self._next(state))
 
     @cached_property
     def _hidden(self) -> tuple[Array, ...]:
@@ -241,27 +242,15 @@ class _Walk:
                 left = tuple(each for each in state.waiting if each != label)
                 yield Move(self.others[label[0]].changes, state._replace(waiting=renumbered(left)))
 
-    def _service(self, state: LabelledState) -> Iterator[Move]:
-        service = self.chain.service
-        turns = self.chain.turnover[state.level]
-        for phase, rate in enumerate(service.generator[state.phase].tolist()):
-            if phase != state.phase:
-                yield Move(rate, state._replace(phase=phase))
-        done = float(service.exit_rates[state.phase])
-        for share, after in self._next(state):
-            turn = turns[after.phase if len(turns) > 1 else 0][state.arrivals]
-            for arrivals in np.flatnonzero(turn).tolist():
-                yield Move(done * share * float(turn[arrivals]), after._replace(arrivals=arrivals))
-
     def _next(self, state: LabelledState) -> Iterator[tuple[float, LabelledState]]:
         """The state when a copy is indexed and the next page is in service."""
         state = state._replace(current=state.current or state.serving == FRESH)
         if not state.waiting:
             yield 1.0, state._replace(serving=NOBODY, phase=0)
             return
-        place = len(state.waiting) - 1 if self.rules.last_first else 0
-        label = state.waiting[place]
-        left = renumbered(state.waiting[:place] + state.waiting[place + 1 :])
+        waiting = state.waiting
+        label = waiting[-1] if self.rules.last_first else waiting[0]
+        left = renumbered(waiting[:-1] if self.rules.last_first else waiting[1:])
         serving = label if label in (FRESH, STALE) else OTHER
         for phase, share in enumerate(self.chain.service.start.tolist()):
             yield share, state._replace(waiting=left, serving=serving, phase=phase)

@@ -70,6 +70,8 @@ from scenarios.arrays import Array
 PAPER = "pipeline"
 """Key of these formulas in the index."""
 
+exact_row = partial(Formula, paper=PAPER, kind="exact", origin="own")
+
 SlopesOf = Callable[[Array, Array], Slopes]
 """From change rates and shares to obsolescence rates and their derivatives by the shares."""
 
@@ -259,13 +261,10 @@ def no_response_priced(scenario: Scenario) -> str | None:
     return "[costs] prices the response time of pages that wait for others" if priced else None
 
 
-LABELLED_COST = Formula(
-    paper=PAPER,
+LABELLED_COST = exact_row(
     number="dropping and replacement, cost",
     quantity="control cost of such a queue",
     function=control_cost,
-    kind="exact",
-    origin="own",
     conditions=(*_LABELS, conditions.priced, no_response_priced),
     evaluate=lambda scenario: [("control_cost", None, cost_with_labels(scenario))],
 )
@@ -273,36 +272,27 @@ LABELLED_COST = Formula(
 
 EXACT: tuple[Formula, ...] = (
     *(
-        Formula(
-            paper=PAPER,
+        exact_row(
             number=method.name,
             quantity=method.quantity,
             function=method.function,
-            kind="exact",
-            origin="own",
             conditions=method.conditions,
             evaluate=method.rows,
         )
         for method in METHODS
     ),
-    Formula(
-        paper=PAPER,
+    exact_row(
         number="dropping and replacement, queue",
         quantity="levels, rates, shares of the fates with page-change dropping or replacement",
         function=labelled_page,
-        kind="exact",
-        origin="own",
         conditions=_LABELS,
         evaluate=rows_with_labels,
     ),
     LABELLED_COST,
-    Formula(
-        paper=PAPER,
+    exact_row(
         number="one robot, queue",
         quantity="levels, rates, losses with one robot and access times without phases",
         function=stationary_queue,
-        kind="exact",
-        origin="own",
         conditions=(
             conditions.has_buffer,
             conditions.resolved_activation,
@@ -318,13 +308,10 @@ EXACT: tuple[Formula, ...] = (
         ),
         evaluate=rows_of_one_robot,
     ),
-    Formula(
-        paper=PAPER,
+    exact_row(
         number="no waiting place",
         quantity="obsolescence rates without waiting places, in closed form",
         function=single_place_rates,
-        kind="exact",
-        origin="own",
         conditions=(
             *own.PATH,
             conditions.pages_leave_the_queue_alone,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from scipy.sparse import csc_matrix, csr_matrix, diags_array
 from scipy.sparse.linalg import splu
 
 from analytic.decision_process import stationary_law
+from analytic.indexing_queue import QueueChain
 from analytic.progress import followed
 from analytic.refusal import NoAnswerError
 from scenarios.arrays import Array
@@ -100,6 +101,34 @@ def explore(
 def _matrix(entries: list[tuple[float, int, int]], size: int) -> csr_matrix:
     rates, rows, columns = zip(*entries, strict=True) if entries else ((), (), ())
     return csr_matrix((rates, (rows, columns)), shape=(size, size))
+
+
+def service_moves(
+    chain: QueueChain, state: Any, following: Iterable[tuple[float, Any]], kind: int = 0
+) -> Iterator[Move]:
+    """The service in progress changes its phase, or it ends.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    state : NamedTuple
+        With the `level`, the phase of the `arrivals`, and the `phase` of the service.
+    following : iterable
+        States after the end, before the arrivals change their phase, and their probabilities.
+    kind : int
+        Of the moves at which it ends.
+    """
+    service = chain.service
+    for phase, rate in enumerate(service.generator[state.phase].tolist()):
+        if phase != state.phase:
+            yield Move(rate, state._replace(phase=phase))
+    done = float(service.exit_rates[state.phase])
+    turnover = chain.turnover[state.level]
+    for share, after in following:
+        shifts = turnover[after.phase if len(turnover) > 1 else 0][state.arrivals]
+        for arrivals in np.flatnonzero(shifts).tolist():
+            rate = done * share * float(shifts[arrivals])
+            yield Move(rate, after._replace(arrivals=arrivals), kind)
 
 
 def total_rewards(rates: csr_matrix, exits: Array) -> Callable[[Array], Array]:

@@ -2,9 +2,9 @@
 
 From a stationary instant on, every page is old (delivered before) or new. New pages are alike until
 their indexing ends: whether one is the page in question is drawn then. So counts are enough, where
-flags on the positions would need ``2^K`` states. Of timers with several phases those of all waiting
-pages are kept in order, for small buffers. Of timers of any other law the mean rates are used at
-which pages are dropped, by the number that waits: an approximation.
+flags on the positions would need ``2^K`` states. Timers with several phases are followed for every
+waiting page, in order, which suits small buffers. For timers of any other law pages are dropped at
+mean rates that depend on how many wait, which is an approximation.
 """
 
 from __future__ import annotations
@@ -38,7 +38,14 @@ from analytic.pipeline.conditions import (
     robots_of,
 )
 from analytic.pipeline.random_pages import RatesAndAges, Slopes
-from analytic.pipeline.state_space import MOST_STATES, Explored, Move, explore, total_rewards
+from analytic.pipeline.state_space import (
+    MOST_STATES,
+    Explored,
+    Move,
+    explore,
+    service_moves,
+    total_rewards,
+)
 from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.arrays import Array
@@ -99,7 +106,6 @@ class OldAndNew:
     Attributes
     ----------
     chain : QueueChain
-        With timers of several phases first come first served only, and nothing pushed out.
     handling : Handling
     """
 
@@ -122,7 +128,8 @@ class OldAndNew:
         """All moves from a state."""
         yield from self._deliveries(state)
         if state.level:
-            yield from self._service(state)
+            ended = INDEXED if state.serving == 0 else 0
+            yield from service_moves(self.chain, state, self._next(state), ended)
             yield from self.dropped(state)
 
     def dropped(self, state: OldNewState) -> Iterator[Move]:
@@ -133,13 +140,13 @@ class OldAndNew:
             yield Move(theta * state.old, state._replace(old=state.old - 1))
             yield Move(theta * state.new, state._replace(new=state.new - 1))
             return
-        for place, phase in enumerate(state.timers):
-            before = state.timers[:place]
-            behind = state.timers[place + 1 :]
+        for ahead, phase in enumerate(state.timers):
+            before = state.timers[:ahead]
+            behind = state.timers[ahead + 1 :]
             for after, rate in enumerate(timer.generator[phase].tolist()):
                 if after != phase:
                     yield Move(rate, state._replace(timers=(*before, after, *behind)))
-            is_old = place < state.old
+            is_old = ahead < state.old
             left = state._replace(
                 old=state.old - is_old, new=state.new - (not is_old), timers=before + behind
             )
@@ -180,29 +187,18 @@ class OldAndNew:
                 joined = after._replace(new=after.new + waiting, timers=after.timers + phases)
                 yield share * math.prod(each for _, each in timers), joined
 
-    def _service(self, state: OldNewState) -> Iterator[Move]:
-        service = self.chain.service
-        turns = self.chain.turnover[state.level]
-        for phase, rate in enumerate(service.generator[state.phase].tolist()):
-            if phase != state.phase:
-                yield Move(rate, state._replace(phase=phase))
-        done = float(service.exit_rates[state.phase])
-        kind = INDEXED if state.serving == 0 else 0
-        for share, after in self._next(state):
-            turn = turns[after.phase if len(turns) > 1 else 0][state.arrivals]
-            for arrivals in np.flatnonzero(turn).tolist():
-                rate = done * share * float(turn[arrivals])
-                yield Move(rate, after._replace(arrivals=arrivals), kind)
-
     def _next(self, state: OldNewState) -> Iterator[tuple[float, OldNewState]]:
         """The state when the next page is in service."""
         if state.level == 1:
             yield 1.0, state._replace(serving=-1, phase=0)
             return
         new_next = state.new > 0 and (self.handling.last_first or not state.old)
-        left = {"new": state.new - 1} if new_next else {"old": state.old - 1}
-        serving = 0 if new_next else 1
-        picked = state._replace(**left, serving=serving, timers=state.timers[1:])
+        picked = state._replace(
+            old=state.old - (not new_next),
+            new=state.new - new_next,
+            serving=0 if new_next else 1,
+            timers=state.timers[1:],
+        )
         for phase, share in _draws(self.chain.service.start):
             yield share, picked._replace(phase=phase)
 
@@ -218,14 +214,17 @@ def old_and_new(chain: QueueChain, handling: Handling) -> Explored:
     Parameters
     ----------
     chain : QueueChain
-        With timers of several phases first come first served only, and nothing pushed out.
     handling : Handling
 
     Raises
     ------
     TooManyStatesError
         If it has more than `MOST_STATES` states.
+    ValueError
+        If timers have several phases, and pages leave the buffer otherwise than in their order.
     """
+    if len(chain.timer.start) > 1 and (handling.last_first or handling.lost is not None):
+        raise ValueError("timers with several phases need first come first served, no push-out")
     walk = OldAndNew(chain, handling)
     return explore(walk.starts(), walk.moves, kinds=2)
 
