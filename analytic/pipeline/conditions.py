@@ -90,11 +90,6 @@ def no_obsolescence_timers(scenario: Scenario) -> str | None:
     return None if conditions.timers_of(scenario) is None else "waiting pages become obsolete"
 
 
-def single_phase_timers(scenario: Scenario) -> str | None:
-    """Obsolescence timers, if any, are exponential."""
-    return conditions.exponential_timers_or_none(scenario)
-
-
 def timers_not_exponential(scenario: Scenario) -> str | None:
     """Waiting pages have obsolescence timers that are not exponential."""
     law = conditions.timers_of(scenario)

@@ -156,7 +156,7 @@ METHODS: tuple[Method, ...] = (
         (
             *_RANDOM,
             own.served_out_of_order_or_timed,
-            own.single_phase_timers,
+            conditions.exponential_timers_or_none,
             own.pushed_one_by_one,
             *_QUEUE,
             counts_fit,
