@@ -6,6 +6,7 @@ generator of the queue, A its part with the accepted deliveries, p its stationar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -230,21 +231,13 @@ def index_ages(queue: PageQueue, shares: ArrayLike) -> Array:
     The mean of T of `obsolescence_rates`: ``(-Q + f A) t = 1 + f A d``, d the mean time from a
     delivery to the end of its indexing.
     """
-    kinds, which = np.unique(np.asarray(shares, dtype=float), return_inverse=True)
-    ages: Array = np.full(len(kinds), np.inf)
-    fetched = kinds > 0
-    entering = queue.entering
-    if fetched.any() and entering.any():
-        f = kinds[fetched]
-        delays = Delays(queue.service, np.ones(1))
-        rewards = np.ones((len(f), 1, len(queue.stationary)))
-        for ahead in range(len(entering)):
-            mean = delays.means(queue.level, queue.phase, ahead)
-            first = (f * (1.0 - f) ** ahead)[:, None]
-            rewards[:, 0] += first * entering[ahead:].sum(axis=0) * mean
-        # States that are never seen need an end, too.
-        exits = _tagged(f, len(entering)) @ entering + (queue.stationary == 0)
-        ages[fetched] = _totals(queue, exits, f, rewards)[:, 0]
+    f, which = np.unique(np.asarray(shares, dtype=float), return_inverse=True)
+    ages: Array = np.full(len(f), np.inf)
+    fetched = f > 0
+    if fetched.any() and queue.entering.any():
+        means = Delays(queue.service, np.ones(1)).means
+        none = np.zeros(np.count_nonzero(fetched))
+        ages[fetched] = _until_fresh(queue, none, f[fetched], none + 1.0, means, 1)[:, 0]
     by_page: Array = ages[which.ravel()]
     return by_page
 
@@ -259,27 +252,40 @@ def _rates_and_slopes(
     moving = kinds[:, 0] > 0
     if moving.any():
         mu, f = kinds[moving].T
-        delays = Delays(queue.service, mu)
-        entering = queue.entering
-        rewards = np.zeros((len(mu), orders, len(queue.stationary)))
-        rewards[:, 0] = mu[:, None]
-        for ahead in range(len(entering)):
-            stale = delays.stale(queue.level, queue.phase, ahead) * entering[ahead:].sum(axis=0)
-            for order, first in enumerate(_first_of_batch(f, ahead)[:orders]):
-                rewards[:, order] += first[:, None] * stale
-        exits = mu[:, None] + _tagged(f, len(entering)) @ entering
-        result[moving] = _totals(queue, exits, f, rewards)
+        stale = Delays(queue.service, mu).stale
+        result[moving] = _until_fresh(queue, mu, f, mu, stale, orders)
     by_page: Array = result[which.ravel()]
     return by_page
 
 
-def _totals(queue: PageQueue, exits: Array, f: Array, rewards: Array) -> Array:
+def _until_fresh(
+    queue: PageQueue,
+    mu: Array,
+    f: Array,
+    rewards: Array,
+    at_entry: Callable[[Indices, Indices, int], Array],
+    orders: int,
+) -> Array:
+    """Expected totals until a change or the entry of a copy, and their derivatives by f.
+
+    Of rewards per unit time, and of one at the entry, which depends on the level and the phase of
+    the service before the delivery and on the pages ahead in its batch; shape (pages, orders).
+    """
     from analytic.pipeline.kernels import totals_until_fresh  # numba takes its time
 
+    entering = queue.entering
+    by_order = np.zeros((len(f), orders, len(queue.stationary)))
+    by_order[:, 0] = rewards[:, None]
+    for ahead in range(len(entering)):
+        reward = at_entry(queue.level, queue.phase, ahead) * entering[ahead:].sum(axis=0)
+        for order, first in enumerate(_first_of_batch(f, ahead)[:orders]):
+            by_order[:, order] += first[:, None] * reward
+    exits = mu[:, None] + _tagged(f, len(entering)) @ entering
+    exits += (mu == 0.0)[:, None] & (queue.stationary == 0.0)  # never seen, but need an end
     parts = queue.base, queue.accepted, queue.lower
     misses = _misses(f, len(queue.accepted))
-    result: Array = totals_until_fresh(*parts, exits, misses, rewards, queue.stationary)
-    return result
+    totals: Array = totals_until_fresh(*parts, exits, misses, by_order, queue.stationary)
+    return totals
 
 
 def _misses(f: Array, largest: int) -> Array:
