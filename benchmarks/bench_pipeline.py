@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_matrix, diags_array
 from scipy.sparse.linalg import splu
 
-from analytic.pipeline import obsolescence_rates, queue_of_pages
-from analytic.pipeline.best_frequencies import best_end_to_end_shares
-from analytic.pipeline.queues import Delays, PageQueue
+from analytic.pipeline import obsolescence_rates, obsolescence_slopes, queue_of_pages
+from analytic.pipeline.best_frequencies import least_shares
+from analytic.pipeline.random_pages import Delays, PageQueue
 from scenarios import load
 
 PAGES = 1000
@@ -44,7 +45,7 @@ def by_sparse_elimination(queue: PageQueue, mu: np.ndarray, shares: np.ndarray) 
     for page, (change, share) in enumerate(zip(mu, shares, strict=True)):
         system = diags_array(change + out + entering) - base - (1 - share) * accepted
         right = change + share * entering * stale[page]
-        rates.append(queue.law @ splu(csc_matrix(system)).solve(right))
+        rates.append(queue.stationary @ splu(csc_matrix(system)).solve(right))
     return np.array(rates)
 
 
@@ -65,7 +66,8 @@ if __name__ == "__main__":
         obsolescence_rates(queue, mu[:2], shares[:2])
         own, rates = seconds(lambda queue=queue: obsolescence_rates(queue, mu, shares))
         sparse, others = seconds(lambda queue=queue: by_sparse_elimination(queue, mu, shares))
-        best, _ = seconds(lambda queue=queue: best_end_to_end_shares(queue, mu, np.ones(PAGES)))
+        slopes = partial(obsolescence_slopes, queue)
+        best, _ = seconds(lambda slopes=slopes: least_shares(slopes, mu, np.ones(PAGES)))
         apart = float(np.max(np.abs(rates / others - 1)))
         print(
             f"K = {places}: {PAGES} pages {own:.3f} s, sparse elimination {sparse:.3f} s "

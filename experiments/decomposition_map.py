@@ -29,12 +29,12 @@ from analytic.pipeline import (
     listed_rate,
     obsolescence_rates,
     page_queue,
-    random_rate,
+    random_slopes,
     thinned_cyclic,
     thinned_randomized,
 )
-from analytic.pipeline.one_robot import DeliveredQueue
-from analytic.pipeline.queues import Delays
+from analytic.pipeline.periodic_lists import DeliveredQueue
+from analytic.pipeline.random_pages import Delays
 from scenarios.arrays import Array
 from scenarios.distributions import (
     Deterministic,
@@ -83,11 +83,11 @@ def accesses(load: float) -> tuple[Distribution, Distribution]:
 
 def at_deliveries(queue: DeliveredQueue, mu: float) -> tuple[float, float]:
     """The same two numbers of a queue that one robot feeds: what its deliveries find."""
-    places = np.repeat(np.arange(queue.places) + 1, queue.phases)
+    places = np.repeat(np.arange(queue.capacity) + 1, queue.phases)
     level = np.concatenate([[0], places])
-    phase = np.concatenate([[0], np.tile(np.arange(queue.phases), queue.places)])
+    phase = np.concatenate([[0], np.tile(np.arange(queue.phases), queue.capacity)])
     found = queue.after @ queue.reached
-    room = level < queue.places
+    room = level < queue.capacity
     stale = Delays(queue.service, np.array([mu])).stale(level, phase)[0]
     served = found[room].sum()
     return 1.0 - float(served), 1.0 - float(found[room] @ stale[room] / served)
@@ -100,7 +100,7 @@ def errors(queue: DeliveredQueue, pages: int, mu: float) -> Array:
     cycle = np.arange(pages)
     shares = np.full(pages, 1.0 / pages)
     every = queue.access
-    exact = listed_rate(queue, cycle == 0, mu), random_rate(queue, 1.0 / pages, mu)
+    exact = listed_rate(queue, cycle == 0, mu), random_slopes(queue, [mu], [1.0 / pages]).rates[0]
     thinned = [
         (
             thinned_cyclic(changes, cycle, every, each)[0],

@@ -36,15 +36,15 @@ LIFO = {"buffer.discipline": "lifo"}
 TIMED = {"buffer.obsolescence": {"exponential": {"mean": 2.0}}}
 
 PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
-    "static": ("(1)", {}),
-    "no waiting place": ("(1)", {"buffer.waiting_places": 0}),
-    "threshold": ("(1)", {"activation": {"threshold": {"robots": [3, 1], "at": [2]}}}),
+    "static": ("random pages", {}),
+    "no waiting place": ("random pages", {"buffer.waiting_places": 0}),
+    "threshold": ("random pages", {"activation": {"threshold": {"robots": [3, 1], "at": [2]}}}),
     "switching": (
-        "(1)",
+        "random pages",
         {"robots.available": 5, "activation": {"switching": {"targets": [5, 5, 4, 3, 2, 1, 1]}}},
     ),
     "switching by phase": (
-        "(1)",
+        "random pages",
         {
             "robots.available": 4,
             "buffer.waiting_places": 2,
@@ -55,12 +55,15 @@ PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "MAP deliveries": (
-        "(1)",
+        "random pages",
         {"robots.available": 1, "robots.access_time": {"map": BURSTS}},
     ),
-    "Erlang accesses": ("(1)", {"robots.access_time": {"erlang": {"shape": 2, "mean": 2.5}}}),
+    "Erlang accesses": (
+        "random pages",
+        {"robots.access_time": {"erlang": {"shape": 2, "mean": 2.5}}},
+    ),
     "batches": (
-        "(1)",
+        "random pages",
         {
             "robots.available": 1,
             "robots.access_time": None,
@@ -68,7 +71,7 @@ PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "batches, complete": (
-        "(1)",
+        "random pages",
         {
             "robots.available": 1,
             "robots.access_time": None,
@@ -77,10 +80,10 @@ PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
             "buffer.waiting_places": 2,
         },
     ),
-    "hyperexponential service": ("(1)", {"buffer.service": HYPER}),
-    "exponential timers": ("(2)", TIMED),
+    "hyperexponential service": ("random pages", {"buffer.service": HYPER}),
+    "exponential timers": ("timers, LIFO or push-out", TIMED),
     "timers, batches, Erlang service": (
-        "(2)",
+        "timers, LIFO or push-out",
         TIMED
         | {
             "robots.available": 1,
@@ -89,24 +92,24 @@ PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
             "buffer.service": {"erlang": {"shape": 2, "mean": 1.0}},
         },
     ),
-    "LIFO": ("(2)", LIFO | {"buffer.service": HYPER}),
-    "LIFO, exponential": ("(2)", LIFO),
-    "push-out": ("(2)", PUSH_OUT),
+    "LIFO": ("timers, LIFO or push-out", LIFO | {"buffer.service": HYPER}),
+    "LIFO, exponential": ("timers, LIFO or push-out", LIFO),
+    "push-out": ("timers, LIFO or push-out", PUSH_OUT),
     "LIFO, push-out, timers, MAP": (
-        "(2)",
+        "timers, LIFO or push-out",
         LIFO | PUSH_OUT | TIMED | {"robots.available": 1, "robots.access_time": {"map": BURSTS}},
     ),
     "LIFO, switching": (
-        "(2)",
+        "timers, LIFO or push-out",
         LIFO
         | {"robots.available": 5, "activation": {"switching": {"targets": [5, 5, 4, 3, 2, 1, 1]}}},
     ),
     "Erlang timers": (
-        "(3)",
+        "phase-type timers",
         {"buffer.waiting_places": 4, "buffer.obsolescence": {"erlang": {"shape": 2, "mean": 1.5}}},
     ),
     "hyperexponential timers, threshold": (
-        "(3)",
+        "phase-type timers",
         {
             "buffer.waiting_places": 3,
             "buffer.obsolescence": HYPER,
@@ -114,12 +117,12 @@ PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "page-change": (
-        "(4)",
+        "dropping and replacement",
         TWO_KINDS | {"buffer.waiting_places": 4, "buffer.obsolescence": "page-change"},
     ),
-    "replacement": ("(4)", TWO_KINDS | {"buffer.replace_older_copy": True}),
+    "replacement": ("dropping and replacement", TWO_KINDS | {"buffer.replace_older_copy": True}),
     "replacement, page-change, LIFO, push-out": (
-        "(4)",
+        "dropping and replacement",
         TWO_KINDS
         | LIFO
         | PUSH_OUT
@@ -130,18 +133,18 @@ PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
             "run.horizon": 400_000.0,
         },
     ),
-    "several robots on one list": ("(5)", LISTED),
-    "round robin, four robots": ("(5)", ROUND | {"robots.available": 4}),
+    "several robots on one list": ("shared list", LISTED),
+    "round robin, four robots": ("shared list", ROUND | {"robots.available": 4}),
     "cyclic, constant": (
-        "(6)",
+        "one robot",
         LISTED | ONE | {"robots.access_time": {"deterministic": {"value": 0.9}}},
     ),
     "cyclic, gamma": (
-        "(6)",
+        "one robot",
         LISTED | ONE | {"robots.access_time": {"gamma": {"shape": 0.5, "mean": 0.9}}},
     ),
     "golden ratio, uniform accesses, Erlang service": (
-        "(6)",
+        "one robot",
         ONE
         | {
             "robots.accessing": {
@@ -153,9 +156,12 @@ PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
             "buffer.service": {"erlang": {"shape": 2, "mean": 1.0}},
         },
     ),
-    "random, constant": ("(6)", ONE | {"robots.access_time": {"deterministic": {"value": 0.9}}}),
+    "random, constant": (
+        "one robot",
+        ONE | {"robots.access_time": {"deterministic": {"value": 0.9}}},
+    ),
 }
-"""By name: the number of the exact result, and what differs from `BASE`."""
+"""By name: the exact method, and what differs from `BASE`."""
 
 
 def pipeline(name: str) -> Scenario:

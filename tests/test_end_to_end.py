@@ -27,7 +27,7 @@ from analytic.pipeline import (
     Handling,
     LabelledRules,
     PageClass,
-    counted_rates,
+    counted_slopes,
     decomposed,
     delivered_queue,
     exact_method,
@@ -40,18 +40,16 @@ from analytic.pipeline import (
     old_and_new,
     page_change_rates,
     page_queue,
-    random_rate,
+    random_slopes,
     shared_age,
     shared_rate,
     single_place_rates,
     thinned_cyclic,
     thinned_randomized,
-    timed_pages,
-    unlimited_age,
-    unlimited_rates,
 )
-from analytic.pipeline.queues import PageQueue
+from analytic.pipeline.random_pages import PageQueue
 from experiments import decomposition_map
+from experiments.unlimited_buffer import unlimited_age, unlimited_rates
 from scenarios import Scenario, load, scenario_from
 from scenarios.distributions import (
     Deterministic,
@@ -89,7 +87,7 @@ def freshness(scenario: Scenario) -> list[Any]:
     return [
         row
         for row in predict(scenario)[0]
-        if row.source == f"pipeline {method.number}" and row.measure in FRESHNESS
+        if row.source == f"pipeline {method.name}" and row.measure in FRESHNESS
     ]
 
 
@@ -103,7 +101,7 @@ def test_the_simulation_agrees(name: str) -> None:
     scenario = pipeline(name)
     method = exact_method(scenario)
     assert method is not None
-    assert method.number == PIPELINES[name][0]
+    assert method.name == PIPELINES[name][0]
     with ThreadPoolExecutor(2) as executor:
         results = sim.run(scenario, executor=executor)
     rows = compare(freshness(scenario), results)
@@ -118,7 +116,7 @@ def test_no_scenario_is_covered_by_two_methods() -> None:
     for name in PIPELINES:
         scenario = pipeline(name)
         covering = [
-            method.number
+            method.name
             for method in METHODS
             if all(condition(scenario) is None for condition in method.conditions)
         ]
@@ -149,7 +147,7 @@ def test_the_exact_values_and_the_decomposition_of_an_overloaded_pipeline() -> N
     mu = np.array([0.02, 0.1, 0.5])
     shares = np.array([0.1, 0.2, 0.3])
     queue = poisson_queue(2.0, SERVICES[0], 6)
-    p = queue.law
+    p = queue.stationary
     y = 1 / (1 + mu)
     discount = sum(p[n] * y ** (n + 1) for n in range(6)) / (1 - p[6])
     every = Exponential(mean=0.5)
@@ -304,7 +302,7 @@ def test_where_nothing_exact_applies_the_decomposition_is_near() -> None:
     }
     scenario = example(3).with_(changes)
     assert exact_method(scenario) is None
-    rows = [row for row in predict(scenario)[0] if row.source.startswith("pipeline (9)")]
+    rows = [row for row in predict(scenario)[0] if row.source.startswith("pipeline decomposition")]
     assert {row.kind for row in rows} == {"approximation"}
     with ThreadPoolExecutor(2) as executor:
         results = sim.run(scenario, executor=executor)
@@ -329,11 +327,8 @@ def test_counting_old_pages_gives_the_same(service: Any, load_: float) -> None:
     chain = chain_of(scenario)
     law = solve_chain(chain).law
     plain = obsolescence_rates(page_queue(chain), CHANGES, SHARES)
-    counted = counted_rates(old_and_new(chain, Handling()), law, CHANGES, SHARES)
-    assert counted == pytest.approx(plain, rel=1e-12)
-    assert counted_rates(timed_pages(chain), law, CHANGES, SHARES) == pytest.approx(
-        plain, rel=1e-12
-    )
+    counted = counted_slopes(old_and_new(chain, Handling()), law, CHANGES, SHARES)
+    assert counted.rates == pytest.approx(plain, rel=1e-12)
 
 
 def test_phases_of_timers_that_do_not_matter() -> None:
@@ -347,10 +342,10 @@ def test_phases_of_timers_that_do_not_matter() -> None:
     assert single is not None
     assert double is not None
     found = []
-    for timer, walk in ((single, lambda c: old_and_new(c, Handling())), (double, timed_pages)):
+    for timer in (single, double):
         chain = controlled_chain(modes, lambda _: 1, service, timer, places, "partial")
         law = solve_chain(chain).law
-        found.append(counted_rates(walk(chain), law, CHANGES, SHARES))
+        found.append(counted_slopes(old_and_new(chain, Handling()), law, CHANGES, SHARES).rates)
     assert found[1] == pytest.approx(found[0], rel=1e-10)
 
 
@@ -364,7 +359,7 @@ def test_labels_that_do_not_matter(rules: LabelledRules) -> None:
     law = solve_chain(chain).law
     lost = np.array([[1.2]]) if rules.pushes_out else None
     counted = old_and_new(chain, Handling(rules.last_first, lost))
-    expected = counted_rates(counted, law, [0.2, 0.05], [0.3, 0.2])
+    expected = counted_slopes(counted, law, [0.2, 0.05], [0.3, 0.2]).rates
     classes = PageClass(2, 0.2, 0.3), PageClass(2, 0.05, 0.2)
     every = (np.array([[1.2]]),) * (chain.top + 1)
     for kind, value in enumerate(expected):
@@ -392,7 +387,8 @@ def test_one_robot_by_three_methods() -> None:
         delivered = delivered_queue(law, 5, Exponential(mean=1 / 0.9))
         for mu in (1e-4, 0.1, 20.0):
             random = float(obsolescence_rates(queue, [mu], [0.3])[0])
-            assert random_rate(delivered, 0.3, mu) == pytest.approx(random, rel=1e-10)
+            by_deliveries = random_slopes(delivered, [mu], [0.3]).rates
+            assert by_deliveries == pytest.approx([random], rel=1e-10)
             slots = np.array([1, 0, 0, 1, 0, 0, 0], dtype=bool)
             shared = shared_rate(queue, fetching(slots, 1), 0.9, mu)
             assert listed_rate(delivered, slots, mu) == pytest.approx(shared, rel=1e-10)
@@ -414,8 +410,7 @@ def test_gamma_accesses_of_a_whole_shape_are_erlang() -> None:
     service = as_phase_type(Exponential(mean=1.0))
     assert service is not None
     delivered = delivered_queue(service, 6, Erlang(shape=3, mean=1.1))
-    by_deliveries = [random_rate(delivered, *each) for each in zip(SHARES, CHANGES, strict=True)]
-    assert by_deliveries == pytest.approx(plain, rel=1e-10)
+    assert random_slopes(delivered, CHANGES, SHARES).rates == pytest.approx(plain, rel=1e-10)
 
 
 def test_closed_forms() -> None:
@@ -597,25 +592,37 @@ def test_a_wrong_rule_is_caught(simulated: dict[str, Any], predicted: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("changes", "number", "reason"),
+    ("changes", "name", "reason"),
     [
-        ({"buffer.service": {"deterministic": {"value": 1.0}}}, "(1)", "not of phase type"),
-        ({"robots.access_time": {"deterministic": {"value": 1.0}}}, "(6)", "3 robots share"),
-        ({"robots.accessing": {"policy": "whittle"}}, "(1)", "still to be found"),
-        ({"buffer.obsolescence": {"uniform": {"low": 0.0, "high": 1.0}}}, "(3)", "phase type"),
-        ({"buffer.discipline": "lifo"}, "(1)", "last come first served"),
-        ({"buffer.replace_older_copy": True}, "(1)", "newer copies replace"),
-        ({"activation": {"static": 0}}, "(1)", "no robot is active"),
-        ({"pages.change_rates.zipf": None}, "(9), decomposition", "(1) is exact"),
+        (
+            {"buffer.service": {"deterministic": {"value": 1.0}}},
+            "random pages",
+            "not of phase type",
+        ),
+        ({"robots.access_time": {"deterministic": {"value": 1.0}}}, "one robot", "3 robots share"),
+        ({"robots.accessing": {"policy": "whittle"}}, "random pages", "still to be found"),
+        (
+            {"buffer.obsolescence": {"uniform": {"low": 0.0, "high": 1.0}}},
+            "phase-type timers",
+            "phase type",
+        ),
+        ({"buffer.discipline": "lifo"}, "random pages", "last come first served"),
+        ({"buffer.replace_older_copy": True}, "random pages", "newer copies replace"),
+        ({"activation": {"static": 0}}, "random pages", "no robot is active"),
+        (
+            {"pages.change_rates.zipf": None},
+            "decomposition",
+            "an exact method covers it: random pages",
+        ),
     ],
     ids=str,
 )
 def test_a_reason_is_given_where_a_result_does_not_hold(
-    changes: dict[str, Any], number: str, reason: str
+    changes: dict[str, Any], name: str, reason: str
 ) -> None:
     changes = {key: value for key, value in changes.items() if value is not None}
     others = predict(scenario_from(BASE).with_(changes))[1]
-    (found,) = (row.reason for row in others if row.source == f"pipeline {number}")
+    (found,) = (row.reason for row in others if row.source == f"pipeline {name}")
     assert reason in found
 
 

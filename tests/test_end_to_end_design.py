@@ -26,16 +26,20 @@ from analytic.page_refresh import best_random_shares, optimal_frequencies
 from analytic.pipeline import (
     Slopes,
     best_frequencies,
-    best_targets,
+    best_robots,
     best_thresholds,
     exact_method,
-    level_costs,
-    separable,
 )
 from analytic.pipeline.best_frequencies import slopes_of
-from analytic.pipeline.criteria import cost_of, more_than, said_more
-from analytic.pipeline.level_costs import birth_death, by_level, members, nth_policy, policies
-from analytic.pipeline.level_search import descended
+from analytic.pipeline.best_thresholds import (
+    birth_death,
+    by_level,
+    descended,
+    members,
+    nth_policy,
+    policies,
+)
+from analytic.pipeline.costs import cost_of, more_than, said_more
 from crawlsim.report.optima import PLOTS
 from scenarios import Scenario, ScenarioError, load
 from scenarios.distributions import Deterministic
@@ -48,12 +52,12 @@ ERLANG = {
 }
 CONSTANT = ONE | {"robots.access_time": {"deterministic": {"value": 0.9}}}
 RANDOM = {
-    "timers": ("(2)", TIMED),
-    "Erlang timers": ("(3)", ERLANG),
-    "LIFO": ("(2)", LIFO),
-    "push-out": ("(2)", PUSH_OUT),
-    "constant accesses": ("(6)", CONSTANT),
-    "plain": ("(1)", {}),
+    "timers": ("timers, LIFO or push-out", TIMED),
+    "Erlang timers": ("phase-type timers", ERLANG),
+    "LIFO": ("timers, LIFO or push-out", LIFO),
+    "push-out": ("timers, LIFO or push-out", PUSH_OUT),
+    "constant accesses": ("one robot", CONSTANT),
+    "plain": ("random pages", {}),
 }
 
 
@@ -97,7 +101,7 @@ def test_the_best_frequencies_are_those_of_brute_force(name: str) -> None:
     scenario = few_pages(name)
     method = exact_method(scenario)
     assert method is not None
-    assert method.number == RANDOM[name][0]
+    assert method.name == RANDOM[name][0]
     found = optimize(scenario, "frequencies")
     assert found.cost is not None
     assert found.proved
@@ -300,7 +304,7 @@ def test_policies_in_order_and_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -
     listed = list(policies(numbers, levels))
     assert len(listed) == members(5, levels)
     assert [nth_policy(numbers, levels, place) for place in range(len(listed))] == listed
-    monkeypatch.setattr(level_costs, "_STEPS", 7 * levels * simple.kinds)
+    monkeypatch.setattr(best_thresholds, "_STEPS", 7 * levels * simple.kinds)
     parts = list(simple.costs_of_all(numbers))
     assert max(map(len, parts)) == 7
     assert np.concatenate(parts) == pytest.approx(simple.costs(listed), rel=1e-14)
@@ -334,7 +338,7 @@ def test_descent_finds_what_all_policies_have(seed: int, monkeypatch: pytest.Mon
     assert found.decision == proved.decision
     monkeypatch.setattr(best_thresholds, "_MOST_WORK", 10**9)
     monkeypatch.setattr(best_thresholds, "_MOST_IN_TABLE", 0)
-    monkeypatch.setattr(level_costs, "_STEPS", 2000)
+    monkeypatch.setattr(best_thresholds, "_STEPS", 2000)
     without_table = optimize(scenario, "threshold")
     assert without_table.proved
     assert without_table.decision == proved.decision
@@ -367,7 +371,7 @@ def test_targets_are_also_sought_from_lines(monkeypatch: pytest.MonkeyPatch) -> 
         rule = scenario.activation
         return 0.5 if getattr(rule, "targets", None) == ((6, 4, 3, 2, 0),) else 1.0
 
-    monkeypatch.setattr(best_targets, "cost_of", cost)
+    monkeypatch.setattr(best_robots, "cost_of", cost)
     found = optimize(example(6, 4), "switching")
     assert (found.decision["targets"], found.cost) == ([6, 4, 3, 2, 0], 0.5)
 
@@ -563,7 +567,7 @@ def test_a_loose_bound_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_gap_bounds_what_can_be_gained(monkeypatch: pytest.MonkeyPatch) -> None:
     """Away from the best shares; half the gap is too little where rates are nearly linear."""
-    monkeypatch.setattr(separable, "_ROUNDS", 0)
+    monkeypatch.setattr(best_frequencies, "_ROUNDS", 0)
     draw = np.random.default_rng(5)
     mu = np.array([0.5, 0.3, 0.2])
     c = np.array([1.0, 0.7, 0.4])
@@ -579,7 +583,7 @@ def test_the_gap_bounds_what_can_be_gained(monkeypatch: pytest.MonkeyPatch) -> N
 
     least = cost(np.array([1.0, 0.0, 0.0]))
     for start in draw.dirichlet(np.ones(3), size=20):
-        found = separable.least_shares(slopes, mu, c, start)
+        found = best_frequencies.least_shares(slopes, mu, c, start)
         assert found.cost == pytest.approx(cost(start), rel=1e-12)
         assert found.lower_bound <= least + 1e-12
         assert found.cost - found.lower_bound < 1.02 * (found.cost - least) + 1e-2
@@ -608,7 +612,9 @@ def test_pages_without_weight_get_nothing() -> None:
         seen.append(len(mu))
         return Slopes(mu / (mu + f), -mu / (mu + f) ** 2, 2 * mu / (mu + f) ** 3)
 
-    found = separable.least_shares(slopes, np.array([0.5, 0.3, 0.2]), np.array([1.0, 0.0, 1.0]))
+    found = best_frequencies.least_shares(
+        slopes, np.array([0.5, 0.3, 0.2]), np.array([1.0, 0.0, 1.0])
+    )
     assert found.shares[1] == 0.0
     assert set(seen) == {2}
 
@@ -619,8 +625,9 @@ def test_levels_of_a_labelled_chain() -> None:
     assert scenario.buffer is not None
     method = exact_method(scenario)
     assert method is not None
-    assert method.number == "(4)"
-    rows = [row for row in predict(scenario)[0] if row.source == "pipeline (4), queue"]
+    assert method.name == "dropping and replacement"
+    source = "pipeline dropping and replacement, queue"
+    rows = [row for row in predict(scenario)[0] if row.source == source]
     levels = mm1k_levels(1.0, scenario.buffer.waiting_places + 1)
     found = {(row.measure, row.subject): row.value for row in rows}
     assert found["starvation_probability", None] == pytest.approx(levels[0], rel=1e-10)

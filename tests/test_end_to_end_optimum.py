@@ -6,6 +6,7 @@ Exact values against exact values; nothing is simulated.
 from __future__ import annotations
 
 import json
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,15 @@ import pytest
 from analytic import optimize, predict, resolve
 from analytic.indexing_queue import chain_of
 from analytic.page_refresh import best_random_shares
-from analytic.pipeline import obsolescence_rates, page_queue, queue_of_pages
-from analytic.pipeline.best_frequencies import best_end_to_end_shares
-from analytic.pipeline.criteria import own_criterion
+from analytic.pipeline import (
+    PageQueue,
+    obsolescence_rates,
+    obsolescence_slopes,
+    page_queue,
+    queue_of_pages,
+)
+from analytic.pipeline.best_frequencies import BestShares, least_shares
+from analytic.pipeline.costs import own_criterion
 from scenarios import Scenario, ScenarioError, load
 from scenarios.distributions import Exponential
 from scenarios.page_data import change_rates, page_weights
@@ -34,6 +41,12 @@ def example(robots: int, places: int, **changes: Any) -> Scenario:
 def predicted_cost(scenario: Scenario) -> float:
     (row,) = (row for row in predict(scenario)[0] if row.measure == "control_cost")
     return row.value
+
+
+def best_shares(queue: PageQueue, changes: Any, weights: Any) -> BestShares:
+    """The frequencies with the least weighted obsolescence, first come first served, no timers."""
+    slopes = partial(obsolescence_slopes, queue)
+    return least_shares(slopes, np.array(changes), np.array(weights))
 
 
 # robots, places: coffman1998, uniform, discounted weights, exact optimum
@@ -79,7 +92,7 @@ def test_no_other_frequencies_cost_less(seed: int) -> None:
     mu = 10.0 ** draw.uniform(-3, 1, 12)
     weights = draw.exponential(size=12)
     queue = queue_of_pages(example(int(draw.integers(3, 20)), 8, activation={"static": 3}))
-    best = best_end_to_end_shares(queue, mu, weights)
+    best = best_shares(queue, mu, weights)
     assert best.shares.sum() == pytest.approx(1.0)
     assert best.lower_bound == pytest.approx(best.cost, rel=1e-9)
     for _ in range(20):
@@ -92,16 +105,16 @@ def test_instant_indexing_gives_the_frequencies_of_coffman1998() -> None:
     assert scenario.pages is not None
     mu = change_rates(scenario.pages)
     weights = np.ones(20)
-    best = best_end_to_end_shares(page_queue(chain_of(scenario)), mu, weights)
+    best = best_shares(page_queue(chain_of(scenario)), mu, weights)
     expected = best_random_shares(mu, weights, Exponential(rate=0.9))
     assert best.shares == pytest.approx(expected, abs=1e-6)
 
 
 def test_pages_that_never_change_get_nothing() -> None:
     queue = queue_of_pages(example(5, 6))
-    best = best_end_to_end_shares(queue, [0.0, 0.1, 0.1], [1.0, 1.0, 1.0])
+    best = best_shares(queue, [0.0, 0.1, 0.1], [1.0, 1.0, 1.0])
     assert best.shares == pytest.approx([0.0, 0.5, 0.5], abs=1e-9)
-    nothing = best_end_to_end_shares(queue, [0.0, 0.0], [1.0, 1.0])
+    nothing = best_shares(queue, [0.0, 0.0], [1.0, 1.0])
     assert (nothing.cost, nothing.lower_bound) == (0.0, 0.0)
 
 

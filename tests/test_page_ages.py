@@ -22,9 +22,9 @@ from analytic.pipeline import (
     listed_age,
     listed_rate,
     random_age,
-    unlimited_age,
 )
 from crawlsim.cli.output import comparison_table
+from experiments.unlimited_buffer import unlimited_age
 from scenarios import Scenario, load
 from scenarios.distributions import (
     Deterministic,
@@ -164,8 +164,9 @@ def test_labels_need_a_queue_that_forgets_where_it_started() -> None:
     apart = {"D0": [[-1.0, 0.0], [0.0, -3.0]], "D1": [[1.0, 0.0], [0.0, 3.0]]}
     changes = {"robots.available": 1, "robots.access_time": {"map": apart}}
     predictions, others = predict(pipeline("replacement").with_(changes))
-    assert not [row for row in predictions if row.source.startswith("pipeline (4)")]
-    (reason,) = {row.reasons[0] for row in others if row.source.startswith("pipeline (4)")}
+    labelled = "pipeline dropping and replacement"
+    assert not [row for row in predictions if row.source.startswith(labelled)]
+    (reason,) = {row.reasons[0] for row in others if row.source.startswith(labelled)}
     assert reason == "its chain has 2 closed classes"
 
 

@@ -15,8 +15,7 @@ from pipelines import pipeline
 import sim
 from analytic import optimize, predict
 from analytic.markov import stationary
-from analytic.pipeline.criteria import cost_of
-from analytic.pipeline.formulas import queue_cost
+from analytic.pipeline.costs import cost_of, queue_cost
 from crawlsim.report.optima import PLOTS
 from scenarios import Scenario, ScenarioError, load
 

@@ -16,7 +16,7 @@ from systems import queue
 import sim
 from analytic import FORMULAS, NotApplicable, compare, overall, predict, suggested_warmup
 from analytic.formula import obstacles
-from analytic.pipeline import walked
+from analytic.pipeline import dropping_and_replacement
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario, distributions, scenario_from
 
@@ -25,23 +25,16 @@ Tables = dict[str, Any]
 SMALL: dict[str, dict[str, int]] = {
     "analytic.indexing_queue.solution": {"LARGEST_MEMORY": 2**17},
     "analytic.indexing_queue.solved": {"_MOST_WORK": 10**6, "_MOST_UNKNOWNS": 10**4},
-    "analytic.pipeline.methods": {"MOST_WORK": 10**7},
-    "analytic.pipeline.listed": {
+    "analytic.pipeline.random_pages": {"MOST_WORK": 10**7},
+    "analytic.pipeline.periodic_lists": {
         "MOST_WORK": 10**7,
         "MOST_STATES": 200,
         "MOST_SOLUTIONS": 1000,
     },
-    "analytic.pipeline.walked": {
-        "MOST_STATES": 200,
-        "MOST_SOLUTIONS": 1000,
-        "MOST_LABELLED": 100,
-    },
-    "analytic.pipeline.labels": {"MOST_LABELLED": 100},
-    "analytic.pipeline.approximations": {
-        "MOST_STATES": 200,
-        "MOST_SOLUTIONS": 1000,
-        "_MOST_FOLLOWED": 10**4,
-    },
+    "analytic.pipeline.timers": {"MOST_STATES": 200, "MOST_SOLUTIONS": 1000},
+    "analytic.pipeline.dropping_and_replacement": {"MOST_LABELLED": 100},
+    "analytic.pipeline.approximations": {"MOST_STATES": 200, "_MOST_FOLLOWED": 10**4},
+    "analytic.pipeline.conditions": {"MOST_SOLUTIONS": 1000},
     "analytic.routing.conditions": {"LARGEST_ORDER": 20},
 }
 """Limits of sizes in test: with these every example takes a moment, and more are refused."""
@@ -53,7 +46,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         for name, value in limits.items():
             monkeypatch.setattr(import_module(module), name, value)
     yield
-    walked._labelled.cache_clear()  # refusals by these limits are no answers for other tests
+    # Refusals by these limits are no answers for other tests.
+    dropping_and_replacement._labelled.cache_clear()
 
 
 def answered(scenario: Scenario) -> None:
@@ -170,7 +164,8 @@ def test_many_orders_of_pages_in_a_long_buffer_are_a_reason() -> None:
         "buffer.obsolescence": "page-change",
     }
     said = "its 20 kinds of pages have too many orders in the buffer"
-    assert walked.labels_fit(queue(pages)) == said
+    with pytest.raises(NoAnswerError, match=said):
+        dropping_and_replacement.labels_fit(queue(pages))
 
 
 def test_a_timer_of_any_size_does_not_matter_where_no_page_can_wait() -> None:
@@ -191,10 +186,10 @@ def test_a_timer_of_a_million_phases_does_not_fit_where_pages_wait() -> None:
 
 
 def test_targets_by_phase_keep_their_service() -> None:
-    """A stand-in for the service would have other phases than the targets."""
+    """A moment match for the service would have other phases than the targets."""
     scenario = pipeline("switching by phase").with_("buffer.replace_older_copy", True)
     answered(scenario)
-    refused = next(each for each in predict(scenario)[1] if "(12)" in each.source)
+    refused = next(each for each in predict(scenario)[1] if "moment match" in each.source)
     assert (
         "there are targets for each phase of the service, which has to be kept" in refused.reasons
     )
@@ -207,7 +202,7 @@ def test_deliveries_that_never_bring_a_page_are_a_reason() -> None:
         scenario = pipeline("hyperexponential service").with_(changes | others)
         answered(scenario)
         found = {each.source: each.reasons for each in predict(scenario)[1]}
-        assert "nothing is ever delivered" in found["pipeline (1)"]
+        assert "nothing is ever delivered" in found["pipeline random pages"]
 
 
 class _Unheard(distributions.Deterministic):
@@ -221,7 +216,7 @@ def test_a_law_without_a_transform_is_a_reason() -> None:
     robots = scenario.robots.model_copy(update={"access_time": law})
     predictions, others = predict(scenario.model_copy(update={"robots": robots}))
     assert not [row for row in predictions if row.kind == "exact"]
-    refused = next(each for each in others if each.source == "pipeline (6)")
+    refused = next(each for each in others if each.source == "pipeline one robot")
     assert refused.reasons == ("the transform of deterministic times is not known",)
 
 
@@ -313,7 +308,7 @@ def test_the_queue_of_one_robot_without_phases_agrees_with_the_simulation(law: s
     scenario = one_robot(WITHOUT_PHASES[law])
     predictions = predict(scenario)[0]
     results = sim.run(scenario)
-    assert {row.source for row in predictions} == {"pipeline (6), queue"}
+    assert {row.source for row in predictions} == {"pipeline one robot, queue"}
     assert overall(compare(predictions, results)) != "disagrees"
     wrong = scenario.with_("buffer.service.erlang.mean", 1.02)
     assert overall(compare(predict(wrong)[0], results)) == "disagrees"

@@ -1,37 +1,42 @@
 """End-to-end freshness: pages, robots and the finite buffer joined; no paper has this."""
 
-from analytic.pipeline.closed_forms import (
+from analytic.formula import Formula
+from analytic.pipeline.approximations import APPROXIMATIONS
+from analytic.pipeline.costs import COST, end_to_end_cost
+from analytic.pipeline.dropping_and_replacement import LabelledRules, PageClass, labelled_page
+from analytic.pipeline.exact_methods import EXACT, METHODS, exact_method
+from analytic.pipeline.independence import (
     decomposed,
     page_change_rates,
-    single_place_rates,
     thinned_ages,
     thinned_cyclic,
     thinned_randomized,
-    unlimited_age,
-    unlimited_rates,
 )
-from analytic.pipeline.formulas import FORMULAS, end_to_end_cost
-from analytic.pipeline.label_states import LabelledRules, PageClass
-from analytic.pipeline.labels import labelled_page
-from analytic.pipeline.methods import METHODS, exact_method
-from analytic.pipeline.old_and_new import Handling, counted_ages, counted_rates, old_and_new
-from analytic.pipeline.one_robot import (
+from analytic.pipeline.periodic_lists import (
+    SharedList,
     delivered_queue,
+    fetching,
     listed_age,
     listed_rate,
     random_age,
-    random_rate,
+    random_slopes,
+    shared_age,
+    shared_rate,
 )
-from analytic.pipeline.queues import PageQueue, page_queue
 from analytic.pipeline.random_pages import (
+    PageQueue,
     Slopes,
     index_ages,
     obsolescence_rates,
     obsolescence_slopes,
+    page_queue,
+    queue_of_pages,
+    single_place_rates,
 )
-from analytic.pipeline.reading import queue_of_pages
-from analytic.pipeline.shared_list import SharedList, fetching, shared_age, shared_rate
-from analytic.pipeline.timer_phases import timed_pages
+from analytic.pipeline.timers import Handling, counted_ages, counted_slopes, old_and_new
+
+FORMULAS: tuple[Formula, ...] = (*EXACT, COST, *APPROXIMATIONS)
+"""The index: paper, name, quantity, function, kind, conditions."""
 
 __all__ = [
     "FORMULAS",
@@ -43,7 +48,7 @@ __all__ = [
     "SharedList",
     "Slopes",
     "counted_ages",
-    "counted_rates",
+    "counted_slopes",
     "decomposed",
     "delivered_queue",
     "end_to_end_cost",
@@ -60,14 +65,11 @@ __all__ = [
     "page_queue",
     "queue_of_pages",
     "random_age",
-    "random_rate",
+    "random_slopes",
     "shared_age",
     "shared_rate",
     "single_place_rates",
     "thinned_ages",
     "thinned_cyclic",
     "thinned_randomized",
-    "timed_pages",
-    "unlimited_age",
-    "unlimited_rates",
 ]

@@ -1,12 +1,21 @@
-"""What is approximated where nothing exact applies, and what each approximation needs."""
+"""What is approximated where nothing exact applies, and what each approximation needs.
+
+Laws without phases are replaced by moment matches: laws of phase type with the same mean and
+(nearly) variance. What remains of a law beyond its first two moments hardly matters to the
+staleness of a page that is fetched again and again.
+"""
 
 from __future__ import annotations
+
+import math
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
 from analytic import conditions, page_conditions
-from analytic.active_robots import robots_at
-from analytic.formula import Formula, Values, dependent
+from analytic.active_robots import most_active, robots_at
+from analytic.formula import Condition, Formula, Values, dependent
 from analytic.indexing_queue import chain_of, count_states, sojourn_transform
 from analytic.indexing_queue.marginals import marginals_of
 from analytic.indexing_queue.measures import fate_rates
@@ -19,87 +28,86 @@ from analytic.indexing_queue.solved import (
     solution_of,
     solved,
 )
-from analytic.phase_type import exponential_rate
+from analytic.phase_type import exponential_rate, has_phases, phase_count
 from analytic.pipeline import conditions as own
-from analytic.pipeline.closed_forms import (
+from analytic.pipeline.exact_methods import (
+    PAPER,
+    exact_method,
+    freshness_rows,
+    no_exact_method,
+)
+from analytic.pipeline.independence import (
     decomposed,
     page_change_rates,
+    replacement_rates_and_ages,
     thinned_ages,
     thinned_cyclic,
     thinned_randomized,
 )
-from analytic.pipeline.exploring import MOST_STATES
-from analytic.pipeline.methods import exact_method
-from analytic.pipeline.reading import (
-    MOST_SOLUTIONS,
-    PAPER,
-    freshness_rows,
-    kinds_of_pages,
-    page_changes,
-    page_shares,
-)
-from analytic.pipeline.replaced_copies import replacement_ages_and_rates
-from analytic.pipeline.stand_ins import stand_in, variance_of_timers_kept, with_phases
-from analytic.pipeline.timer_laws import drop_rates, timed_rates_and_ages
-from analytic.pipeline.walked import counts_fit
+from analytic.pipeline.state_space import MOST_STATES
+from analytic.pipeline.timers import counts_fit, drop_rates, timed_rates_and_ages
+from analytic.refusal import NoAnswerError
+from analytic.transforms import moments
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
-from scenarios.arrays import Array
+from scenarios.activation import Switching
+from scenarios.distributions import (
+    Distribution,
+    Erlang,
+    Exponential,
+    Hyperexponential,
+    PhaseType,
+)
 
 _MOST_FOLLOWED = 5 * 10**7
 """States times change rates: those of about a minute."""
+_MOST_PHASES = 16
+"""Of a service or a timer; a constant becomes an Erlang law with so many."""
+_MOST_JOINT = 64
+"""Joint phases of all robots; where two phases each are too many, accesses become exponential."""
+_MOST_STATES = 128
+"""Of robots and service at one level, where both are moment matches."""
+_MOST_TIMERS = 5_000
+"""Phases of all timers in a full buffer."""
+_MOST_AMISS = 0.25
+"""By how much the squared coefficient of variation of the timers may be wrong."""
 
 
-@dependent
-def _no_method(scenario: Scenario) -> str | None:
-    """No exact method covers it."""
-    method = exact_method(scenario)
-    return f"{method.number} is exact" if method else None
+# --- losses and delays ------------------------------------------------------------------------
 
 
-# --- (9) losses and delays --------------------------------------------------------------------
-
-
-def _decomposed(scenario: Scenario) -> Values:
-    mu = page_changes(scenario)
+def _decomposition(scenario: Scenario) -> Values:
+    """Rates and ages without a buffer, accesses lost, then delayed by the mean sojourn."""
+    mu = own.page_changes(scenario)
+    shares = own.page_shares(scenario)
     chain = chain_of(scenario)
-    law = solution_of(scenario).law
-    rates = fate_rates(chain, marginals_of(chain, law))
-    kinds, which = np.unique(mu, return_inverse=True)
-    discount = sojourn_transform(chain, law, kinds)["served"][which.ravel()]
+    stationary = solution_of(scenario).law
+    rates = fate_rates(chain, marginals_of(chain, stationary))
     lost = 1.0 - rates["served"] / rates["delivered"]
-    thinned, ages = _thinned(scenario, mu, lost)
-    delayed = ages + _mean_delay(scenario)
-    return freshness_rows(scenario, decomposed(thinned, discount), delayed)
-
-
-def _mean_delay(scenario: Scenario) -> float:
-    """Mean sojourn of the indexed pages."""
-    found = solved(scenario)
-    assert isinstance(found, Solved)
-    return next(value for name, of, value in found.rows if (name, of) == ("sojourn_time", "served"))
-
-
-def _thinned(scenario: Scenario, mu: Array, lost: float) -> tuple[Array, Array]:
-    """Rates and ages without a buffer, accesses lost."""
-    assert scenario.robots is not None
     between = own.law_without_buffer(scenario)
     assert between is not None
-    policy = scenario.robots.accessing
-    shares = page_shares(scenario)
+    policy = own.robots_of(scenario).accessing
     if isinstance(policy, Periodic):
         cycle = policy.cycle_of(shares)
+        thinned = thinned_cyclic(mu, cycle, between, lost)
         ages = thinned_ages(shares, between, lost, cycle)
-        return thinned_cyclic(mu, cycle, between, lost), ages
-    ages = thinned_ages(shares, between, lost)
-    return thinned_randomized(mu, shares, between, lost), ages
+    else:
+        thinned = thinned_randomized(mu, shares, between, lost)
+        ages = thinned_ages(shares, between, lost)
+    kinds, which = np.unique(mu, return_inverse=True)
+    discount = sojourn_transform(chain, stationary, kinds)["served"][which.ravel()]
+    solution = solved(scenario)
+    assert isinstance(solution, Solved)
+    measures = {(name, subject): value for name, subject, value in solution.rows}
+    delayed = ages + measures["sojourn_time", "served"]
+    return freshness_rows(scenario, decomposed(thinned, discount), delayed)
 
 
 @dependent
 def _discounts_fit(scenario: Scenario) -> str | None:
     """A page can be followed to its end for each change rate."""
     states = count_states(*size_of(scenario))
-    rates = len(np.unique(page_changes(scenario)))
+    rates = len(np.unique(own.page_changes(scenario)))
     if states * rates <= _MOST_FOLLOWED:
         return None
     return f"{states} states for each of {rates} change rates take too long"
@@ -111,45 +119,50 @@ def _pace_known(scenario: Scenario) -> str | None:
     return None if known else "the mean time between accesses is not known"
 
 
-# --- (10), (11) waiting copies that their pages remove ------------------------------------------
+# --- waiting copies that their pages remove, timers of any law ----------------------------------
 
 
 def _poisson_by_level(scenario: Scenario) -> tuple[list[float], float]:
     """Rates of all deliveries by level, and that of the service."""
-    access, service, places = conditions.poisson_parameters(scenario)
+    access, service, capacity = conditions.poisson_parameters(scenario)
     at = robots_at(scenario)
-    return [access * at(level) for level in range(places + 1)], service
+    return [access * at(level) for level in range(capacity + 1)], service
 
 
 def _dropped(scenario: Scenario) -> Values:
-    mu = page_changes(scenario)
-    shares = page_shares(scenario)
-    return freshness_rows(scenario, page_change_rates(mu, shares, *_poisson_by_level(scenario)))
+    pages = own.page_changes(scenario), own.page_shares(scenario)
+    return freshness_rows(scenario, page_change_rates(*pages, *_poisson_by_level(scenario)))
 
 
 def _replaced(scenario: Scenario) -> Values:
-    mu = page_changes(scenario)
-    shares = page_shares(scenario)
-    found = replacement_ages_and_rates(mu, shares, *_poisson_by_level(scenario))
-    return freshness_rows(scenario, *found)
+    pages = own.page_changes(scenario), own.page_shares(scenario)
+    solution = replacement_rates_and_ages(*pages, *_poisson_by_level(scenario))
+    return freshness_rows(scenario, *solution)
+
+
+def _timed(scenario: Scenario) -> Values:
+    timer = conditions.timers_of(scenario)
+    assert timer is not None
+    deliveries, service = _poisson_by_level(scenario)
+    drops = drop_rates(timer, service, len(deliveries) - 2)
+    pages = own.page_changes(scenario), own.page_shares(scenario)
+    return freshness_rows(scenario, *timed_rates_and_ages(*pages, deliveries, service, drops))
 
 
 def _only_drops_changed(scenario: Scenario) -> str | None:
     """Waiting copies are dropped when their pages change, first come first served."""
-    assert scenario.buffer is not None
-    drops = scenario.buffer.obsolescence == "page-change"
-    replaces = scenario.buffer.replace_older_copy
+    buffer = own.buffer_of(scenario)
+    drops = buffer.obsolescence == "page-change"
     return conditions.all_of(
         None if drops else "waiting copies are not dropped when their pages change",
-        "newer copies replace older ones" if replaces else None,
+        "newer copies replace older ones" if buffer.replace_older_copy else None,
         conditions.first_come_first_served(scenario),
     )
 
 
 def _only_replaces(scenario: Scenario) -> str | None:
     """Newer copies replace waiting older ones, first come first served, nothing is dropped."""
-    assert scenario.buffer is not None
-    replaces = scenario.buffer.replace_older_copy
+    replaces = own.buffer_of(scenario).replace_older_copy
     return conditions.all_of(
         None if replaces else "newer copies do not replace older ones",
         conditions.no_timers(scenario),
@@ -158,37 +171,16 @@ def _only_replaces(scenario: Scenario) -> str | None:
 
 
 @dependent
-def _places_fit(scenario: Scenario) -> str | None:
-    """Levels and places of one copy are few enough."""
-    assert scenario.buffer is not None
-    waiting = min(scenario.buffer.waiting_places, len(page_changes(scenario)))
+def _followed_copies_fit(scenario: Scenario) -> str | None:
+    """Levels and positions of one copy are few enough."""
+    waiting = min(own.buffer_of(scenario).waiting_places, len(own.page_changes(scenario)))
     states = 1 + (waiting + 1) * (waiting + 2) // 2
     if states > MOST_STATES:
-        return f"levels and places of one copy are {states} states; they may be {MOST_STATES}"
-    if states * kinds_of_pages(scenario) > MOST_SOLUTIONS:
-        kinds = kinds_of_pages(scenario)
+        return f"levels and positions of one copy are {states} states, limit {MOST_STATES}"
+    kinds = own.kinds_of_pages(scenario)
+    if states * kinds > own.MOST_SOLUTIONS:
         return f"{states} states for each of {kinds} kinds of pages take too long"
     return None
-
-
-# --- (13) timers of any law ---------------------------------------------------------------------
-
-
-def _timed(scenario: Scenario) -> Values:
-    timer = conditions.timers_of(scenario)
-    (deliveries, service) = _poisson_by_level(scenario)
-    assert timer is not None
-    drops = drop_rates(timer, service, len(deliveries) - 2)
-    mu = page_changes(scenario)
-    shares = page_shares(scenario)
-    return freshness_rows(scenario, *timed_rates_and_ages(mu, shares, deliveries, service, drops))
-
-
-def _timers_with_memory(scenario: Scenario) -> str | None:
-    """Waiting pages have timers that are not exponential."""
-    timer = conditions.timers_of(scenario)
-    exponential = timer is None or exponential_rate(timer) is not None
-    return "waiting pages have no timers, or exponential ones" if exponential else None
 
 
 @dependent
@@ -197,166 +189,275 @@ def _counts_fit(scenario: Scenario) -> str | None:
     return counts_fit(scenario.with_("buffer.obsolescence", "never"))
 
 
-# --- (12) laws of phase type in place of others -------------------------------------------------
+approximation_row = partial(Formula, paper=PAPER, kind="approximation", origin="own")
+
+_POISSON: tuple[Condition, ...] = (
+    conditions.not_switching,
+    conditions.poisson_accesses,
+    conditions.exponential_service,
+)
+
+_TIMED = approximation_row(
+    number="timers of any law",
+    quantity="obsolescence rates and ages with timers of any law, many waiting places",
+    function=timed_rates_and_ages,
+    conditions=(
+        *own.PATH,
+        conditions.pages_leave_the_queue_alone,
+        page_conditions.randomized_policy,
+        own.timers_not_exponential,
+        conditions.first_come_first_served,
+        *_POISSON,
+        _counts_fit,
+        no_exact_method,
+    ),
+    evaluate=_timed,
+)
+
+_DROPPED = approximation_row(
+    number="copies dropped independently",
+    quantity="obsolescence rates with page-change dropping, many pages",
+    function=page_change_rates,
+    conditions=(
+        *own.PATH,
+        page_conditions.randomized_policy,
+        _only_drops_changed,
+        *_POISSON,
+        no_exact_method,
+    ),
+    evaluate=_dropped,
+)
+
+_REPLACED = approximation_row(
+    number="copies replaced independently",
+    quantity="obsolescence rates and ages with replacement of older copies, many pages",
+    function=replacement_rates_and_ages,
+    conditions=(
+        *own.PATH,
+        page_conditions.randomized_policy,
+        _only_replaces,
+        *_POISSON,
+        _followed_copies_fit,
+        no_exact_method,
+    ),
+    evaluate=_replaced,
+)
 
 
 @dependent
-def _some_without_phases(scenario: Scenario) -> str | None:
+def _not_by_timers_of_any_law(scenario: Scenario) -> str | None:
+    """The approximation for timers of any law does not cover it."""
+    if _TIMED.reason_against(scenario):
+        return None
+    return "the approximation for timers of any law covers it, with the exact levels"
+
+
+_DECOMPOSITION = approximation_row(
+    number="decomposition",
+    quantity="obsolescence rates and ages, losses and delays taken to be independent",
+    function=decomposed,
+    conditions=(
+        *own.PATH,
+        conditions.pages_leave_the_queue_alone,
+        own.listed_or_random,
+        page_conditions.robots_always_work,
+        _pace_known,
+        *own.MARKOVIAN,
+        conditions.phase_type_timers,
+        conditions.first_come_first_served,
+        _not_by_timers_of_any_law,
+        fits_in_memory,
+        one_closed_class,
+        _discounts_fit,
+        converged,
+        no_exact_method,
+    ),
+    evaluate=_decomposition,
+)
+
+_OF_PHASES = (_DROPPED, _REPLACED, _TIMED, _DECOMPOSITION)
+"""Approximations of systems as they are."""
+
+
+# --- moment matches ---------------------------------------------------------------------------
+
+
+def moment_match(law: Distribution, phases: int) -> Distribution:
+    """A law of at most so many phases (two, if more variable than an exponential law).
+
+    Parameters
+    ----------
+    law : Distribution
+    phases : int
+
+    Notes
+    -----
+    With c² the squared coefficient of variation: above 1 a mixture of two exponential laws with
+    balanced means; below, k - 1 or k phases of one rate, with ``1/k <= c² <= 1/(k-1)`` and the
+    probability p of the shorter (Tijms, 1994, Appendix B); below 1 / phases, an Erlang law, which
+    varies more.
+    """
+    mean = moments(law)[0]
+    c2 = _variation(law)
+    if phases == 1 or math.isclose(c2, 1.0, rel_tol=1e-9):
+        return Exponential(mean=mean)
+    if c2 > 1.0:
+        share = (1.0 + math.sqrt((c2 - 1.0) / (c2 + 1.0))) / 2.0
+        rates = 2.0 * share / mean, 2.0 * (1.0 - share) / mean
+        return Hyperexponential(probabilities=(share, 1.0 - share), rates=rates)
+    order = math.ceil(1.0 / c2 - 1e-9) if c2 * phases > 1.0 else phases
+    if c2 * order <= 1.0 + 1e-9:
+        return Erlang(shape=order, mean=mean)
+    root = math.sqrt(order * (1.0 + c2) - order**2 * c2)
+    shorter = (order * c2 - root) / (1.0 + c2)
+    rate = (order - shorter) / mean
+    steps = np.diag(np.full(order, -rate)) + np.diag(np.full(order - 1, rate), 1)
+    start = np.zeros(order)
+    start[0] = 1.0 - shorter
+    start[1] = shorter
+    return PhaseType(alpha=tuple(start.tolist()), T=tuple(map(tuple, steps.tolist())))
+
+
+@lru_cache(maxsize=4)
+def with_phases(scenario: Scenario) -> Scenario | None:
+    """The scenario with moment matches for laws without phases, or with too many; None: has none.
+
+    Where copies of a page leave the buffer together the service becomes exponential.
+
+    Raises
+    ------
+    NoAnswerError
+        If targets are given for the phases of a service that would be replaced.
+    """
+    changes: dict[str, Any] = {}
+    service = own.buffer_of(scenario).service
+    access = page_conditions.access_law(scenario)
+    joint = 1
+    if access is not None and conditions.markovian_accesses(scenario) is not None:
+        phases = _phases_of_robots(scenario, access, beside_service=not has_phases(service))
+        joint = phases ** most_active(scenario)
+        changes["robots.access_time"] = _written(moment_match(access, phases))
+    most = min(_MOST_PHASES, _MOST_STATES // joint)
+    if own.copies_leave_together(scenario):
+        most = 1
+    if _phases_in(service) > most:
+        changes["buffer.service"] = _written(moment_match(service, most))
+        rule = scenario.activation
+        if isinstance(rule, Switching) and len(rule.targets) > 1:
+            raise NoAnswerError(
+                "there are targets for each phase of the service, which has to be kept"
+            )
+    timer = conditions.timers_of(scenario)
+    if timer is not None and _phases_in(timer) > (phases := _phases_of_timers(scenario)):
+        changes["buffer.obsolescence"] = _written(moment_match(timer, phases))
+    return scenario.with_(changes) if changes else None
+
+
+@dependent
+def variance_of_timers_kept(scenario: Scenario) -> str | None:
+    """Moment matches of timers have nearly their variance (c² right to 0.25)."""
+    matched = with_phases(scenario)
+    given = conditions.timers_of(scenario)
+    used = conditions.timers_of(matched) if matched is not None else None
+    if given is None or used is None or abs(_variation(used) - _variation(given)) <= _MOST_AMISS:
+        return None
+    return (
+        f"{own.buffer_of(scenario).waiting_places} timers at a time may have {_phases_in(used):g} "
+        f"phases, with a squared coefficient of variation of {_variation(used):.2g} in place of "
+        f"{_variation(given):.2g}"
+    )
+
+
+def _variation(law: Distribution) -> float:
+    """The squared coefficient of variation c²."""
+    mean, second = moments(law)
+    return second / mean**2 - 1.0
+
+
+def _phases_in(law: Distribution) -> float:
+    """Phases of a law, one if it is exponential however it is written; inf: it has none."""
+    phases = phase_count(law)
+    if phases is None:
+        return math.inf
+    return 1 if exponential_rate(law) is not None else phases
+
+
+def _phases_of_robots(scenario: Scenario, access: Distribution, *, beside_service: bool) -> int:
+    """The most phases of an access time with which all robots have few enough jointly."""
+    if has_phases(access):
+        return 1  # switched robots may not have more than one
+    robots = max(most_active(scenario), 1)
+    joint = _MOST_JOINT // 4 if beside_service else _MOST_JOINT
+    return min(_MOST_PHASES, int(joint ** (1.0 / robots) + 1e-9))
+
+
+def _phases_of_timers(scenario: Scenario) -> int:
+    """The most phases of a timer with which those of all waiting pages are few enough."""
+    waiting = max(own.buffer_of(scenario).waiting_places, 1)
+    return min(_MOST_PHASES, int(_MOST_TIMERS ** (1.0 / waiting) + 1e-9))
+
+
+def _written(law: Distribution) -> dict[str, Any]:
+    """As in a scenario file."""
+    return {law.key: law.model_dump(exclude_none=True)}
+
+
+@dependent
+def _some_law_to_match(scenario: Scenario) -> str | None:
     """Some law has no phases, too many, or is not exponential where copies leave together."""
     row = _covering(scenario)
     if row is not None:
-        return f"{row.number.partition(',')[0]} covers it as it is"
+        return f"another approximation covers it as it is: {row.number}"
     return None if with_phases(scenario) else "its laws are of phase type"
 
 
 @dependent
 def _covered_with_phases(scenario: Scenario) -> str | None:
     """With laws of phase type that have the same two moments, another row covers it."""
-    replaced = with_phases(scenario)
-    assert replaced is not None
-    if exact_method(replaced) is not None or _covering(replaced) is not None:
+    matched = with_phases(scenario)
+    assert matched is not None
+    if exact_method(matched) is not None or _covering(matched) is not None:
         return None
-    return f"not with phase-type laws either: {_nearest(replaced).reason_against(replaced)}"
+    return f"not with phase-type laws either: {_nearest(matched).reason_against(matched)}"
 
 
 def _nearest(scenario: Scenario) -> Formula:
     """The approximation for what the buffer of a scenario does."""
-    assert scenario.buffer is not None
-    dropping, replacing, _, alone = _OF_PHASES
-    if scenario.buffer.replace_older_copy:
-        return replacing
-    return dropping if scenario.buffer.obsolescence == "page-change" else alone
+    buffer = own.buffer_of(scenario)
+    if buffer.replace_older_copy:
+        return _REPLACED
+    return _DROPPED if buffer.obsolescence == "page-change" else _DECOMPOSITION
 
 
 def _covering(scenario: Scenario) -> Formula | None:
     return next((row for row in _OF_PHASES if row.reason_against(scenario) is None), None)
 
 
-def _with_phases(scenario: Scenario) -> Values:
-    replaced = with_phases(scenario)
-    assert replaced is not None
-    method = exact_method(replaced)
-    row = _covering(replaced)
-    if method is not None:
-        return freshness_rows(
-            replaced, method.rates(replaced), method.ages and method.ages(replaced)
-        )
-    assert row is not None
-    return row.evaluate(replaced)
+def _matched(scenario: Scenario) -> Values:
+    matched = with_phases(scenario)
+    assert matched is not None
+    row = exact_method(matched)
+    if row is not None:
+        return row.rows(matched)
+    approximation = _covering(matched)
+    assert approximation is not None
+    return approximation.evaluate(matched)
 
-
-_TIMED = Formula(
-    paper=PAPER,
-    number="(13), timers of any law",
-    quantity="obsolescence rates and ages with timers of any law, many waiting places",
-    function=timed_rates_and_ages,
-    kind="approximation",
-    origin="own",
-    conditions=(
-        *own.PATH,
-        conditions.pages_leave_the_queue_alone,
-        page_conditions.randomized_policy,
-        _timers_with_memory,
-        conditions.first_come_first_served,
-        conditions.not_switching,
-        conditions.poisson_accesses,
-        conditions.exponential_service,
-        _counts_fit,
-        _no_method,
-    ),
-    evaluate=_timed,
-)
-
-
-@dependent
-def _not_by_timer_law(scenario: Scenario) -> str | None:
-    """(13) does not cover it."""
-    return None if _TIMED.reason_against(scenario) else "(13) knows the law of the level"
-
-
-_OF_PHASES: tuple[Formula, ...] = (
-    Formula(
-        paper=PAPER,
-        number="(10), copies dropped independently",
-        quantity="obsolescence rates with page-change dropping, many pages",
-        function=page_change_rates,
-        kind="approximation",
-        origin="own",
-        conditions=(
-            *own.PATH,
-            page_conditions.randomized_policy,
-            _only_drops_changed,
-            conditions.not_switching,
-            conditions.poisson_accesses,
-            conditions.exponential_service,
-            _no_method,
-        ),
-        evaluate=_dropped,
-    ),
-    Formula(
-        paper=PAPER,
-        number="(11), copies replaced independently",
-        quantity="obsolescence rates and ages with replacement of older copies, many pages",
-        function=replacement_ages_and_rates,
-        kind="approximation",
-        origin="own",
-        conditions=(
-            *own.PATH,
-            page_conditions.randomized_policy,
-            _only_replaces,
-            conditions.not_switching,
-            conditions.poisson_accesses,
-            conditions.exponential_service,
-            _places_fit,
-            _no_method,
-        ),
-        evaluate=_replaced,
-    ),
-    _TIMED,
-    Formula(
-        paper=PAPER,
-        number="(9), decomposition",
-        quantity="obsolescence rates and ages, losses and delays taken to be independent",
-        function=decomposed,
-        kind="approximation",
-        origin="own",
-        conditions=(
-            *own.PATH,
-            conditions.pages_leave_the_queue_alone,
-            own.listed_or_random,
-            page_conditions.robots_always_work,
-            _pace_known,
-            *own.MARKOVIAN,
-            conditions.phase_type_timers,
-            conditions.first_come_first_served,
-            _not_by_timer_law,
-            fits_in_memory,
-            one_closed_class,
-            _discounts_fit,
-            converged,
-            _no_method,
-        ),
-        evaluate=_decomposed,
-    ),
-)
 
 APPROXIMATIONS: tuple[Formula, ...] = (
     *_OF_PHASES,
-    Formula(
-        paper=PAPER,
-        number="(12), laws by two moments",
+    approximation_row(
+        number="moment match",
         quantity="any of these with laws of phase type in place of others",
-        function=stand_in,
-        kind="approximation",
-        origin="own",
+        function=moment_match,
         conditions=(
             *own.PATH,
-            _no_method,
-            _some_without_phases,
+            no_exact_method,
+            _some_law_to_match,
             _covered_with_phases,
             variance_of_timers_kept,
         ),
-        evaluate=_with_phases,
+        evaluate=_matched,
     ),
 )
 """Rows of the index, none of which is judged."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,61 +14,137 @@ from analytic.optimum import Optimum
 from analytic.page_refresh import FrequencySearch, best_random_shares, optimal_frequencies
 from analytic.page_refresh.hosts import hosts_never_wait
 from analytic.page_refresh.unvisited import notes_on_unvisited
-from analytic.pipeline.conditions import (
-    changes_matter_to_the_queue,
-    law_without_buffer,
-    times_between_known,
+from analytic.pipeline import conditions as own
+from analytic.pipeline.costs import COST, more_than, queue_cost, said_more
+from analytic.pipeline.exact_methods import SlopesOf, exact_method, nearest_reason
+from analytic.pipeline.random_pages import (
+    Delays,
+    PageQueue,
+    Slopes,
+    obsolescence_rates,
+    queue_of_pages,
 )
-from analytic.pipeline.criteria import more_than, said_more
-from analytic.pipeline.formulas import COST, queue_cost
-from analytic.pipeline.listed import queue_of_one_robot
-from analytic.pipeline.methods import exact_method, nearest_reason
-from analytic.pipeline.one_robot import random_slopes
-from analytic.pipeline.queues import Delays, PageQueue
-from analytic.pipeline.random_pages import obsolescence_slopes
-from analytic.pipeline.reading import queue_of_pages
-from analytic.pipeline.separable import BestShares, SlopesOf, least_shares
-from analytic.pipeline.walked import slopes_by_counts, slopes_by_timers
 from analytic.progress import Progress
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.distributions import Distribution, Exponential
-from scenarios.page_data import change_rates, page_weights
 
 _KEY = "robots.accessing.frequencies"
 _ALONE = "best without a buffer"
 _PROVED = 1e-9
 """Certified gaps, relative to the cost, from which on frequencies are not called the best."""
+_ROUNDS = 200
+_GAP = 1e-12
+"""What the certified gap may be, relative to the cost."""
+_TINY = float(np.finfo(float).tiny)
 
 
-def best_end_to_end_shares(
-    queue: PageQueue, changes: ArrayLike, weights: ArrayLike, start: ArrayLike | None = None
+class BestShares(NamedTuple):
+    """The best shares, their weighted obsolescence, and a bound below that of all shares."""
+
+    shares: Array
+    cost: float
+    lower_bound: float
+
+
+def least_shares(
+    slopes: SlopesOf, changes: Array, weights: Array, start: Array | None = None
 ) -> BestShares:
-    """The frequencies with the least weighted obsolescence, end to end, FIFO without timers.
+    """The shares with the least ``sum c r(f)``, each r convex and decreasing in its own share.
+
+    Parameters
+    ----------
+    slopes : callable
+        From change rates and shares to `Slopes`, of any pages.
+    changes, weights : ndarray, shape (pages,)
+        Change rates mu and weights c, >= 0.
+    start : ndarray, shape (pages,), optional
+        Shares to begin with; uniform ones otherwise.
+
+    Notes
+    -----
+    The tangents at any f bound the cost of all shares from below, by ``max g - f g`` with the gains
+    ``g = -c r'``. Each round solves the problem with hyperbolas in place of the r, which have their
+    slopes and curvatures: ``-c r' = a / (b + f)²``, so that ``f = sqrt(a / multiplier) - b`` or 0.
+    Without a buffer they are exact (coffman1998, Lemma 4.1 with exponential accesses). A page gets
+    nothing iff its slope at 0 is not above the multiplier.
+    """
+    matters = (changes > 0) & (weights > 0)
+    shares = np.full(len(changes), 1.0 / len(changes)) if start is None else start
+    if not matters.any():
+        cost = float(weights @ slopes(changes, shares).rates)
+        return BestShares(shares, cost, cost)
+    shares = np.where(matters, shares, 0.0)
+    shares /= shares.sum()
+
+    def evaluated(given: Array) -> _Point:
+        rates, first, second = slopes(changes[matters], given)
+        c = weights[matters]
+        return _Point(given, float(c @ rates), -c * first, c * second)
+
+    best = evaluated(shares[matters])
+    for _ in range(_ROUNDS):
+        if best.gap <= _GAP * best.cost:
+            break
+        better = _improved(best, evaluated)
+        if better is None:
+            break
+        best = better
+    shares[matters] = best.shares
+    return BestShares(shares, best.cost, max(best.cost - best.gap, 0.0))
+
+
+class _Point(NamedTuple):
+    """Shares, their cost, and what a little more of each would gain, to second order."""
+
+    shares: Array
+    cost: float
+    gains: Array
+    curvatures: Array
+
+    @property
+    def gap(self) -> float:
+        """How far below the cost that of the best shares can be."""
+        return max(float(self.gains.max() - self.shares @ self.gains), 0.0)
+
+
+def _improved(point: _Point, evaluated: Callable[[Array], _Point]) -> _Point | None:
+    """A better point on the way to the optimum of the hyperbolas, or None."""
+    target = _of_hyperbolas(point)
+    step = 1.0
+    while step > 1e-6:
+        following = evaluated(point.shares + step * (target - point.shares))
+        if following.cost < point.cost or following.gap < point.gap:
+            return following
+        step /= 2.0
+    return None
+
+
+def _of_hyperbolas(point: _Point) -> Array:
+    """``f = sqrt(a / multiplier) - b``, at least 0, that sum to 1."""
+    gains = np.maximum(point.gains, _TINY)
+    reach = 2.0 * gains / np.maximum(point.curvatures, _TINY)
+    root = np.sqrt(gains) * reach
+    offset = reach - point.shares
+    order = np.argsort(-root / np.maximum(offset, _TINY), kind="stable")
+    sums = np.cumsum(root[order])
+    offsets = np.cumsum(offset[order])
+    scales = (1.0 + offsets) / sums
+    active = np.flatnonzero(root[order] * scales > offset[order])
+    scale = scales[active[-1]] if len(active) else scales[0]
+    shares = np.maximum(root * scale - offset, 0.0)
+    result: Array = shares / shares.sum()
+    return result
+
+
+def discounted_shares(queue: PageQueue, changes: ArrayLike, weights: ArrayLike) -> Array:
+    """Frequencies of the problem without a buffer, with weights for the delay in it.
 
     Parameters
     ----------
     queue : PageQueue
     changes, weights : array_like, shape (pages,)
         Change rates mu and weights c, >= 0.
-    start : array_like, shape (pages,), optional
-        Shares to begin with; uniform ones otherwise.
-
-    Notes
-    -----
-    ``min sum c r(f)`` over ``sum f = 1`` is separable and convex (`obsolescence_slopes`), and is
-    solved with a certified gap (`least_shares`).
-    """
-    mu = np.asarray(changes, dtype=float)
-    c = np.asarray(weights, dtype=float)
-    begun = None if start is None else np.asarray(start, dtype=float)
-    return least_shares(partial(obsolescence_slopes, queue), mu, c, begun)
-
-
-def discounted_shares(queue: PageQueue, changes: ArrayLike, weights: ArrayLike) -> Array:
-    """Frequencies of the problem without a buffer, with weights for the delay in it.
-
-    Parameters are those of `best_end_to_end_shares`.
 
     Notes
     -----
@@ -78,7 +153,7 @@ def discounted_shares(queue: PageQueue, changes: ArrayLike, weights: ArrayLike) 
     """
     mu = np.asarray(changes, dtype=float)
     c = np.asarray(weights, dtype=float)
-    entering = queue.law * queue.entering
+    entering = queue.stationary * queue.entering
     stale = sum(
         Delays(queue.service, mu).stale(queue.level, queue.phase, ahead) @ rates
         for ahead, rates in enumerate(np.cumsum(entering[::-1], axis=0)[::-1])
@@ -94,21 +169,13 @@ def slopes_of(scenario: Scenario) -> SlopesOf | None:
     other pages do, and where no exact method covers the scenario.
     """
     method = exact_method(scenario)
-    if method is None or page_conditions.randomized_policy(scenario) is not None:
+    if method is None or method.slopes is None:
         return None
-    if method.number == "(1)":
-        return partial(obsolescence_slopes, queue_of_pages(scenario))
-    if method.number == "(2)":
-        return slopes_by_counts(scenario)
-    if method.number == "(3)":
-        return slopes_by_timers(scenario)
-    if method.number == "(6)":
-        return partial(random_slopes, queue_of_one_robot(scenario))
-    return None
+    return method.slopes(scenario) if page_conditions.randomized_policy(scenario) is None else None
 
 
 def end_to_end_frequencies(scenario: Scenario) -> Optimum:
-    """The frequencies that suit the whole path best, what others cost, and who is never visited.
+    """The best frequencies end to end, what others cost, and which pages are never fetched.
 
     In the units of the file's prices where it prices staleness, and with what else they make the
     system cost; otherwise the weighted obsolescence. Where the obsolescence of a page depends on
@@ -121,29 +188,43 @@ def end_to_end_frequencies(scenario: Scenario) -> Optimum:
     NoOptimumError
         As `optimal_frequencies`.
     """
-    found = _best_frequencies(scenario)
-    search: FrequencySearch = found.search
-    unvisited = notes_on_unvisited(search.rates, search.weights, search.shares)
-    return replace(found, notes=[*found.notes, *unvisited])
-
-
-def _best_frequencies(scenario: Scenario) -> Optimum:
     uniform = _with_uniform(scenario)
+    slopes = slopes_of(uniform) if uniform is not None else None
     if uniform is None:
-        return optimal_frequencies(scenario)
-    slopes = slopes_of(uniform)
-    if slopes is None:
-        return _as_without_buffer(scenario)
-    assert uniform.pages is not None
-    mu = change_rates(uniform.pages)
-    c = page_weights(uniform.pages)
-    followed = _followed(slopes, f"{scenario.name}: frequencies, rounds of the search")
-    found = least_shares(followed, mu, c)
-    given = _compared(uniform, found)
+        best = optimal_frequencies(scenario)
+    elif slopes is None:
+        best = _as_without_buffer(scenario)
+    else:
+        best = _best_end_to_end(uniform, slopes)
+    search: FrequencySearch = best.search
+    unvisited = notes_on_unvisited(search.rates, search.weights, search.shares)
+    return replace(best, notes=[*best.notes, *unvisited])
+
+
+def _with_uniform(scenario: Scenario) -> Scenario | None:
+    """The scenario with uniform random choices, or None where it has no frequencies."""
+    policy = scenario.robots.accessing if scenario.robots else None
+    if scenario.buffer is None or policy is None or "frequencies" not in type(policy).model_fields:
+        return None
+    return scenario.with_(_KEY, "uniform")
+
+
+def _best_end_to_end(uniform: Scenario, slopes: SlopesOf) -> Optimum:
+    mu = own.page_changes(uniform)
+    c = own.weights_of(uniform)
+    progress = Progress(f"{uniform.name}: frequencies, rounds of the search")
+
+    def followed(changes: Array, shares: Array) -> Slopes:
+        values = slopes(changes, shares)
+        progress.step()
+        return values
+
+    best = least_shares(followed, mu, c)
+    given = _compared(uniform, best)
     price = _units(uniform)
     costs = {name: price.cost(float(c @ slopes(mu, each).rates)) for name, each in given.items()}
     cost = costs["optimal"]
-    bound = price.cost(found.lower_bound)
+    bound = price.cost(best.lower_bound)
     gap = 100.0 * max(cost - bound, 0.0) / bound if bound else 0.0
     notes = [
         f"no frequencies of random choices cost less than {bound:.10g}",
@@ -156,27 +237,15 @@ def _best_frequencies(scenario: Scenario) -> Optimum:
         target="frequencies",
         cost=cost,
         lower_bound=None,
-        decision={"frequencies": found.shares.tolist()},
-        changes={_KEY: found.shares.tolist()},
+        decision={"frequencies": best.shares.tolist()},
+        changes={_KEY: best.shares.tolist()},
         table=_rows(costs, cost),
         notes=[*notes, *price.notes],
-        search=FrequencySearch(mu, c, found.shares, scenario.time_unit, given.get(_ALONE)),
+        search=FrequencySearch(mu, c, best.shares, uniform.time_unit, given.get(_ALONE)),
         measure=price.measure,
         proved=gap <= 100.0 * _PROVED,
         gap=gap,
     )
-
-
-def _followed(slopes: SlopesOf, doing: str) -> SlopesOf:
-    """The same function; what takes long says how many times it was asked."""
-    progress = Progress(doing)
-
-    def asked(mu: Array, shares: Array) -> Any:
-        found = slopes(mu, shares)
-        progress.step()
-        return found
-
-    return asked
 
 
 class _Units(NamedTuple):
@@ -210,29 +279,20 @@ def _rows(costs: Mapping[str, float | None], best: float | None) -> list[dict[st
     ]
 
 
-def _with_uniform(scenario: Scenario) -> Scenario | None:
-    """The scenario with uniform random choices, or None where it has no frequencies."""
-    policy = scenario.robots.accessing if scenario.robots else None
-    if scenario.buffer is None or policy is None or "frequencies" not in type(policy).model_fields:
-        return None
-    return scenario.with_(_KEY, "uniform")
-
-
-def _compared(uniform: Scenario, found: BestShares) -> dict[str, Array]:
+def _compared(uniform: Scenario, best: BestShares) -> dict[str, Array]:
     """The words that a file can have, the papers' frequencies, and the best."""
-    assert uniform.pages is not None
-    mu = change_rates(uniform.pages)
-    c = page_weights(uniform.pages)
+    mu = own.page_changes(uniform)
+    c = own.weights_of(uniform)
     rows = _words(mu)
-    law = law_without_buffer(uniform)
+    law = own.law_without_buffer(uniform)
     if law is not None:
         rows[_ALONE] = best_random_shares(mu, c, law)
     method = exact_method(uniform)
-    if method is not None and method.number == "(1)":
+    if method is not None and method.function is obsolescence_rates:
         queue = queue_of_pages(uniform)
         if queue.entering.any():
             rows["the same, discounted weights"] = discounted_shares(queue, mu, c)
-    rows["optimal"] = found.shares
+    rows["optimal"] = best.shares
     return rows
 
 
@@ -245,28 +305,24 @@ def _words(mu: Array) -> dict[str, Array]:
 
 def _as_without_buffer(scenario: Scenario) -> Optimum:
     """The frequencies that are best without a buffer, by that name, and their cost through it."""
-    found = optimal_frequencies(scenario)
-    assert scenario.pages is not None
-    mu = change_rates(scenario.pages)
-    c = page_weights(scenario.pages)
-    shares = np.array(found.decision["frequencies"])
-    said_of_them = found.notes
+    alone = optimal_frequencies(scenario)
+    mu = own.page_changes(scenario)
+    c = own.weights_of(scenario)
+    shares = np.array(alone.decision["frequencies"])
+    said_of_them = [each for each in alone.notes if "no bound" not in each]
     law = _known_law(scenario)
     if law is not None:
         shares = best_random_shares(mu, c, law)
         said_of_them = []
-    rows: dict[str, Any] = _words(mu)
-    name = _ALONE
-    rows[name] = shares
-    costs, measure = _costs_through(scenario, rows)
-    cost = costs[name]
+    costs, measure = _costs_through(scenario, {**_words(mu), _ALONE: shares})
+    cost = costs[_ALONE]
     said = "their cost through it is not known exactly" if cost is None else f"cost {cost:.6g}"
     notes = [
         f"no optimum is known: {_why_none(scenario)}",
         f"these frequencies are the best without a buffer; {said}",
     ]
     known = {each: more for each in costs if (more := more_than(costs[each], cost)) is not None}
-    least = min(known, key=lambda each: known[each], default=name)
+    least = min(known, key=lambda each: known[each], default=_ALONE)
     if known and known[least] < 0:
         notes.append(f"{least} costs less: {costs[least]:.6g}")
     return Optimum(
@@ -276,7 +332,7 @@ def _as_without_buffer(scenario: Scenario) -> Optimum:
         decision={"frequencies": shares.tolist()},
         changes={_KEY: shares.tolist()},
         table=_rows(costs, cost),
-        notes=[*notes, *(each for each in said_of_them if "no bound" not in each)],
+        notes=[*notes, *said_of_them],
         search=FrequencySearch(mu, c, shares, scenario.time_unit),
         measure=measure,
         proved=False,
@@ -288,18 +344,17 @@ def _known_law(scenario: Scenario) -> Distribution | None:
     if (
         page_conditions.randomized_policy(scenario) is not None
         or hosts_never_wait(scenario) is not None
-        or not times_between_known(scenario)
+        or not own.times_between_known(scenario)
     ):
         return None
-    return law_without_buffer(scenario)
+    return own.law_without_buffer(scenario)
 
 
 def _costs_through(
     scenario: Scenario, rows: Mapping[str, Array]
 ) -> tuple[dict[str, float | None], str]:
     """Cost of each row, end to end, None where it has no exact value; and what it is."""
-    assert scenario.pages is not None
-    weights = page_weights(scenario.pages)
+    weights = own.weights_of(scenario)
     costs: dict[str, float | None] = {}
     measure = "weighted_obsolescence"
     for name, shares in rows.items():
@@ -313,10 +368,10 @@ def _costs_through(
 
 def _why_none(scenario: Scenario) -> str:
     """Why the best frequencies are not known."""
-    if changes_matter_to_the_queue(scenario) is None:
-        what = "replaced" if scenario.buffer and scenario.buffer.replace_older_copy else "dropped"
+    if own.copies_leave_together(scenario):
+        what = "replaced" if own.buffer_of(scenario).replace_older_copy else "dropped"
         return f"copies of a page are {what} together, so that each page depends on all frequencies"
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = own.robots_of(scenario).accessing
     if page_conditions.randomized_policy(scenario) is not None and policy is not None:
         return f'policy = "{policy.policy}" does not draw its pages independently'
     return nearest_reason(scenario.with_(_KEY, "uniform"))

@@ -1,10 +1,9 @@
-"""The best fixed number of robots, end to end."""
+"""The best number of robots end to end: fixed, or the targets of the switching rule."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,20 +13,26 @@ from analytic.indexing_queue.fixed_robots import (
     with_some_cost,
 )
 from analytic.indexing_queue.unlike_robots import best_sets, kinds_of_robots
-from analytic.optimum import Optimum
-from analytic.pipeline.criteria import (
-    copies_leave_together,
+from analytic.optimum import NoOptimumError, Optimum
+from analytic.pipeline.conditions import capacity_of, copies_leave_together, robots_of
+from analytic.pipeline.costs import (
     cost_of,
     cost_of_no_robot,
     more_may_be_better,
     more_than,
+    own_criterion,
     price_of_alone,
     prices_staleness,
     require_prices,
 )
-from analytic.progress import followed
+from analytic.progress import Progress, followed
+from analytic.refusal import NoAnswerError
+from analytic.robot_control.switching import optimal_switching
 from scenarios import Scenario
-from scenarios.arrays import Array
+
+_MOST_RULES = 750
+"""Levels times robots: of more the search would take minutes."""
+_GAINED = 1e-12
 
 
 def end_to_end_robots(scenario: Scenario) -> Optimum:
@@ -47,7 +52,9 @@ def end_to_end_robots(scenario: Scenario) -> Optimum:
     search = _searched(scenario)
     alone, reason = price_of_alone(scenario, _by_papers)
     if alone is not None:
-        search = replace(search, other=(*alone.short, _number(alone.decision)))
+        decision = alone.decision
+        number = int(decision["robots"]) if "robots" in decision else len(decision["these"])
+        search = replace(search, other=(*alone.short, number))
     best = float(search.costs[search.optimum])
     said = ["more: per cent above the best", alone.note(best) if alone else reason]
     return _optimum(scenario, search, said)
@@ -60,16 +67,17 @@ def _by_papers(scenario: Scenario) -> Optimum:
     return _optimum(scenario, _searched(scenario), ["more: per cent above the best"])
 
 
-def _number(decision: Mapping[str, Any]) -> int:
-    return int(decision["robots"]) if "robots" in decision else len(decision["these"])
-
-
 def _searched(scenario: Scenario) -> StaticSearch:
     """The cost of each number of robots from 0 on; of the best ones where they are not alike."""
     name = scenario.name
     unit = scenario.time_unit
-    if len(kinds := kinds_of_robots(scenario)) < 2:
-        return StaticSearch(name, unit, _costs(scenario))
+    kinds = kinds_of_robots(scenario)
+    if len(kinds) < 2:
+        available = robots_of(scenario).available
+        numbers = followed(range(1, available + 1), f"{name}: numbers of robots", available)
+        some = [cost_of(scenario.with_("activation", {"static": each})) for each in numbers]
+        costs = np.array([cost_of_no_robot(scenario), *some])
+        return StaticSearch(name, unit, with_some_cost(costs))
 
     def cost(chosen: tuple[int, ...]) -> float:
         return cost_of(scenario.with_("activation", {"these": list(chosen)}))
@@ -78,20 +86,9 @@ def _searched(scenario: Scenario) -> StaticSearch:
     return StaticSearch(name, unit, with_some_cost(np.array(best.costs)), best=best)
 
 
-def _costs(scenario: Scenario) -> Array:
-    """The cost of each number of robots from 0 on."""
-    assert scenario.robots is not None
-    available = scenario.robots.available
-    doing = f"{scenario.name}: numbers of robots"
-    numbers = followed(range(1, available + 1), doing, available)
-    some = [cost_of(scenario.with_("activation", {"static": each})) for each in numbers]
-    costs = np.array([cost_of_no_robot(scenario), *some])
-    return with_some_cost(costs)
-
-
 def _optimum(scenario: Scenario, search: StaticSearch, said: Sequence[str]) -> Optimum:
     best = float(search.costs[search.optimum])
-    edge = more_may_be_better(search.optimum, scenario)
+    at_limit = more_may_be_better(search.optimum, scenario)
     return Optimum(
         target="static",
         cost=best,
@@ -99,8 +96,136 @@ def _optimum(scenario: Scenario, search: StaticSearch, said: Sequence[str]) -> O
         decision=search.decision,
         changes=search.changes,
         table=[row | {"more": more_than(row["cost"], best)} for row in search.rows()],
-        notes=[*said, *edge, *search.notes()],
+        notes=[*said, *at_limit, *search.notes()],
         search=search,
         proved=search.is_complete,
         gap=0.0 if search.is_complete else None,
     )
+
+
+# --- targets of the switching rule --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BestTargets:
+    """The best targets that a search has met, and those by the papers' criterion.
+
+    Attributes
+    ----------
+    scenario : str
+        Its name.
+    targets : tuple of int
+        Robots that are wanted at each level.
+    cost : float
+        Per unit time, end to end.
+    other : tuple of str and float, optional
+        Another criterion, and the cost of what it decides.
+    other_targets : tuple of int
+        Its targets; empty where they are not known.
+    """
+
+    scenario: str
+    targets: tuple[int, ...]
+    cost: float
+    other: tuple[str, float] | None = None
+    other_targets: tuple[int, ...] = ()
+
+
+def end_to_end_switching(scenario: Scenario) -> Optimum:
+    """Targets that no change of a single one improves, end to end.
+
+    Searched one level at a time, from the optimum by the papers' criterion, the best constant
+    targets, and two that fall in a line. Not certified: no bound is known for the cost end to end.
+    Where staleness has no price, the optimum of `optimal_switching`.
+
+    Raises
+    ------
+    NoOptimumError
+        If the cost has no exact value, or the search would take too long.
+    """
+    if not prices_staleness(scenario):
+        require_prices(scenario)
+        return optimal_switching(scenario)
+    levels = capacity_of(scenario) + 1
+    available = robots_of(scenario).available
+    if levels * available > _MOST_RULES:
+        many = f"{levels} levels × {available} robots"
+        raise NoOptimumError(f"{many}; at most {_MOST_RULES} are searched")
+    known: dict[tuple[int, ...], float] = {}
+    progress = Progress(f"{scenario.name}: switching, rules tried")
+
+    def cost(targets: tuple[int, ...]) -> float:
+        if targets not in known:
+            known[targets] = cost_of(scenario.with_("activation", _switching(targets)))
+            progress.step()
+        return known[targets]
+
+    constant = min(range(1, available + 1), key=lambda each: cost((each,) * levels))
+    by_papers = _flat_targets(scenario)
+    ramps = [_ramp(available, levels, last) for last in (levels - 1, max(levels // 2, 1))]
+    starts = [(constant,) * levels, *by_papers, *ramps]
+    best = min((_descended(start, available, cost) for start in starts), key=cost)
+    alone, reason = price_of_alone(scenario, optimal_switching)
+    searched = (
+        f"best found: {len(known):,} rules tried; no single target can be changed for the better; "
+        "not proved"
+    )
+    other = alone.short if alone else None
+    at_limit = more_may_be_better(max(best), scenario)
+    search = BestTargets(scenario.name, best, cost(best), other, *by_papers[:1])
+    return Optimum(
+        target="switching",
+        cost=search.cost,
+        lower_bound=None,
+        decision={"targets": list(best)},
+        changes={"activation": _switching(best)},
+        table=[{"level": level, "target": target} for level, target in enumerate(best)],
+        notes=[searched, alone.note(search.cost) if alone else reason, *at_limit],
+        search=search,
+        proved=False,
+    )
+
+
+def _switching(targets: Sequence[int]) -> dict[str, dict[str, list[int]]]:
+    """As in a scenario file."""
+    return {"switching": {"targets": list(targets)}}
+
+
+def _flat_targets(scenario: Scenario) -> list[tuple[int, ...]]:
+    """The optimum by the papers' criterion, where one list serves all service phases."""
+    try:
+        targets = optimal_switching(own_criterion(scenario)[0]).decision["targets"]
+    except NoAnswerError:
+        return []
+    rows = targets if isinstance(targets[0], list) else [targets]
+    return [tuple(max(each, int(level == 0)) for level, each in enumerate(rows[0]))]
+
+
+def _ramp(available: int, levels: int, last: int) -> tuple[int, ...]:
+    """Targets that fall in a line from all robots to none at a level."""
+    return tuple(max(round(available * (1.0 - level / last)), 0) for level in range(levels))
+
+
+def _descended(
+    targets: tuple[int, ...], available: int, cost: Callable[[tuple[int, ...]], float]
+) -> tuple[int, ...]:
+    """One level at a time, until no single target can be changed for the better.
+
+    Numbers near the present one come first: that takes a third of the rules.
+    """
+    near = True
+    while True:
+        before = cost(targets)
+        for level in range(len(targets)):
+            steps = (-4, -2, -1, 1, 2, 4) if near else range(-available, available + 1)
+            numbers = (targets[level] + step for step in steps)
+            changed = [
+                (*targets[:level], each, *targets[level + 1 :])
+                for each in numbers
+                if int(level == 0) <= each <= available
+            ]
+            targets = min([targets, *changed], key=cost)
+        gained = cost(targets) < before * (1.0 - _GAINED)
+        if not (gained or near):
+            return targets
+        near = gained

@@ -1,41 +1,106 @@
-"""Conditions of the formulas for pages that go through the buffer, with the reasons against."""
+"""What the formulas for pages that go through the buffer need, and read off a scenario."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from analytic import conditions, page_conditions
 from analytic.active_robots import robots_at
 from analytic.formula import Condition
-from analytic.phase_type import exponential_rate, phase_count
+from analytic.phase_type import exponential_rate
 from scenarios import Scenario
 from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic
 from scenarios.activation import Switching, These
+from scenarios.arrays import Array
 from scenarios.deliveries import Independent, Marked, alone, brings_pages, joint_size
 from scenarios.distributions import Distribution
+from scenarios.page_data import access_shares, change_rates, page_weights
+from scenarios.sections import Buffer, Pages, Robots
+
+MOST_WORK = 2 * 10**10
+"""Multiplications: those of about ten seconds."""
+MOST_SOLUTIONS = 3 * 10**6
+"""States times kinds of pages, where each takes a sparse elimination: those of about a minute."""
+
+
+def pages_of(scenario: Scenario) -> Pages:
+    """The pages, of a scenario that has some."""
+    assert scenario.pages is not None
+    return scenario.pages
+
+
+def robots_of(scenario: Scenario) -> Robots:
+    """The robots, of a scenario that has some."""
+    assert scenario.robots is not None
+    return scenario.robots
+
+
+def buffer_of(scenario: Scenario) -> Buffer:
+    """The buffer, of a scenario that has one."""
+    assert scenario.buffer is not None
+    return scenario.buffer
+
+
+def capacity_of(scenario: Scenario) -> int:
+    """Pages that the buffer holds, the one in service included."""
+    return buffer_of(scenario).waiting_places + 1
+
+
+def page_changes(scenario: Scenario) -> Array:
+    """Change rate of each page, shape (pages,)."""
+    return change_rates(pages_of(scenario))
+
+
+def page_shares(scenario: Scenario) -> Array:
+    """Share of the accesses of each page, shape (pages,)."""
+    policy = robots_of(scenario).accessing
+    assert policy is not None
+    return access_shares(policy, pages_of(scenario))
+
+
+def weights_of(scenario: Scenario) -> Array:
+    """Weight of each page, shape (pages,)."""
+    return page_weights(pages_of(scenario))
+
+
+def kinds_of_pages(scenario: Scenario) -> int:
+    """Pages that differ in change rate or share."""
+    pages = np.stack([page_changes(scenario), page_shares(scenario)], axis=1)
+    return len(np.unique(pages, axis=0))
+
+
+# --- the buffer -------------------------------------------------------------------------------
 
 
 def changes_matter_to_the_queue(scenario: Scenario) -> str | None:
     """Waiting copies are dropped when their pages change, or replaced by newer ones."""
-    found = conditions.pages_leave_the_queue_alone(scenario)
-    return "the queue does not depend on the pages" if found is None else None
+    if conditions.pages_leave_the_queue_alone(scenario) is None:
+        return "the queue does not depend on the pages"
+    return None
 
 
-def without_clocks(scenario: Scenario) -> str | None:
+def copies_leave_together(scenario: Scenario) -> bool:
+    """Whether a scenario has a buffer whose queue depends on which pages wait in it."""
+    return scenario.buffer is not None and changes_matter_to_the_queue(scenario) is None
+
+
+def no_obsolescence_timers(scenario: Scenario) -> str | None:
     """Waiting pages have no timers, whatever their pages do."""
     return None if conditions.timers_of(scenario) is None else "waiting pages become obsolete"
 
 
-def single_phase_timers(scenario: Scenario) -> str | None:
-    """Obsolescence timers, if any, are exponential."""
-    return conditions.exponential_timers_or_none(scenario)
+def timers_not_exponential(scenario: Scenario) -> str | None:
+    """Waiting pages have obsolescence timers that are not exponential."""
+    law = conditions.timers_of(scenario)
+    if law is None or exponential_rate(law) is not None:
+        return "waiting pages have no timers, or exponential ones"
+    return None
 
 
 def timers_with_phases(scenario: Scenario) -> str | None:
     """Obsolescence timers are of phase type, and not exponential."""
-    law = conditions.timers_of(scenario)
-    if law is None or exponential_rate(law) is not None:
-        return "waiting pages have no timers, or exponential ones"
-    return conditions.phase_type_timers(scenario)
+    return timers_not_exponential(scenario) or conditions.phase_type_timers(scenario)
 
 
 def served_out_of_order_or_timed(scenario: Scenario) -> str | None:
@@ -46,19 +111,24 @@ def served_out_of_order_or_timed(scenario: Scenario) -> str | None:
     return None
 
 
+def no_waiting_place(scenario: Scenario) -> str | None:
+    """There are no waiting places."""
+    return "there are waiting places" if buffer_of(scenario).waiting_places else None
+
+
+# --- the robots -------------------------------------------------------------------------------
+
+
 def one_by_one(scenario: Scenario) -> str | None:
     """Pages are delivered one by one."""
-    assert scenario.robots is not None
-    if scenario.robots.deliveries is None:
-        return None
-    largest = joint_size(scenario.robots.deliveries)[1]
-    return "pages are delivered in batches" if largest > 1 else None
+    deliveries = robots_of(scenario).deliveries
+    batches = deliveries is not None and joint_size(deliveries)[1] > 1
+    return "pages are delivered in batches" if batches else None
 
 
 def pushed_one_by_one(scenario: Scenario) -> str | None:
-    """Where a full buffer pushes out: single deliveries, robots that are not switched."""
-    assert scenario.buffer is not None
-    if scenario.buffer.when_full == "lose-new":
+    """Where a full buffer pushes out, pages come one by one and activation is not switching."""
+    if buffer_of(scenario).when_full == "lose-new":
         return None
     if isinstance(scenario.activation, Switching):
         return "a full buffer pushes out while robots are switched on one at a time"
@@ -70,23 +140,17 @@ def several_robots(scenario: Scenario) -> str | None:
     return "one robot works" if page_conditions.one_robot(scenario) is None else None
 
 
-def no_room_to_wait(scenario: Scenario) -> str | None:
-    """There are no waiting places."""
-    assert scenario.buffer is not None
-    return "there are waiting places" if scenario.buffer.waiting_places else None
-
-
 def listed_or_random(scenario: Scenario) -> str | None:
     """Pages come in a period, or are drawn independently."""
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = robots_of(scenario).accessing
     known = isinstance(policy, Periodic | Randomized)
     return None if known else "the accessing policy has no period, and does not draw its pages"
 
 
-def no_wait_for_markov(scenario: Scenario) -> str | None:
+def listed_or_not_markovian(scenario: Scenario) -> str | None:
     """A period of pages, or random pages and access times without a Markovian form."""
-    policy = scenario.robots.accessing if scenario.robots else None
-    if isinstance(policy, Randomized) and conditions.markovian_accesses(scenario) is None:
+    drawn = isinstance(robots_of(scenario).accessing, Randomized)
+    if drawn and conditions.markovian_accesses(scenario) is None:
         return "pages are drawn at random, access times are Markovian"
     return listed_or_random(scenario)
 
@@ -99,15 +163,13 @@ def no_markovian_accesses(scenario: Scenario) -> str | None:
 
 def some_robot_delivers(scenario: Scenario) -> str | None:
     """Robots deliver something."""
-    assert scenario.buffer is not None
-    assert scenario.robots is not None
     if isinstance(scenario.activation, Switching):
         return None
     at = robots_at(scenario)
-    numbers = {at(level) for level in range(scenario.buffer.waiting_places + 2)}
+    numbers = {at(level) for level in range(capacity_of(scenario) + 1)}
     if not any(numbers):
         return "no robot is active"
-    together = scenario.robots.deliveries
+    together = robots_of(scenario).deliveries
     rule = scenario.activation
     if isinstance(rule, These) and isinstance(together, Independent | Marked):
         together = alone(together, rule.root)
@@ -149,11 +211,3 @@ def times_between_known(scenario: Scenario) -> bool:
         and page_conditions.independent_accesses(scenario) is None
         and page_conditions.one_robot_or_memoryless(scenario) is None
     )
-
-
-def service_phases(scenario: Scenario) -> int:
-    """Phases of the service."""
-    assert scenario.buffer is not None
-    phases = phase_count(scenario.buffer.service)
-    assert phases is not None
-    return phases

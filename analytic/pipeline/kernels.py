@@ -1,4 +1,4 @@
-"""Compiled elimination, page by page: how stale the index is, seen from every state of a queue.
+"""Compiled elimination, page by page: freshness of the index, seen from every state of a queue.
 
 Imported where it is used only: numba takes its time.
 """
@@ -43,20 +43,20 @@ def _eliminate(band: Floats, exits: Floats, pivots: Floats, lower: int) -> None:
 
 
 @compiled
-def _substitute(band: Floats, pivots: Floats, lower: int, found: Floats) -> None:
+def _substitute(band: Floats, pivots: Floats, lower: int, totals: Floats) -> None:
     """Total rewards from rewards per unit time, in place."""
     states, width = band.shape
     upper = width - 1 - lower
     for last in range(states - 1, 0, -1):
-        if found[last] == 0.0:
+        if totals[last] == 0.0:
             continue
         for i in range(max(0, last - upper), last):
-            found[i] += band[i, last - i + lower] * found[last]
+            totals[i] += band[i, last - i + lower] * totals[last]
     for state in range(states):
-        total = found[state]
+        total = totals[state]
         for j in range(max(0, state - lower), state):
-            total += band[state, j - state + lower] * found[j]
-        found[state] = total / pivots[state]
+            total += band[state, j - state + lower] * totals[j]
+        totals[state] = total / pivots[state]
 
 
 @compiled
@@ -85,7 +85,7 @@ def totals_until_fresh(
     exits: Floats,
     misses: Floats,
     rewards: Floats,
-    law: Floats,
+    stationary: Floats,
 ) -> Floats:
     """Expected total rewards until a copy is in the buffer, and their derivatives by its share.
 
@@ -103,8 +103,8 @@ def totals_until_fresh(
         ``(1 - f)^k``, and minus its derivative by f, and its second derivative.
     rewards : ndarray, shape (pages, orders, states)
         Per unit time, and their derivatives by f.
-    law : ndarray, shape (states,)
-        Weights of the states in the results.
+    stationary : ndarray, shape (states,)
+        Probabilities of the states, over which the results are averaged.
 
     Returns
     -------
@@ -127,30 +127,30 @@ def totals_until_fresh(
                 totals[2] -= 2.0 * _moved(accepted, misses[page, 1], lower, totals[1])
                 totals[2] += _moved(accepted, misses[page, 2], lower, totals[0])
             _substitute(band, pivots, lower, totals[order])
-            result[page, order] = law @ totals[order]
+            result[page, order] = stationary @ totals[order]
     return result
 
 
 @compiled
-def _birth_death_law(up: Floats, service: float, law: Floats) -> None:
-    """Stationary law of the levels, by products, scaled as they grow."""
-    law[0] = 1.0
+def _birth_death(up: Floats, service: float, stationary: Floats) -> None:
+    """Stationary distribution of the levels, by products, scaled as they grow."""
+    stationary[0] = 1.0
     total = 1.0
-    for level in range(1, len(law)):
-        law[level] = law[level - 1] * up[level - 1] / service
-        total += law[level]
+    for level in range(1, len(stationary)):
+        stationary[level] = stationary[level - 1] * up[level - 1] / service
+        total += stationary[level]
         if total > 1e200:
-            law[: level + 1] /= total
+            stationary[: level + 1] /= total
             total = 1.0
-    law /= total
+    stationary /= total
 
 
 @compiled
 def _stale(
-    up: Floats, service: float, law: Floats, mu: float, f: float, waits: Floats, work: Floats
+    up: Floats, service: float, stationary: Floats, mu: float, f: float, waits: Floats, work: Floats
 ) -> float:
     """Obsolescence rate of one page: the linear system of a birth-death queue."""
-    top = len(law) - 1
+    top = len(stationary) - 1
     totals = work[0]
     pivots = work[1]
     for level in range(top + 1):
@@ -164,10 +164,10 @@ def _stale(
         pivots[level - 1] += share * exits
         totals[level - 1] += share * totals[level]
     totals[0] /= pivots[0]
-    result = law[0] * totals[0]
+    result = stationary[0] * totals[0]
     for level in range(1, top + 1):
         totals[level] = (totals[level] + service * totals[level - 1]) / pivots[level]
-        result += law[level] * totals[level]
+        result += stationary[level] * totals[level]
     return result
 
 
@@ -176,23 +176,23 @@ def _policy_cost(
     up: Floats, service: float, prices: Floats, pages: Floats, waits: Floats, work: Floats
 ) -> float:
     """Price of loss, starvation, response, deliveries and staleness of one queue."""
-    law = work[2]
-    _birth_death_law(up, service, law)
-    top = len(law) - 1
-    cost = prices[0] * up[top] * law[top] + prices[1] * law[0]
+    stationary = work[2]
+    _birth_death(up, service, stationary)
+    top = len(stationary) - 1
+    cost = prices[0] * up[top] * stationary[top] + prices[1] * stationary[0]
     if prices[2] > 0.0:
         inside = 0.0
         for level in range(top + 1):
-            inside += level * law[level]
-        served = service * (1.0 - law[0])
+            inside += level * stationary[level]
+        served = service * (1.0 - stationary[0])
         cost += prices[2] * inside / served if served > 0.0 else np.nan
     for level in range(top + 1):
-        cost += prices[3] * up[level] * law[level]
+        cost += prices[3] * up[level] * stationary[level]
     for page in range(pages.shape[1]):
         if pages[2, page] > 0.0:
             mu = pages[0, page]
             f = pages[1, page]
-            cost += pages[2, page] * _stale(up, service, law, mu, f, waits[page], work)
+            cost += pages[2, page] * _stale(up, service, stationary, mu, f, waits[page], work)
     return cost
 
 

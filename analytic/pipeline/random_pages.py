@@ -1,18 +1,164 @@
-"""How stale the index is when every delivery is of a page drawn at random, without timers.
+"""Freshness of the index when every delivery is of a page drawn at random, without timers.
 
 Notation of the docstrings: page i changes at rate mu and is delivered with probability f; Q is the
-generator of the queue, A its part with the accepted deliveries, p its stationary law.
+generator of the queue, A its part with the accepted deliveries, p its stationary distribution.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from analytic.pipeline.queues import Delays, PageQueue
+from analytic import conditions
+from analytic.active_robots import robots_at
+from analytic.formula import dependent
+from analytic.indexing_queue import QueueChain, chain_of, solve_chain
+from analytic.indexing_queue.generator import rate_blocks
+from analytic.indexing_queue.solved import size_of
+from analytic.phase_type import PhaseLaw, moment
+from analytic.pipeline.conditions import MOST_WORK, kinds_of_pages, page_changes, page_shares
+from scenarios import Scenario
 from scenarios.arrays import Array
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class PageQueue:
+    """A queue without timers as a band of rates, with the deliveries apart from the other moves.
+
+    Attributes
+    ----------
+    service : PhaseLaw
+    stationary : ndarray, shape (states,)
+        Stationary probabilities.
+    level, phase : ndarray of int, shape (states,)
+        Pages in the system; phase of the service (0 where there is none).
+    base : ndarray, shape (states, width)
+        Rates of all moves that bring no page, lost deliveries included.
+    accepted : ndarray, shape (largest batch, states, width)
+        Rates of the deliveries of which 1, 2, … pages enter.
+    lower : int
+        Places below the diagonal.
+    """
+
+    service: PhaseLaw
+    stationary: Array
+    level: Indices
+    phase: Indices
+    base: Array
+    accepted: Array
+    lower: int
+
+    @property
+    def entering(self) -> Array:
+        """Rates of the deliveries of which 1, 2, … pages enter, shape (largest batch, states)."""
+        rates: Array = self.accepted.sum(axis=2)
+        return rates
+
+
+def page_queue(chain: QueueChain, stationary: Array | None = None) -> PageQueue:
+    """The queue of a chain whose waiting pages have no timers.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    stationary : ndarray, shape (states,), optional
+        Its stationary distribution; solved for where it is not given.
+
+    Raises
+    ------
+    ValueError
+        If waiting pages have timers.
+    """
+    if chain.timer.exit_rates.any():
+        raise ValueError(
+            "waiting pages become obsolete; this queue is of pages that wait for their service"
+        )
+    starts = chain.starts
+    order = chain.order
+    phases = len(chain.service.start)
+    largest = max((max(moves, default=0) for moves in chain.arrivals), default=0)
+    block = order * phases
+    lower = 2 * block - 1
+    upper = (max(largest, 1) + 1) * block - 1
+    base = np.zeros((chain.states, lower + upper + 1))
+    accepted = np.zeros((max(largest, 1), *base.shape))
+    for origin, target, rates in rate_blocks(chain):
+        into = accepted[target - origin - 1] if target > origin else base
+        rows, columns = rates.nonzero()
+        states = starts[origin] + rows
+        reached = starts[target] + columns
+        np.add.at(into, (states, reached - states + lower), rates[rows, columns])
+    level = np.concatenate([np.zeros(order, int), np.repeat(np.arange(chain.top) + 1, block)])
+    phase = np.concatenate([np.zeros(order, int), np.tile(np.arange(phases), order * chain.top)])
+    if stationary is None:
+        stationary = solve_chain(chain).law
+    return PageQueue(chain.service, stationary, level, phase, base, accepted, lower)
+
+
+@dataclass(frozen=True, eq=False)
+class Delays:
+    """Transforms at some rates of the times from a delivery to the end of the indexing.
+
+    Parameters
+    ----------
+    service : PhaseLaw
+    rates : ndarray, shape (pages,)
+        Change rates mu.
+    """
+
+    service: PhaseLaw
+    rates: Array
+
+    @property
+    def missed(self) -> Array:
+        """``1 - g(m) = mu (mu - S)^-1 1``: a change comes before the service ends.
+
+        Shape (pages, phases).
+        """
+        phases = len(self.service.start)
+        matrices = self.rates[:, None, None] * np.eye(phases) - self.service.generator
+        ones = np.ones((len(self.rates), phases, 1))
+        result: Array = self.rates[:, None] * np.linalg.solve(matrices, ones)[..., 0]
+        return result
+
+    def stale(self, level: Indices, phase: Indices, ahead: int = 0) -> Array:
+        """Probability that a page changes before its copy is indexed, shape (pages, states).
+
+        Parameters
+        ----------
+        level, phase : ndarray of int, shape (states,)
+            Of the queue before the delivery.
+        ahead : int
+            Pages of the same batch before it.
+
+        Notes
+        -----
+        ``1 - g(m) gb^n`` with ``gb = beta g``, as ``(1 - g) + g (1 - gb^n)``: nothing cancels.
+        """
+        missed = self.missed
+        one = missed @ self.service.start
+        current = missed[:, phase]
+        before = np.where(level > 0, level + ahead, ahead)
+        with np.errstate(divide="ignore"):
+            others = -np.expm1(before * np.log1p(-np.minimum(one, 1.0))[:, None])
+        first = np.where(level > 0, current, one[:, None])
+        return np.where(before > 0, first + (1.0 - first) * others, first)
+
+    def means(self, level: Indices, phase: Indices, ahead: int = 0) -> Array:
+        """Mean time until the copy is indexed, shape (states,)."""
+        ones = np.ones(len(self.service.start))
+        left = np.linalg.solve(-self.service.generator, ones)
+        mean = moment(self.service, 1)
+        first = np.where(level > 0, left[phase], mean)
+        result: Array = first + mean * np.where(level > 0, level + ahead, ahead)
+        return result
 
 
 class Slopes(NamedTuple):
@@ -21,6 +167,13 @@ class Slopes(NamedTuple):
     rates: Array
     first: Array
     second: Array
+
+
+class RatesAndAges(NamedTuple):
+    """Obsolescence rates of the pages, and mean ages of their copies, inf where never fetched."""
+
+    rates: Array
+    ages: Array
 
 
 def obsolescence_rates(queue: PageQueue, changes: ArrayLike, shares: ArrayLike) -> Array:
@@ -48,7 +201,7 @@ def obsolescence_rates(queue: PageQueue, changes: ArrayLike, shares: ArrayLike) 
     positive, and so are those of the elimination: rates of 1e-6 keep their digits. A page that is
     never delivered is stale from its first change on, one that never changes never is.
     """
-    return _by_kind(queue, changes, shares, 1)[:, 0]
+    return _rates_and_slopes(queue, changes, shares, 1)[:, 0]
 
 
 def obsolescence_slopes(queue: PageQueue, changes: ArrayLike, shares: ArrayLike) -> Slopes:
@@ -62,8 +215,7 @@ def obsolescence_slopes(queue: PageQueue, changes: ArrayLike, shares: ArrayLike)
     marks: convex and decreasing in f, and independent of the other shares. The derivatives solve
     the same system: ``(mu - Q + f A) z' = A 1 (1 - y) - A z``, ``(mu - Q + f A) z'' = -2 A z'``.
     """
-    found = _by_kind(queue, changes, shares, 3)
-    return Slopes(found[:, 0], found[:, 1], found[:, 2])
+    return Slopes(*_rates_and_slopes(queue, changes, shares, 3).T)
 
 
 def index_ages(queue: PageQueue, shares: ArrayLike) -> Array:
@@ -80,59 +232,60 @@ def index_ages(queue: PageQueue, shares: ArrayLike) -> Array:
     delivery to the end of its indexing.
     """
     f, which = np.unique(np.asarray(shares, dtype=float), return_inverse=True)
-    asked = f > 0
     ages: Array = np.full(len(f), np.inf)
-    if asked.any() and queue.entering.any():
-        ages[asked] = _ages(queue, f[asked])
+    fetched = f > 0
+    if fetched.any() and queue.entering.any():
+        means = Delays(queue.service, np.ones(1)).means
+        none = np.zeros(np.count_nonzero(fetched))
+        ages[fetched] = _until_fresh(queue, none, f[fetched], none + 1.0, means, 1)[:, 0]
     by_page: Array = ages[which.ravel()]
     return by_page
 
 
-def _ages(queue: PageQueue, f: Array) -> Array:
-    delays = Delays(queue.service, np.ones(1))
-    entering = queue.entering
-    misses = _misses(f, len(queue.accepted))
-    rewards = np.ones((len(f), 1, len(queue.law)))
-    for ahead in range(len(entering)):
-        mean = delays.means(queue.level, queue.phase, ahead)
-        first = (f * (1.0 - f) ** ahead)[:, None]
-        rewards[:, 0] += first * entering[ahead:].sum(axis=0) * mean
-    exits = _tagged(f, len(entering)) @ entering + (queue.law == 0)  # states never seen need an end
-    return _totals(queue, exits, misses, rewards)[:, 0]
-
-
-def _by_kind(queue: PageQueue, changes: ArrayLike, shares: ArrayLike, orders: int) -> Array:
+def _rates_and_slopes(
+    queue: PageQueue, changes: ArrayLike, shares: ArrayLike, orders: int
+) -> Array:
     """Rates and derivatives by page, each kind of page solved once, shape (pages, orders)."""
-    mu = np.asarray(changes, dtype=float)
-    f = np.asarray(shares, dtype=float)
-    kinds, which = np.unique(np.stack([mu, f], axis=1), axis=0, return_inverse=True)
-    found = np.zeros((len(kinds), orders))
+    pages = np.stack([np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)], axis=1)
+    kinds, which = np.unique(pages, axis=0, return_inverse=True)
+    result = np.zeros((len(kinds), orders))
     moving = kinds[:, 0] > 0
     if moving.any():
-        found[moving] = _solved(queue, kinds[moving, 0], kinds[moving, 1], orders)
-    result: Array = found[which.ravel()]
-    return result
+        mu, f = kinds[moving].T
+        stale = Delays(queue.service, mu).stale
+        result[moving] = _until_fresh(queue, mu, f, mu, stale, orders)
+    by_page: Array = result[which.ravel()]
+    return by_page
 
 
-def _solved(queue: PageQueue, mu: Array, f: Array, orders: int) -> Array:
-    delays = Delays(queue.service, mu)
+def _until_fresh(
+    queue: PageQueue,
+    mu: Array,
+    f: Array,
+    rewards: Array,
+    at_entry: Callable[[Indices, Indices, int], Array],
+    orders: int,
+) -> Array:
+    """Expected totals until a change or the entry of a copy, and their derivatives by f.
+
+    Of rewards per unit time, and of one at the entry, which depends on the level and the phase of
+    the service before the delivery and on the pages ahead in its batch; shape (pages, orders).
+    """
+    from analytic.pipeline.kernels import totals_until_fresh  # numba takes its time
+
     entering = queue.entering
-    misses = _misses(f, len(queue.accepted))
-    rewards = np.zeros((len(mu), orders, len(queue.law)))
-    rewards[:, 0] = mu[:, None]
+    by_order = np.zeros((len(f), orders, len(queue.stationary)))
+    by_order[:, 0] = rewards[:, None]
     for ahead in range(len(entering)):
-        stale = delays.stale(queue.level, queue.phase, ahead) * entering[ahead:].sum(axis=0)
+        reward = at_entry(queue.level, queue.phase, ahead) * entering[ahead:].sum(axis=0)
         for order, first in enumerate(_first_of_batch(f, ahead)[:orders]):
-            rewards[:, order] += first[:, None] * stale
-    return _totals(queue, mu[:, None] + _tagged(f, len(entering)) @ entering, misses, rewards)
-
-
-def _totals(queue: PageQueue, exits: Array, misses: Array, rewards: Array) -> Array:
-    from analytic.pipeline.kernels import totals_until_fresh
-
+            by_order[:, order] += first[:, None] * reward
+    exits = mu[:, None] + _tagged(f, len(entering)) @ entering
+    exits += (mu == 0.0)[:, None] & (queue.stationary == 0.0)  # never seen, but need an end
     parts = queue.base, queue.accepted, queue.lower
-    result: Array = totals_until_fresh(*parts, exits, misses, rewards, queue.law)
-    return result
+    misses = _misses(f, len(queue.accepted))
+    totals: Array = totals_until_fresh(*parts, exits, misses, by_order, queue.stationary)
+    return totals
 
 
 def _misses(f: Array, largest: int) -> Array:
@@ -161,3 +314,70 @@ def _first_of_batch(f: Array, ahead: int) -> tuple[Array, Array, Array]:
         miss**j - j * f * first,
         -2.0 * j * first + j * (j - 1) * f * second,
     )
+
+
+def single_place_rates(
+    changes: ArrayLike, shares: ArrayLike, deliveries: float, service: float
+) -> Array:
+    """Obsolescence rate, end to end, where no page can wait, shape (pages,).
+
+    Parameters
+    ----------
+    changes, shares : array_like, shape (pages,)
+        Change rates mu, and probabilities f that a delivery is of this page.
+    deliveries : float
+        Poisson rate L of all deliveries.
+    service : float
+        Rate s of the exponential service.
+
+    Notes
+    -----
+    ``1 - r = (s x0 + L x1) / (s + L)`` with ``x0 = L f y / (mu + L - L (1 - f) y)``, ``x1 = y x0``,
+    ``y = s / (s + mu)``: the linear system of `obsolescence_rates` with two states. Written for r,
+    so that nothing cancels.
+    """
+    mu = np.asarray(changes, dtype=float)
+    f = np.asarray(shares, dtype=float)
+    missed = mu / (service + mu)
+    y = service / (service + mu)
+    denominator = mu + deliveries * (missed + f * y)
+    with np.errstate(invalid="ignore"):
+        stale0 = np.where(mu > 0, (mu + deliveries * missed) / denominator, 0.0)
+    stale1 = missed + y * stale0
+    return (service * stale0 + deliveries * stale1) / (service + deliveries)
+
+
+# --- of a scenario ----------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4)
+def queue_of_pages(scenario: Scenario) -> PageQueue:
+    """The queue of a scenario without timers, as its pages see it."""
+    return page_queue(chain_of(scenario))
+
+
+@dependent
+def band_is_solved(scenario: Scenario) -> str | None:
+    """The systems of its pages need at most 2·10^10 multiplications."""
+    order, phases, _, top = size_of(scenario)
+    work = kinds_of_pages(scenario) * order * phases * top * (2 * order * phases) ** 2
+    return None if work <= MOST_WORK else f"its pages need {work:.0e} multiplications, limit 2e10"
+
+
+def rates_of_random_pages(scenario: Scenario) -> Array:
+    """Obsolescence rate of each page."""
+    queue = queue_of_pages(scenario)
+    return obsolescence_rates(queue, page_changes(scenario), page_shares(scenario))
+
+
+def ages_of_random_pages(scenario: Scenario) -> Array:
+    """Mean age of each page's copy in the index."""
+    return index_ages(queue_of_pages(scenario), page_shares(scenario))
+
+
+def rates_without_waiting(scenario: Scenario) -> Array:
+    """Obsolescence rate of each page where none can wait, in closed form."""
+    access, service, _ = conditions.poisson_parameters(scenario)
+    deliveries = access * robots_at(scenario)(0)
+    mu = page_changes(scenario)
+    return single_place_rates(mu, page_shares(scenario), deliveries, service)

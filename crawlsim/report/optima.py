@@ -12,8 +12,8 @@ from matplotlib.ticker import MaxNLocator
 
 from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.indexing_queue.thresholds import ThresholdSearch
-from analytic.pipeline.best_targets import FoundTargets
-from analytic.pipeline.found_thresholds import FoundThresholds
+from analytic.pipeline.best_robots import BestTargets
+from analytic.pipeline.best_thresholds import BestThresholds
 from analytic.probing.choosing import ProbeSearch
 from analytic.robot_control.switching import SwitchingSearch
 from crawlsim.report.drawing import THEORY, axes_for, dress, legend_above, plain
@@ -30,12 +30,12 @@ _ALONE = 56
 """Letters on a line of a legend of two columns, and of one."""
 
 
-def plot_threshold_costs(search: ThresholdSearch | FoundThresholds, ax: Axes | None = None) -> Axes:
+def plot_threshold_costs(search: ThresholdSearch | BestThresholds, ax: Axes | None = None) -> Axes:
     """Cost against the threshold between two numbers of robots, and the optimum over all lists.
 
     Parameters
     ----------
-    search : ThresholdSearch or FoundThresholds
+    search : ThresholdSearch or BestThresholds
         Of `analytic.optimize(scenario, "threshold").search`. At most six pairs are drawn, those
         with the least cost at their best threshold.
     ax : Axes, optional
@@ -51,7 +51,7 @@ def plot_threshold_costs(search: ThresholdSearch | FoundThresholds, ax: Axes | N
     At the highest level as threshold the robots are never switched. With a single number allowed
     there is no threshold, and only the optimum is drawn.
     """
-    if not isinstance(search, ThresholdSearch | FoundThresholds):
+    if not isinstance(search, ThresholdSearch | BestThresholds):
         kind = type(search).__name__
         raise TypeError(f'must be the search of optimize(scenario, "threshold"), not a {kind}')
     ax = axes_for(ax, _HEIGHT)
@@ -156,12 +156,12 @@ def plot_switching_policy(
     return ax
 
 
-def plot_targets(search: FoundTargets, ax: Axes | None = None) -> Axes:
+def plot_targets(search: BestTargets, ax: Axes | None = None) -> Axes:
     """Targets of the switching rule by level, end to end and by the papers' criterion.
 
     Parameters
     ----------
-    search : FoundTargets
+    search : BestTargets
         Of `analytic.optimize(scenario, "switching").search` where staleness has a price.
     ax : Axes, optional
         Where to draw; a new figure otherwise.
@@ -181,17 +181,17 @@ def plot_targets(search: FoundTargets, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_switching(search: SwitchingSearch | FoundTargets, ax: Axes | None = None) -> Axes:
+def plot_switching(search: SwitchingSearch | BestTargets, ax: Axes | None = None) -> Axes:
     """The figure of the best switching rule: its curves, or its targets where staleness counts.
 
     Parameters
     ----------
-    search : SwitchingSearch or FoundTargets
+    search : SwitchingSearch or BestTargets
         Of `analytic.optimize(scenario, "switching").search`.
     ax : Axes, optional
         Where to draw; a new figure otherwise.
     """
-    if isinstance(search, FoundTargets):
+    if isinstance(search, BestTargets):
         return plot_targets(search, ax)
     return plot_switching_curves(search, ax)
 

@@ -6,16 +6,100 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from analytic.formula import dependent
+from analytic.indexing_queue import FORMULAS as QUEUE_FORMULAS
 from analytic.optimum import NoOptimumError, Optimum
-from analytic.pipeline.conditions import changes_matter_to_the_queue, some_robot_delivers
-from analytic.pipeline.formulas import COST, LABELLED_COST, end_to_end_cost, queue_cost
-from analytic.pipeline.methods import exact_method, nearest_reason
+from analytic.pipeline import conditions as own
+from analytic.pipeline.dropping_and_replacement import cost_with_labels
+from analytic.pipeline.exact_methods import (
+    LABELLED_COST,
+    exact_method,
+    exact_row,
+    nearest_reason,
+    no_response_priced,
+    some_exact_method,
+)
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
-from scenarios.page_data import change_rates, page_weights
 
 _ALIKE = 1e-11
 """Costs that differ by less, relatively, are the same: what is left is rounding."""
+_QUEUE_COST = next(each for each in QUEUE_FORMULAS if each.quantity == "control cost")
+
+
+def _without_staleness(scenario: Scenario) -> Scenario:
+    return scenario.with_("costs.staleness", 0.0)
+
+
+def _priced_names(scenario: Scenario) -> list[str]:
+    """What has a price."""
+    names = type(scenario.costs).model_fields
+    return [name for name in names if getattr(scenario.costs, name)]
+
+
+def _staleness_priced(scenario: Scenario) -> str | None:
+    """[costs] prices staleness."""
+    return None if scenario.costs.staleness else "[costs] does not price staleness"
+
+
+@dependent
+def _queue_cost_known(scenario: Scenario) -> str | None:
+    """The part of the cost that the queue makes is known."""
+    reason = _against_queue_cost(scenario)
+    if reason is None:
+        return None
+    dropped = [name for name in _priced_names(scenario) if name != "staleness"]
+    if _against_queue_cost(scenario.with_("costs.response", 0.0)) is None:
+        dropped = ["response"]
+    return f"{reason}; drop {' and '.join(f'costs.{name}' for name in dropped)}"
+
+
+def _against_queue_cost(scenario: Scenario) -> str | None:
+    others = _without_staleness(scenario)
+    if not _priced_names(others):
+        return None
+    if own.copies_leave_together(scenario):
+        return no_response_priced(others)
+    return _QUEUE_COST.reason_against(others)
+
+
+def queue_cost(scenario: Scenario) -> float:
+    """The control cost without that of staleness, where the conditions of `COST` hold.
+
+    It does not depend on which pages are delivered, unless the queue does.
+    """
+    others = _without_staleness(scenario)
+    if not _priced_names(others):
+        return 0.0
+    if own.copies_leave_together(scenario):
+        return cost_with_labels(others)
+    return _QUEUE_COST.predict(others)[0].value
+
+
+def end_to_end_cost(scenario: Scenario) -> float:
+    """The control cost with that of staleness, where the conditions of `COST` hold.
+
+    ``staleness × weighted_obsolescence`` and the cost of the queue, avrachenkov2011 (2).
+    """
+    method = exact_method(scenario)
+    assert method is not None
+    stale = float(own.weights_of(scenario) @ method.rates(scenario))
+    return queue_cost(scenario) + scenario.costs.staleness * stale
+
+
+COST = exact_row(
+    number="end-to-end cost",
+    quantity="control cost with the price of staleness",
+    function=end_to_end_cost,
+    conditions=(
+        *own.PATH,
+        _staleness_priced,
+        some_exact_method,
+        _queue_cost_known,
+    ),
+    evaluate=lambda scenario: [("control_cost", None, end_to_end_cost(scenario))],
+)
+"""The row of the control cost end to end."""
 
 
 def prices_staleness(scenario: Scenario) -> bool:
@@ -42,20 +126,14 @@ def own_criterion(scenario: Scenario) -> tuple[Scenario, str]:
     The file's prices without that of staleness; where there are none, loss and starvation with
     the gamma ``(K + 2) / K`` of talim2001, Table 1.
     """
-    assert scenario.buffer is not None
-    others = scenario.with_("costs.staleness", 0.0)
-    names = [name for name in type(scenario.costs).model_fields if getattr(others.costs, name)]
+    others = _without_staleness(scenario)
+    names = _priced_names(others)
     if names:
         return others, f"{' and '.join(names)} alone"
-    places = scenario.buffer.waiting_places + 1
-    gamma = (places + 2) / places
+    capacity = own.capacity_of(scenario)
+    gamma = (capacity + 2) / capacity
     prices = {"costs.loss": 1.0, "costs.starvation": gamma}
     return others.with_(prices), f"loss and {gamma:.4g} starvation alone (talim2001)"
-
-
-def copies_leave_together(scenario: Scenario) -> bool:
-    """Whether the papers' queues are none of this one's: its pages matter to it."""
-    return scenario.buffer is not None and changes_matter_to_the_queue(scenario) is None
 
 
 def cost_of(scenario: Scenario) -> float:
@@ -68,7 +146,7 @@ def cost_of(scenario: Scenario) -> float:
     NoOptimumError
         If it has no exact value.
     """
-    if scenario.activation is not None and some_robot_delivers(scenario) is not None:
+    if scenario.activation is not None and own.some_robot_delivers(scenario) is not None:
         return cost_of_no_robot(scenario)
     priced = prices_staleness(scenario)
     reason = (COST if priced else LABELLED_COST).reason_against(scenario)
@@ -81,10 +159,9 @@ def cost_of(scenario: Scenario) -> float:
 
 def cost_of_no_robot(scenario: Scenario) -> float:
     """The cost while nothing is ever fetched: always empty, every page that changes is stale."""
-    assert scenario.pages is not None
     if scenario.costs.response:
         return math.nan
-    stale = float(page_weights(scenario.pages) @ (change_rates(scenario.pages) > 0))
+    stale = float(own.weights_of(scenario) @ (own.page_changes(scenario) > 0))
     return scenario.costs.starvation + scenario.costs.staleness * stale
 
 
@@ -99,8 +176,7 @@ def more_than(cost: float | None, best: float | None) -> float | None:
 
 def more_may_be_better(most: int, scenario: Scenario) -> list[str]:
     """What is said of a decision that uses all robots at some level; nothing of fewer."""
-    assert scenario.robots is not None
-    if most < scenario.robots.available:
+    if most < own.robots_of(scenario).available:
         return []
     return [f"{most} robots are all that are available; more may be better (robots.available)"]
 
@@ -158,8 +234,8 @@ def price_of_alone(
     """The decision by the papers' criterion with its cost end to end, or why there is none."""
     plain, criterion = own_criterion(scenario)
     try:
-        found = optimise(plain.with_("activation", None))
-        cost = cost_of(scenario.with_(found.changes))
+        best = optimise(plain.with_("activation", None))
+        cost = cost_of(scenario.with_(best.changes))
     except NoAnswerError as reason:
         return None, f"what is best by {criterion} is not known: {reason}"
-    return Alone(criterion, found.decision, cost, found.proved is not False), ""
+    return Alone(criterion, best.decision, cost, best.proved is not False), ""

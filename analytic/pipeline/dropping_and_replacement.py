@@ -1,0 +1,452 @@
+"""Page-change dropping and replacement: which waiting pages are copies of one page.
+
+The queue then depends on the changes, and on the pages. Followed are one page and the labels of the
+others in the queue; pages with the same change rate and share are alike and are numbered by first
+appearance, so that a thousand equal pages cost as much as the buffer has places.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from analytic.active_robots import most_active, robots_at
+from analytic.arrival_process import delivery_modes
+from analytic.formula import Values, dependent
+from analytic.indexing_queue import QueueChain
+from analytic.indexing_queue.chain import NO_TIMER, controlled_chain
+from analytic.indexing_queue.measures import control_cost
+from analytic.phase_type import as_phase_type
+from analytic.pipeline.conditions import (
+    buffer_of,
+    capacity_of,
+    page_changes,
+    page_shares,
+    robots_of,
+)
+from analytic.pipeline.state_space import (
+    Explored,
+    Move,
+    TooManyStatesError,
+    explore,
+    service_moves,
+    total_rewards,
+)
+from analytic.progress import followed
+from analytic.refusal import NoAnswerError
+from scenarios import Scenario
+from scenarios.arrays import Array
+from scenarios.sections import Costs
+
+MOST_LABELLED = 20_000
+"""States: those of half a minute."""
+
+_CHANGED = 1
+"""Kind of the moves at which the page that is followed changes."""
+
+
+Label = tuple[int, int]
+
+STALE = (-2, 0)
+FRESH = (-1, 0)
+"""Labels of a waiting copy of the page that is followed; others are (class, number)."""
+OTHER = (-3, 0)
+"""The label in service of any other page: which one does not matter."""
+NOBODY = (-4, 0)
+
+
+class PageClass(NamedTuple):
+    """Pages that are alike: how many, their change rate, and the share of each."""
+
+    pages: int
+    changes: float
+    share: float
+
+
+class LabelledRules(NamedTuple):
+    """What the buffer does beyond first come first served.
+
+    Attributes
+    ----------
+    drops_changed : bool
+        All waiting copies of a page are dropped when it changes.
+    replaces : bool
+        A delivered page takes the place of its waiting older copy.
+    last_first : bool
+        The newest waiting page is served next.
+    pushes_out : bool
+        A full buffer loses its oldest waiting page.
+    """
+
+    drops_changed: bool = False
+    replaces: bool = False
+    last_first: bool = False
+    pushes_out: bool = False
+
+
+class LabelledState(NamedTuple):
+    """Waiting labels in order of the queue; label in service; is the index current; phases."""
+
+    waiting: tuple[Label, ...]
+    serving: Label
+    current: bool
+    arrivals: int
+    phase: int
+
+    @property
+    def level(self) -> int:
+        """Pages in the system."""
+        return 0 if self.serving == NOBODY else len(self.waiting) + 1
+
+
+class Fates(NamedTuple):
+    """Pages per unit time by what becomes of them: as both engines count them.
+
+    Attributes
+    ----------
+    delivered : float
+    lost : float
+        Refused by a full buffer, or pushed out of it. A delivery that finds its own older copy in
+        a full buffer takes its place: nothing is lost.
+    dropped : float
+        Because their originals changed.
+    replaced : float
+        Older copies that newer ones superseded.
+    served : float
+    """
+
+    delivered: float
+    lost: float
+    dropped: float
+    replaced: float
+    served: float
+
+
+def replaced_by(label: Label, waiting: tuple[Label, ...]) -> tuple[Label, ...]:
+    """Labels of the waiting copies that a delivered page would take the place of."""
+    older = (FRESH, STALE) if label == FRESH else (label,)
+    return tuple(each for each in older if each in waiting)
+
+
+def renumbered(waiting: tuple[Label, ...]) -> tuple[Label, ...]:
+    """Pages of a class numbered by first appearance: which they are does not matter."""
+    names: dict[Label, Label] = {}
+    counts: dict[int, int] = {}
+    for label in waiting:
+        kind = label[0]
+        if kind >= 0 and label not in names:
+            names[label] = (kind, counts.get(kind, 0))
+            counts[kind] = counts.get(kind, 0) + 1
+    return tuple(names.get(label, label) for label in waiting)
+
+
+class LabelledPage(NamedTuple):
+    """Probabilities of the levels, shape (places + 1,), and what the index has of one page.
+
+    Attributes
+    ----------
+    levels : ndarray
+    rate : float
+        Obsolescence rate.
+    age : float
+        Mean age of the copy in the index; nan where waiting copies are dropped at changes.
+    fates : Fates
+        Of the pages of all kinds.
+    """
+
+    levels: Array
+    rate: float
+    age: float
+    fates: Fates
+
+
+@dataclass(frozen=True, eq=False)
+class _Walk:
+    """The moves seen by one page of a class, the others of its class counted without it."""
+
+    chain: QueueChain
+    deliveries: tuple[Array, ...]
+    page: PageClass
+    others: tuple[PageClass, ...]
+    rules: LabelledRules
+
+    def moves(self, state: LabelledState) -> Iterator[Move]:
+        """All moves from a state."""
+        hidden = self._hidden[state.level][state.arrivals]
+        for arrivals in np.flatnonzero(hidden > 0).tolist():
+            yield Move(float(hidden[arrivals]), state._replace(arrivals=arrivals))
+        for arrivals, rate in enumerate(self.deliveries[state.level][state.arrivals].tolist()):
+            if rate > 0:
+                for share, label in self._labels(state):
+                    yield from self._delivered(state, label, rate * share, arrivals)
+        yield from self._changes(state)
+        if state.level:
+            yield from service_moves(self.chain, state, self._next(state))
+
+    @cached_property
+    def _hidden(self) -> tuple[Array, ...]:
+        """Per level, the phase-only moves of the chain without its lost deliveries."""
+        empty = np.zeros((self.chain.order, self.chain.order))
+        kept = []
+        for level, moves in enumerate(self.chain.arrivals):
+            quiet = moves[0][0] if 0 in moves else empty
+            lost = self.deliveries[level] if level == self.chain.top else empty
+            kept.append(np.where(np.eye(len(quiet)) > 0, 0.0, np.maximum(quiet - lost, 0.0)))
+        return tuple(kept)
+
+    def _labels(self, state: LabelledState) -> Iterator[tuple[float, Label]]:
+        """What a delivered page can be: the page followed, one that waits, one that does not."""
+        yield self.page.share, FRESH
+        for kind, each in enumerate(self.others):
+            present = dict.fromkeys(label for label in state.waiting if label[0] == kind)
+            for label in present:
+                yield each.share, label
+            absent = each.pages - len(present)
+            if absent > 0:
+                yield absent * each.share, (kind, len(present))
+
+    def _delivered(
+        self, state: LabelledState, label: Label, rate: float, into: int
+    ) -> Iterator[Move]:
+        state = state._replace(arrivals=into)
+        if state.serving == NOBODY:
+            in_service = label if label == FRESH else OTHER
+            for phase, share in enumerate(self.chain.service.start.tolist()):
+                yield Move(rate * share, state._replace(serving=in_service, phase=phase))
+            return
+        yield Move(rate, state._replace(waiting=renumbered(self._joined(state.waiting, label))))
+
+    def _joined(self, waiting: tuple[Label, ...], label: Label) -> tuple[Label, ...]:
+        older = replaced_by(label, waiting)
+        if self.rules.replaces and older:
+            return tuple(label if each in older else each for each in waiting)
+        if len(waiting) + 1 < self.chain.top:
+            return (*waiting, label)
+        return (*waiting[1:], label) if self.rules.pushes_out and waiting else waiting
+
+    def _changes(self, state: LabelledState) -> Iterator[Move]:
+        """The page followed changes, or others that wait do."""
+        turned = tuple(STALE if each == FRESH else each for each in state.waiting)
+        if self.rules.drops_changed:
+            turned = tuple(each for each in state.waiting if each not in (FRESH, STALE))
+        serving = STALE if state.serving == FRESH else state.serving
+        changed = state._replace(waiting=renumbered(turned), serving=serving, current=False)
+        yield Move(self.page.changes, changed, _CHANGED)
+        if self.rules.drops_changed:
+            for label in dict.fromkeys(each for each in state.waiting if each[0] >= 0):
+                left = tuple(each for each in state.waiting if each != label)
+                yield Move(self.others[label[0]].changes, state._replace(waiting=renumbered(left)))
+
+    def _next(self, state: LabelledState) -> Iterator[tuple[float, LabelledState]]:
+        """The state when a copy is indexed and the next page is in service."""
+        state = state._replace(current=state.current or state.serving == FRESH)
+        if not state.waiting:
+            yield 1.0, state._replace(serving=NOBODY, phase=0)
+            return
+        waiting = state.waiting
+        label = waiting[-1] if self.rules.last_first else waiting[0]
+        left = renumbered(waiting[:-1] if self.rules.last_first else waiting[1:])
+        serving = label if label in (FRESH, STALE) else OTHER
+        for phase, share in enumerate(self.chain.service.start.tolist()):
+            yield share, state._replace(waiting=left, serving=serving, phase=phase)
+
+    def fates(self, state: LabelledState) -> Fates:
+        """Pages per unit time by what becomes of them, in a state."""
+        delivered = float(self.deliveries[state.level][state.arrivals].sum())
+        lost = dropped = replaced = 0.0
+        for share, label in self._labels(state):
+            if self.rules.replaces and replaced_by(label, state.waiting):
+                replaced += delivered * share
+            elif state.level == self.chain.top:
+                lost += delivered * share
+        if self.rules.drops_changed:
+            dropped = sum(
+                self.page.changes if each in (FRESH, STALE) else self.others[each[0]].changes
+                for each in state.waiting
+            )
+        served = float(self.chain.service.exit_rates[state.phase]) if state.level else 0.0
+        return Fates(delivered, lost, dropped, replaced, served)
+
+
+def labelled_page(
+    chain: QueueChain,
+    deliveries: tuple[Array, ...],
+    classes: tuple[PageClass, ...],
+    followed: int,
+    rules: LabelledRules,
+) -> LabelledPage:
+    """Levels and flows of the queue, obsolescence rate and age of the copy of a class of pages.
+
+    Parameters
+    ----------
+    chain : QueueChain
+        Without timers; pages are delivered one by one.
+    deliveries : tuple of ndarray, one per level
+        Rates of the deliveries from arrival phase to arrival phase.
+    classes : tuple of PageClass
+    followed : int
+        The class of the page that is followed.
+    rules : LabelledRules
+
+    Raises
+    ------
+    TooManyStatesError
+        If its chain has more than `MOST_LABELLED` states.
+
+    Notes
+    -----
+    Of the stationary distribution of: labels of the waiting pages in order, what is in service,
+    whether the index is current. At a change of the page followed its waiting copies are dropped or
+    go stale, and so does the one in service: it will be indexed, and the index stays stale. A copy
+    that is older than the one in the index changes nothing. Unless changes drop copies the queue
+    does not depend on them; then the age is the mean time from a stationary instant, at which all
+    copies there are turn stale, to the first indexing of one that is not.
+    """
+    page = classes[followed]
+    others = tuple(
+        each._replace(pages=each.pages - (kind == followed)) for kind, each in enumerate(classes)
+    )
+    aged = not rules.drops_changed
+    seen = page._replace(changes=page.changes or 1.0) if aged else page
+    walk = _Walk(chain, deliveries, seen, others, rules)
+    start = LabelledState((), NOBODY, True, 0 if chain.start is None else chain.start, 0)
+    explored = explore([start], walk.moves, kinds=2, most=MOST_LABELLED)
+    stationary = explored.stationary()
+    levels = np.zeros(chain.top + 1)
+    for state, index in explored.states.items():
+        levels[state.level] += stationary[index]
+    rate = sum(stationary[index] for state, index in explored.states.items() if not state.current)
+    age = np.nan
+    if aged:
+        age = _age(explored, stationary @ explored.rates[_CHANGED] / seen.changes)
+    fates = stationary @ np.array([walk.fates(state) for state in explored.states])
+    rate = float(rate) if page.changes else 0.0
+    return LabelledPage(levels, rate, age, Fates(*fates.tolist()))
+
+
+def _age(explored: Explored, starts: Array) -> float:
+    """Mean time until the index is current, without further changes; inf where it never is."""
+    stale = np.array([not state.current for state in explored.states])
+    moves = explored.rates[0]
+    ends = np.asarray(moves[stale][:, ~stale].sum(axis=1)).ravel()
+    if not ends.any():
+        return np.inf
+    left = total_rewards(moves[stale][:, stale], ends)(np.ones(len(ends)))
+    return float(starts[stale] @ left)
+
+
+# --- of a scenario ----------------------------------------------------------------------------
+
+
+def labelled(scenario: Scenario) -> tuple[LabelledPage, ...]:
+    """What labels say of each page, whatever the prices.
+
+    Raises
+    ------
+    NoAnswerError
+        If its chain has too many states.
+    """
+    answer = _labelled(scenario.model_copy(update={"costs": Costs()}))
+    if isinstance(answer, str):
+        raise NoAnswerError(answer)
+    return answer
+
+
+@lru_cache(maxsize=1024)
+def _labelled(scenario: Scenario) -> tuple[LabelledPage, ...] | str:
+    """The pages, or why there is no answer: a refusal is remembered, too."""
+    top = capacity_of(scenario)
+    pages = np.stack([page_changes(scenario), page_shares(scenario)], axis=1)
+    kinds, which, counts = np.unique(pages, axis=0, return_inverse=True, return_counts=True)
+    if max(top - 2, 0) * math.log(len(kinds)) > math.log(MOST_LABELLED):
+        return f"its {len(kinds)} kinds of pages have too many orders in the buffer"
+    buffer = buffer_of(scenario)
+    service = as_phase_type(buffer.service)
+    assert service is not None
+    at = robots_at(scenario)
+    modes = delivery_modes(robots_of(scenario), max(most_active(scenario), 1), scenario.activation)
+    chain = controlled_chain(modes, at, service, NO_TIMER, top, "partial")
+    deliveries = tuple(modes[at(level), 1] for level in range(top + 1))
+    classes = tuple(
+        PageClass(count, *kind) for count, kind in zip(counts.tolist(), kinds.tolist(), strict=True)
+    )
+    rules = LabelledRules(
+        drops_changed=buffer.obsolescence == "page-change",
+        replaces=buffer.replace_older_copy,
+        last_first=buffer.discipline == "lifo",
+        pushes_out=buffer.when_full == "push-out",
+    )
+    doing = f"{scenario.name}: orders of the waiting pages, kinds of pages"
+    try:
+        by_kind = [
+            labelled_page(chain, deliveries, classes, kind, rules)
+            for kind in followed(range(len(classes)), doing, len(classes))
+        ]
+    except TooManyStatesError as failure:
+        return str(failure)
+    return tuple(by_kind[kind] for kind in which.ravel().tolist())
+
+
+@dependent
+def labels_fit(scenario: Scenario) -> str | None:
+    """The chain of the labels of waiting pages has at most 20 000 states."""
+    labelled(scenario)
+    return None
+
+
+def rates_with_labels(scenario: Scenario) -> Array:
+    """Obsolescence rate of each page, by labels."""
+    return np.array([page.rate for page in labelled(scenario)])
+
+
+def ages_with_labels(scenario: Scenario) -> Array:
+    """Mean age of each page's copy in the index, by labels; nan where changes drop copies."""
+    return np.array([page.age for page in labelled(scenario)])
+
+
+def rows_with_labels(scenario: Scenario) -> Values:
+    """Levels, rates and shares of the queue where copies of a page leave it together.
+
+    A delivery that takes the place of its waiting older copy needs no room: it is lost only where
+    the buffer is full and none of its copies waits.
+    """
+    page = labelled(scenario)[0]  # of the queue every page says the same
+    levels = page.levels
+    fates = page.fates
+    in_system = float(levels @ np.arange(len(levels)))
+    yield "starvation_probability", None, float(levels[0])
+    yield "mean_in_system", None, in_system
+    for level, probability in enumerate(levels.tolist()):
+        yield "level_probability", level, probability
+    yield "mean_active_robots", None, _mean_active(scenario, levels)
+    yield "arrival_rate", None, fates.delivered
+    yield "loss_rate", None, fates.lost
+    yield "throughput", None, fates.served
+    shares = {"loss": fates.lost, "success": fates.served, "obsolescence": fates.dropped}
+    if buffer_of(scenario).replace_older_copy:
+        shares["replacement"] = fates.replaced
+    for name, rate in shares.items():
+        yield f"{name}_probability", None, rate / fates.delivered
+    yield "sojourn_time", "all", in_system / fates.delivered
+
+
+def cost_with_labels(scenario: Scenario) -> float:
+    """The control cost without that of staleness; no price may be on the response time."""
+    page = labelled(scenario)[0]
+    rates = {"lost": page.fates.lost, "obsolete": page.fates.dropped}
+    others = {
+        "starvation": float(page.levels[0]),
+        "robots": _mean_active(scenario, page.levels),
+        "response": math.nan,
+    }
+    return control_cost(rates, others, scenario.costs)
+
+
+def _mean_active(scenario: Scenario, levels: Array) -> float:
+    at = robots_at(scenario)
+    return float(levels @ [at(level) for level in range(len(levels))])

@@ -1,0 +1,327 @@
+"""Which exact method covers a scenario, and what it gives: one row per method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from analytic import conditions, page_conditions
+from analytic.formula import (
+    Condition,
+    Formula,
+    Values,
+    dependent,
+    fails_a_premise,
+    is_covered,
+    obstacles,
+)
+from analytic.indexing_queue.measures import control_cost
+from analytic.indexing_queue.solved import converged, fits_in_memory, one_closed_class
+from analytic.page_refresh import stale_answers
+from analytic.pipeline import conditions as own
+from analytic.pipeline.dropping_and_replacement import (
+    ages_with_labels,
+    cost_with_labels,
+    labelled_page,
+    labels_fit,
+    rates_with_labels,
+    rows_with_labels,
+)
+from analytic.pipeline.periodic_lists import (
+    ages_of_one_robot,
+    ages_on_shared_list,
+    chain_fits,
+    listed_rate,
+    one_fits,
+    queue_of_one_robot,
+    random_slopes,
+    rates_of_one_robot,
+    rates_on_shared_list,
+    rows_of_one_robot,
+    shared_fits,
+    shared_rate,
+    stationary_queue,
+)
+from analytic.pipeline.random_pages import (
+    Slopes,
+    ages_of_random_pages,
+    band_is_solved,
+    obsolescence_rates,
+    obsolescence_slopes,
+    queue_of_pages,
+    rates_of_random_pages,
+    rates_without_waiting,
+    single_place_rates,
+)
+from analytic.pipeline.timers import (
+    ages_with_timers,
+    counted_slopes,
+    counts_fit,
+    rates_with_timers,
+    slopes_with_timers,
+)
+from scenarios import Scenario
+from scenarios.arrays import Array
+
+PAPER = "pipeline"
+"""Key of these formulas in the index."""
+
+exact_row = partial(Formula, paper=PAPER, kind="exact", origin="own")
+
+SlopesOf = Callable[[Array, Array], Slopes]
+"""From change rates and shares to obsolescence rates and their derivatives by the shares."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """An exact method.
+
+    Attributes
+    ----------
+    name, quantity : str
+        As in the index of formulas.
+    function : callable
+        The mathematics.
+    conditions : tuple of callables
+    rates : callable
+        From a scenario to the obsolescence rate of each page.
+    ages : callable, optional
+        From a scenario to the mean age of each page's copy in the index.
+    slopes : callable, optional
+        From a scenario with pages drawn at random to their rates and derivatives as a function of
+        the shares; None where the rate of a page depends on the shares of others.
+    """
+
+    name: str
+    quantity: str
+    function: Callable[..., Any]
+    conditions: tuple[Condition, ...]
+    rates: Callable[[Scenario], Array]
+    ages: Callable[[Scenario], Array]
+    slopes: Callable[[Scenario], SlopesOf] | None = None
+
+    def rows(self, scenario: Scenario) -> Values:
+        """What it says of a scenario."""
+        return freshness_rows(scenario, self.rates(scenario), self.ages(scenario))
+
+
+def freshness_rows(scenario: Scenario, rates: Array, ages: Array | None = None) -> Values:
+    """Rows of all pages, their sum, and what clients see; ages of the pages that are fetched."""
+    weights = own.weights_of(scenario)
+    yield "weighted_obsolescence", None, float(weights @ rates)
+    for page, rate in enumerate(rates.tolist()):
+        yield "obsolescence_rate", page, rate
+    if ages is not None:
+        for page in np.flatnonzero(np.isfinite(ages)).tolist():
+            yield "index_age", page, float(ages[page])
+    if scenario.clients is not None:
+        yield "stale_answer_probability", None, stale_answers(rates, weights)
+
+
+_QUEUE = (*own.MARKOVIAN, fits_in_memory, one_closed_class)
+_ALONE = (*own.PATH, conditions.pages_leave_the_queue_alone)
+_RANDOM = (*_ALONE, page_conditions.randomized_policy)
+_PLAIN = (conditions.no_timers, conditions.first_come_first_served)
+_LABELS = (
+    *own.PATH,
+    page_conditions.randomized_policy,
+    own.changes_matter_to_the_queue,
+    own.no_obsolescence_timers,
+    conditions.not_switching,
+    *own.MARKOVIAN,
+    own.one_by_one,
+    fits_in_memory,
+    one_closed_class,
+    labels_fit,
+)
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        "random pages",
+        "obsolescence rates of pages drawn at random, through the buffer",
+        obsolescence_rates,
+        (*_RANDOM, *_PLAIN, *_QUEUE, band_is_solved),
+        rates_of_random_pages,
+        ages_of_random_pages,
+        lambda scenario: partial(obsolescence_slopes, queue_of_pages(scenario)),
+    ),
+    Method(
+        "timers, LIFO or push-out",
+        "the same rates with exponential timers, last come first served, push-out",
+        counted_slopes,
+        (
+            *_RANDOM,
+            own.served_out_of_order_or_timed,
+            conditions.exponential_timers_or_none,
+            own.pushed_one_by_one,
+            *_QUEUE,
+            counts_fit,
+        ),
+        rates_with_timers,
+        ages_with_timers,
+        slopes_with_timers,
+    ),
+    Method(
+        "phase-type timers",
+        "the same rates with timers of phase type, small buffers",
+        counted_slopes,
+        (
+            *_RANDOM,
+            own.timers_with_phases,
+            conditions.first_come_first_served,
+            *_QUEUE,
+            counts_fit,
+            converged,
+        ),
+        rates_with_timers,
+        ages_with_timers,
+        slopes_with_timers,
+    ),
+    Method(
+        "dropping and replacement",
+        "the same rates with page-change dropping or replacement, few kinds of pages",
+        labelled_page,
+        _LABELS,
+        rates_with_labels,
+        ages_with_labels,
+    ),
+    Method(
+        "shared list",
+        "obsolescence rates of a periodic list that robots share, through the buffer",
+        shared_rate,
+        (
+            *_ALONE,
+            page_conditions.periodic_policy,
+            page_conditions.robots_always_work,
+            conditions.poisson_accesses,
+            own.several_robots,
+            *_PLAIN,
+            *_QUEUE,
+            shared_fits,
+        ),
+        rates_on_shared_list,
+        ages_on_shared_list,
+    ),
+    Method(
+        "one robot",
+        "obsolescence rates with one robot and access times of any law, through the buffer",
+        listed_rate,
+        (
+            *_ALONE,
+            page_conditions.robots_always_work,
+            page_conditions.independent_accesses,
+            page_conditions.one_robot,
+            own.listed_or_not_markovian,
+            *_PLAIN,
+            conditions.phase_type_service,
+            one_fits,
+        ),
+        rates_of_one_robot,
+        ages_of_one_robot,
+        lambda scenario: partial(random_slopes, queue_of_one_robot(scenario)),
+    ),
+)
+"""Every exact method for the whole path; no scenario is covered by two."""
+
+
+def exact_method(scenario: Scenario) -> Method | None:
+    """The method that covers a scenario, or None."""
+    return next((each for each in METHODS if is_covered(each.conditions, scenario)), None)
+
+
+def nearest_reason(scenario: Scenario) -> str:
+    """Why no method covers a scenario: all that stands against the one that lacks the least."""
+    lacking = []
+    for method in METHODS:
+        reasons = tuple(obstacles(method.conditions, scenario))
+        lacking.append((fails_a_premise(method.conditions, scenario), len(reasons), reasons))
+    return "; ".join(min(lacking)[2])
+
+
+@dependent
+def some_exact_method(scenario: Scenario) -> str | None:
+    """One of the exact methods covers it."""
+    return None if exact_method(scenario) else "no exact method covers its obsolescence rates"
+
+
+@dependent
+def no_exact_method(scenario: Scenario) -> str | None:
+    """No exact method covers it."""
+    method = exact_method(scenario)
+    return f"an exact method covers it: {method.name}" if method else None
+
+
+def no_response_priced(scenario: Scenario) -> str | None:
+    """[costs] does not price the response time."""
+    priced = scenario.costs.response
+    return "[costs] prices the response time of pages that wait for others" if priced else None
+
+
+LABELLED_COST = exact_row(
+    number="dropping and replacement, cost",
+    quantity="control cost of such a queue",
+    function=control_cost,
+    conditions=(*_LABELS, conditions.priced, no_response_priced),
+    evaluate=lambda scenario: [("control_cost", None, cost_with_labels(scenario))],
+)
+"""The row of the control cost where copies of a page leave together and staleness has no price."""
+
+EXACT: tuple[Formula, ...] = (
+    *(
+        exact_row(
+            number=method.name,
+            quantity=method.quantity,
+            function=method.function,
+            conditions=method.conditions,
+            evaluate=method.rows,
+        )
+        for method in METHODS
+    ),
+    exact_row(
+        number="dropping and replacement, queue",
+        quantity="levels, rates, shares of the fates with page-change dropping or replacement",
+        function=labelled_page,
+        conditions=_LABELS,
+        evaluate=rows_with_labels,
+    ),
+    LABELLED_COST,
+    exact_row(
+        number="one robot, queue",
+        quantity="levels, rates, losses with one robot and access times without phases",
+        function=stationary_queue,
+        conditions=(
+            conditions.has_buffer,
+            conditions.resolved_activation,
+            conditions.no_host_spacing,
+            conditions.pages_leave_the_queue_alone,
+            page_conditions.robots_always_work,
+            page_conditions.independent_accesses,
+            page_conditions.one_robot,
+            own.no_markovian_accesses,
+            conditions.no_timers,
+            conditions.phase_type_service,
+            chain_fits,
+        ),
+        evaluate=rows_of_one_robot,
+    ),
+    exact_row(
+        number="no waiting place",
+        quantity="obsolescence rates without waiting places, in closed form",
+        function=single_place_rates,
+        conditions=(
+            *own.PATH,
+            conditions.pages_leave_the_queue_alone,
+            page_conditions.randomized_policy,
+            own.no_waiting_place,
+            page_conditions.robots_always_work,
+            conditions.poisson_accesses,
+            conditions.exponential_service,
+        ),
+        evaluate=lambda scenario: freshness_rows(scenario, rates_without_waiting(scenario)),
+    ),
+)
+"""Rows of the index, all of them exact."""

@@ -1,0 +1,553 @@
+"""Obsolescence timers, last come first served, push-out: pages counted as old and new.
+
+From a stationary instant on, every page is old (delivered before) or new. New pages are alike until
+their indexing ends: whether one is the page in question is drawn then. So counts are enough, where
+flags on the positions would need ``2^K`` states. Timers with several phases are followed for every
+waiting page, in order, which suits small buffers. For timers of any other law pages are dropped at
+mean rates that depend on how many wait, which is an approximation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_matrix
+from scipy.special import gammaincc, gammaln
+
+from analytic.active_robots import most_active, robots_at
+from analytic.arrival_process import delivery_modes
+from analytic.formula import dependent
+from analytic.indexing_queue import QueueChain, chain_of, solve_chain
+from analytic.indexing_queue.chain import NO_TIMER, controlled_chain
+from analytic.indexing_queue.solved import size_of
+from analytic.markov import birth_death
+from analytic.phase_type import PhaseLaw, as_phase_type, phases_after
+from analytic.pipeline.conditions import (
+    MOST_SOLUTIONS,
+    buffer_of,
+    kinds_of_pages,
+    page_changes,
+    page_shares,
+    robots_of,
+)
+from analytic.pipeline.random_pages import RatesAndAges, Slopes
+from analytic.pipeline.state_space import (
+    MOST_STATES,
+    Explored,
+    Move,
+    explore,
+    service_moves,
+    total_rewards,
+)
+from analytic.transforms import mean_time
+from scenarios import Scenario
+from scenarios.arrays import Array
+from scenarios.distributions import Deterministic, Distribution, Empirical, Erlang, Gamma, Uniform
+
+INDEXED = 1
+"""Kind of the moves at which the indexing of a new page ends."""
+
+_PANELS = 6_000
+_KNOTS = 500
+"""Times at which the survival of a law of phase type is computed; between them its logarithm is
+interpolated."""
+
+
+class Handling(NamedTuple):
+    """What the buffer does with waiting pages.
+
+    Attributes
+    ----------
+    last_first : bool
+        The newest waiting page is served next.
+    lost : ndarray, shape (order, order), or None
+        Rates of the deliveries that meet a full buffer and push out the oldest waiting page; None
+        where the new page is lost.
+    """
+
+    last_first: bool = False
+    lost: Array | None = None
+
+
+class OldNewState(NamedTuple):
+    """Old and new waiting pages; in service -1 nothing, 0 a new page, 1 an old one; phases.
+
+    Attributes
+    ----------
+    timers : tuple of int
+        Phases of the timers of the waiting pages, the oldest first; empty where timers have a
+        single phase.
+    """
+
+    old: int
+    new: int
+    serving: int
+    arrivals: int
+    phase: int
+    timers: tuple[int, ...] = ()
+
+    @property
+    def level(self) -> int:
+        """Pages in the system."""
+        return 0 if self.serving < 0 else self.old + self.new + 1
+
+
+@dataclass(frozen=True, eq=False)
+class OldAndNew:
+    """The moves of a chain whose pages are old or new.
+
+    Attributes
+    ----------
+    chain : QueueChain
+    handling : Handling
+    """
+
+    chain: QueueChain
+    handling: Handling
+
+    def starts(self) -> Iterator[OldNewState]:
+        """All pages old, in the order of the chain's states."""
+        phases = len(self.chain.service.start)
+        timers = len(self.chain.timer.start)
+        for level in range(self.chain.top + 1):
+            waiting = max(level - 1, 0)
+            serving = 1 if level else -1
+            inner = product(range(self.chain.order), range(phases if level else 1))
+            for arrivals, phase in inner:
+                for each in product(range(timers), repeat=waiting if timers > 1 else 0):
+                    yield OldNewState(waiting, 0, serving, arrivals, phase, each)
+
+    def moves(self, state: OldNewState) -> Iterator[Move]:
+        """All moves from a state."""
+        yield from self._deliveries(state)
+        if state.level:
+            ended = INDEXED if state.serving == 0 else 0
+            yield from service_moves(self.chain, state, self._next(state), ended)
+            yield from self.dropped(state)
+
+    def dropped(self, state: OldNewState) -> Iterator[Move]:
+        """Timers end, or change phase."""
+        timer = self.chain.timer
+        if len(timer.start) == 1:
+            theta = float(timer.exit_rates[0])
+            yield Move(theta * state.old, state._replace(old=state.old - 1))
+            yield Move(theta * state.new, state._replace(new=state.new - 1))
+            return
+        for ahead, phase in enumerate(state.timers):
+            before = state.timers[:ahead]
+            behind = state.timers[ahead + 1 :]
+            for after, rate in enumerate(timer.generator[phase].tolist()):
+                if after != phase:
+                    yield Move(rate, state._replace(timers=(*before, after, *behind)))
+            is_old = ahead < state.old
+            left = state._replace(
+                old=state.old - is_old, new=state.new - (not is_old), timers=before + behind
+            )
+            yield Move(float(timer.exit_rates[phase]), left)
+
+    def _deliveries(self, state: OldNewState) -> Iterator[Move]:
+        pushed_out = self.handling.lost if state.level == self.chain.top else None
+        for entering, matrices in self.chain.arrivals[state.level].items():
+            rates = matrices[state.phase if len(matrices) > 1 else 0][state.arrivals]
+            if pushed_out is not None:
+                rates = rates - pushed_out[state.arrivals]
+            for arrivals in np.flatnonzero(rates > 0).tolist():
+                for share, after in self._entered(state, entering):
+                    yield Move(float(rates[arrivals]) * share, after._replace(arrivals=arrivals))
+        if pushed_out is not None:
+            pushed = state._replace(old=state.old - 1, new=state.new + 1) if state.old else state
+            for arrivals, rate in enumerate(pushed_out[state.arrivals].tolist()):
+                yield Move(rate, pushed._replace(arrivals=arrivals))
+
+    def _entered(self, state: OldNewState, entering: int) -> Iterator[tuple[float, OldNewState]]:
+        """The state when new pages have joined; a page that finds nobody is served at once."""
+        if not entering:
+            yield 1.0, state
+            return
+        begun = [(1.0, state)]
+        waiting = entering
+        if not state.level:
+            begun = [
+                (share, state._replace(serving=0, phase=phase))
+                for phase, share in _draws(self.chain.service.start)
+            ]
+            waiting = entering - 1
+        timer = self.chain.timer.start
+        drawn = list(product(_draws(timer), repeat=waiting if len(timer) > 1 else 0))
+        for share, after in begun:
+            for timers in drawn:
+                phases = tuple(phase for phase, _ in timers)
+                joined = after._replace(new=after.new + waiting, timers=after.timers + phases)
+                yield share * math.prod(each for _, each in timers), joined
+
+    def _next(self, state: OldNewState) -> Iterator[tuple[float, OldNewState]]:
+        """The state when the next page is in service."""
+        if state.level == 1:
+            yield 1.0, state._replace(serving=-1, phase=0)
+            return
+        new_next = state.new > 0 and (self.handling.last_first or not state.old)
+        picked = state._replace(
+            old=state.old - (not new_next),
+            new=state.new - new_next,
+            serving=0 if new_next else 1,
+            timers=state.timers[1:],
+        )
+        for phase, share in _draws(self.chain.service.start):
+            yield share, picked._replace(phase=phase)
+
+
+def _draws(start: Array) -> list[tuple[int, float]]:
+    """Phases that a law can begin with, and their probabilities."""
+    return [(each, float(start[each])) for each in np.flatnonzero(start).tolist()]
+
+
+def old_and_new(chain: QueueChain, handling: Handling) -> Explored:
+    """The chain of old and new pages; its first states are those of the queue, all pages old.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    handling : Handling
+
+    Raises
+    ------
+    TooManyStatesError
+        If it has more than `MOST_STATES` states.
+    ValueError
+        If timers have several phases, and pages leave the buffer otherwise than in their order.
+    """
+    if len(chain.timer.start) > 1 and (handling.last_first or handling.lost is not None):
+        raise ValueError("timers with several phases need first come first served, no push-out")
+    walk = OldAndNew(chain, handling)
+    return explore(walk.starts(), walk.moves, kinds=2)
+
+
+def counted_slopes(
+    counted: Explored, stationary: Array, changes: ArrayLike, shares: ArrayLike
+) -> Slopes:
+    """Obsolescence rates of all pages, end to end, and their derivatives by the page's own share.
+
+    Parameters
+    ----------
+    counted : Explored
+        Of `old_and_new`.
+    stationary : ndarray
+        Stationary probabilities of the queue.
+    changes, shares : array_like, shape (pages,)
+        Change rates mu, and probabilities f that a delivery is of this page.
+
+    Notes
+    -----
+    As `obsolescence_rates`: ``r = p z`` with ``(mu - G) z = mu 1``; G leaks with probability f
+    where the indexing of a new page ends. A new page that is lost, dropped or pushed out is not
+    the end: a later copy may be in the buffer. As `obsolescence_slopes`, convex and decreasing: the
+    marks are drawn where the indexing ends, whatever the buffer did before. With J the rates of
+    those ends, the derivatives solve the same system, factorized once per page:
+    ``(mu - G) z' = -J z``, ``(mu - G) z'' = -2 J z'``.
+    """
+    pages = np.stack([np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)], axis=1)
+    kinds, which = np.unique(pages, axis=0, return_inverse=True)
+    indexed = counted.rates[INDEXED]
+    seen = len(stationary)
+    slopes = np.zeros((len(kinds), 3))
+    for row, (mu, f) in zip(slopes, kinds.tolist(), strict=True):
+        if mu > 0.0:
+            solve = total_rewards(*_leaking(counted, stationary, mu, f))
+            stale = solve(np.full(len(counted.states), mu))
+            first = -solve(indexed @ stale)
+            second = -2.0 * solve(indexed @ first)
+            row[:] = [stationary @ each[:seen] for each in (stale, first, second)]
+    return Slopes(*slopes[which.ravel()].T)
+
+
+def counted_ages(counted: Explored, stationary: Array, shares: ArrayLike) -> Array:
+    """Mean age of the copy of every page in the index, shape (pages,); inf where f = 0.
+
+    Parameters are those of `counted_slopes`.
+    """
+    f, which = np.unique(np.asarray(shares, dtype=float), return_inverse=True)
+    ages = np.full(len(f), np.inf)
+    for kind in np.flatnonzero(f).tolist():
+        solve = total_rewards(*_leaking(counted, stationary, 0.0, float(f[kind])))
+        ages[kind] = stationary @ solve(np.ones(len(counted.states)))[: len(stationary)]
+    by_page: Array = ages[which.ravel()]
+    return by_page
+
+
+def _leaking(counted: Explored, stationary: Array, mu: float, f: float) -> tuple[csr_matrix, Array]:
+    """The rates that stay, and those of the ends: a change, or a copy of the page is indexed."""
+    plain, indexed = counted.rates
+    leak = f * np.asarray(indexed.sum(axis=1)).ravel()
+    leak[: len(stationary)] += stationary == 0  # states that are never seen need an end
+    return plain + (1.0 - f) * indexed, mu + leak
+
+
+# --- of a scenario ----------------------------------------------------------------------------
+
+
+def handling_of(scenario: Scenario) -> Handling:
+    """What the buffer of a scenario does with waiting pages."""
+    buffer = buffer_of(scenario)
+    lost = None
+    if buffer.when_full == "push-out" and buffer.waiting_places:
+        robots = robots_at(scenario)(buffer.waiting_places + 1)
+        active = max(most_active(scenario), 1)
+        lost = delivery_modes(robots_of(scenario), active, scenario.activation)[robots, 1]
+    return Handling(buffer.discipline == "lifo", lost)
+
+
+@dependent
+def counts_fit(scenario: Scenario) -> str | None:
+    """The chain of old and new pages is small enough."""
+    order, phases, timers, top = size_of(scenario)
+    levels = range(1, top + 1)
+    states = order * (1 + phases * sum(2 * n * min(timers ** (n - 1), 10**9) for n in levels))
+    if states > MOST_STATES:
+        return f"its old and new pages have up to {states} states, limit {MOST_STATES}"
+    if states * kinds_of_pages(scenario) > MOST_SOLUTIONS:
+        return (
+            f"{states} states for each of {kinds_of_pages(scenario)} kinds of pages take too long"
+        )
+    return None
+
+
+@lru_cache(maxsize=4)
+def _counted(scenario: Scenario) -> tuple[Explored, Array]:
+    """Old and new pages of a scenario, and the stationary distribution of its queue."""
+    chain = chain_of(scenario)
+    return old_and_new(chain, handling_of(scenario)), solve_chain(chain).law
+
+
+def slopes_with_timers(scenario: Scenario) -> Callable[[ArrayLike, ArrayLike], Slopes]:
+    """Obsolescence rates and derivatives by old and new pages, for any shares of the deliveries."""
+    return partial(counted_slopes, *_counted(scenario))
+
+
+def rates_with_timers(scenario: Scenario) -> Array:
+    """Obsolescence rate of each page, by old and new pages."""
+    pages = page_changes(scenario), page_shares(scenario)
+    return counted_slopes(*_counted(scenario), *pages).rates
+
+
+def ages_with_timers(scenario: Scenario) -> Array:
+    """Mean age of each page's copy in the index, by old and new pages."""
+    return counted_ages(*_counted(scenario), page_shares(scenario))
+
+
+# --- timers of any law ------------------------------------------------------------------------
+
+
+class DropRates(NamedTuple):
+    """Rates at which waiting pages are dropped, by the number that waits.
+
+    Attributes
+    ----------
+    oldest, other : ndarray, shape (waiting + 1,)
+        Of the page that has waited longest, and of each of the others.
+    """
+
+    oldest: Array
+    other: Array
+
+    @property
+    def total(self) -> Array:
+        """Of all waiting pages together."""
+        result: Array = self.oldest + self.other * np.maximum(np.arange(len(self.other)) - 1.0, 0.0)
+        return result
+
+
+def survival(law: Distribution, times: ArrayLike) -> Array:
+    """The probability that a time of some law is longer than each of these times, >= 0."""
+    t = np.asarray(times, dtype=float)
+    known = _SURVIVAL.get(type(law))
+    if known is not None:
+        return known(law, t)
+    phases = as_phase_type(law)
+    assert phases is not None
+    return _interpolated(phases, t)
+
+
+def _gamma_survival(law: Any, t: Array) -> Array:
+    result: Array = gammaincc(law.shape, law.shape * t / law.mean)
+    return result
+
+
+def _empirical_survival(law: Any, t: Array) -> Array:
+    seen = np.sort(np.asarray(law.observations, dtype=float))
+    result: Array = 1.0 - np.searchsorted(seen, t, side="right") / len(seen)
+    return result
+
+
+_SURVIVAL: dict[type, Callable[[Any, Array], Array]] = {
+    Erlang: _gamma_survival,
+    Gamma: _gamma_survival,
+    Deterministic: lambda law, t: np.where(t < law.value, 1.0, 0.0),
+    Uniform: lambda law, t: np.clip((law.high - t) / (law.high - law.low), 0.0, 1.0),
+    Empirical: _empirical_survival,
+}
+
+
+def _interpolated(law: PhaseLaw, t: Array) -> Array:
+    """Of phase type: the logarithm, linear between knots."""
+    positive = t[t > 0]
+    if not len(positive):
+        return np.ones_like(t)
+    least = float(positive.min())
+    most = float(positive.max())
+    knots = np.union1d(np.geomspace(least, most, _KNOTS), np.linspace(least, most, _KNOTS))
+    left = [float((law.start @ phases_after(law.generator, each)).sum()) for each in knots.tolist()]
+    logarithms = np.log(np.maximum(left, np.finfo(float).tiny))
+    result: Array = np.exp(np.interp(t, np.append(0.0, knots), np.append(0.0, logarithms)))
+    return result
+
+
+def _jumps(law: Distribution) -> list[float]:
+    """Times at which the survival is not smooth."""
+    if isinstance(law, Deterministic):
+        return [law.value]
+    if isinstance(law, Uniform):
+        return [law.low, law.high]
+    return sorted(set(law.observations)) if isinstance(law, Empirical) else []
+
+
+def drop_rates(law: Distribution, service: float, waiting: int) -> DropRates:
+    """Mean rates at which waiting pages are dropped, given how many wait.
+
+    Parameters
+    ----------
+    law : Distribution
+        Of the timers.
+    service : float
+        Rate s of the exponential service.
+    waiting : int
+        Places.
+
+    Notes
+    -----
+    With w waiting pages, of ages ``x_1 > … > x_w``, the stationary density is the product
+    ``exp(-s x_1) (1 - G(x_1)) … (1 - G(x_w))`` times the delivery rates below that level, whatever
+    these are (Brandt and Brandt, 1999, with one server). Integrated over the younger ones,
+    ``W_w = ∫ exp(-s x) (1 - G(x)) F(x)^(w-1) / (w-1)! dx`` with ``F(x) = ∫_0^x (1 - G)``. The flow
+    between levels gives the rate of all drops, ``W_(w-1) / W_w - s``; by parts that of the oldest
+    page is ``V_w / W_w - s``, V as W with ``(1 - G)² F^(w-2) / (w-2)!``.
+    The others share the rest evenly.
+    """
+    x, width, alive, below = _nodes(law, service, waiting)
+    log_alive = np.log(np.maximum(alive, np.finfo(float).tiny))
+    log_below = np.log(below)
+
+    def integral(power: int, squared: bool) -> float:
+        exponents = (1 + squared) * log_alive + power * log_below - service * x - gammaln(power + 1)
+        largest = float(exponents.max())
+        return largest + float(np.log(np.exp(exponents - largest) @ width))
+
+    waits = [0.0] + [integral(each, False) for each in range(waiting)]
+    oldest = np.zeros(waiting + 1)
+    other = np.zeros(waiting + 1)
+    for each in range(1, waiting + 1):
+        total = max(float(np.exp(waits[each - 1] - waits[each])) - service, 0.0)
+        if each == 1:
+            oldest[each] = total
+            continue
+        first = float(np.exp(integral(each - 2, True) - waits[each])) - service
+        oldest[each] = min(max(first, 0.0), total)
+        other[each] = (total - oldest[each]) / (each - 1)
+    return DropRates(oldest, other)
+
+
+def _nodes(law: Distribution, service: float, waiting: int) -> tuple[Array, Array, Array, Array]:
+    """Midpoints of panels, their widths, the survival there, and its integral up to there."""
+    farthest = (waiting + 12.0 * np.sqrt(waiting) + 40.0) / service
+    near = min(mean_time(law), farthest) * 1e-9
+    regular = np.linspace(0.0, farthest, _PANELS + 1)
+    edges = np.union1d(regular, np.geomspace(near, farthest, _PANELS))
+    edges = np.union1d(edges, [each for each in _jumps(law) if 0.0 < each < farthest])
+    width = np.diff(edges)
+    middle = edges[:-1] + width / 2.0
+    alive = survival(law, middle)
+    until = np.cumsum(alive * width) - alive * width / 2.0
+    seen = alive > 0.0
+    return middle[seen], width[seen], alive[seen], until[seen]
+
+
+def level_probabilities(deliveries: ArrayLike, service: float, drops: DropRates) -> Array:
+    """Stationary distribution of the level, shape (places + 1,); exact for timers of any law.
+
+    Parameters
+    ----------
+    deliveries : array_like, shape (places + 1,)
+        Poisson rates of all deliveries by level; those at the top are lost.
+    service : float
+    drops : DropRates
+    """
+    births = np.asarray(deliveries, dtype=float)[:-1]
+    return birth_death(births.tolist(), (service + drops.total).tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class _DroppedByNumber(OldAndNew):
+    """Old and new pages; the oldest waiting page is dropped at a rate of its own."""
+
+    drops: DropRates
+
+    def dropped(self, state: OldNewState) -> Iterator[Move]:
+        """Waiting pages, at the mean rates of their number."""
+        waiting = state.old + state.new
+        if not waiting:
+            return
+        first = float(self.drops.oldest[waiting])
+        other = float(self.drops.other[waiting])
+        old = state.old * other
+        new = state.new * other
+        if state.old:
+            old += first - other
+        else:
+            new += first - other
+        yield Move(old, state._replace(old=state.old - 1))
+        yield Move(new, state._replace(new=state.new - 1))
+
+
+def timed_rates_and_ages(
+    changes: ArrayLike,
+    shares: ArrayLike,
+    deliveries: ArrayLike,
+    service: float,
+    drops: DropRates,
+) -> RatesAndAges:
+    """Obsolescence rates and ages where waiting pages have timers of any law; approximately.
+
+    Parameters
+    ----------
+    changes, shares : array_like, shape (pages,)
+        Change rates mu, and probabilities f that a delivery is of this page.
+    deliveries : array_like, shape (places + 1,)
+        Poisson rates of all deliveries by level.
+    service : float
+        Rate s of the exponential service.
+    drops : DropRates
+        Of `drop_rates`.
+
+    Notes
+    -----
+    As `counted_slopes`, and as exact for exponential timers. Others remember how long a page has
+    waited; here only how many wait and which of them is the oldest.
+    """
+    rates = np.asarray(deliveries, dtype=float)
+    top = len(rates) - 1
+    modes = np.stack([-rates, rates], axis=1)[:, :, None, None]
+    law = PhaseLaw(np.array([1.0]), np.array([[-service]]))
+    chain = controlled_chain(modes, lambda level: min(level, top), law, NO_TIMER, top, "partial")
+    walk = _DroppedByNumber(chain, Handling(), drops)
+    counted = explore(walk.starts(), walk.moves, kinds=2)
+    stationary = level_probabilities(deliveries, service, drops)
+    return RatesAndAges(
+        counted_slopes(counted, stationary, changes, shares).rates,
+        counted_ages(counted, stationary, shares),
+    )
