@@ -20,6 +20,7 @@ from analytic.significance import (
     FAMILY_ERROR,
     critical_value,
     holm,
+    is_hidden,
     replications_to_see,
     smallest_seen,
     visible_errors,
@@ -91,7 +92,8 @@ class _Row:
     """A prediction with what is needed to judge it.
 
     `floor` is the difference that a run need not see, `negligible` the one that refutes nothing;
-    `edge` and `start` are what the ends of the window and a short warm-up can make.
+    `edge` and `start` are what the ends of the window and a short warm-up can make; `must_settle`
+    says whether the verdict on the scenario waits for it.
     """
 
     prediction: Prediction
@@ -101,6 +103,7 @@ class _Row:
     negligible: float
     edge: float
     start: float
+    must_settle: bool
 
     @property
     def size(self) -> float:
@@ -205,7 +208,7 @@ def compare(
     estimates = [context.estimate_of(each) for each in rows]
     errors = careful_errors(rows, estimates, context)
     judging = [
-        _row(*each, context, negligible, start_shift)
+        _row(*each, context, negligible, start_shift, not judged or each[0].measure in judged)
         for each in zip(rows, estimates, errors, strict=True)
     ]
     members = [_in_family(each, chosen) for each in rows]
@@ -217,8 +220,8 @@ def compare(
             found.append(_comparison(row, "not judged", None))
             continue
         one = next(verdicts)
-        open_to_all = not judged or row.prediction.measure in judged
-        found.append(one if open_to_all or one.verdict == "disagrees" else _aside(one))
+        counts = row.must_settle or one.verdict == "disagrees"
+        found.append(one if counts else _aside(one))
     predicted = {prediction.measure for prediction in rows}
     return found + [_unpredicted(name, results) for name in judged if name not in predicted]
 
@@ -241,7 +244,7 @@ def _in_family(prediction: Prediction, chosen: set[Subject] | None) -> bool:
 def _aside(row: Comparison) -> Comparison:
     """A row that need not be settled and does not disagree."""
     settled = row.verdict != "inconclusive"
-    return replace(row, verdict="not judged", replications_needed=None, settled=settled)
+    return replace(row, verdict="not judged", settled=settled)
 
 
 def _judge(family: Sequence[_Row], replications: int) -> list[Comparison]:
@@ -306,12 +309,16 @@ def _undecided(row: _Row, detectable: float | None, size: int, replications: int
     relative = max(row.tolerance, row.negligible) / row.size
     error = row.error / row.size
     hidden = (row.edge + row.start) / row.size
+    if not math.isfinite(error):
+        return found
+    if is_hidden(relative, hidden):
+        if row.start > row.edge:
+            return replace(found, warmup_too_short=True)
+        return replace(found, window_too_short=True)
+    if not row.must_settle:
+        return found
     needed = replications_to_see(relative, error, hidden, size, replications)
-    if needed is not None or not math.isfinite(error):
-        return replace(found, replications_needed=needed)
-    if row.start > row.edge:
-        return replace(found, warmup_too_short=True)
-    return replace(found, window_too_short=True)
+    return replace(found, replications_needed=needed)
 
 
 def _surely_holds(row: _Row, replications: int, size: int) -> bool:
@@ -386,6 +393,7 @@ def _row(
     context: Context,
     negligible: float,
     start_shift: Callable[[Prediction, float], float] | None,
+    must_settle: bool,
 ) -> _Row:
     unit = context.unit_of(prediction.measure)
     return _Row(
@@ -396,4 +404,5 @@ def _row(
         negligible=negligible * unit,
         edge=found.edge,
         start=start_shift(prediction, found.estimate) if start_shift else 0.0,
+        must_settle=must_settle,
     )

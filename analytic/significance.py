@@ -91,6 +91,16 @@ def smallest_seen(relative: float) -> float:
     return relative**2 / 2 + relative * math.sqrt(1 + relative**2 / 4)
 
 
+def is_hidden(relative: float, edge: float) -> bool:
+    """Whether the ends of the window alone hide a relative difference from any run."""
+    return _room(relative, edge) <= 0
+
+
+def _room(relative: float, edge: float) -> float:
+    """The standard errors, relative to the prediction, that a difference leaves room for."""
+    return relative / math.sqrt(1 + relative) - edge
+
+
 def replications_to_see(
     relative: float, error: float, edge: float, size: int, now: int
 ) -> int | None:
@@ -115,7 +125,7 @@ def replications_to_see(
     int or None
         None where the ends of the window alone hide the difference, or the error is not finite.
     """
-    room = relative / math.sqrt(1 + relative) - edge
+    room = _room(relative, edge)
     if room <= 0 or not math.isfinite(error):
         return None
 
