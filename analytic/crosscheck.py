@@ -121,16 +121,6 @@ class _Row:
         return max(RELATIVE_TOLERANCE * self.size, self.floor)
 
     @property
-    def z(self) -> float:
-        """Difference in standard errors."""
-        return self._in_errors(self.difference)
-
-    def _in_errors(self, difference: float) -> float:
-        if abs(difference) <= ROUNDING * self.size:
-            return 0.0
-        return difference / self.error if self.error else math.copysign(math.inf, difference)
-
-    @property
     def violation(self) -> float:
         """How far the estimate is on the wrong side; for a bound, 0 on the right side."""
         if self.prediction.kind == "lower bound":
@@ -142,7 +132,7 @@ class _Row:
     def p_value(self, degrees: int, shift: float = 0.0) -> float:
         """Probability of such a violation if the prediction holds up to a shift."""
         left = max(abs(self.difference) - shift, 0.0)
-        z = self._in_errors(math.copysign(left, self.difference))
+        z = _in_errors(math.copysign(left, self.difference), self.size, self.error)
         if math.isnan(z) or degrees < 1:
             return 1.0
         if self.prediction.kind == "exact":
@@ -207,19 +197,21 @@ def compare(
     chosen = _chosen_pages(rows, weights)
     estimates = [context.estimate_of(each) for each in rows]
     errors = careful_errors(rows, estimates, context)
-    judging = [
-        _row(*each, context, negligible, start_shift, not judged or each[0].measure in judged)
-        for each in zip(rows, estimates, errors, strict=True)
-    ]
+    compared = list(zip(rows, estimates, errors, strict=True))
     members = [_in_family(each, chosen) for each in rows]
-    family = [row for row, member in zip(judging, members, strict=True) if member]
-    verdicts = iter(_judge(family, results.count))
+    family = [
+        _row(*each, context, negligible, start_shift, not judged or each[0].measure in judged)
+        for each, member in zip(compared, members, strict=True)
+        if member
+    ]
+    verdicts = iter(zip(family, _judge(family, results.count), strict=True))
     found = []
-    for row, member in zip(judging, members, strict=True):
+    for (prediction, estimate, error), member in zip(compared, members, strict=True):
         if not member:
-            found.append(_comparison(row, "not judged", None))
+            floor = FLOOR * context.unit_of(prediction.measure)
+            found.append(_not_judged(prediction, estimate.estimate, error, floor))
             continue
-        one = next(verdicts)
+        row, one = next(verdicts)
         counts = row.must_settle or one.verdict == "disagrees"
         found.append(one if counts else _aside(one))
     predicted = {prediction.measure for prediction in rows}
@@ -329,21 +321,37 @@ def _surely_holds(row: _Row, replications: int, size: int) -> bool:
 
 
 def _comparison(row: _Row, verdict: Verdict, detectable: float | None) -> Comparison:
-    prediction = row.prediction
+    return replace(
+        _not_judged(row.prediction, row.estimate, row.error, row.floor),
+        verdict=verdict,
+        detectable=detectable,
+        settled=verdict != "inconclusive",
+    )
+
+
+def _not_judged(prediction: Prediction, estimate: float, error: float, floor: float) -> Comparison:
+    """A row that is shown without a verdict."""
+    size = abs(prediction.value)
     return Comparison(
         measure=prediction.measure,
         subject=prediction.subject,
         predicted=prediction.value,
-        estimated=row.estimate,
-        standard_error=row.error,
-        z=row.z,
-        verdict=verdict,
-        detectable=detectable,
+        estimated=estimate,
+        standard_error=error,
+        z=_in_errors(estimate - prediction.value, size, error),
+        verdict="not judged",
+        detectable=None,
         kind=prediction.kind,
         source=prediction.source,
-        tolerance=row.tolerance,
-        settled=verdict != "inconclusive",
+        tolerance=max(RELATIVE_TOLERANCE * size, floor),
     )
+
+
+def _in_errors(difference: float, size: float, error: float) -> float:
+    """A difference in standard errors; one that rounding makes is none."""
+    if abs(difference) <= ROUNDING * size:
+        return 0.0
+    return difference / error if error else math.copysign(math.inf, difference)
 
 
 def _unpredicted(measure: str, results: Results) -> Comparison:
