@@ -19,8 +19,8 @@ _ROUNDED_SLOPES = 4 * float(np.finfo(float).eps)
 
 _OF_THE_VISITS = 1e-12
 _OF_THE_COST = 1e-10
-"""Distance of cost and bound that is put down to rounding, relatively to the dearest visit, and to
-the cost itself: both are asked for."""
+"""Distance of cost and bound that is put down to rounding, relative to the most expensive visit and
+to the cost itself: both must hold."""
 
 
 class BrokenBoundError(ArithmeticError):
@@ -117,7 +117,7 @@ def _bound_of_pages(costs: SpacingCosts, multiplier: float) -> float:
 
 
 def _hardly_ever(costs: SpacingCosts, price: float) -> Array:
-    """What is below ``phi(x) + nu x`` for all shares x up to 1/longest, shape (pages,).
+    """A bound below ``phi(x) + nu x`` for all shares x up to 1/longest, shape (pages,).
 
     phi lies above the line ``a + C x`` and above its tangent at 1/longest, and so above any mean of
     the two: here the one in which the slot's price makes up for the slope, a little less of the
@@ -154,7 +154,7 @@ def _never_below(costs: SpacingCosts, table: Array, last: Array) -> Array:
 
 
 def convex_minorant(costs: SpacingCosts) -> Array:
-    """The largest convex never increasing functions of the distance below the table's rows."""
+    """The largest convex functions of the distance below the table's rows, never increasing."""
     return np.array([_hull(*each) for each in zip(costs.table, costs.limits, strict=True)])
 
 

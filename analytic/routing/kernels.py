@@ -1,8 +1,10 @@
-"""Compiled: the ages of all servers as a graph, and its cycle of least mean.
+"""Compiled: the graph of capped ages and its cycle of least mean, and single words made better.
 
-A state is the ages of the servers just before a slot, each capped; `visit[m, age]` is what a visit
-to server m pays, `waiting` what all pay in a state for being at their caps (`certified.charges`).
-Imported where it is used only: numba takes its time.
+In a word, ``table[m, n - 1]`` is what a visit to server m costs n slots after the last one; the
+last column stands for all longer distances. In the graph a state is the ages of the servers just
+before a slot, each capped; `visit[m, age]` is what a visit to server m pays there, `waiting` what
+all pay in a state for being at their caps (`certified.charges`). Imported only where it is used:
+numba is slow to import.
 """
 
 from __future__ import annotations
@@ -13,10 +15,123 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.indexing_queue.compiling import compiled
-from analytic.routing.pairs import is_less, plus, ratio
 
 Floats = NDArray[Any]
 Integers = NDArray[Any]
+
+# Words.
+
+
+@compiled
+def index_sequence(index: Floats, slots: int) -> Integers:
+    """The server with the least `index[m, age - 1]` in each slot; all begin as long not visited."""
+    servers, longest = index.shape
+    ages = np.full(servers, longest)
+    visits = np.empty(slots, np.int64)
+    for slot in range(slots):
+        chosen = 0
+        for m in range(1, servers):
+            if index[m, ages[m] - 1] < index[chosen, ages[chosen] - 1]:
+                chosen = m
+        visits[slot] = chosen
+        for m in range(servers):
+            ages[m] = min(ages[m] + 1, longest)
+        ages[chosen] = 1
+    return visits
+
+
+@compiled
+def closing_costs(table: Floats, sequence: Integers) -> Floats:
+    """Cost per slot of the first 1, 2, … visits, each as a period of its own."""
+    servers, longest = table.shape
+    last = np.full(servers, -1)
+    first = np.full(servers, -1)
+    costs = np.empty(len(sequence))
+    inside = 0.0
+    for slot in range(len(sequence)):
+        m = sequence[slot]
+        if last[m] < 0:
+            first[m] = slot
+        else:
+            inside += table[m, min(slot - last[m], longest) - 1]
+        last[m] = slot
+        total = inside
+        for m in range(servers):
+            if last[m] >= 0:
+                total += table[m, min(first[m] + slot + 1 - last[m], longest) - 1]
+        costs[slot] = total / (slot + 1)
+    return costs
+
+
+@compiled
+def word_cost(table: Floats, word: Integers, length: int) -> float:
+    """Cost per slot of the first `length` visits, again and again."""
+    last = np.full(len(table), -1)
+    first = np.full(len(table), -1)
+    total = 0.0
+    for slot in range(length):
+        m = word[slot]
+        if last[m] < 0:
+            first[m] = slot
+        else:
+            total += table[m, min(slot - last[m], table.shape[1]) - 1]
+        last[m] = slot
+    for m in range(len(table)):
+        if last[m] >= 0:
+            total += table[m, min(first[m] + length - last[m], table.shape[1]) - 1]
+    return total / length
+
+
+@compiled
+def improved_word(table: Floats, start: Integers, longest: int) -> Integers:
+    """A word that no single change makes cheaper: another letter, one more, one less, a swap."""
+    length = len(start)
+    word = np.empty(longest + 1, np.int64)
+    word[:length] = start
+    trial = np.empty(longest + 1, np.int64)
+    best = word_cost(table, word, length)
+    better = True
+    while better:
+        better = False
+        for slot in range(longest):
+            for move in range(2 * len(table) + 2):
+                changed = _moved(word, length, slot, move, len(table), trial)
+                if changed < 1 or changed > longest:
+                    continue
+                cost = word_cost(table, trial, changed)
+                if cost < best - 1e-15 * abs(best):
+                    best = cost
+                    length = changed
+                    better = True
+                    word[:length] = trial[:length]
+    return word[:length].copy()
+
+
+@compiled
+def _moved(word: Integers, length: int, slot: int, move: int, servers: int, trial: Integers) -> int:
+    """Write the word after one change at a slot; its length, 0 where there is no such change."""
+    if slot >= length:
+        return 0
+    trial[:length] = word[:length]
+    if move < servers:
+        trial[slot] = move
+        return length
+    if move < 2 * servers:
+        if length + 1 > len(trial):
+            return 0
+        trial[slot] = move - servers
+        trial[slot + 1 : length + 1] = word[slot:length]
+        return length + 1
+    if move == 2 * servers:
+        trial[slot : length - 1] = word[slot + 1 : length]
+        return length - 1
+    following = (slot + 1) % length
+    trial[slot] = word[following]
+    trial[following] = word[slot]
+    return length
+
+
+# The graph of capped ages.
 
 
 @compiled
@@ -131,7 +246,7 @@ def least_mean_cycle(
     return _cycle(home, after, policy), bound, rounds, settled
 
 
-EPSILON = 2.0**-52
+_EPSILON = 2.0**-52
 
 _SLACK = 1e-13
 """Gains per slot that are not worth a round, relatively to the mean."""
@@ -152,7 +267,7 @@ def _dual_bound(
             paid = visit[a, ages[u, a]]
             terms = abs(waiting[u]) + abs(paid) + abs(later) + abs(values[u])
             reduced = waiting[u] + paid + later - values[u]
-            bound = min(bound, reduced - 4 * EPSILON * terms)
+            bound = min(bound, reduced - 4 * _EPSILON * terms)
     return bound
 
 
@@ -172,7 +287,7 @@ def _cheapest_cycle(
     """
     best = np.inf
     best_low = 0.0
-    found = -1
+    state = -1
     seen[:] = 0
     for number in range(-1, len(ages)):
         start = home if number < 0 else number
@@ -193,11 +308,11 @@ def _cheapest_cycle(
                 length += 1
                 v = after[v, policy[v]]
             mean, low = ratio(total, low, length)
-            if found < 0 or is_less(mean, low + _PAIRED * abs(mean), best, best_low):
+            if state < 0 or is_less(mean, low + _PAIRED * abs(mean), best, best_low):
                 best = mean
                 best_low = low
-                found = u
-    return best, best_low, found
+                state = u
+    return best, best_low, state
 
 
 @compiled
@@ -236,14 +351,14 @@ def _value(
             touched[count] = u
             count += 1
             u = after[u, policy[u]]
-        place = 0
+        slot = 0
         while seen[u] != 1:  # of several visits from a state the last one stays: no way leads back
             if seen[u] == 0:
                 seen[u] = 2
                 touched[count] = u
                 count += 1
-            policy[u] = word[place % len(word)]
-            place += 1
+            policy[u] = word[slot % len(word)]
+            slot += 1
             u = after[u, policy[u]]
         for each in range(count):
             length = 0
@@ -272,8 +387,8 @@ def _cycle(home: int, after: Integers, policy: Integers) -> Integers:
         length += 1
         u = after[u, policy[u]]
     visits = np.empty(length, np.int64)
-    for place in range(length):
-        visits[place] = policy[u]
+    for slot in range(length):
+        visits[slot] = policy[u]
         u = after[u, policy[u]]
     return visits
 
@@ -327,3 +442,35 @@ def _improve(
             values[u, 0] = best
             values[u, 1] = best_low
     return better
+
+
+# Sums to twice the digits, in pairs of numbers, the second the rounding of the first. Cycles that
+# differ by an exchange of equal servers tie: sums of rounded numbers would call one of them the
+# cheaper, another time the other; those of pairs are right to 2^-104 or so of their terms.
+
+
+@compiled
+def plus(high: float, low: float, term: float) -> tuple[float, float]:
+    """The pair plus a number: Knuth's exact sum of two, then one of what it leaves."""
+    total = high + term
+    shared = total - high
+    rest = low + ((high - (total - shared)) + (term - shared))
+    rounded = total + rest
+    return rounded, rest - (rounded - total)
+
+
+@compiled
+def is_less(high: float, low: float, other: float, other_low: float) -> bool:
+    """Whether the first pair is the lesser one."""
+    return high < other or (high == other and low < other_low)
+
+
+@compiled
+def ratio(high: float, low: float, count: int) -> tuple[float, float]:
+    """A pair over a whole number of up to 26 bits: the quotient, and that of what it leaves."""
+    first = high / count
+    top = first * 134217729.0  # Veltkamp's split: two halves whose products with `count` are exact
+    top -= top - first
+    rest, rest_low = plus(high, low, -top * count)
+    rest, rest_low = plus(rest, rest_low, -(first - top) * count)
+    return plus(first, 0.0, rest / count)
