@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -66,6 +66,11 @@ def accessed_pages(scenario: Scenario) -> AccessedPages:
 def policy_of(scenario: Scenario) -> Accessing | None:
     """The accessing policy, where there is one."""
     return scenario.robots.accessing if scenario.robots else None
+
+
+def is_planned(policy: Accessing | None) -> TypeGuard[Planned]:
+    """Whether a policy neither draws nor repeats: its sequence is planned for one run."""
+    return isinstance(policy, Planned) and not isinstance(policy, Periodic)
 
 
 def access_law(scenario: Scenario) -> Distribution | None:
@@ -206,8 +211,7 @@ def periodic_policy(scenario: Scenario) -> str | None:
 
 def planned_policy(scenario: Scenario) -> str | None:
     """The accessing policy draws nothing and repeats nothing; a run has at most 2^24 accesses."""
-    policy = policy_of(scenario)
-    if isinstance(policy, Periodic) or not isinstance(policy, Planned):
+    if not is_planned(policy_of(scenario)):
         return "the accessing policy has a period, or draws its pages"
     return None if slots_of_run(scenario)[1] <= MOST_SLOTS else "the run has too many accesses"
 

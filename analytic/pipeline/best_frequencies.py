@@ -12,9 +12,13 @@ from numpy.typing import ArrayLike
 
 from analytic import page_conditions
 from analytic.optimum import Optimum
-from analytic.page_refresh import FrequencySearch, best_random_shares, optimal_frequencies
+from analytic.page_refresh import (
+    FrequencySearch,
+    best_random_shares,
+    notes_on_unaccessed,
+    optimal_frequencies,
+)
 from analytic.page_refresh.hosts import hosts_never_wait
-from analytic.page_refresh.unvisited import notes_on_unvisited
 from analytic.pipeline.conditions import (
     changes_matter_to_the_queue,
     law_without_buffer,
@@ -123,7 +127,7 @@ def end_to_end_frequencies(scenario: Scenario) -> Optimum:
     """
     found = _best_frequencies(scenario)
     search: FrequencySearch = found.search
-    unvisited = notes_on_unvisited(search.rates, search.weights, search.shares)
+    unvisited = notes_on_unaccessed(search.change_rates, search.weights, search.shares)
     return replace(found, notes=[*found.notes, *unvisited])
 
 

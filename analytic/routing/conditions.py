@@ -17,7 +17,7 @@ from analytic.phase_type import exponential_rate, phase_count
 from analytic.routing.losses import arrival_period, dependent_gaps, gap_law
 from analytic.routing.words import primitive_length
 from scenarios import Scenario
-from scenarios.accessing.policy import Periodic, Planned
+from scenarios.accessing.policy import Periodic
 from scenarios.distributions import Distribution, Empirical, Erlang
 from scenarios.processes import ArrivalProcess, Map, Mmpp, Renewal
 from scenarios.sections import Period, Random, Servers
@@ -227,8 +227,7 @@ def period_of(accessed: AccessedPages) -> list[int]:
 
 def long_run(scenario: Scenario) -> str | None:
     """The accessing policy has a period, or draws its pages: its cost is that of the long run."""
-    policy = page_conditions.policy_of(scenario)
-    if isinstance(policy, Planned) and not isinstance(policy, Periodic):
+    if page_conditions.is_planned(page_conditions.policy_of(scenario)):
         return "the accessing policy is costed along a finite run, at whose start copies are new"
     return None
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from analytic import page_conditions
-from analytic.active_robots import most_active
 from analytic.arrival_process import mean_rate
 from analytic.formula import Formula, Values
 from analytic.page_conditions import accessed_pages
+from analytic.page_refresh.formulas import freshness_measures
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
 from analytic.routing import conditions
 from analytic.routing.bounds import linear_bound
@@ -143,18 +143,9 @@ def _bound(scenario: Scenario) -> Values:
 
 def _page_obsolescence(scenario: Scenario) -> Values:
     accessed = accessed_pages(scenario)
-    weights = accessed.weights
     word = conditions.period_of(accessed)
     stale = dependent_obsolescence(conditions.accesses(scenario), accessed.change_rates, word)
-    total = float(weights @ stale)
-    yield "weighted_obsolescence", None, total
-    for page, each in enumerate(stale.tolist()):
-        yield "obsolescence_rate", page, each
-    if scenario.clients is not None and weights.sum() > 0:
-        yield "stale_answer_probability", None, total / float(weights.sum())
-    if scenario.costs.model_fields_set:
-        costs = scenario.costs
-        yield "control_cost", None, costs.staleness * total + costs.robots * most_active(scenario)
+    return freshness_measures(scenario, accessed.weights, stale)
 
 
 def _bound_of_pages(scenario: Scenario) -> Values:
