@@ -10,7 +10,7 @@ from analytic.pipeline.best_frequencies import end_to_end_frequencies
 from analytic.pipeline.best_robots import end_to_end_robots
 from analytic.pipeline.best_targets import end_to_end_switching
 from analytic.pipeline.best_thresholds import end_to_end_thresholds
-from analytic.probing.choosing import optimal_probes
+from analytic.probing.search import optimal_probes
 from analytic.refusal import NoAnswerError
 from analytic.routing import optimal_routing, optimal_template
 from scenarios import Scenario, ScenarioError

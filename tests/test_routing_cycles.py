@@ -30,8 +30,9 @@ from analytic.routing.certified import (
     _TooLargeError,
     _why,
 )
-from analytic.routing.kernels import _dual_bound, is_less, plus, ratio
+from analytic.routing.kernels import _dual_bound
 from analytic.routing.orders import are_alike, paired_word
+from analytic.routing.pairs import is_less, plus, ratio
 from analytic.routing.search import smooth_bound_of_pages
 from scenarios import scenario_from
 from scenarios.distributions import Deterministic

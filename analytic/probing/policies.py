@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analytic.probing.intervals import Profile
+from analytic.probing.profile import Profile
 
 _ROUNDING = 1e-13
 """Rounding error of an expected number of updates, relative to that up to the horizon."""

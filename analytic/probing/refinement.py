@@ -3,21 +3,19 @@
 `improved_by_moves` is Algorithm 10 as it is meant; it stops near a local optimum, after very many
 moves. `refined` goes on to the optimum: each probe in turn to its best place between its
 neighbours, then Newton's step for all probes that are inside of a cell, until neither saves
-anything; where that takes many rounds, all probes at once by small steps (`lattice`). At the
+anything; where that takes many rounds, all probes at once by small steps. At the
 optimum most probes stand on breakpoints of the rates, where the cost has no derivative; they stay.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from analytic.probing.costs import checked_times
-from analytic.probing.intervals import Profile
-from analytic.probing.newton import groups, newton, snap
+from analytic.probing.profile import Profile, checked_times
 from scenarios.arrays import Array
 
 if TYPE_CHECKING:
@@ -44,6 +42,14 @@ _REPEATS = 30
 _WORTH = 1e-3
 """Of the steps of those moves, relative to the horizon; how often each is made, while what it saves
 is so much of all."""
+
+
+_TIGHT = 1e-7
+"""Relative excess over the spacing below which two probes keep together; a smaller one would let
+them jam."""
+_ROUNDING = 1e-10
+"""Relative errors of a spacing, and of a pivot."""
+_HALVINGS = 12
 
 
 class Refined(NamedTuple):
@@ -158,8 +164,8 @@ def refined(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> R
         rounds += 1
         saved = float(sweep(cells, now, spacing, tiny)) if len(now) > 2 else 0.0
         saved += _moved_blocks(cells, now, spacing) if spacing else 0.0
-        snap(cells.edges, now)
-        saved += newton(cells, now, spacing, tiny)
+        _snap(cells.edges, now)
+        saved += _newton(cells, now, spacing, tiny)
         if rounds % _EVERY == 0 and spacing and len(now) > 2:
             saved += _moved_at_once(cells, now, spacing, tiny * len(now))
     found = tuple(now[1:].tolist())
@@ -169,7 +175,7 @@ def refined(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> R
 
 def _moved_at_once(cells: Cells, times: Array, spacing: float, tiny: float) -> float:
     """Move all probes at once by ever smaller steps, each as often as it helps; what it saves."""
-    from analytic.probing.lattice import lattice_moves
+    from analytic.probing.descent import lattice_moves
 
     saved = 0.0
     room = times[-1] - (len(times) - 1) * spacing
@@ -201,7 +207,7 @@ def _moved_blocks(cells: Cells, times: Array, spacing: float) -> float:
     saved = 0.0
     last = len(times) - 1
     before, after, _, _ = derivatives(cells, times)
-    for first, end in list(groups(times, spacing)):
+    for first, end in list(_groups(times, spacing)):
         firsts = lasts = range(first, end + 1) if end > first else range(0)
         if end - first > _LONG:
             members = slice(max(first, 1) - 1, end)
@@ -245,17 +251,109 @@ def slack(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> flo
 
     cells = _cells(profile)
     now = _with_start(profile, times, 0.0)
-    snap(cells.edges, now)
+    _snap(cells.edges, now)
     if len(now) < 3:
         return 0.0
     before, after, _, _ = derivatives(cells, now)
     inside = profile.between(now[:-1], now[1:])
     sizes = cells.weights.max() * inside.updates[:-1] + cells.rates.max() * inside.importance[1:]
     worst = 0.0
-    for first, end in groups(now, spacing):
+    for first, end in _groups(now, spacing):
         members = slice(max(first, 1) - 1, end)
         if first > 0:
             worst = max(worst, float(np.cumsum(before[members]).max(initial=0.0)))
         if end < len(now) - 1:
             worst = max(worst, float(-np.cumsum(after[members][::-1]).min(initial=0.0)))
     return worst / float(sizes.max() or 1.0)
+
+
+def _groups(times: Array, spacing: float) -> Iterator[tuple[int, int]]:
+    """First and last probe of every group that keeps together; 0 is the start, n the horizon."""
+    limit = spacing * (1 + _TIGHT) + 4 * np.finfo(float).eps * times[-1]
+    tight = np.diff(times) <= limit
+    first = 0
+    for i in range(1, len(times) + 1):
+        if i == len(times) or not tight[i - 1]:
+            yield first, i - 1
+            first = i
+
+
+def _snap(edges: Array, times: Array) -> None:
+    """Put probes that are a rounding error from an edge on it."""
+    places = np.clip(np.searchsorted(edges, times), 1, len(edges) - 1)
+    for near in (edges[places - 1], edges[places]):
+        close = np.abs(times - near) <= 16 * np.finfo(float).eps * edges[-1]
+        snapped = np.where(close, near, times)
+        apart = np.diff(snapped) > 0
+        alone = np.append(True, apart) & np.append(apart, True)
+        times[close & alone] = near[close & alone]
+
+
+def _newton(cells: Cells, times: Array, spacing: float, tiny: float) -> float:
+    """Newton's step, cut where a probe leaves its cell and halved until it helps; what it saves."""
+    from analytic.probing.descent import total
+
+    step = _newton_step(cells, times, spacing)
+    present = total(cells, times)
+    gaps = np.minimum(np.diff(times), spacing * (1 - _ROUNDING))
+    for _ in range(_HALVINGS if step.any() else 0):
+        trial = times + step
+        _snap(cells.edges, trial)
+        close = ((np.diff(trial) <= 0) | (np.diff(trial) < gaps)).any()
+        if not close and (saved := present - total(cells, trial)) > -tiny:
+            times[:] = trial
+            return max(float(saved), 0.0)
+        step /= 2
+    return 0.0
+
+
+def _newton_step(cells: Cells, times: Array, spacing: float) -> Array:
+    """Shifts of all probes p_0, …, p_n: those of one group alike, 0 for fixed ones."""
+    from analytic.probing.descent import derivatives
+
+    edges = cells.edges
+    last = len(times) - 1
+    _, slopes, own, cross = derivatives(cells, times)
+    on_edge = edges[np.searchsorted(edges, times)] == times
+    step = np.zeros(len(times))
+    system = []
+    for first, end in _groups(times, spacing):
+        fixed = first == 0 or end == last or on_edge[first : end + 1].any()
+        members = slice(first - 1, end)
+        inner = 2 * float(cross[first - 1 : end - 1].sum()) if not fixed else 0.0
+        curve = 0.0 if fixed else float(own[members].sum()) + inner
+        slope = 0.0 if fixed else float(slopes[members].sum())
+        system.append((first, end, curve, slope))
+    shifts = _tridiagonal(system, cross)
+    for (first, end, _, _), shift in zip(system, shifts, strict=True):
+        step[first : end + 1] = _inside(edges, times[first : end + 1], shift)
+    return step
+
+
+def _tridiagonal(system: list[tuple[int, int, float, float]], cross: Array) -> list[float]:
+    """``-H^-1 g`` over the groups that are free and where H is positive definite so far, else 0."""
+    pivots: list[float] = []
+    sides: list[float] = []
+    for first, _, curve, slope in system:
+        pivot = curve
+        side = -slope
+        if pivots and pivots[-1] > 0 and curve > 0:
+            factor = cross[first - 2] / pivots[-1]
+            pivot -= factor * cross[first - 2]
+            side -= factor * sides[-1]
+        pivots.append(pivot if pivot > _ROUNDING * curve else 0.0)
+        sides.append(side)
+    shifts = [0.0] * len(system)
+    for k in range(len(system) - 1, -1, -1):
+        if pivots[k] > 0:
+            end = system[k][1]
+            following = cross[end - 1] * shifts[k + 1] if k + 1 < len(system) else 0.0
+            shifts[k] = float((sides[k] - following) / pivots[k])
+    return shifts
+
+
+def _inside(edges: Array, members: Array, shift: float) -> float:
+    """The shift, cut where a probe comes to the edge of its cell."""
+    right = np.minimum(np.searchsorted(edges, members, "right"), len(edges) - 1)
+    least = float((edges[right - 1] - members).max())
+    return min(max(shift, least), float((edges[right] - members).min()))
