@@ -9,6 +9,7 @@ import numpy as np
 
 from analytic.active_robots import most_active
 from analytic.arrival_process import gap_map, mean_rate
+from analytic.conditions import static_robots
 from analytic.formula import dependent, premise
 from analytic.markov import closed_classes
 from analytic.phase_type import exponential_rate
@@ -16,7 +17,6 @@ from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.accessing import Accessing, Randomized
 from scenarios.accessing.policy import Periodic, Planned
-from scenarios.activation import Static, These
 from scenarios.arrays import Array
 from scenarios.distributions import Deterministic, Distribution, Exponential
 from scenarios.page_data import access_shares, change_rates, page_weights
@@ -152,18 +152,13 @@ def resolved_frequencies(scenario: Scenario) -> str | None:
 
 def some_robot_works(scenario: Scenario) -> str | None:
     """At least one robot is active."""
-    return None if _fixed(scenario) and most_active(scenario) > 0 else "no robot is active"
+    works = static_robots(scenario) is None and most_active(scenario) > 0
+    return None if works else "no robot is active"
 
 
 def robots_always_work(scenario: Scenario) -> str | None:
     """A fixed number of robots is active."""
-    if not _fixed(scenario):
-        return "the number of active robots depends on the level"
-    return some_robot_works(scenario)
-
-
-def _fixed(scenario: Scenario) -> bool:
-    return scenario.activation is None or isinstance(scenario.activation, Static | These)
+    return static_robots(scenario) or some_robot_works(scenario)
 
 
 def one_robot(scenario: Scenario) -> str | None:

@@ -58,9 +58,9 @@ def optimize(
     return answered(TARGETS[target], scenario, given or target, key)
 
 
-def answered(find: Callable[[Scenario], T], scenario: Scenario, given: str, key: str) -> T:
-    """What a solver finds; where there is no optimum, the error has the key and value given."""
+def answered(solver: Callable[[Scenario], T], scenario: Scenario, given: str, key: str) -> T:
+    """The answer of a solver; where there is none, the error has the key and value given."""
     try:
-        return find(scenario)
+        return solver(scenario)
     except NoAnswerError as reason:
         raise ScenarioError(key, given, f"has no exact answer: {reason}", scenario.name) from None

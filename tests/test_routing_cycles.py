@@ -30,7 +30,7 @@ from analytic.routing.certified import (
     _TooLargeError,
     _why,
 )
-from analytic.routing.kernels import _dual_bound
+from analytic.routing.kernels import Graph, _dual_bound
 from analytic.routing.orders import are_alike, paired_word
 from analytic.routing.pairs import is_less, plus, ratio
 from analytic.routing.search import smooth_bound_of_pages
@@ -82,7 +82,7 @@ def test_the_dual_bound_is_below_the_exact_one() -> None:
             for a in range(2)
         ]
         exact = min(sum(map(Fraction, each)) for each in reduced)
-        bound = _dual_bound(ages, after, visit, waiting, values)
+        bound = _dual_bound(Graph(ages, after, visit, waiting), values)
         assert exact - Fraction(1e-13) < Fraction(bound) <= exact
         above += Fraction(min(sum(each) for each in reduced)) > exact
     assert above > 5

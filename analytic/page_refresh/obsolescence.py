@@ -426,16 +426,16 @@ def _level(
 
 def _carried(slots: Indices, pages: int, robots: int) -> Array:
     """Probability that j robots carry a page after each slot was taken, shape (slots, j, page)."""
-    law = np.zeros((robots + 1, pages))
-    law[0] = 1.0
+    now = np.zeros((robots + 1, pages))
+    now[0] = 1.0
     leaves = np.arange(robots + 1)[:, None] / robots
-    found = np.zeros((len(slots), robots + 1, pages))
-    turns = math.ceil((_FORGOTTEN + math.log(robots)) * robots / len(slots)) + 1
-    for _ in range(turns):
+    carried = np.zeros((len(slots), robots + 1, pages))
+    periods = math.ceil((_FORGOTTEN + math.log(robots)) * robots / len(slots)) + 1
+    for _ in range(periods):
         for slot, page in enumerate(slots.tolist()):
-            kept = law * (1.0 - leaves)
-            kept[:-1] += law[1:] * leaves[1:]
-            kept[1:, page] = kept[:-1, page].copy()
-            kept[0, page] = 0.0
-            law = found[slot] = kept
-    return found
+            after = now * (1.0 - leaves)
+            after[:-1] += now[1:] * leaves[1:]
+            after[1:, page] = after[:-1, page].copy()
+            after[0, page] = 0.0
+            now = carried[slot] = after
+    return carried

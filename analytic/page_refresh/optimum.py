@@ -251,12 +251,12 @@ def _low_enough(low: float, exponent: Array, ratio: Array, gap: Array) -> float:
 
 def _contested(low: float, high: float, ratio: Array, gap: Array) -> NDArray[np.bool_]:
     """Pages that are active at one end only: where their shares begin, the sum can jump."""
-    found = np.empty(len(ratio), dtype=bool)
+    contested = np.empty(len(ratio), dtype=bool)
     for first in range(0, len(ratio), _BLOCK):
         part = slice(first, first + _BLOCK)
         ends = (_missing_exponent(end, ratio[part], gap[part]) for end in (low, high))
-        found[part] = np.logical_xor(*map(np.isfinite, ends))
-    return found
+        contested[part] = np.logical_xor(*map(np.isfinite, ends))
+    return contested
 
 
 def _closed(

@@ -39,8 +39,8 @@ class Cells(NamedTuple):
 @compiled
 def cell_after(edges: Array, time: float) -> int:
     """The cell that begins at a time or holds it; the last one at the horizon."""
-    found: Any = np.searchsorted(edges, time, "right") - 1
-    return min(found, len(edges) - 2)
+    last: Any = np.searchsorted(edges, time, "right") - 1
+    return min(last, len(edges) - 2)
 
 
 @compiled

@@ -153,7 +153,7 @@ def best_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
     from analytic.probing.kernels import links_cost
 
     cost = links_cost(grid, path)
-    return Schedule(path[1:], cost, min(search.bound, cost), search.tried)
+    return Schedule(path[1:], cost, min(search.bound, cost), search.count)
 
 
 class _Search:
@@ -166,7 +166,7 @@ class _Search:
         self._fewer: _Tried | None = None
         self._more: _Tried | None = None
         self.bound = -math.inf
-        self.tried = 0
+        self.count = 0
         self._scale = float(grid.L[-1] * grid.A[-1]) or 1.0
         self._stride = 1.02
 
@@ -175,24 +175,24 @@ class _Search:
         price = self._first_price()
         on_chord = False
         while True:
-            found = self._at(price)
-            if found.links == self._probes:
-                return found.path
+            tried = self._at(price)
+            if tried.links == self._probes:
+                return tried.path
             fewer = self._fewer
             more = self._more
-            if fewer and more and on_chord and self._is_flat(found, fewer, more):
+            if fewer and more and on_chord and self._is_flat(tried, fewer, more):
                 return _joined(fewer.path, more.path, self._probes)
-            if found.links < self._probes:
-                self._fewer = found
+            if tried.links < self._probes:
+                self._fewer = tried
             else:
-                self._more = found
-            price, on_chord = self._next_price(found)
+                self._more = tried
+            price, on_chord = self._next_price(tried)
 
     def _at(self, price: float) -> _Tried:
         from analytic.probing.kernels import chain, links_cost
 
         value, path = chain(self._grid, self._apart, price)
-        self.tried += 1
+        self.count += 1
         self.bound = max(self.bound, value - price * self._probes)
         return _Tried(path, links_cost(self._grid, path), price, value)
 
@@ -202,16 +202,16 @@ class _Search:
         root = float(np.sqrt(slots).sum())
         return (root / self._probes) ** 2 / 2 or self._scale / self._probes**2
 
-    def _is_flat(self, found: _Tried, fewer: _Tried, more: _Tried) -> bool:
+    def _is_flat(self, tried: _Tried, fewer: _Tried, more: _Tried) -> bool:
         """Whether the paths on both sides are as good as the one found on the chord between them.
 
         Another one must have a number of links strictly between theirs, so that the search ends.
         """
-        tolerance = _ROUNDING * (self._scale + abs(found.price) * more.links)
-        better = fewer.cost + found.price * fewer.links - found.value
-        return better <= tolerance or not fewer.links < found.links < more.links
+        tolerance = _ROUNDING * (self._scale + abs(tried.price) * more.links)
+        better = fewer.cost + tried.price * fewer.links - tried.value
+        return better <= tolerance or not fewer.links < tried.links < more.links
 
-    def _next_price(self, found: _Tried) -> tuple[float, bool]:
+    def _next_price(self, tried: _Tried) -> tuple[float, bool]:
         """The price to try, and whether it is that of the chord: at it both sides are as good.
 
         Until both sides are known it goes outwards; while they are far apart, by the power law and
@@ -220,15 +220,15 @@ class _Search:
         fewer = self._fewer
         more = self._more
         if fewer is None or more is None:
-            return self._outwards(found), False
+            return self._outwards(tried), False
         chord = (fewer.cost - more.cost) / (more.links - fewer.links)
-        if self.tried % 2 or more.price <= 0 or more.links - fewer.links < _NEAR * self._probes:
+        if self.count % 2 or more.price <= 0 or more.links - fewer.links < _NEAR * self._probes:
             return chord, True
         (x, k), (y, m) = ((each.price**-0.5, each.links) for each in (fewer, more))
         between = float((x + (y - x) * (self._probes - k) / (m - k)) ** -2)
         return (between, False) if more.price < between < fewer.price else (chord, True)
 
-    def _outwards(self, found: _Tried) -> float:
+    def _outwards(self, tried: _Tried) -> float:
         """A price beyond the one that gave too few probes, or too many; the strides grow.
 
         Below a hair's breadth of the whole cost prices are negative: probes that cost more than
@@ -236,21 +236,21 @@ class _Search:
         """
         hair = _ROUNDING * self._scale
         self._stride **= 1.5
-        if found.links < self._probes:
-            power = (found.links / self._probes) ** 2 * 0.97
-            down = min(power, 1 / self._stride) * found.price
+        if tried.links < self._probes:
+            power = (tried.links / self._probes) ** 2 * 0.97
+            down = min(power, 1 / self._stride) * tried.price
             if down > hair:
                 return down
-            return max(min(-hair, found.price * self._stride**2), -1.01 * self._scale)
-        power = (found.links / self._probes) ** 2 * 1.03
-        return max(power, self._stride) * found.price if found.price > 0 else hair
+            return max(min(-hair, tried.price * self._stride**2), -1.01 * self._scale)
+        power = (tried.links / self._probes) ** 2 * 1.03
+        return max(power, self._stride) * tried.price if tried.price > 0 else hair
 
 
 def _joined(fewer: Path, more: Path, links: int) -> Path:
     """A path with so many links from two that are best at one price, with fewer and with more.
 
     Where one link of `fewer` holds a link of `more`, ``P_i <= Q_{i+y} < Q_{i+y+1} <= P_{i+1}``, the
-    paths change places: that costs nothing, since C is Monge, and no link becomes shorter than the
+    paths cross over: that costs nothing, since C is Monge, and no link becomes shorter than the
     one held.
     """
     surplus = len(more) - 1 - links
@@ -260,8 +260,8 @@ def _joined(fewer: Path, more: Path, links: int) -> Path:
 
 def breaks_on_grid(profile: Profile, slots: int) -> bool:
     """Whether every breakpoint of the two rates is one of the times ``j T / N``, up to rounding."""
-    places = profile.edges / profile.horizon * slots
-    return bool((np.abs(places - np.round(places)) <= _OFF_GRID * slots).all())
+    edges = profile.edges / profile.horizon * slots
+    return bool((np.abs(edges - np.round(edges)) <= _OFF_GRID * slots).all())
 
 
 def grid_error(profile: Profile, slots: int, probes: int) -> tuple[float, bool]:
@@ -285,9 +285,9 @@ def grid_error(profile: Profile, slots: int, probes: int) -> tuple[float, bool]:
     Notes
     -----
     With all breakpoints on the grid ``(n - 1) max(lambda a) g² / 4``. Proof: move every probe of
-    the optimum up to the next time of the grid if its place in its slot exceeds one common uniform
-    variable, else down. Order, spacing and cells are kept, and each probe is where it was on
-    average. In a cell the cost is quadratic, with ``a lambda`` of each probe's square and
+    the optimum up to the next time of the grid if its position in its slot exceeds one common
+    uniform variable, else down. Order, spacing and cells are kept, and each probe is on average
+    where it was. In a cell the cost is quadratic, with ``a lambda`` of each probe's square and
     ``-lambda(p_i) a(p_{i+1})`` of the products of neighbours, which are positively correlated: it
     grows on average by at most ``sum a lambda Var``, and the variance is at most g² / 4. Some such
     schedule costs no more than the average, and the grid's optimum no more than that one.
@@ -310,9 +310,9 @@ def default_slots(profile: Profile, probes: int, apart: float = 0.0) -> int:
     """
     wanted = max(_SLOTS, _PER_PROBE * probes)
     common = 1
-    for place in np.append(profile.edges, apart) / profile.horizon:
-        near = Fraction(float(place)).limit_denominator(_FINEST)
+    for share in np.append(profile.edges, apart) / profile.horizon:
+        near = Fraction(float(share)).limit_denominator(_FINEST)
         common = math.lcm(common, near.denominator)
-        if abs(float(near) - place) > _OFF_GRID or common > _LARGEST_COMMON:
+        if abs(float(near) - share) > _OFF_GRID or common > _LARGEST_COMMON:
             return wanted
     return math.ceil(wanted / common) * common

@@ -1,7 +1,7 @@
 """From a good schedule to a local optimum in continuous time (eckstein2005, section 4).
 
 `improved_by_moves` is Algorithm 10 as it is meant; it stops near a local optimum, after very many
-moves. `refined` goes on to the optimum: each probe in turn to its best place between its
+moves. `refined` goes on to the optimum: each probe in turn to its best time between its
 neighbours, then Newton's step for all probes that are inside of a cell, until neither saves
 anything; where that takes many rounds, all probes at once by small steps. At the
 optimum most probes stand on breakpoints of the rates, where the cost has no derivative; they stay.
@@ -168,9 +168,9 @@ def refined(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> R
         saved += _newton(cells, now, spacing, tiny)
         if rounds % _EVERY == 0 and spacing and len(now) > 2:
             saved += _moved_at_once(cells, now, spacing, tiny * len(now))
-    found = tuple(now[1:].tolist())
+    local = tuple(now[1:].tolist())
     cost = float(total(cells, now))
-    return Refined(found, cost, rounds, slack(profile, found, spacing))
+    return Refined(local, cost, rounds, slack(profile, local, spacing))
 
 
 def _moved_at_once(cells: Cells, times: Array, spacing: float, tiny: float) -> float:
@@ -280,8 +280,8 @@ def _groups(times: Array, spacing: float) -> Iterator[tuple[int, int]]:
 
 def _snap(edges: Array, times: Array) -> None:
     """Put probes that are a rounding error from an edge on it."""
-    places = np.clip(np.searchsorted(edges, times), 1, len(edges) - 1)
-    for near in (edges[places - 1], edges[places]):
+    after = np.clip(np.searchsorted(edges, times), 1, len(edges) - 1)
+    for near in (edges[after - 1], edges[after]):
         close = np.abs(times - near) <= 16 * np.finfo(float).eps * edges[-1]
         snapped = np.where(close, near, times)
         apart = np.diff(snapped) > 0

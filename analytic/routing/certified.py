@@ -65,7 +65,7 @@ class Certified(NamedTuple):
     Attributes
     ----------
     word : tuple of int or None
-        The best word found; None where already the first graph was too large.
+        The best word of all graphs; None where already the first one was too large.
     cost : float
         Its cost per slot.
     bound : float
@@ -211,7 +211,7 @@ def _solved(costs: SpacingCosts, caps: Sequence[int], most_ages: int) -> Certifi
     _TooLargeError
         If there are too many states.
     """
-    from analytic.routing.kernels import index_policy, least_mean_cycle, waiting_costs
+    from analytic.routing.kernels import Graph, index_policy, least_mean_cycle, waiting_costs
 
     servers = _in_the_graph(costs, caps)
     some = costs.of_some(servers)
@@ -227,7 +227,8 @@ def _solved(costs: SpacingCosts, caps: Sequence[int], most_ages: int) -> Certifi
     policy = index_policy(ages, _index(some, own))
     values = np.zeros((len(ages), 2))
     most = min(_MOST_ROUNDS, max(_FEW_ROUNDS, _ROUNDS_OF_ALL // len(ages)))
-    visits, low, rounds, settled = least_mean_cycle(ages, after, net, waiting, policy, values, most)
+    graph = Graph(ages, after, net, waiting)
+    visits, low, rounds, settled = least_mean_cycle(graph, policy, values, most)
     word = least_rotation([servers[each] for each in visits.tolist()])
     bound = (1.0 - _ROUNDED) * some.base + float(low)
     return Certified(

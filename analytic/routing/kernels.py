@@ -9,7 +9,7 @@ numba is slow to import.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,19 @@ from analytic.routing.pairs import is_less, plus, ratio
 
 Floats = NDArray[Any]
 Integers = NDArray[Any]
+
+
+class Graph(NamedTuple):
+    """The graph of capped ages: a visit to a in state u leads to ``after[u, a]``.
+
+    It costs ``waiting[u] + visit[a, ages[u, a]]``.
+    """
+
+    ages: Integers
+    after: Integers
+    visit: Floats
+    waiting: Floats
+
 
 # Words.
 
@@ -202,21 +215,14 @@ def index_policy(ages: Integers, index: Floats) -> Integers:
 
 @compiled
 def least_mean_cycle(
-    ages: Integers,
-    after: Integers,
-    visit: Floats,
-    waiting: Floats,
-    policy: Integers,
-    values: Floats,
-    most_rounds: int,
+    graph: Graph, policy: Integers, values: Floats, most_rounds: int
 ) -> tuple[Integers, float, int, bool]:
     """Visits along the cycle of least mean cost, a bound below every mean, rounds, whether all.
 
     Howard's algorithm. `policy` is where to begin; it and `values`, pairs in two columns, are
-    changed. A visit to a costs ``waiting[u] + visit[a, ages[u, a]]`` in state u. The bound is the
-    least of ``cost + value after - value before`` over all visits, less what rounding can have
-    added to it: whatever the values are, no cycle's mean is below it. Rounds end when no visit
-    gains more than `_SLACK`, or at the most.
+    changed. The bound is the least of ``cost + value after - value before`` over all visits, less
+    what rounding can have added to it: whatever the values are, no cycle's mean is below it. Rounds
+    end when no visit gains more than `_SLACK`, or after `most_rounds`.
 
     Notes
     -----
@@ -224,7 +230,7 @@ def least_mean_cycle(
     on them, so that their means are lower; without one home stays as it is, and values fall. That
     needs sums in which gains are seen and ties are ties: hence the pairs.
     """
-    states = len(ages)
+    states = len(graph.ages)
     paths = np.empty(states, np.int32)
     seen = np.empty(states, np.int32)
     followed = np.empty(states, np.int32)
@@ -234,17 +240,17 @@ def least_mean_cycle(
     settled = False
     while rounds < most_rounds and not settled:
         rounds += 1
-        mean, low, home = _cheapest_cycle(home, ages, after, visit, waiting, policy, seen)
-        _value(home, mean, low, ages, after, visit, waiting, policy, values, paths, seen, followed)
+        mean, low, home = _cheapest_cycle(home, graph, policy, seen)
+        _value(home, mean, low, graph, policy, values, paths, seen, followed)
         # States are numbered as they are met, younger ages first: against that order a gain at a
         # great age reaches all younger ones in one round. Then after the states that the policy
         # leads to: a gain on a long way reaches all of it.
-        settled = not _improve(mean, low, oldest, ages, after, visit, waiting, policy, values)
+        settled = not _improve(mean, low, oldest, graph, policy, values)
         if not settled:
-            _improve(mean, low, followed, ages, after, visit, waiting, policy, values)
-    bound = _dual_bound(ages, after, visit, waiting, values[:, 0])
-    _, _, home = _cheapest_cycle(home, ages, after, visit, waiting, policy, seen)
-    return _cycle(home, after, policy), bound, rounds, settled
+            _improve(mean, low, followed, graph, policy, values)
+    bound = _dual_bound(graph, values[:, 0])
+    _, _, home = _cheapest_cycle(home, graph, policy, seen)
+    return _cycle(home, graph.after, policy), bound, rounds, settled
 
 
 _EPSILON = 2.0**-52
@@ -257,30 +263,22 @@ _PAIRED = 2.0**-76
 
 
 @compiled
-def _dual_bound(
-    ages: Integers, after: Integers, visit: Floats, waiting: Floats, values: Floats
-) -> float:
+def _dual_bound(graph: Graph, values: Floats) -> float:
     """The least of ``cost + value after - value before``, less its rounding, over all visits."""
     bound = np.inf
-    for u in range(len(ages)):
-        for a in range(len(visit)):
-            later = values[after[u, a]]
-            paid = visit[a, ages[u, a]]
-            terms = abs(waiting[u]) + abs(paid) + abs(later) + abs(values[u])
-            reduced = waiting[u] + paid + later - values[u]
+    for u in range(len(graph.ages)):
+        for a in range(len(graph.visit)):
+            later = values[graph.after[u, a]]
+            paid = graph.visit[a, graph.ages[u, a]]
+            terms = abs(graph.waiting[u]) + abs(paid) + abs(later) + abs(values[u])
+            reduced = graph.waiting[u] + paid + later - values[u]
             bound = min(bound, reduced - 4 * _EPSILON * terms)
     return bound
 
 
 @compiled
 def _cheapest_cycle(
-    home: int,
-    ages: Integers,
-    after: Integers,
-    visit: Floats,
-    waiting: Floats,
-    policy: Integers,
-    seen: Integers,
+    home: int, graph: Graph, policy: Integers, seen: Integers
 ) -> tuple[float, float, int]:
     """Mean cost of the cheapest cycle of a policy, as a pair, and a state on it.
 
@@ -290,24 +288,24 @@ def _cheapest_cycle(
     best_low = 0.0
     state = -1
     seen[:] = 0
-    for number in range(-1, len(ages)):
+    for number in range(-1, len(graph.ages)):
         start = home if number < 0 else number
         if seen[start]:
             continue
         u = start
         while not seen[u]:
             seen[u] = start + 1
-            u = after[u, policy[u]]
+            u = graph.after[u, policy[u]]
         if seen[u] == start + 1:
             total = 0.0
             low = 0.0
             length = 0
             v = u
             while length == 0 or v != u:
-                total, low = plus(total, low, waiting[v])
-                total, low = plus(total, low, visit[policy[v], ages[v, policy[v]]])
+                total, low = plus(total, low, graph.waiting[v])
+                total, low = plus(total, low, graph.visit[policy[v], graph.ages[v, policy[v]]])
                 length += 1
-                v = after[v, policy[v]]
+                v = graph.after[v, policy[v]]
             mean, low = ratio(total, low, length)
             if state < 0 or is_less(mean, low + _PAIRED * abs(mean), best, best_low):
                 best = mean
@@ -321,10 +319,7 @@ def _value(
     home: int,
     mean: float,
     mean_low: float,
-    ages: Integers,
-    after: Integers,
-    visit: Floats,
-    waiting: Floats,
+    graph: Graph,
     policy: Integers,
     values: Floats,
     paths: Integers,
@@ -336,14 +331,15 @@ def _value(
     Where the policy leads to another cycle it is changed: visits are those of the cycle through
     `home` from there on, which lead to that cycle as soon as all ages are what they make them.
     """
+    after = graph.after
     word = _cycle(home, after, policy)
-    touched = np.empty(len(ages), np.int32)
+    touched = np.empty(len(after), np.int32)
     seen[:] = 0
     seen[home] = 1
     values[home, :] = 0.0
     order[0] = home
     valued = 1
-    for number in range(-1, len(ages)):
+    for number in range(-1, len(after)):
         # The cycle itself comes first: nothing may change the policy on it.
         count = 0
         u = after[home, policy[home]] if number < 0 else number
@@ -372,7 +368,7 @@ def _value(
                 v = paths[later]
                 seen[v] = 1
                 a = policy[v]
-                high, low = _worth(v, a, mean, mean_low, ages, after, visit, waiting, values)
+                high, low = _worth(v, a, mean, mean_low, graph, values)
                 values[v, 0] = high
                 values[v, 1] = low
                 order[valued] = v
@@ -396,20 +392,12 @@ def _cycle(home: int, after: Integers, policy: Integers) -> Integers:
 
 @compiled
 def _worth(
-    u: int,
-    a: int,
-    mean: float,
-    mean_low: float,
-    ages: Integers,
-    after: Integers,
-    visit: Floats,
-    waiting: Floats,
-    values: Floats,
+    u: int, a: int, mean: float, mean_low: float, graph: Graph, values: Floats
 ) -> tuple[float, float]:
     """What a visit to a in state u costs above the mean, and the value after it, as a pair."""
-    next_state = after[u, a]
-    high, low = plus(values[next_state, 0], values[next_state, 1], visit[a, ages[u, a]])
-    high, low = plus(high, low, waiting[u])
+    later = graph.after[u, a]
+    high, low = plus(values[later, 0], values[later, 1], graph.visit[a, graph.ages[u, a]])
+    high, low = plus(high, low, graph.waiting[u])
     return plus(high, low - mean_low, -mean)
 
 
@@ -418,21 +406,18 @@ def _improve(
     mean: float,
     mean_low: float,
     order: Integers,
-    ages: Integers,
-    after: Integers,
-    visit: Floats,
-    waiting: Floats,
+    graph: Graph,
     policy: Integers,
     values: Floats,
 ) -> bool:
     """Take the best visit in every state, in an order; whether anything was gained."""
     better = False
     for u in order:
-        slack = _SLACK * abs(mean) + _PAIRED * (abs(waiting[u]) + abs(values[u, 0]))
+        slack = _SLACK * abs(mean) + _PAIRED * (abs(graph.waiting[u]) + abs(values[u, 0]))
         best, best_low = plus(values[u, 0], values[u, 1], -slack)
         chosen = -1
-        for a in range(len(visit)):
-            high, low = _worth(u, a, mean, mean_low, ages, after, visit, waiting, values)
+        for a in range(len(graph.visit)):
+            high, low = _worth(u, a, mean, mean_low, graph, values)
             if is_less(high, low, best, best_low):
                 best = high
                 best_low = low

@@ -94,11 +94,11 @@ class SpacingCosts:
             raise ValueError("costs must be finite")
         rises = np.diff(entries, axis=1) > _ROUNDING * np.abs(entries).max(axis=1, keepdims=True)
         if rises.any():
-            server, place = np.argwhere(rises)[0].tolist()
-            less, more = entries[server, place : place + 2].tolist()
-            longer = f"{place + 2}" if place + 1 < self.longest else "any longer one"
+            server, before = np.argwhere(rises)[0].tolist()
+            less, more = entries[server, before : before + 2].tolist()
+            longer = f"{before + 2}" if before + 1 < self.longest else "any longer one"
             raise ValueError(
-                f"{self.subject} {server} costs {less:g} at distance {place + 1} and {more:g} at "
+                f"{self.subject} {server} costs {less:g} at distance {before + 1} and {more:g} at "
                 f"{longer}: costs must not increase with the distance"
             )
 
