@@ -11,7 +11,7 @@ from scenarios import Scenario
 from scenarios.activation import Optimal, Static, Switching, These
 from scenarios.distributions import Distribution
 from scenarios.processes import Renewal
-from scenarios.sections import Buffer
+from scenarios.sections import Buffer, Robots
 
 
 def all_of(*reasons: str | None) -> str | None:
@@ -25,21 +25,21 @@ def timers_of(scenario: Scenario) -> Distribution | None:
     return None if isinstance(law, str) else law
 
 
-def buffer_of(scenario: Scenario) -> Buffer:
-    """The section [buffer] of a scenario that has one."""
+def buffer_and_robots(scenario: Scenario) -> tuple[Buffer, Robots]:
+    """[buffer] and [robots] of a scenario that meets `has_buffer`."""
     assert scenario.buffer is not None
-    return scenario.buffer
+    assert scenario.robots is not None
+    return scenario.buffer, scenario.robots
 
 
 def poisson_parameters(scenario: Scenario) -> tuple[float, float, int]:
-    """Access rate of one robot, service rate, and capacity of the buffer.
+    """Access rate of one robot, service rate, and capacity.
 
     Of a scenario that meets `poisson_accesses` and `exponential_service`.
     """
-    buffer = buffer_of(scenario)
-    assert scenario.robots is not None
-    assert scenario.robots.access_time is not None
-    access = access_rate(scenario.robots.access_time)
+    buffer, robots = buffer_and_robots(scenario)
+    assert robots.access_time is not None
+    access = access_rate(robots.access_time)
     service = exponential_rate(buffer.service)
     assert access is not None
     assert service is not None
@@ -51,6 +51,12 @@ def has_buffer(scenario: Scenario) -> str | None:
     """Robots deliver to a buffer."""
     has_both = scenario.buffer is not None and scenario.robots is not None
     return None if has_both else "there is no [buffer]"
+
+
+def buffer_of(scenario: Scenario) -> Buffer:
+    """The section [buffer] of a scenario that has one."""
+    assert scenario.buffer is not None
+    return scenario.buffer
 
 
 def no_host_spacing(scenario: Scenario) -> str | None:
