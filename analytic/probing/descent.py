@@ -15,25 +15,18 @@ the same point.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from analytic.indexing_queue.compiling import compiled
+from analytic.probing.profile import Cells
 
 Array = Any
 
 _NEAR = 2
 _CHOICES = 2 * _NEAR + 4
 """The present time, lattice points on both sides, an edge on both sides."""
-
-
-class Cells(NamedTuple):
-    """Update rate (lambda) and weight (a, the importance) in the cells between edges."""
-
-    edges: Array
-    rates: Array
-    weights: Array
 
 
 @compiled

@@ -109,6 +109,14 @@ def cells_needed(rates: Sequence[Rate], horizon: float) -> float:
     return sum(len(rate.breaks) * (1 + horizon / rate.period) for rate in rates)
 
 
+class Cells(NamedTuple):
+    """Update rate (lambda) and weight (a, the importance) in the cells between edges."""
+
+    edges: Any
+    rates: Any
+    weights: Any
+
+
 class Profile:
     """Update rate and importance of a source on [0, horizon], cell by cell.
 
@@ -134,6 +142,11 @@ class Profile:
         self.updates = _values(updates, breaks[0], starts)
         self.importance = _values(importance, breaks[1], starts)
         self.horizon = horizon
+
+    @property
+    def cells(self) -> Cells:
+        """The same for compiled code."""
+        return Cells(self.edges, self.updates, self.importance)
 
     def between(self, start: ArrayLike, end: ArrayLike) -> Interval:
         """The integrals over (start, end], for 0 <= start <= end <= T; O(log cells) each.

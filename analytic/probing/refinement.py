@@ -1,55 +1,52 @@
 """From a good schedule to a local optimum in continuous time (eckstein2005, section 4).
 
 `improved_by_moves` is Algorithm 10 as it is meant; it stops near a local optimum, after very many
-moves. `refined` goes on to the optimum: each probe in turn to its best time between its
-neighbours, then Newton's step for all probes that are inside of a cell, until neither saves
-anything; where that takes many rounds, all probes at once by small steps. At the
-optimum most probes stand on breakpoints of the rates, where the cost has no derivative; they stay.
+moves. `refined` goes on to the optimum: each probe in turn to its best time between its neighbours,
+then Newton's step for all probes that are inside a cell, until neither saves anything; where that
+takes many rounds, all probes at once by small steps. At the optimum most probes stand on
+breakpoints of the rates, where the cost has no derivative; they stay.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from analytic.probing.profile import Profile, checked_times
+from analytic.probing.profile import Cells, Profile, checked_times
 from scenarios.arrays import Array
-
-if TYPE_CHECKING:
-    from analytic.probing.descent import Cells
-
 
 _TINY = 1e-15
 """Saving relative to the cost of an interval that is not worth a move."""
 _ROUNDS = 2000
+"""Most rounds; fewer for many probes, so that rounds times probes are at most `_WORK`."""
 _FEW_ROUNDS = 40
+"""Rounds that are made for any number of probes."""
 _WORK = 400_000
-"""Most rounds; of many probes fewer, so that rounds times probes are no more, but not too few."""
 _EPSILON = 2.0**-52
 _PAUSE = 2**16
-"""Moves after which compiled code comes back to Python, which then hears of an interrupt."""
+"""Moves after which compiled code returns to Python, which can then be interrupted."""
 _LONG = 200
-"""Probes that keep together from which on not every part of them is tried."""
+"""From so many probes that keep together on, not every part of them is tried."""
 _CONVERGED = 1e-6
 """Slack up to which a schedule counts as a local optimum."""
 _EVERY = 8
 """Rounds after which all probes are moved at once: a tight chain crawls otherwise."""
 _SMALLEST = 1e-12
+"""The least step of those moves, relative to the horizon."""
 _REPEATS = 30
+"""How often a step is made at most."""
 _WORTH = 1e-3
-"""Of the steps of those moves, relative to the horizon; how often each is made, while what it saves
-is so much of all."""
-
-
+"""Share of all that was saved below which a step is not repeated."""
 _TIGHT = 1e-7
 """Relative excess over the spacing below which two probes keep together; a smaller one would let
 them jam."""
 _ROUNDING = 1e-10
 """Relative errors of a spacing, and of a pivot."""
 _HALVINGS = 12
+"""Of Newton's step, until it helps."""
 
 
 class Refined(NamedTuple):
@@ -76,12 +73,6 @@ class Refined(NamedTuple):
     def converged(self) -> bool:
         """Whether this is a local optimum, as far as can be seen."""
         return self.slack <= _CONVERGED
-
-
-def _cells(profile: Profile) -> Cells:
-    from analytic.probing.descent import Cells
-
-    return Cells(profile.edges, profile.updates, profile.importance)
 
 
 def _with_start(profile: Profile, times: Sequence[float], spacing: float) -> Array:
@@ -126,7 +117,7 @@ def improved_by_moves(
     for name, value in (("least", least), ("smallest", smallest)):
         if not value > 0:
             raise ValueError(f"{name} is {value!r}: must be > 0")
-    cells = _cells(profile)
+    cells = profile.cells
     moved = _with_start(profile, times, spacing)
     least = max(least, 4 * len(profile.edges) * _EPSILON * total(cells, moved))
     mu = 0.5
@@ -154,9 +145,11 @@ def refined(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> R
     """
     from analytic.probing.descent import sweep, total
 
-    cells = _cells(profile)
+    cells = profile.cells
     now = _with_start(profile, times, spacing)
-    tiny = _TINY * total(cells, now) / len(times) + _noise(profile) / len(times) ** 2
+    whole = profile.between(0.0, profile.horizon)
+    noise = float(_EPSILON * whole.updates * whole.importance)  # rounding of a cost of 0
+    tiny = _TINY * total(cells, now) / len(times) + noise / len(times) ** 2
     rounds = 0
     saved = math.inf
     most = min(_ROUNDS, max(_FEW_ROUNDS, _WORK // len(now)))
@@ -188,12 +181,6 @@ def _moved_at_once(cells: Cells, times: Array, spacing: float, tiny: float) -> f
                 break
         width /= 4
     return saved
-
-
-def _noise(profile: Profile) -> float:
-    """What rounding can make of a cost of 0."""
-    whole = profile.between(0.0, profile.horizon)
-    return float(np.finfo(float).eps * whole.updates * whole.importance)
 
 
 def _moved_blocks(cells: Cells, times: Array, spacing: float) -> float:
@@ -249,7 +236,7 @@ def slack(profile: Profile, times: Sequence[float], spacing: float = 0.0) -> flo
     """
     from analytic.probing.descent import derivatives
 
-    cells = _cells(profile)
+    cells = profile.cells
     now = _with_start(profile, times, 0.0)
     _snap(cells.edges, now)
     if len(now) < 3:

@@ -1,4 +1,4 @@
-"""Costs that no visiting order comes below."""
+"""Costs that no order of servers or pages comes below."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def linear_bound(costs: SpacingCosts) -> LinearBound:
     """The bound ``min sum_m phi_m(x_m)`` over the shares x of the slots.
 
     ``phi_m(x)``, convex and piecewise linear, is the least cost of a share x for server m alone:
-    its slope is D_m(k) between 1/(k + 1) and 1/k. Pieces are taken from the steepest descent on
-    until the shares sum to 1.
+    its slope is D_m(k) between 1/(k + 1) and 1/k. Pieces are taken in the order of their slopes,
+    the steepest descent first, until the shares sum to 1.
 
     Notes
     -----
@@ -144,13 +144,13 @@ def _never_below(costs: SpacingCosts, table: Array, last: Array) -> Array:
     phi lies above its tangent at 1/longest, of slope D(longest - 1), where e is convex beyond the
     table too, and above ``C x`` always.
     """
-    whole = np.full((costs.count, 1), 1.0 / costs.longest)
+    largest = np.full((costs.count, 1), 1.0 / costs.longest)
     if not (costs.beyond and costs.is_convex):
-        return whole
+        return largest
     fall = table[:, -2:-1] - table[:, -1:]
     steeper = last - costs.limits[:, None]
-    meets: Array = np.divide(fall, steeper, out=whole.copy(), where=steeper > 0)
-    return np.clip(meets, 0.0, whole)
+    meets: Array = np.divide(fall, steeper, out=largest.copy(), where=steeper > 0)
+    return np.clip(meets, 0.0, largest)
 
 
 def convex_minorant(costs: SpacingCosts) -> Array:

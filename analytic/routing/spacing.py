@@ -214,9 +214,9 @@ def random_costs(table: Array, limits: Array, shares: Array) -> tuple[Array, Arr
 
     Notes
     -----
-    Beyond the table e is taken to go on to its limit by a constant factor s per slot, that of the
-    second half of the table: exact for independent gaps and exponential times. Of a page that
-    hardly ever changes the limit itself is far below any cost within reach.
+    Beyond the table e is taken to approach its limit by a constant factor s per slot, that of the
+    second half of the table: exact for independent gaps and exponential times. The limit of a page
+    that hardly ever changes is far below any cost that can be attained.
     """
     p = shares[:, None]
     longest = table.shape[1]
@@ -257,7 +257,7 @@ def _beyond(table: Array, limits: Array, shares: Array) -> tuple[Array, Array]:
 
 
 def tabulated(rows: Sequence[Row], limits: Array, base: float) -> SpacingCosts:
-    """A table as long as it takes until all rows have come to their limits."""
+    """A table long enough for all rows to have reached their limits."""
     length = FIRST_LENGTH
     table = np.array([row(length) for row in rows])
     while length < LONGEST and not _settled(table, limits, base):
@@ -269,8 +269,8 @@ def tabulated(rows: Sequence[Row], limits: Array, base: float) -> SpacingCosts:
 def _settled(table: Array, limits: Array, base: float) -> bool:
     """Whether the rest of every row is rounding.
 
-    Losses have no base that they could be compared with: where the fastest server loses 1e-80, a
-    slow one matters until it loses as little.
+    Losses have no base to be compared with: where the fastest server loses 1e-80, a slow one
+    matters until it loses as little.
     """
     began = table[:, 0] - limits
     if base == 0.0:
