@@ -20,12 +20,12 @@ from analytic.routing import (
     best_word,
     loss_costs,
     map_loss,
-    smooth_bound,
     visit_costs,
 )
 from analytic.routing.words import are_rotations
 from crawlsim.report import plot_word
 from experiments.multimodularity import base, horizon_cost, local_minimum, violations
+from experiments.routing_experiments import smooth_bound
 from scenarios import Scenario, load, scenario_from
 from scenarios.distributions import Deterministic
 from scenarios.processes import Poisson, Renewal

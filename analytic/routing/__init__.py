@@ -6,7 +6,7 @@
 scenario; `formulas` is the index.
 """
 
-from analytic.routing.bounds import linear_bound, smooth_bound
+from analytic.routing.bounds import linear_bound
 from analytic.routing.certified import certified_word, charges
 from analytic.routing.formulas import FORMULAS
 from analytic.routing.losses import (
@@ -41,7 +41,6 @@ from analytic.routing.words import (
     least_rotation,
     primitive_length,
     server_losses,
-    words_of_length,
 )
 
 __all__ = [
@@ -72,9 +71,7 @@ __all__ = [
     "renewal_loss",
     "routing_costs",
     "server_losses",
-    "smooth_bound",
     "template_costs",
     "two_servers",
     "visit_costs",
-    "words_of_length",
 ]

@@ -190,28 +190,3 @@ def is_attained(costs: SpacingCosts, cost: float, bound: float) -> bool:
         raise BrokenBoundError(f"a lower bound of {bound!r} above a cost of {cost!r}")
     dearest = float(np.abs(costs.table[:, 0]).max())
     return cost - bound <= min(_OF_THE_VISITS * dearest, _OF_THE_COST * abs(cost))
-
-
-def smooth_bound(missed: ArrayLike) -> float:
-    """The bound ``prod_m h_m`` on the packets lost, for independent gaps.
-
-    Parameters
-    ----------
-    missed : array_like, shape (servers,)
-        h_m, the transform of a gap at each service rate.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or one outside [0, 1].
-
-    Notes
-    -----
-    coffman1998, Theorem 3.4, for packets (docs/derivations.md). Never above `linear_bound`.
-    """
-    h = np.asarray(missed, dtype=float)
-    if not h.size:
-        raise ValueError("transforms are missing: one per server, and at least one")
-    if wrong := [each for each in h.ravel().tolist() if not 0 <= each <= 1]:
-        raise ValueError(f"a transform of {wrong[0]:g}: must be in [0, 1]")
-    return float(np.prod(h))

@@ -6,7 +6,7 @@ which page each of n accesses fetches, again and again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -118,20 +118,3 @@ def are_rotations(word: Sequence[int], other: Sequence[int]) -> bool:
     once, again = (tuple(each)[: primitive_length(each)] for each in (word, other))
     text = "".join(f" {letter}," for letter in again)
     return len(once) == len(again) and text in "".join(f" {letter}," for letter in 2 * once)
-
-
-def words_of_length(length: int, servers: int) -> Iterator[Word]:
-    """Every word of that length, up to rotation, without those that repeat a shorter one.
-
-    Notes
-    -----
-    The Lyndon words of that length, by Duval's algorithm: for exhaustive searches of short words.
-    """
-    word = [-1]
-    while word:
-        word[-1] += 1
-        if len(word) == length:
-            yield tuple(word)
-        word = [word[slot % len(word)] for slot in range(length)]
-        while word and word[-1] == servers - 1:
-            word.pop()
