@@ -194,7 +194,9 @@ def slow_pages(scenario: Scenario) -> str | None:
     """Pages are slow: each changes at most 0.02 times per mean access time."""
     mean = mean_time(law_between_accesses(scenario))
     most = float(accessed_pages(scenario).change_rates.max()) * mean
-    return None if most <= _SLOW else f"a page changes {most:.3g} times per access, not slowly"
+    return (
+        None if most <= _SLOW else f"a page changes {most:.3g} times per access, which is not slow"
+    )
 
 
 @dependent
@@ -206,10 +208,10 @@ def golden_at_best(scenario: Scenario) -> str | None:
     shares = accessed.shares
     exponents = log_transform(law_between_accesses(scenario), accessed.change_rates)
     if not np.allclose(shares, exponents / exponents.sum(), rtol=_NEAR, atol=0.0):
-        return "frequencies are not the best ones"
+        return "frequencies are not optimal"
     slots = len(accessed.policy.cycle_of(shares))
     if slots < _SLOTS * accessed.pages.count:
-        return f"a cycle of {slots} slots is short for {accessed.pages.count} pages"
+        return f"a cycle of {slots} slots is too short for {accessed.pages.count} pages"
     return None
 
 

@@ -80,7 +80,7 @@ def periodic(scenario: Scenario) -> str | None:
 def at_random(scenario: Scenario) -> str | None:
     """Each packet goes to a server drawn with fixed probabilities."""
     is_random = isinstance(servers_of(scenario).routing, Random)
-    return None if is_random else "packets are routed in turn"
+    return None if is_random else "packets are routed periodically"
 
 
 def independent_gaps(scenario: Scenario) -> str | None:
