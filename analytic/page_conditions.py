@@ -92,7 +92,7 @@ def law_between_accesses(scenario: Scenario) -> Distribution:
 
 
 def time_per_access(scenario: Scenario) -> float:
-    """Mean time from one access to the next; inf where it is not known or nobody works."""
+    """Mean time from one access to the next; inf where it is not known or no robot works."""
     law = access_law(scenario)
     robots = most_active(scenario)
     access = scenario.robots.access_time if scenario.robots else None
