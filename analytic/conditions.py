@@ -11,7 +11,7 @@ from scenarios import Scenario
 from scenarios.activation import Optimal, Static, Switching, These
 from scenarios.distributions import Distribution
 from scenarios.processes import Renewal
-from scenarios.sections import AccessTime
+from scenarios.sections import Buffer, Robots
 
 
 def all_of(*reasons: str | None) -> str | None:
@@ -25,26 +25,38 @@ def timers_of(scenario: Scenario) -> Distribution | None:
     return None if isinstance(law, str) else law
 
 
+def buffer_and_robots(scenario: Scenario) -> tuple[Buffer, Robots]:
+    """[buffer] and [robots] of a scenario that meets `has_buffer`."""
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    return scenario.buffer, scenario.robots
+
+
 def poisson_parameters(scenario: Scenario) -> tuple[float, float, int]:
-    """Access rate of one robot, service rate, and places with the one in service.
+    """Access rate of one robot, service rate, and capacity.
 
     Of a scenario that meets `poisson_accesses` and `exponential_service`.
     """
-    assert scenario.buffer is not None
-    assert scenario.robots is not None
-    assert scenario.robots.access_time is not None
-    access = access_rate(scenario.robots.access_time)
-    service = exponential_rate(scenario.buffer.service)
+    buffer, robots = buffer_and_robots(scenario)
+    assert robots.access_time is not None
+    access = access_rate(robots.access_time)
+    service = exponential_rate(buffer.service)
     assert access is not None
     assert service is not None
-    return access, service, scenario.buffer.waiting_places + 1
+    return access, service, buffer.waiting_places + 1
 
 
 @premise
 def has_buffer(scenario: Scenario) -> str | None:
-    """Robots feed a buffer."""
-    found = scenario.buffer is not None and scenario.robots is not None
-    return None if found else "there is no [buffer]"
+    """Robots deliver to a buffer."""
+    has_both = scenario.buffer is not None and scenario.robots is not None
+    return None if has_both else "there is no [buffer]"
+
+
+def buffer_of(scenario: Scenario) -> Buffer:
+    """The section [buffer] of a scenario that has one."""
+    assert scenario.buffer is not None
+    return scenario.buffer
 
 
 def no_host_spacing(scenario: Scenario) -> str | None:
@@ -56,35 +68,31 @@ def no_host_spacing(scenario: Scenario) -> str | None:
 @premise
 def resolved_activation(scenario: Scenario) -> str | None:
     """The activation is given, not to be optimised."""
-    return "the activation is still to be optimised" if _is(scenario, Optimal) else None
-
-
-def _is(scenario: Scenario, kind: type) -> bool:
-    return isinstance(scenario.activation, kind)
+    unresolved = isinstance(scenario.activation, Optimal)
+    return "the activation is still to be optimised" if unresolved else None
 
 
 def static_robots(scenario: Scenario) -> str | None:
     """The number of active robots is fixed."""
-    fixed = scenario.activation is None or _is(scenario, Static) or _is(scenario, These)
+    fixed = scenario.activation is None or isinstance(scenario.activation, Static | These)
     return None if fixed else "the number of active robots depends on the level"
 
 
 def not_switching(scenario: Scenario) -> str | None:
     """The level alone says how many robots are active."""
-    return "robots are switched on one at a time" if _is(scenario, Switching) else None
+    switching = isinstance(scenario.activation, Switching)
+    return "robots are switched on one at a time" if switching else None
 
 
 def first_come_first_served(scenario: Scenario) -> str | None:
     """First come first served, nothing pushed out."""
-    assert scenario.buffer is not None
-    lifo = scenario.buffer.discipline == "lifo"
+    lifo = buffer_of(scenario).discipline == "lifo"
     return all_of("last come first served" if lifo else None, nothing_pushed_out(scenario))
 
 
 def nothing_pushed_out(scenario: Scenario) -> str | None:
     """A full buffer loses the new page."""
-    assert scenario.buffer is not None
-    return "a full buffer pushes out" if scenario.buffer.when_full == "push-out" else None
+    return "a full buffer pushes out" if buffer_of(scenario).when_full == "push-out" else None
 
 
 def priced(scenario: Scenario) -> str | None:
@@ -118,30 +126,24 @@ def markovian_accesses(scenario: Scenario) -> str | None:
         return None
     order = gap_order(access)
     if order is None:
-        return f"access times are {_law_key(access)}, which has no phase-type form"
+        law = access.gap if isinstance(access, Renewal) else access
+        return f"access times are {law.key}, which has no phase-type form"
     if order > MOST_PHASES:
         return _too_many("access times", order)
-    if _is(scenario, Switching) and access_rate(access) is None:
+    if isinstance(scenario.activation, Switching) and access_rate(access) is None:
         return "switched robots with access times that are not exponential"
     return None
 
 
-def _law_key(access: AccessTime) -> str:
-    """The law's name in a scenario file."""
-    return access.gap.key if isinstance(access, Renewal) else access.key
-
-
 def exponential_service(scenario: Scenario) -> str | None:
     """Service times are exponential."""
-    assert scenario.buffer is not None
-    known = exponential_rate(scenario.buffer.service) is not None
+    known = exponential_rate(buffer_of(scenario).service) is not None
     return None if known else "service times are not exponential"
 
 
 def phase_type_service(scenario: Scenario) -> str | None:
     """Service times are of phase type."""
-    assert scenario.buffer is not None
-    return _not_of_phase_type("service times", scenario.buffer.service)
+    return _not_of_phase_type("service times", buffer_of(scenario).service)
 
 
 def _not_of_phase_type(what: str, law: Distribution) -> str | None:
@@ -158,18 +160,17 @@ def _too_many(what: str, phases: int) -> str:
 
 def no_timers(scenario: Scenario) -> str | None:
     """Waiting pages never become obsolete."""
-    assert scenario.buffer is not None
-    never = scenario.buffer.obsolescence == "never"
+    never = buffer_of(scenario).obsolescence == "never"
     return None if never else "waiting pages become obsolete"
 
 
 def pages_leave_the_queue_alone(scenario: Scenario) -> str | None:
     """What the pages are, and whether they change, does not matter to the queue."""
-    assert scenario.buffer is not None
-    dropped = scenario.buffer.obsolescence == "page-change"
+    buffer = buffer_of(scenario)
+    dropped = buffer.obsolescence == "page-change"
     return all_of(
         "waiting pages are dropped when their originals change" if dropped else None,
-        "newer copies replace older ones" if scenario.buffer.replace_older_copy else None,
+        "newer copies replace older ones" if buffer.replace_older_copy else None,
     )
 
 
@@ -190,9 +191,8 @@ def memoryless_or_ordered(scenario: Scenario) -> str | None:
     """First come first served without push-out, or timers that have no memory."""
     if exponential_timers_or_none(scenario) is None:
         return None
-    assert scenario.buffer is not None
-    lifo = scenario.buffer.discipline == "lifo"
-    pushes = scenario.buffer.when_full == "push-out"
+    lifo = buffer_of(scenario).discipline == "lifo"
+    pushes = buffer_of(scenario).when_full == "push-out"
     memory = "with timers that are not exponential"
     return all_of(
         f"last come first served {memory}" if lifo else None,

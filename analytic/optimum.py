@@ -27,7 +27,7 @@ class Optimum:
     lower_bound : float or None
         A bound below which no policy of any kind comes, where one is known.
     decision : mapping
-        The numbers found, by their names in the scenario file.
+        The numbers that are best, by their names in the scenario file.
     changes : mapping
         Dotted keys and values that put the decision into the scenario (`Scenario.with_`).
     table : sequence of mapping

@@ -1,30 +1,76 @@
-"""Conditions of formulas about pages, each with the reason where it does not hold."""
+"""What formulas read of pages and their accesses; conditions, each with the reason against it."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
 from analytic.active_robots import most_active
 from analytic.arrival_process import gap_map, mean_rate
+from analytic.conditions import static_robots
 from analytic.formula import dependent, premise
 from analytic.markov import closed_classes
 from analytic.phase_type import exponential_rate
 from analytic.transforms import mean_time
 from scenarios import Scenario
-from scenarios.accessing import Randomized
+from scenarios.accessing import Accessing, Randomized
 from scenarios.accessing.policy import Periodic, Planned
-from scenarios.activation import Static, These
+from scenarios.arrays import Array
 from scenarios.distributions import Deterministic, Distribution, Exponential
 from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
+from scenarios.sections import Pages, Robots
 
 MOST_SLOTS = 2**24
 """Accesses up to which a sequence is written out."""
 
 MOST_ENTRIES = 2**22
 """Entries of the tables for robots that share a sequence."""
+
+
+class AccessedPages(NamedTuple):
+    """Pages and the policy by which they are accessed, with the arrays that they stand for.
+
+    Attributes
+    ----------
+    pages : Pages
+    robots : Robots
+    policy : Accessing
+    change_rates, weights : ndarray, shape (pages,)
+    """
+
+    pages: Pages
+    robots: Robots
+    policy: Accessing
+    change_rates: Array
+    weights: Array
+
+    @property
+    def shares(self) -> Array:
+        """Share of the accesses that the policy is to give each page, shape (pages,)."""
+        return access_shares(self.policy, self.pages)
+
+
+def accessed_pages(scenario: Scenario) -> AccessedPages:
+    """The pages of a scenario that has them; it then has robots and an accessing policy, too."""
+    pages = scenario.pages
+    robots = scenario.robots
+    assert pages is not None
+    assert robots is not None
+    assert robots.accessing is not None
+    return AccessedPages(pages, robots, robots.accessing, change_rates(pages), page_weights(pages))
+
+
+def policy_of(scenario: Scenario) -> Accessing | None:
+    """The accessing policy, where there is one."""
+    return scenario.robots.accessing if scenario.robots else None
+
+
+def is_planned(policy: Accessing | None) -> TypeGuard[Planned]:
+    """Whether a policy neither draws nor repeats: its sequence is planned for one run."""
+    return isinstance(policy, Planned) and not isinstance(policy, Periodic)
 
 
 def access_law(scenario: Scenario) -> Distribution | None:
@@ -46,7 +92,7 @@ def law_between_accesses(scenario: Scenario) -> Distribution:
 
 
 def time_per_access(scenario: Scenario) -> float:
-    """Mean time from one access to the next; inf where it is not known or nobody works."""
+    """Mean time from one access to the next; inf where it is not known or no robot works."""
     law = access_law(scenario)
     robots = most_active(scenario)
     access = scenario.robots.access_time if scenario.robots else None
@@ -73,9 +119,9 @@ def pace_of_accesses(scenario: Scenario) -> tuple[Distribution | None, bool]:
     mean = time_per_access(scenario)
     if not math.isfinite(mean):
         return None, True
-    return (
-        Deterministic(value=mean) if approximate else law_between_accesses(scenario)
-    ), approximate
+    if approximate:
+        return Deterministic(value=mean), True
+    return law_between_accesses(scenario), False
 
 
 @premise
@@ -99,25 +145,20 @@ def independent_accesses(scenario: Scenario) -> str | None:
 
 def resolved_frequencies(scenario: Scenario) -> str | None:
     """What the policy needs is given, not to be found."""
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = policy_of(scenario)
     key = policy.unresolved if policy is not None else None
     return f"the {key} of the accessing policy are still to be found" if key else None
 
 
 def some_robot_works(scenario: Scenario) -> str | None:
     """At least one robot is active."""
-    return None if _fixed(scenario) and most_active(scenario) > 0 else "no robot is active"
+    works = static_robots(scenario) is None and most_active(scenario) > 0
+    return None if works else "no robot is active"
 
 
 def robots_always_work(scenario: Scenario) -> str | None:
     """A fixed number of robots is active."""
-    if not _fixed(scenario):
-        return "the number of active robots depends on the level"
-    return some_robot_works(scenario)
-
-
-def _fixed(scenario: Scenario) -> bool:
-    return scenario.activation is None or isinstance(scenario.activation, Static | These)
+    return static_robots(scenario) or some_robot_works(scenario)
 
 
 def one_robot(scenario: Scenario) -> str | None:
@@ -148,28 +189,24 @@ def constant_accesses(scenario: Scenario) -> str | None:
 @dependent
 def short_rounds(scenario: Scenario) -> str | None:
     """Period times robots, for exponential ones times pages, is at most 2^22."""
-    pages = scenario.pages
-    robots = scenario.robots
-    assert pages is not None
-    assert robots is not None
-    policy = robots.accessing
-    assert isinstance(policy, Periodic)
-    size = len(policy.cycle_of(access_shares(policy, pages))) * most_active(scenario)
-    constant = constant_accesses(scenario) is None
-    fits = size * (1 if constant else pages.count) <= MOST_ENTRIES
-    return None if fits else "the period is too long for so many robots"
+    accessed = accessed_pages(scenario)
+    assert isinstance(accessed.policy, Periodic)
+    size = len(accessed.policy.cycle_of(accessed.shares)) * most_active(scenario)
+    if constant_accesses(scenario) is not None:
+        size *= accessed.pages.count
+    return None if size <= MOST_ENTRIES else "the period is too long for so many robots"
 
 
 def periodic_policy(scenario: Scenario) -> str | None:
     """The accessing policy repeats a list of pages."""
-    policy = scenario.robots.accessing if scenario.robots else None
-    return None if isinstance(policy, Periodic) else "the accessing policy has no period"
+    return (
+        None if isinstance(policy_of(scenario), Periodic) else "the accessing policy has no period"
+    )
 
 
 def planned_policy(scenario: Scenario) -> str | None:
     """The accessing policy draws nothing and repeats nothing; a run has at most 2^24 accesses."""
-    policy = scenario.robots.accessing if scenario.robots else None
-    if isinstance(policy, Periodic) or not isinstance(policy, Planned):
+    if not is_planned(policy_of(scenario)):
         return "the accessing policy has a period, or draws its pages"
     return None if slots_of_run(scenario)[1] <= MOST_SLOTS else "the run has too many accesses"
 
@@ -182,8 +219,9 @@ def slots_of_run(scenario: Scenario) -> tuple[int, int]:
 
 def randomized_policy(scenario: Scenario) -> str | None:
     """Each access draws its page independently."""
-    policy = scenario.robots.accessing if scenario.robots else None
-    return None if isinstance(policy, Randomized) else "pages are not drawn independently"
+    return (
+        None if isinstance(policy_of(scenario), Randomized) else "pages are not drawn independently"
+    )
 
 
 def weights_as_change_rates(scenario: Scenario) -> str | None:
@@ -197,9 +235,12 @@ def weights_of_their_own(scenario: Scenario) -> str | None:
 
 
 def _are_proportional(scenario: Scenario) -> bool:
-    assert scenario.pages is not None
-    rates = change_rates(scenario.pages)
-    weights = page_weights(scenario.pages)
-    if not rates.any() or not weights.any():
+    accessed = accessed_pages(scenario)
+    if not accessed.change_rates.any() or not accessed.weights.any():
         return False
-    return bool(np.allclose(weights * rates.sum(), rates * weights.sum(), rtol=1e-14, atol=0.0))
+    in_proportion = accessed.change_rates * accessed.weights.sum()
+    return bool(
+        np.allclose(
+            accessed.weights * accessed.change_rates.sum(), in_proportion, rtol=1e-14, atol=0.0
+        )
+    )

@@ -1,4 +1,4 @@
-"""How far a long search is, said while one waits; the command line shows it on stderr."""
+"""Progress of a long search, logged as it goes on; the command line shows it on stderr."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PATIENCE = 2.0
-"""Seconds before the first word."""
+"""Seconds before the first report."""
 EVERY = 5.0
-"""Seconds between two."""
+"""Seconds between two reports."""
 
 
 class Progress:
-    """What is said of one search: nothing of a short one.
+    """Reports on one search; a short one makes none.
 
     Parameters
     ----------
     doing : str
-        What is going on.
+        What the search does, in words.
     total : int, optional
-        Steps in all, where that is known: then the time that is left is estimated.
+        Steps in all, if known: then the time left is estimated.
     """
 
     def __init__(self, doing: str, total: int | None = None) -> None:
@@ -35,7 +35,7 @@ class Progress:
         self._next = self._start + PATIENCE
 
     def step(self, steps: int = 1) -> None:
-        """So many steps more are done."""
+        """Count steps that are done, and report now and then."""
         self.done += steps
         now = time.monotonic()
         if now < self._next:
@@ -51,7 +51,7 @@ class Progress:
 
 
 def followed(items: Iterable[T], doing: str, total: int | None = None) -> Iterator[T]:
-    """The items, one after the other, and how far one is (`Progress`)."""
+    """The items, one after the other, with reports on how many are done (`Progress`)."""
     progress = Progress(doing, total)
     for each in items:
         yield each

@@ -1,5 +1,5 @@
-"""How a formula refuses a system: one kind of error, whose text is the reason."""
+"""The error by which mathematics refuses a system."""
 
 
 class NoAnswerError(ValueError):
-    """There is no answer for a system, and that is no defect; the text is the reason."""
+    """There is no answer for a system, which is no defect; the text is the reason."""

@@ -9,7 +9,7 @@ from analytic.optimum import Optimum
 from analytic.pipeline.best_frequencies import end_to_end_frequencies
 from analytic.pipeline.best_robots import end_to_end_robots, end_to_end_switching
 from analytic.pipeline.best_thresholds import end_to_end_thresholds
-from analytic.probing.choosing import optimal_probes
+from analytic.probing.search import optimal_probes
 from analytic.refusal import NoAnswerError
 from analytic.routing import optimal_routing, optimal_template
 from scenarios import Scenario, ScenarioError
@@ -57,9 +57,9 @@ def optimize(
     return answered(TARGETS[target], scenario, given or target, key)
 
 
-def answered(find: Callable[[Scenario], T], scenario: Scenario, given: str, key: str) -> T:
-    """What a solver finds; where there is no optimum, the error has the key and value given."""
+def answered(solver: Callable[[Scenario], T], scenario: Scenario, given: str, key: str) -> T:
+    """The answer of a solver; where there is none, the error has the key and value given."""
     try:
-        return find(scenario)
+        return solver(scenario)
     except NoAnswerError as reason:
         raise ScenarioError(key, given, f"has no exact answer: {reason}", scenario.name) from None

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 import sim
@@ -27,7 +28,6 @@ from analytic.routing import (
     index_word,
     linear_bound,
     loss_costs,
-    smooth_bound,
     two_servers,
     visit_costs,
 )
@@ -54,6 +54,31 @@ RATES = (0.3, 0.5, 0.8, 1.2)
 def losses(arrivals: ArrivalProcess, rates: Iterable[float]) -> SpacingCosts:
     """The costs of packets with exponential services."""
     return loss_costs(arrivals, [PhaseLaw(np.ones(1), np.array([[-rate]])) for rate in rates])
+
+
+def smooth_bound(missed: ArrayLike) -> float:
+    """The bound ``prod_m h_m`` on the packets lost, for independent gaps.
+
+    Parameters
+    ----------
+    missed : array_like, shape (servers,)
+        h_m, the transform of a gap at each service rate.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one outside [0, 1].
+
+    Notes
+    -----
+    coffman1998, Theorem 3.4, for packets (docs/derivations.md). Never above `linear_bound`.
+    """
+    h = np.asarray(missed, dtype=float)
+    if not h.size:
+        raise ValueError("transforms are missing: one per server, and at least one")
+    if wrong := [each for each in h.ravel().tolist() if not 0 <= each <= 1]:
+        raise ValueError(f"a transform of {wrong[0]:g}: must be in [0, 1]")
+    return float(np.prod(h))
 
 
 def breakpoints() -> list[Row]:

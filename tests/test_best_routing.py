@@ -34,15 +34,15 @@ from analytic.routing import (
     map_loss,
     phase_type_loss,
     random_loss,
-    smooth_bound,
     template_costs,
     two_servers,
     visit_costs,
-    words_of_length,
 )
 from analytic.routing.bounds import convex_minorant
 from analytic.routing.certified import _solved, charges
 from analytic.transforms import transform
+from experiments.multimodularity import words_of_length
+from experiments.routing_experiments import smooth_bound
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.distributions import Deterministic, Erlang, Exponential, Hyperexponential
 from scenarios.processes import Map, Mmpp, Poisson, Renewal

@@ -20,10 +20,10 @@ Answer = Callable[[str], str]
 
 CYCLE = """
 import numpy as np
-from analytic.routing.kernels import _cheapest_cycle
+from analytic.routing.kernels import Graph, _cheapest_cycle
 ages, after, policy = np.array([[1]], np.int16), np.zeros((1, 1), np.int32), np.zeros(1, np.int16)
 visit, waiting = np.array([[0.0, 3.0]]), np.zeros(1)
-print(_cheapest_cycle(0, ages, after, visit, waiting, policy, np.zeros(1, np.int64))[0])
+print(_cheapest_cycle(0, Graph(ages, after, visit, waiting), policy, np.zeros(1, np.int64))[0])
 """
 
 URGENCY = """

@@ -447,4 +447,4 @@ def test_pages_that_did_not_change_are_visited_all_the_same(
     assert code == 0
     (found,) = json.loads(out)
     assert min(found["decision"]["frequencies"]) > 0.03
-    assert not [note for note in found["notes"] if "never visited" in note]
+    assert not [note for note in found["notes"] if "never accessed" in note]

@@ -147,23 +147,23 @@ def test_pages_that_are_never_visited_are_named_with_the_reason() -> None:
     found = optimize(made, "frequencies")
     shares = found.decision["frequencies"]
     assert [page for page, share in enumerate(shares) if share == 0] == [1, 3, 4]
-    unvisited = [note for note in found.notes if "never visited" in note]
+    unvisited = [note for note in found.notes if "never accessed" in note]
     expected = {"1": "change rate 0", "3": "weight 0", "4": "too many changes for the weight"}
     assert len(unvisited) == 3
     for note, (page, reason) in zip(unvisited, expected.items(), strict=True):
-        assert note.startswith(f"1 of 6 pages is never visited: {page} (counted from 0); {reason}")
+        assert note.startswith(f"1 of 6 pages is never accessed: {page} (counted from 0); {reason}")
 
 
 def test_of_many_pages_that_are_never_visited_the_first_are_named() -> None:
     made = some_idle([0.0, 1.0] * 30, [1.0] * 60)
-    (note,) = [note for note in optimize(made, "frequencies").notes if "never visited" in note]
-    assert note.startswith("30 of 60 pages are never visited: 0, 2, 4, 6, 8, 10, 12, 14, … (")
+    (note,) = [note for note in optimize(made, "frequencies").notes if "never accessed" in note]
+    assert note.startswith("30 of 60 pages are never accessed: 0, 2, 4, 6, 8, 10, 12, 14, … (")
 
 
 def test_where_every_page_is_visited_nothing_is_said(crawlsim: Any) -> None:
     code, out, _ = crawlsim("optimize", "deadline-frequencies", "--target", "frequencies")
     assert code == 0
-    assert "never visited" not in out
+    assert "never accessed" not in out
 
 
 @pytest.mark.parametrize("name", ["pipeline-light", "pipeline-page-change"])
@@ -171,4 +171,4 @@ def test_through_a_buffer_they_are_named_too(name: str) -> None:
     """The first has an optimum there; the second takes the best frequencies without a buffer."""
     made = load(name).with_("pages.change_rates", [0.0, *([0.05] * 6)])
     found = optimize(made, "frequencies")
-    assert any("1 of 7 pages is never visited: 0 (" in note for note in found.notes)
+    assert any("1 of 7 pages is never accessed: 0 (" in note for note in found.notes)

@@ -34,7 +34,7 @@ from analytic.probing import (
     times_of,
     uniform_times,
 )
-from analytic.probing.choosing import best_probes, optimal_probes
+from analytic.probing.search import best_probes, optimal_probes
 from scenarios import Scenario, ScenarioError, load
 from scenarios.processes import Rate
 from scenarios.sections import slots_apart
@@ -613,7 +613,7 @@ def with_rates(updates: Rate, importance: Rate, horizon: float, **probing: Any) 
 def test_a_file_that_asks_for_times_on_the_grid_pays_for_no_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from analytic.probing import choosing
+    from analytic.probing import search as probe_search
 
     searches = []
 
@@ -624,8 +624,8 @@ def test_a_file_that_asks_for_times_on_the_grid_pays_for_no_more(
     def never(*_: Any) -> Any:
         raise AssertionError("nobody asked for it")
 
-    monkeypatch.setattr(choosing, "best_schedule", counted)
-    monkeypatch.setattr(choosing, "refined", never)
+    monkeypatch.setattr(probe_search, "best_schedule", counted)
+    monkeypatch.setattr(probe_search, "refined", never)
     resolve(load("dbworld-optimal"))
     assert len(searches) == 1
     with pytest.raises(AssertionError, match="nobody asked"):
@@ -633,9 +633,9 @@ def test_a_file_that_asks_for_times_on_the_grid_pays_for_no_more(
 
 
 def test_a_default_grid_that_is_too_fine_gives_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    from analytic.probing import choosing
+    from analytic.probing import search as probe_search
 
-    monkeypatch.setattr(choosing, "_LARGEST_GRID", 5000)
+    monkeypatch.setattr(probe_search, "_LARGEST_GRID", 5000)
     search = best_probes(load("dbworld-uniform").with_("probing.slots", 672))
     assert search.lower_bound == pytest.approx(search.grid_cost - search.error, rel=1e-9)
 
@@ -769,8 +769,7 @@ def test_a_local_optimum_that_is_not_reached_is_not_claimed(
 
 
 def test_moves_at_once_save_what_they_say_and_keep_the_spacing() -> None:
-    from analytic.probing.descent import Cells, total
-    from analytic.probing.lattice import lattice_moves
+    from analytic.probing.descent import Cells, lattice_moves, total
 
     profile = source("micronet")
     cells = Cells(profile.edges, profile.updates, profile.importance)

@@ -434,7 +434,7 @@ NEVER = {"breaks": [0.0, 5.0], "values": [0.0, 1.0], "period": 10.0}
                 },
             },
             "probing.policy",
-            "32 intervals of equal cost cannot be had with rounded times",
+            "32 intervals of equal cost cannot be attained with rounded times",
         ),
         (
             {"probing.policy": "threshold", "probing.horizon": 1e7},

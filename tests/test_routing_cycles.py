@@ -30,11 +30,10 @@ from analytic.routing.certified import (
     _TooLargeError,
     _why,
 )
-from analytic.routing.choosing import _smooth_bound_of_pages
-from analytic.routing.heuristics import are_alike, paired_word
-from analytic.routing.kernels import _dual_bound
+from analytic.routing.kernels import Graph, _dual_bound
+from analytic.routing.orders import are_alike, paired_word
 from analytic.routing.pairs import is_less, plus, ratio
-from analytic.routing.visits import accesses
+from analytic.routing.search import smooth_bound_of_pages
 from scenarios import scenario_from
 from scenarios.distributions import Deterministic
 from scenarios.processes import Poisson, Renewal
@@ -83,7 +82,7 @@ def test_the_dual_bound_is_below_the_exact_one() -> None:
             for a in range(2)
         ]
         exact = min(sum(map(Fraction, each)) for each in reduced)
-        bound = _dual_bound(ages, after, visit, waiting, values)
+        bound = _dual_bound(Graph(ages, after, visit, waiting), values)
         assert exact - Fraction(1e-13) < Fraction(bound) <= exact
         above += Fraction(min(sum(each) for each in reduced)) > exact
     assert above > 5
@@ -189,7 +188,7 @@ def test_why_there_is_no_proof() -> None:
     assert "rounding keeps" in _why(solved((0, 1), caps), 4)
     assert "ages up to 4 slots, where the table" in _why(solved(word, caps), 4)
     assert "ages up to 4 slots" in _why(solved((1,), caps), 4)  # no visit at all
-    assert "not come to its end after 300" in _why(solved(word, caps, rounds=300, settled=False), 4)
+    assert "not converged after 300" in _why(solved(word, caps, rounds=300, settled=False), 4)
     assert "rounding keeps" in _why(solved(word, (6, 2)), 99)
 
 
@@ -258,7 +257,7 @@ def test_pages_without_weight_do_not_take_the_smooth_bound_away() -> None:
                 },
             }
         )
-        return _smooth_bound_of_pages(scenario, accesses(scenario))
+        return smooth_bound_of_pages(scenario)
 
     assert floor([1.0, 2.0, 0.0]) == pytest.approx(floor([1.0, 2.0]), rel=1e-9)
     assert floor([1.0, 2.0]) > 0

@@ -20,12 +20,12 @@ from analytic.routing import (
     best_word,
     loss_costs,
     map_loss,
-    smooth_bound,
     visit_costs,
 )
 from analytic.routing.words import are_rotations
 from crawlsim.report import plot_word
 from experiments.multimodularity import base, horizon_cost, local_minimum, violations
+from experiments.routing_experiments import smooth_bound
 from scenarios import Scenario, load, scenario_from
 from scenarios.distributions import Deterministic
 from scenarios.processes import Poisson, Renewal
@@ -123,7 +123,7 @@ def test_nothing_is_so_many_per_cent_of_a_cost_of_0() -> None:
     gap = {"uniform": {"low": 1.0, "high": 2.0}}
     found = optimize(servers([0.5, 0.7, 800.0], {"period": [0, 1]}, gap), "routing")
     assert [row[ABOVE] for row in found.table] == [0.0, None]
-    assert "the best order costs 0: nothing is so many per cent above it" in found.notes
+    assert "the best order costs 0: percentages above it are undefined" in found.notes
     assert "never used: 0, 1" in found.notes
 
 
@@ -172,8 +172,8 @@ def test_simple_orders_are_looked_for_only_when_asked_for(monkeypatch: pytest.Mo
         raise AssertionError("not needed for the search")
 
     for name in ("best_random_shares", "descended_word"):
-        monkeypatch.setattr(f"analytic.routing.comparing.{name}", refused)
-    monkeypatch.setattr("analytic.routing.searching.descended_word", refused)
+        monkeypatch.setattr(f"analytic.routing.orders.{name}", refused)
+    monkeypatch.setattr("analytic.routing.search.descended_word", refused)
     found = best_word(losses_at(0.2, 0.4, 0.8, 1.2))
     assert found.proved
     with pytest.raises(AssertionError, match="not needed"):

@@ -25,7 +25,7 @@ from analytic.routing import (
 )
 from analytic.routing.bounds import BrokenBoundError, convex_minorant, is_attained
 from analytic.routing.certified import _graph, _solved, _TooLargeError
-from analytic.routing.random_visits import random_costs
+from analytic.routing.spacing import random_costs
 from crawlsim.report import plot_word
 from experiments.multimodularity import horizon_cost, violations
 from scenarios import Scenario, ScenarioError, scenario_from
@@ -115,7 +115,7 @@ def test_no_memory_is_a_reason_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_reason_is_in_the_notes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("analytic.routing.certified._MOST_CODES", 10)
     monkeypatch.setattr(
-        "analytic.routing.searching.certified_word", lambda costs, _: certified_word(costs, 12)
+        "analytic.routing.search.certified_word", lambda costs, _: certified_word(costs, 12)
     )
     notes = optimize(servers([0.4, 0.9, 1.3, 2.2]), "routing").notes
     assert notes[0].startswith("not proved to be the best, at most ")
@@ -445,7 +445,7 @@ def test_a_long_search_says_so(caplog: pytest.LogCaptureFixture) -> None:
 
     def said(pages: int) -> list[str]:
         caplog.clear()
-        with caplog.at_level("INFO", logger="analytic.routing.searching"):
+        with caplog.at_level("INFO", logger="analytic.routing.search"):
             best_word(visit_costs(Poisson(rate=1.0), [1e-3] * pages, [1.0] * pages))
         return [record.getMessage() for record in caplog.records]
 

@@ -1,15 +1,17 @@
 """How often the copies of pages are out of date, without a buffer (coffman1998).
 
-`obsolescence` has the rates of given schedules, `optimum` the best frequencies and the bounds,
-`golden` the golden-ratio policy, `formulas` the index.
+`obsolescence` has the obsolescence rates of given schedules, `golden` those of the golden-ratio
+policy, `optimum` the best frequencies and the bounds, `hosts` what a scenario says of its hosts,
+`frequencies` the best frequencies of a scenario, `formulas` the index.
 """
 
-from analytic.page_refresh.choosing import (
+from analytic.page_refresh.formulas import FORMULAS
+from analytic.page_refresh.frequencies import (
     FrequencySearch,
     index_numbers,
+    notes_on_unaccessed,
     optimal_frequencies,
 )
-from analytic.page_refresh.formulas import FORMULAS
 from analytic.page_refresh.golden import (
     WORST_GOLDEN_RATIO,
     golden_distances,
@@ -19,29 +21,29 @@ from analytic.page_refresh.golden import (
     many_pages_cost,
     worst_golden_cost,
 )
-from analytic.page_refresh.hosts import CappedShares, capped_shares, in_time_bound
 from analytic.page_refresh.obsolescence import (
     crawl_rates,
     cyclic_obsolescence,
     equal_spacing_bound,
     erlang_two,
+    exponential_robots_obsolescence,
     interaccess_obsolescence,
+    random_rounds_obsolescence,
     randomized_obsolescence,
+    robots_in_step_obsolescence,
     sequence_obsolescence,
     slot_distances,
     stale_answers,
 )
 from analytic.page_refresh.optimum import (
+    CappedShares,
     best_random_shares,
     best_shares,
+    capped_shares,
+    in_time_bound,
     inverse_excess,
     proportional_bound,
     schedule_bound,
-)
-from analytic.page_refresh.several_robots import (
-    exponential_robots_obsolescence,
-    random_rounds_obsolescence,
-    robots_in_step_obsolescence,
 )
 
 __all__ = [
@@ -66,6 +68,7 @@ __all__ = [
     "interaccess_obsolescence",
     "inverse_excess",
     "many_pages_cost",
+    "notes_on_unaccessed",
     "optimal_frequencies",
     "proportional_bound",
     "random_rounds_obsolescence",

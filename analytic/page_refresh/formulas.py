@@ -1,4 +1,8 @@
-"""The index of formulas for pages without a buffer, and how they read a scenario."""
+"""The index of formulas for pages without a buffer, and how they read a scenario.
+
+Those for many slow pages are limits: shown beside the others, never judged. Their conditions say
+how near to the limit a system has to be, for each to be off by some per cent at most.
+"""
 
 from __future__ import annotations
 
@@ -6,92 +10,90 @@ import numpy as np
 
 from analytic import page_conditions as conditions
 from analytic.active_robots import most_active
-from analytic.formula import Formula, Values
+from analytic.formula import Formula, Values, dependent
+from analytic.page_conditions import AccessedPages, accessed_pages, is_planned, law_between_accesses
+from analytic.page_refresh.golden import (
+    WORST_GOLDEN_RATIO,
+    golden_guarantee,
+    many_pages_cost,
+    worst_golden_cost,
+)
 from analytic.page_refresh.hosts import (
+    host_limits,
     hosts_never_wait,
-    in_time_bound,
     mean_known,
-    scenario_in_time_bound,
+    planned_slots,
     waits_or_shared,
 )
-from analytic.page_refresh.limits import LIMITS
 from analytic.page_refresh.obsolescence import (
     crawl_rates,
     cyclic_obsolescence,
     equal_spacing_bound,
+    exponential_robots_obsolescence,
+    random_rounds_obsolescence,
     randomized_obsolescence,
+    robots_in_step_obsolescence,
     sequence_obsolescence,
     spaced_obsolescence,
     stale_answers,
 )
-from analytic.page_refresh.optimum import best_random_shares, proportional_bound, schedule_bound
-from analytic.page_refresh.plans import planned_slots
-from analytic.page_refresh.several_robots import (
-    exponential_robots_obsolescence,
-    random_rounds_obsolescence,
-    robots_in_step_obsolescence,
+from analytic.page_refresh.optimum import (
+    best_random_shares,
+    in_time_bound,
+    proportional_bound,
+    schedule_bound,
 )
-from analytic.transforms import mean_time
+from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
-from scenarios.accessing.policy import Periodic, Planned
+from scenarios.accessing import GoldenRatio
+from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array
-from scenarios.page_data import access_shares, change_rates, page_weights
+
+_SLOW = 0.02
+_SLOTS = 50
+_NEAR = 1e-3
 
 
-def _obsolescence(scenario: Scenario) -> Array:
-    """Exact obsolescence rates of a scenario that meets the conditions of (3) or Lemma 4.1."""
-    assert scenario.pages is not None
-    assert scenario.robots is not None
-    policy = scenario.robots.accessing
-    assert policy is not None
-    rates = change_rates(scenario.pages)
-    law = conditions.law_between_accesses(scenario)
-    if isinstance(policy, Planned) and not isinstance(policy, Periodic):
+def _one_robot(scenario: Scenario) -> Values:
+    """Equation (3) or Lemma 4.1, for one robot or several that are as good as a faster one."""
+    accessed = accessed_pages(scenario)
+    law = law_between_accesses(scenario)
+    if is_planned(accessed.policy):
         skipped, sequence = planned_slots(scenario)
-        return sequence_obsolescence(rates, sequence, law, skipped)
-    shares = access_shares(policy, scenario.pages)
-    if isinstance(policy, Periodic):
-        return cyclic_obsolescence(rates, policy.cycle_of(shares), law)
-    return randomized_obsolescence(rates, shares, law)
+        stale = sequence_obsolescence(accessed.change_rates, sequence, law, skipped)
+    elif isinstance(accessed.policy, Periodic):
+        cycle = accessed.policy.cycle_of(accessed.shares)
+        stale = cyclic_obsolescence(accessed.change_rates, cycle, law)
+    else:
+        stale = randomized_obsolescence(accessed.change_rates, accessed.shares, law)
+    return freshness_measures(scenario, accessed.weights, stale)
 
 
-def _shared_obsolescence(scenario: Scenario) -> Array:
-    """Exact obsolescence rates of several robots in step, or exponential ones, on one sequence."""
-    assert scenario.pages is not None
-    assert scenario.robots is not None
-    policy = scenario.robots.accessing
+def _several_robots(scenario: Scenario) -> Values:
+    """The same for robots in step, or exponential ones, that share a sequence."""
+    accessed = accessed_pages(scenario)
+    rates = accessed.change_rates
     law = conditions.access_law(scenario)
-    assert policy is not None
     assert law is not None
-    rates = change_rates(scenario.pages)
-    shares = access_shares(policy, scenario.pages)
     time = mean_time(law)
     robots = most_active(scenario)
-    if not isinstance(policy, Periodic):
-        return random_rounds_obsolescence(rates, shares, time, robots)
-    exponential = conditions.one_robot_or_memoryless(scenario) is None
-    find = exponential_robots_obsolescence if exponential else robots_in_step_obsolescence
-    return find(rates, policy.cycle_of(shares), time, robots)
+    if not isinstance(accessed.policy, Periodic):
+        stale = random_rounds_obsolescence(rates, accessed.shares, time, robots)
+    else:
+        exponential = conditions.one_robot_or_memoryless(scenario) is None
+        find = exponential_robots_obsolescence if exponential else robots_in_step_obsolescence
+        stale = find(rates, accessed.policy.cycle_of(accessed.shares), time, robots)
+    return freshness_measures(scenario, accessed.weights, stale)
 
 
-def _freshness(scenario: Scenario) -> Values:
-    yield from _measures(scenario, _obsolescence(scenario))
-
-
-def _shared_freshness(scenario: Scenario) -> Values:
-    yield from _measures(scenario, _shared_obsolescence(scenario))
-
-
-def _measures(scenario: Scenario, rates: Array) -> Values:
-    """What follows from the obsolescence rates."""
-    assert scenario.pages is not None
-    weights = page_weights(scenario.pages)
-    total = float(weights @ rates)
+def freshness_measures(scenario: Scenario, weights: Array, obsolescence: Array) -> Values:
+    """What follows from the obsolescence rate of every page."""
+    total = float(weights @ obsolescence)
     yield "weighted_obsolescence", None, total
-    for page, rate in enumerate(rates.tolist()):
+    for page, rate in enumerate(obsolescence.tolist()):
         yield "obsolescence_rate", page, rate
-    if scenario.clients is not None:
-        yield "stale_answer_probability", None, stale_answers(rates, weights)
+    if scenario.clients is not None and weights.any():
+        yield "stale_answer_probability", None, stale_answers(obsolescence, weights)
     costs = scenario.costs
     if costs.model_fields_set:
         cost = costs.staleness * total + costs.robots * most_active(scenario)
@@ -99,100 +101,85 @@ def _measures(scenario: Scenario, rates: Array) -> Values:
 
 
 def _bound(scenario: Scenario) -> Values:
-    assert scenario.pages is not None
-    assert scenario.robots is not None
-    assert scenario.robots.accessing is not None
-    shares = _most_realised_shares(scenario)
-    law = conditions.law_between_accesses(scenario)
-    bounds = spaced_obsolescence(change_rates(scenario.pages), shares, law)
-    yield "weighted_obsolescence", None, float(page_weights(scenario.pages) @ bounds)
+    """At the frequencies given; n accesses cut a window into n + 1 distances, its ends included."""
+    accessed = accessed_pages(scenario)
+    if is_planned(accessed.policy):
+        counts, slots = _planned_counts(scenario, accessed)
+        shares: Array = np.minimum((counts + 1) / slots, 1.0)
+    else:
+        shares = _realised_shares(scenario, accessed)
+    law = law_between_accesses(scenario)
+    bounds = spaced_obsolescence(accessed.change_rates, shares, law)
+    yield "weighted_obsolescence", None, float(accessed.weights @ bounds)
     for page, bound in enumerate(bounds.tolist()):
         yield "obsolescence_rate", page, bound
 
 
 def _proportional(scenario: Scenario) -> Values:
-    assert scenario.pages is not None
-    rates = change_rates(scenario.pages)
-    weights = page_weights(scenario.pages)
-    law = conditions.law_between_accesses(scenario)
-    bound = proportional_bound(rates, law, _visits_per_access(scenario))
-    yield "weighted_obsolescence", None, float(weights.sum() / rates.sum()) * bound
+    accessed = accessed_pages(scenario)
+    law = law_between_accesses(scenario)
+    per_slot = _accesses_per_slot(scenario, accessed)
+    bound = proportional_bound(accessed.change_rates, law, per_slot)
+    yield "weighted_obsolescence", None, _price(accessed) * bound
 
 
 def _any_schedule(scenario: Scenario) -> Values:
-    assert scenario.pages is not None
-    rates = change_rates(scenario.pages)
-    weights = page_weights(scenario.pages)
-    law = conditions.law_between_accesses(scenario)
-    bound = schedule_bound(rates, weights, law, _visits_per_access(scenario))
+    accessed = accessed_pages(scenario)
+    law = law_between_accesses(scenario)
+    per_slot = _accesses_per_slot(scenario, accessed)
+    bound = schedule_bound(accessed.change_rates, accessed.weights, law, per_slot)
     yield "weighted_obsolescence", None, bound
 
 
-def _visits_per_access(scenario: Scenario) -> float:
-    """Visits of all pages per access that a bound may count on: 1 in the long run.
+def _accesses_per_slot(scenario: Scenario, accessed: AccessedPages) -> float:
+    """Accesses of all pages per slot that a bound has to allow for: 1 in the long run.
 
     A policy without a period is costed along a finite sequence, at whose start every copy may be
-    as good as new: one visit of each page for nothing.
+    as good as new: one access of each page for nothing.
     """
-    assert scenario.pages is not None
-    policy = scenario.robots.accessing if scenario.robots else None
-    if not isinstance(policy, Planned) or isinstance(policy, Periodic):
+    if not is_planned(accessed.policy):
         return 1.0
     before, slots = conditions.slots_of_run(scenario)
-    return 1.0 + scenario.pages.count / max(slots - before, 1)
+    return 1.0 + accessed.pages.count / max(slots - before, 1)
 
 
 def _any_random_choice(scenario: Scenario) -> Values:
-    assert scenario.pages is not None
-    rates = change_rates(scenario.pages)
-    weights = page_weights(scenario.pages)
-    law = conditions.law_between_accesses(scenario)
-    shares = best_random_shares(rates, weights, law)
-    best = float(weights @ randomized_obsolescence(rates, shares, law))
-    yield "weighted_obsolescence", None, best
+    accessed = accessed_pages(scenario)
+    law = law_between_accesses(scenario)
+    shares = best_random_shares(accessed.change_rates, accessed.weights, law)
+    stale = randomized_obsolescence(accessed.change_rates, shares, law)
+    yield "weighted_obsolescence", None, float(accessed.weights @ stale)
 
 
 def _any_schedule_in_time(scenario: Scenario) -> Values:
-    yield "weighted_obsolescence", None, scenario_in_time_bound(scenario)
+    accessed = accessed_pages(scenario)
+    time = conditions.time_per_access(scenario)
+    hosts, caps = host_limits(accessed, time)
+    bound = in_time_bound(accessed.change_rates, accessed.weights, time, hosts, caps)
+    yield "weighted_obsolescence", None, bound
 
 
-def _planned_visits(scenario: Scenario) -> tuple[Array, int]:
-    """Of a policy without a period: visits of each page in the window, and its slots."""
-    assert scenario.pages is not None
+def _planned_counts(scenario: Scenario, accessed: AccessedPages) -> tuple[Array, int]:
+    """Of a policy without a period: accesses of each page in the window, and its slots."""
     skipped, sequence = planned_slots(scenario)
-    counts = np.bincount(sequence[skipped:], minlength=scenario.pages.count)
+    counts = np.bincount(sequence[skipped:], minlength=accessed.pages.count)
     return counts.astype(float), len(sequence) - skipped
 
 
-def _most_realised_shares(scenario: Scenario) -> Array:
-    """The same for a bound: n visits cut a window into n + 1 distances, the two ends included."""
-    policy = scenario.robots.accessing if scenario.robots else None
-    if isinstance(policy, Planned) and not isinstance(policy, Periodic):
-        visits, slots = _planned_visits(scenario)
-        most: Array = np.minimum((visits + 1) / slots, 1.0)
-        return most
-    return _realised_shares(scenario)
-
-
-def _realised_shares(scenario: Scenario) -> Array:
+def _realised_shares(scenario: Scenario, accessed: AccessedPages) -> Array:
     """Access frequencies that the policy really gives; a period has whole numbers of slots."""
-    assert scenario.pages is not None
-    assert scenario.robots is not None
-    policy = scenario.robots.accessing
-    assert policy is not None
-    if isinstance(policy, Planned) and not isinstance(policy, Periodic):
-        visits, slots = _planned_visits(scenario)
-        return visits / slots
-    shares = access_shares(policy, scenario.pages)
-    if not isinstance(policy, Periodic):
-        return shares
-    cycle = policy.cycle_of(shares)
-    realised: Array = np.bincount(cycle, minlength=len(shares)) / len(cycle)
+    if is_planned(accessed.policy):
+        counts, slots = _planned_counts(scenario, accessed)
+        return counts / slots
+    if not isinstance(accessed.policy, Periodic):
+        return accessed.shares
+    cycle = accessed.policy.cycle_of(accessed.shares)
+    realised: Array = np.bincount(cycle, minlength=accessed.pages.count) / len(cycle)
     return realised
 
 
 def _crawling(scenario: Scenario) -> Values:
-    shares = _realised_shares(scenario)
+    shares = _realised_shares(scenario, accessed_pages(scenario))
     law = conditions.access_law(scenario)
     assert law is not None
     rates = crawl_rates(shares, law, most_active(scenario))
@@ -200,6 +187,59 @@ def _crawling(scenario: Scenario) -> Values:
         yield "crawl_rate", page, rate
         if rate > 0 or share == 0:
             yield "crawl_frequency", page, share
+
+
+@dependent
+def slow_pages(scenario: Scenario) -> str | None:
+    """Pages are slow: each changes at most 0.02 times per mean access time."""
+    mean = mean_time(law_between_accesses(scenario))
+    most = float(accessed_pages(scenario).change_rates.max()) * mean
+    return (
+        None if most <= _SLOW else f"a page changes {most:.3g} times per access, which is not slow"
+    )
+
+
+@dependent
+def golden_at_best(scenario: Scenario) -> str | None:
+    """A golden-ratio policy at the best frequencies, 50 slots per page or more in its cycle."""
+    accessed = accessed_pages(scenario)
+    if not isinstance(accessed.policy, GoldenRatio):
+        return "the accessing policy is not golden-ratio"
+    shares = accessed.shares
+    exponents = log_transform(law_between_accesses(scenario), accessed.change_rates)
+    if not np.allclose(shares, exponents / exponents.sum(), rtol=_NEAR, atol=0.0):
+        return "frequencies are not optimal"
+    slots = len(accessed.policy.cycle_of(shares))
+    if slots < _SLOTS * accessed.pages.count:
+        return f"a cycle of {slots} slots is too short for {accessed.pages.count} pages"
+    return None
+
+
+def _price(accessed: AccessedPages) -> float:
+    """Weight per change."""
+    return float(accessed.weights.sum() / accessed.change_rates.sum())
+
+
+def _load(scenario: Scenario, accessed: AccessedPages) -> tuple[float, float]:
+    """Changes per access time, and the price of one change per unit time."""
+    mean = mean_time(law_between_accesses(scenario))
+    return float(accessed.change_rates.sum()) * mean, _price(accessed) * (1.0 / mean)
+
+
+def _many_pages(scenario: Scenario) -> Values:
+    load, price = _load(scenario, accessed_pages(scenario))
+    yield "weighted_obsolescence", None, price * float(many_pages_cost(load))
+
+
+def _worst_golden(scenario: Scenario) -> Values:
+    load, price = _load(scenario, accessed_pages(scenario))
+    yield "weighted_obsolescence", None, price * worst_golden_cost(load)[0]
+
+
+def _guaranteed_golden(scenario: Scenario) -> Values:
+    accessed = accessed_pages(scenario)
+    bound = proportional_bound(accessed.change_rates, law_between_accesses(scenario))
+    yield "weighted_obsolescence", None, WORST_GOLDEN_RATIO * _price(accessed) * bound
 
 
 _FRESHNESS = (
@@ -211,6 +251,9 @@ _FRESHNESS = (
 )
 _SCHEDULED = (*_FRESHNESS, conditions.resolved_frequencies)
 
+_MANY = (*_FRESHNESS, conditions.one_robot, conditions.weights_as_change_rates, slow_pages)
+_GOLDEN = (*_MANY, conditions.resolved_frequencies, golden_at_best)
+
 FORMULAS: tuple[Formula, ...] = (
     Formula(
         paper="coffman1998",
@@ -220,7 +263,7 @@ FORMULAS: tuple[Formula, ...] = (
         kind="exact",
         origin="printed",
         conditions=(*_SCHEDULED, conditions.periodic_policy, conditions.one_robot),
-        evaluate=_freshness,
+        evaluate=_one_robot,
     ),
     Formula(
         paper="coffman1998",
@@ -230,7 +273,7 @@ FORMULAS: tuple[Formula, ...] = (
         kind="exact",
         origin="own",
         conditions=(*_SCHEDULED, conditions.planned_policy, conditions.one_robot),
-        evaluate=_freshness,
+        evaluate=_one_robot,
     ),
     Formula(
         paper="coffman1998",
@@ -246,7 +289,7 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.constant_accesses,
             conditions.short_rounds,
         ),
-        evaluate=_shared_freshness,
+        evaluate=_several_robots,
     ),
     Formula(
         paper="coffman1998",
@@ -262,7 +305,7 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.one_robot_or_memoryless,
             conditions.short_rounds,
         ),
-        evaluate=_shared_freshness,
+        evaluate=_several_robots,
     ),
     Formula(
         paper="coffman1998",
@@ -272,7 +315,7 @@ FORMULAS: tuple[Formula, ...] = (
         kind="exact",
         origin="printed",
         conditions=(*_SCHEDULED, conditions.randomized_policy, conditions.one_robot_or_memoryless),
-        evaluate=_freshness,
+        evaluate=_one_robot,
     ),
     Formula(
         paper="coffman1998",
@@ -287,7 +330,7 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.several_robots,
             conditions.constant_accesses,
         ),
-        evaluate=_shared_freshness,
+        evaluate=_several_robots,
     ),
     Formula(
         paper="coffman1998",
@@ -365,6 +408,35 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_crawling,
     ),
-    *LIMITS,
+    Formula(
+        paper="coffman1998",
+        number="(17)",
+        quantity="weighted obsolescence of the best schedule of many slow pages",
+        function=many_pages_cost,
+        kind="asymptotic",
+        origin="corrected",
+        conditions=_MANY,
+        evaluate=_many_pages,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="(18) corrected",
+        quantity="weighted obsolescence of a golden-ratio policy of many slow pages, at most",
+        function=worst_golden_cost,
+        kind="asymptotic",
+        origin="corrected",
+        conditions=_GOLDEN,
+        evaluate=_worst_golden,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="(19) corrected",
+        quantity="weighted obsolescence of a golden-ratio policy, by the best at any load, at most",
+        function=golden_guarantee,
+        kind="asymptotic",
+        origin="corrected",
+        conditions=_GOLDEN,
+        evaluate=_guaranteed_golden,
+    ),
 )
 """The index: paper, number, quantity, function, kind, conditions."""

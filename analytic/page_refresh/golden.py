@@ -55,19 +55,19 @@ def golden_distances(counts: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.i
         raise ValueError("counts must be >= 0 and sum to a Fibonacci number")
     k = len(fibonacci) - 1
     numbers = np.array([*fibonacci, fibonacci[-1] + fibonacci[-2]])
-    visited = given > 0
+    accessed = given > 0
     m = np.maximum(np.searchsorted(numbers, given, side="right") - 1, 2)
     distance = np.stack([numbers[k - m], numbers[k - m + 1], numbers[k - m + 2]], axis=-1)
     times = np.stack([given - numbers[m], given - numbers[m - 1], numbers[m + 1] - given], axis=-1)
-    return np.where(visited[:, None], distance, 0), np.where(visited[:, None], times, 0)
+    return np.where(accessed[:, None], distance, 0), np.where(accessed[:, None], times, 0)
 
 
-def golden_obsolescence(rates: ArrayLike, counts: ArrayLike, law: Distribution) -> Array:
+def golden_obsolescence(change_rates: ArrayLike, counts: ArrayLike, law: Distribution) -> Array:
     """Obsolescence rates on a golden cycle, shape (pages,): (3) from the exact distances.
 
     Parameters
     ----------
-    rates : array_like, shape (pages,)
+    change_rates : array_like, shape (pages,)
         Change rates mu.
     counts : array_like of int, shape (pages,)
         Slots of each page; they sum to a Fibonacci number.
@@ -78,7 +78,7 @@ def golden_obsolescence(rates: ArrayLike, counts: ArrayLike, law: Distribution) 
     -----
     coffman1998 (3) at the distances of section 5 (`golden_distances`).
     """
-    mu = np.asarray(rates, dtype=float)
+    mu = np.asarray(change_rates, dtype=float)
     given = np.asarray(counts)
     distance, times = golden_distances(given)
     stale = (times * interaccess_obsolescence(mu[:, None], distance, law)).sum(axis=1)
@@ -87,12 +87,12 @@ def golden_obsolescence(rates: ArrayLike, counts: ArrayLike, law: Distribution) 
     return np.where(mu > 0, np.where(given > 0, rate, 1.0), 0.0)
 
 
-def golden_limit(rates: ArrayLike, shares: ArrayLike, law: Distribution) -> Array:
+def golden_limit(change_rates: ArrayLike, shares: ArrayLike, law: Distribution) -> Array:
     """Limit of the obsolescence rates as the golden cycle grows, shape (pages,).
 
     Parameters
     ----------
-    rates, shares : array_like, shape (pages,)
+    change_rates, shares : array_like, shape (pages,)
         Change rates mu and access frequencies x, > 0.
     law : Distribution
         Law of one access time.
@@ -103,7 +103,7 @@ def golden_limit(rates: ArrayLike, shares: ArrayLike, law: Distribution) -> Arra
     x - phi^(-j-1), F_(j+2) with phi^(1-j) - x. Printed is ``j = floor(ln_phi x)``; it must be
     ``j = -floor(log_phi x)`` (errata).
     """
-    mu = np.asarray(rates, dtype=float)
+    mu = np.asarray(change_rates, dtype=float)
     x = np.asarray(shares, dtype=float)
     j = -np.floor(np.log(x) / math.log(GOLDEN) + 1e-12).astype(int)
     fibonacci = np.array([0, 1])

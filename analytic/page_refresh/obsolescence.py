@@ -2,30 +2,44 @@
 
 Notation of the docstrings: an access takes a time X of mean m; page i changes at rate mu_i;
 ``q = mu m``, ``h = E e^{-mu X}``, ``l = -ln h``, ``delta = q - l``, ``exc(t) = t - 1 + e^{-t}``.
+
+Several robots share one sequence of pages. Accesses start in its order; they end in it only where
+all take the same time. A copy holds the page as it is at the end of the access. So robots in step
+read the sequence some slots at a time, and exponential robots shuffle it a little: each delivery
+is equally likely to be that of any robot.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analytic.transforms import exc, excess, lifted, log_transform, mean_time
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution
+from scenarios.distributions import Deterministic, Distribution
+
+Indices = NDArray[np.intp]
 
 _ROUNDING = 1e-9
 """What the sum of all shares may be above 1."""
 
+_FORGOTTEN = 40.0
+"""Exponent of what is left of a start after which it counts as forgotten."""
 
-def interaccess_obsolescence(rates: ArrayLike, distances: ArrayLike, law: Distribution) -> Array:
+
+def interaccess_obsolescence(
+    change_rates: ArrayLike, distances: ArrayLike, law: Distribution
+) -> Array:
     """Mean time out of date between two accesses d slots apart, times the change rate.
 
     Parameters
     ----------
-    rates : array_like
+    change_rates : array_like
         Change rates mu.
     distances : array_like
-        Interaccess distances d in accesses, broadcast against `rates`.
+        Interaccess distances d in accesses, broadcast against `change_rates`.
     law : Distribution
         Law of one access time.
 
@@ -35,10 +49,10 @@ def interaccess_obsolescence(rates: ArrayLike, distances: ArrayLike, law: Distri
     no cancellation.
     """
     d = np.asarray(distances, dtype=float)
-    return d * excess(law, rates) + exc(log_transform(law, rates) * d)
+    return d * excess(law, change_rates) + exc(log_transform(law, change_rates) * d)
 
 
-def slot_distances(cycle: ArrayLike, pages: int) -> tuple[NDArray[np.intp], Array]:
+def slot_distances(cycle: ArrayLike, pages: int) -> tuple[Indices, Array]:
     """Page of each slot of a periodic schedule, and the slots until its next access.
 
     Returns
@@ -56,21 +70,27 @@ def slot_distances(cycle: ArrayLike, pages: int) -> tuple[NDArray[np.intp], Arra
     if not len(cycle) or len(strange):
         wrong = f"has page {strange[0]}" if len(strange) else "is empty"
         raise ValueError(f"the cycle {wrong}; pages are numbered 0 … {pages - 1}")
+    return _distances(cycle, pages)
+
+
+def _distances(cycle: Indices, pages: int, robots: int = 1) -> tuple[Indices, Array]:
+    """The same, in rounds of so many slots each."""
     order = np.argsort(cycle, kind="stable")
     page = cycle[order]
-    distance = np.diff(order, append=0).astype(float)
+    when = order // robots
+    distance = np.diff(when, append=0).astype(float)
     last = np.flatnonzero(np.diff(page, append=pages))
     first = np.concatenate([[0], last[:-1] + 1])
-    distance[last] = order[first] + len(cycle) - order[last]
+    distance[last] = when[first] + len(cycle) // robots - when[last]
     return page, distance
 
 
-def cyclic_obsolescence(rates: ArrayLike, cycle: ArrayLike, law: Distribution) -> Array:
+def cyclic_obsolescence(change_rates: ArrayLike, cycle: ArrayLike, law: Distribution) -> Array:
     """Obsolescence rate of every page under a periodic schedule, shape (pages,).
 
     Parameters
     ----------
-    rates : array_like, shape (pages,)
+    change_rates : array_like, shape (pages,)
         Change rates mu.
     cycle : array_like of int, shape (slots,)
         The page of each slot.
@@ -79,28 +99,28 @@ def cyclic_obsolescence(rates: ArrayLike, cycle: ArrayLike, law: Distribution) -
 
     Notes
     -----
-    coffman1998 (3): ``r = delta / q + (1 / (K q)) sum_j exc(l d_j)``; a page that is never visited
+    coffman1998 (3): ``r = delta / q + (1 / (K q)) sum_j exc(l d_j)``; a page that is never accessed
     is out of date from its first change on (r = 1), a page that never changes never is (r = 0).
     """
-    mu, factor = lifted(law, rates)
+    mu, factor = lifted(law, change_rates)
     page, distance = slot_distances(cycle, len(mu))
     stale = interaccess_obsolescence(mu[page], distance, law)
     q = mu * mean_time(law)
     total = np.bincount(page, weights=stale, minlength=len(mu))
-    visited = np.bincount(page, minlength=len(mu)) > 0
+    accessed = np.bincount(page, minlength=len(mu)) > 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.where(visited, factor * (total / (len(page) * q)), 1.0)
+        rate = np.where(accessed, factor * (total / (len(page) * q)), 1.0)
     return np.where(mu > 0, rate, 0.0)
 
 
 def sequence_obsolescence(
-    rates: ArrayLike, sequence: ArrayLike, law: Distribution, skipped: int = 0
+    change_rates: ArrayLike, sequence: ArrayLike, law: Distribution, skipped: int = 0
 ) -> Array:
     """Obsolescence rate of every page along a given sequence of accesses, shape (pages,).
 
     Parameters
     ----------
-    rates : array_like, shape (pages,)
+    change_rates : array_like, shape (pages,)
         Change rates mu.
     sequence : array_like of int, shape (slots,)
         The page of each slot, from time 0 on, where all copies are current.
@@ -120,7 +140,7 @@ def sequence_obsolescence(
     page is out of date for ``[b delta + exc(l b)] - [a delta + exc(l a)]`` over mu. On n whole
     periods the sum tends to (3).
     """
-    mu, factor = lifted(law, rates)
+    mu, factor = lifted(law, change_rates)
     pages = np.asarray(sequence, dtype=np.intp)
     if not 0 <= skipped < len(pages):
         raise ValueError(f"{len(pages)} slots of which {skipped} do not count leave none")
@@ -146,12 +166,12 @@ def sequence_obsolescence(
     return np.where(mu > 0, rate, 0.0)
 
 
-def randomized_obsolescence(rates: ArrayLike, shares: ArrayLike, law: Distribution) -> Array:
+def randomized_obsolescence(change_rates: ArrayLike, shares: ArrayLike, law: Distribution) -> Array:
     """Obsolescence rate of every page when each access draws its page independently.
 
     Parameters
     ----------
-    rates, shares : array_like, shape (pages,)
+    change_rates, shares : array_like, shape (pages,)
         Change rates mu and access frequencies f.
     law : Distribution
         Law of the time from one access to the next.
@@ -167,7 +187,7 @@ def randomized_obsolescence(rates: ArrayLike, shares: ArrayLike, law: Distributi
     ``[q (1-h) + f (h delta - P)] / (q (1 - h + f h))`` with ``P = 1 - (1 + l) e^{-l}``, which
     keeps its digits for small mu and does not overflow for large.
     """
-    mu, factor = lifted(law, rates)
+    mu, factor = lifted(law, change_rates)
     f = _checked_shares(shares)
     exponent = log_transform(law, mu)
     delta = excess(law, mu)
@@ -196,12 +216,12 @@ def erlang_two(x: ArrayLike) -> Array:
     return value
 
 
-def equal_spacing_bound(rates: ArrayLike, shares: ArrayLike, law: Distribution) -> Array:
+def equal_spacing_bound(change_rates: ArrayLike, shares: ArrayLike, law: Distribution) -> Array:
     """Lower bound on the obsolescence rate of every page at given access frequencies.
 
     Parameters
     ----------
-    rates, shares : array_like, shape (pages,)
+    change_rates, shares : array_like, shape (pages,)
         Change rates mu and access frequencies f.
     law : Distribution
         Law of one access time.
@@ -216,32 +236,32 @@ def equal_spacing_bound(rates: ArrayLike, shares: ArrayLike, law: Distribution) 
     coffman1998, Theorem 3.3: ``r >= delta / q + (f / q) exc(l / f)``; 1 where f = 0. Equality iff
     all distances are equal to 1/f.
     """
-    return spaced_obsolescence(rates, _checked_shares(shares), law)
+    return spaced_obsolescence(change_rates, _checked_shares(shares), law)
 
 
-def spaced_obsolescence(rates: ArrayLike, visits: ArrayLike, law: Distribution) -> Array:
-    """Obsolescence rate of pages with so many evenly spaced visits per access, whatever their sum.
+def spaced_obsolescence(change_rates: ArrayLike, shares: ArrayLike, law: Distribution) -> Array:
+    """Obsolescence rate of pages with evenly spaced accesses, whatever the shares sum to.
 
     Parameters
     ----------
-    rates, visits : array_like, shape (pages,)
+    change_rates, shares : array_like, shape (pages,)
     law : Distribution
         Law of one access time.
 
     Notes
     -----
-    coffman1998, the right-hand side of Theorem 3.3; what a finite stretch with n visits, which cut
-    it into n + 1 distances, cannot be below.
+    coffman1998, the right-hand side of Theorem 3.3; no finite window with n accesses to a page,
+    which cut it into n + 1 distances, can be below.
     """
-    mu, factor = lifted(law, rates)
-    f = np.asarray(visits, dtype=float)
+    mu, factor = lifted(law, change_rates)
+    f = np.asarray(shares, dtype=float)
     q = mu * mean_time(law)
-    visited = f > 0
-    spaced = np.where(visited, f, 1.0)
+    accessed = f > 0
+    spaced = np.where(accessed, f, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         bound = (excess(law, mu) + spaced * exc(log_transform(law, mu) / spaced)) / q
         bound = factor * bound
-    return np.where(mu > 0, np.where(visited, bound, 1.0), 0.0)
+    return np.where(mu > 0, np.where(accessed, bound, 1.0), 0.0)
 
 
 def crawl_rates(shares: ArrayLike, law: Distribution, robots: int) -> Array:
@@ -260,3 +280,162 @@ def stale_answers(obsolescence: ArrayLike, weights: ArrayLike) -> float:
     """
     c = np.asarray(weights, dtype=float)
     return float(c @ np.asarray(obsolescence, dtype=float) / c.sum())
+
+
+def robots_in_step_obsolescence(
+    change_rates: ArrayLike, cycle: ArrayLike, time: float, robots: int
+) -> Array:
+    """Obsolescence rate of every page where all accesses take the same time, shape (pages,).
+
+    Parameters
+    ----------
+    change_rates : array_like, shape (pages,)
+        Change rates mu.
+    cycle : array_like of int, shape (slots,)
+        The page of each slot.
+    time : float
+        Time of an access.
+    robots : int
+
+    Notes
+    -----
+    coffman1998 (3) in rounds. All robots start together, so that slot k is delivered at the end of
+    round ``floor(k / robots)``; distances count rounds, 0 inside of one. The rounds have the period
+    lcm(slots, robots) / robots.
+    """
+    mu = np.asarray(change_rates, dtype=float)
+    pages = np.asarray(cycle, dtype=np.intp)
+    slots = math.lcm(len(pages), robots)
+    rounds = slots // robots
+    page, distance = _distances(np.tile(pages, slots // len(pages)), len(mu), robots)
+    stale = interaccess_obsolescence(mu[page], distance, Deterministic(value=time))
+    total = np.bincount(page, weights=stale, minlength=len(mu))
+    accessed = np.bincount(page, minlength=len(mu)) > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(accessed, total / (rounds * mu * time), 1.0)
+    return np.where(mu > 0, rate, 0.0)
+
+
+def random_rounds_obsolescence(
+    change_rates: ArrayLike, shares: ArrayLike, time: float, robots: int
+) -> Array:
+    """Obsolescence rate of every page, robots in step that each draw pages at random, (pages,).
+
+    coffman1998, Lemma 4.1 in rounds: a page is in one with probability ``1 - (1 - f)^robots``.
+    """
+    f = np.asarray(shares, dtype=float)
+    law = Deterministic(value=time)
+    crawl_rates(f, law, robots)  # refuses what are no shares
+    with np.errstate(divide="ignore"):  # of a page in every draw the logarithm is -inf, and right
+        seen = -np.expm1(robots * np.log1p(-np.minimum(f, 1.0)))
+    mu = np.broadcast_to(np.asarray(change_rates, dtype=float), f.shape)
+    each = [randomized_obsolescence(m, [s], law)[0] for m, s in zip(mu, seen, strict=True)]
+    return np.array(each)
+
+
+def exponential_robots_obsolescence(
+    change_rates: ArrayLike, cycle: ArrayLike, mean: float, robots: int
+) -> Array:
+    """Obsolescence rate of every page under a periodic schedule and exponential access times.
+
+    Parameters
+    ----------
+    change_rates : array_like, shape (pages,)
+        Change rates mu.
+    cycle : array_like of int, shape (slots,)
+        The page of each slot.
+    mean : float
+        Mean access time of each robot.
+    robots : int
+        They share the sequence in the order in which they start.
+
+    Returns
+    -------
+    ndarray, shape (pages,)
+        With one robot those of coffman1998 (3).
+
+    Notes
+    -----
+    Ends of accesses are a Poisson process of rate ``rho = robots / mean``, and each is that of any
+    robot alike, which then takes the next slot. So for one page (slots passed, robots j that carry
+    it) is a Markov chain: an end delivers it with probability j / robots. With v = 1 where the slot
+    taken holds the page, ``h = rho / (rho + mu)`` and ' for the slot after it, the mean time to the
+    page's next delivery and the part of it for which a fresh copy is out of date are
+
+    ``L(j) = 1/rho + (1 - j/r) L'(j + v')`` and
+    ``W(j) = (1 - h) [1/rho + (1 - j/r) L'(j + v')] + h (1 - j/r) W'(j + v')``,
+
+    since what is left of an exponential time after a change is as long as it was. The robots that
+    carry the page never become fewer without a delivery: level j follows from level j + 1, backward
+    from any slot that holds the page. Only positive terms are added.
+    """
+    mu = np.asarray(change_rates, dtype=float)
+    slots = np.asarray(cycle, dtype=np.intp)
+    carried = _carried(slots, len(mu), robots)
+    ended = np.zeros((len(slots), robots + 2, len(mu)))
+    ended[:, :-1] = carried * (np.arange(robots + 1) / robots)[:, None]
+    rho = robots / mean
+    lasting: Array = np.full(len(slots), 1.0 / rho)
+    stale: Array = (mu[slots] / (rho + mu[slots])) / rho
+    total: Array = np.zeros(len(mu))
+    for level in range(robots, -1, -1):
+        chain = mu, rho, 1.0 - level / robots
+        delivered = ended[:, level + 1], ended[:, level]
+        lasting, stale, part = _level(chain, slots, (lasting, stale), delivered)
+        total += part
+    accessed = np.bincount(slots, minlength=len(mu)) > 0
+    rate = np.where(accessed, total * rho / len(slots), 1.0)
+    return np.where(mu > 0, rate, 0.0)
+
+
+def _level(
+    chain: tuple[Array, float, float],
+    slots: Indices,
+    above: tuple[Array, Array],
+    delivered: tuple[Array, Array],
+) -> tuple[Array, Array, Array]:
+    """L and W of one level at the slots that hold their page, and the sum of W over deliveries.
+
+    `delivered` are the probabilities that the next end delivers the page and leaves this level,
+    where the slot taken then does not hold it, and where it does. Twice backward through the cycle:
+    the first time finds what the second starts from.
+    """
+    mu, rho, stays = chain
+    changes: Array = mu / (rho + mu)
+    lasting: Array = np.zeros(len(mu))
+    stale: Array = np.zeros(len(mu))
+    at_own = np.zeros(len(slots)), np.zeros(len(slots))
+    total: Array = np.zeros(len(mu))
+    for step in range(2 * len(slots) - 1, -1, -1):
+        slot = step % len(slots)
+        following = (slot + 1) % len(slots)
+        page = slots[following]
+        lasting[page] = above[0][following]
+        stale[page] = above[1][following]
+        stale = changes * (1.0 / rho + stays * lasting) + (1.0 - changes) * stays * stale
+        lasting = 1.0 / rho + stays * lasting
+        own = slots[slot]
+        at_own[0][slot] = lasting[own]
+        at_own[1][slot] = stale[own]
+        if step < len(slots):
+            weight = delivered[0][slot - 1].copy()
+            weight[own] = delivered[1][slot - 1][own]
+            total += weight * stale
+    return *at_own, total
+
+
+def _carried(slots: Indices, pages: int, robots: int) -> Array:
+    """Probability that j robots carry a page after each slot was taken, shape (slots, j, page)."""
+    now = np.zeros((robots + 1, pages))
+    now[0] = 1.0
+    leaves = np.arange(robots + 1)[:, None] / robots
+    carried = np.zeros((len(slots), robots + 1, pages))
+    periods = math.ceil((_FORGOTTEN + math.log(robots)) * robots / len(slots)) + 1
+    for _ in range(periods):
+        for slot, page in enumerate(slots.tolist()):
+            after = now * (1.0 - leaves)
+            after[:-1] += now[1:] * leaves[1:]
+            after[1:, page] = after[:-1, page].copy()
+            after[0, page] = 0.0
+            now = carried[slot] = after
+    return carried

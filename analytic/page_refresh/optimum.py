@@ -1,15 +1,21 @@
 """The best access frequencies, and the bounds that no schedule beats (coffman1998, sections 3, 4).
 
+A host that wants s between the starts of its accesses allows at most 1/s of them per unit time, and
+r robots with accesses of mean m make r/m. Whatever law, order and waiting: per unit time, no page
+of rate x is fresher than one whose copy is renewed at equal distances 1/x.
+
 Notation of the docstrings as in `obsolescence`; page i has weight c_i, ``w = c / mu`` and
 ``b = 1/h - 1``. A common factor of all w changes no frequency.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analytic.page_refresh.obsolescence import spaced_obsolescence
+from analytic.page_refresh.obsolescence import equal_spacing_bound, spaced_obsolescence
 from analytic.transforms import exc, excess, lifted, log_transform, mean_time
 from scenarios.arrays import Array
 from scenarios.distributions import Deterministic, Distribution
@@ -75,12 +81,12 @@ def inverse_excess(v: ArrayLike) -> Array:
     return np.where(np.isinf(v), np.inf, result)
 
 
-def best_shares(rates: ArrayLike, weights: ArrayLike, law: Distribution) -> Array:
+def best_shares(change_rates: ArrayLike, weights: ArrayLike, law: Distribution) -> Array:
     """Access frequencies of the least possible weighted obsolescence, shape (pages,).
 
     Parameters
     ----------
-    rates, weights : array_like, shape (pages,)
+    change_rates, weights : array_like, shape (pages,)
         Change rates mu and weights c, >= 0.
     law : Distribution
         Law of one access time.
@@ -99,7 +105,7 @@ def best_shares(rates: ArrayLike, weights: ArrayLike, law: Distribution) -> Arra
     pages alike with the least and with the largest w. Pages without changes or weight get none; if
     all are such, shares are equal.
     """
-    mu, c = _scaled_pages(rates, weights, law)
+    mu, c = _scaled_pages(change_rates, weights, law)
     asked = (mu > 0) & (c > 0)
     if not asked.any():
         return np.full(len(mu), 1.0 / len(mu))
@@ -137,21 +143,23 @@ def _checked(numbers: ArrayLike) -> Array:
     return values
 
 
-def _checked_pages(rates: ArrayLike, weights: ArrayLike) -> tuple[Array, Array]:
-    mu = _checked(rates)
+def _checked_pages(change_rates: ArrayLike, weights: ArrayLike) -> tuple[Array, Array]:
+    mu = _checked(change_rates)
     c = _checked(weights)
     if mu.ndim != 1 or mu.shape != c.shape or not len(mu):
         raise ValueError("change rates and weights must be as many as the pages, one at least")
     return mu, c
 
 
-def _scaled_pages(rates: ArrayLike, weights: ArrayLike, law: Distribution) -> tuple[Array, Array]:
+def _scaled_pages(
+    change_rates: ArrayLike, weights: ArrayLike, law: Distribution
+) -> tuple[Array, Array]:
     """Rates and weights with the same best frequencies, whose quotients and squares are numbers.
 
     Where all changes are rare a common factor of the rates changes no frequency; a page that is
     rarer by sixty orders of magnitude gets next to nothing.
     """
-    mu, c = _checked_pages(rates, weights)
+    mu, c = _checked_pages(change_rates, weights)
     changes = float(mu.max()) * mean_time(law)
     if 0.0 < changes < _RARE:
         mu = mu * (_RARE / changes)
@@ -243,12 +251,12 @@ def _low_enough(low: float, exponent: Array, ratio: Array, gap: Array) -> float:
 
 def _contested(low: float, high: float, ratio: Array, gap: Array) -> NDArray[np.bool_]:
     """Pages that are active at one end only: where their shares begin, the sum can jump."""
-    found = np.empty(len(ratio), dtype=bool)
+    contested = np.empty(len(ratio), dtype=bool)
     for first in range(0, len(ratio), _BLOCK):
         part = slice(first, first + _BLOCK)
         ends = (_missing_exponent(end, ratio[part], gap[part]) for end in (low, high))
-        found[part] = np.logical_xor(*map(np.isfinite, ends))
-    return found
+        contested[part] = np.logical_xor(*map(np.isfinite, ends))
+    return contested
 
 
 def _closed(
@@ -320,45 +328,44 @@ def _sum_and_slope(
 
 
 def schedule_bound(
-    rates: ArrayLike, weights: ArrayLike, law: Distribution, visits: float = 1.0
+    change_rates: ArrayLike, weights: ArrayLike, law: Distribution, accesses: float = 1.0
 ) -> float:
     """The weighted obsolescence that no schedule of one robot beats.
 
-    coffman1998 (7) at its optimum (`best_shares`), for any weights; with so many `visits` of all
-    pages per access, which is 1 in the long run. ``s`` visits are those of one per access and
-    pages with ``l / s``.
+    coffman1998 (7) at its optimum (`best_shares`), for any weights; with so many `accesses` per
+    slot, 1 in the long run: s of them are the problem of one, with ``l / s`` in place of l.
     """
-    mu, c = _checked_pages(rates, weights)
-    if visits == 1.0:
+    mu, c = _checked_pages(change_rates, weights)
+    if accesses == 1.0:
         shares = best_shares(mu, c, law)
     else:
         scaled, relative = _scaled_pages(mu, c, law)
         asked = (mu > 0) & (c > 0)
         exponent = log_transform(law, np.where(asked, scaled, 1.0))
         weighted = np.divide(relative, scaled, out=np.zeros(len(mu)), where=asked) * exponent
-        one = Deterministic(value=1.0 / visits)
-        shares = visits * best_shares(np.where(asked, exponent, 0.0), weighted, one)
+        one = Deterministic(value=1.0 / accesses)
+        shares = accesses * best_shares(np.where(asked, exponent, 0.0), weighted, one)
     return float(c @ spaced_obsolescence(mu, shares, law))
 
 
-def proportional_bound(rates: ArrayLike, law: Distribution, visits: float = 1.0) -> float:
+def proportional_bound(change_rates: ArrayLike, law: Distribution, accesses: float = 1.0) -> float:
     """Least weighted obsolescence of any schedule where the weights are the change rates.
 
     coffman1998, Theorem 3.4 and (10): ``C >= nu (sum delta + exc(sum l))``, with frequencies
-    ``l / sum l``; nu = 1/m. `visits` as for `schedule_bound`.
+    ``l / sum l``; nu = 1/m. `accesses` as for `schedule_bound`.
     """
-    mu = _checked(rates)
+    mu = _checked(change_rates)
     exponent = float(log_transform(law, mu).sum())
-    spread = visits * float(exc(exponent / visits))
+    spread = accesses * float(exc(exponent / accesses))
     return float((excess(law, mu).sum() + spread) / mean_time(law))
 
 
-def best_random_shares(rates: ArrayLike, weights: ArrayLike, law: Distribution) -> Array:
+def best_random_shares(change_rates: ArrayLike, weights: ArrayLike, law: Distribution) -> Array:
     """Probabilities of independent random choices with the least weighted obsolescence.
 
     Parameters
     ----------
-    rates, weights : array_like, shape (pages,)
+    change_rates, weights : array_like, shape (pages,)
         Change rates mu and weights c, >= 0.
     law : Distribution
         Law of one access time.
@@ -376,7 +383,7 @@ def best_random_shares(rates: ArrayLike, weights: ArrayLike, law: Distribution) 
     case in which A is all pages. Only positive terms are added. Pages with l above 600 count as
     if it were 600: their obsolescence rates are the same to 1e-260.
     """
-    mu, c = _scaled_pages(rates, weights, law)
+    mu, c = _scaled_pages(change_rates, weights, law)
     asked = np.flatnonzero((mu > 0) & (c > 0))
     if not len(asked):
         return np.full(len(mu), 1.0 / len(mu))
@@ -393,3 +400,114 @@ def best_random_shares(rates: ArrayLike, weights: ArrayLike, law: Distribution) 
     shares = np.zeros(len(mu))
     shares[asked[order[:active]]] = share / share.sum()
     return shares
+
+
+class CappedShares(NamedTuple):
+    """The best frequencies within the limits of hosts.
+
+    Attributes
+    ----------
+    shares : ndarray, shape (pages,)
+        Accesses of each page per access that the robots have time for; they may sum to less than 1.
+    tight : ndarray of bool, shape (hosts,)
+        The hosts at their limits.
+    """
+
+    shares: Array
+    tight: NDArray[np.bool_]
+
+
+def capped_shares(
+    change_rates: ArrayLike,
+    weights: ArrayLike,
+    law: Distribution,
+    hosts: ArrayLike,
+    caps: ArrayLike,
+) -> CappedShares:
+    """Access frequencies of the least weighted obsolescence with at most `caps` for each host.
+
+    Parameters
+    ----------
+    change_rates, weights : array_like, shape (pages,)
+        Change rates mu and weights c, >= 0.
+    law : Distribution
+        Law of one access time.
+    hosts : array_like of int, shape (pages,)
+        The host of each page.
+    caps : array_like, shape (hosts,)
+        Largest sum of the frequencies of each host's pages; inf where there is no limit.
+
+    Raises
+    ------
+    ValueError
+        If a rate or weight is negative or not finite, or a cap is not positive.
+
+    Notes
+    -----
+    coffman1998 (7) with host constraints, solved as in kolobov2019: without the caps first; hosts
+    above theirs are tight, their pages share out the caps among themselves, and the rest is solved
+    again with what is left. Costs are convex in each frequency and the caps are on disjoint groups
+    inside one total: no host needs fewer accesses once others give theirs up, so that a tight host
+    stays tight. ``B`` accesses in place of 1 are the problem with ``l / B`` in place of l.
+    """
+    mu = np.asarray(change_rates, dtype=float)
+    c = np.asarray(weights, dtype=float)
+    host = np.asarray(hosts, dtype=np.intp)
+    cap = np.asarray(caps, dtype=float)
+    if not np.all(cap > 0):
+        raise ValueError("caps must be positive")
+    shares = np.zeros(len(mu))
+    tight = np.zeros(len(cap), dtype=bool)
+    asked = (mu > 0) & (c > 0)
+    exponent = log_transform(law, np.where(asked, mu, 1.0))
+    weighted = np.divide(c, mu, out=np.zeros(len(mu)), where=asked) * exponent
+    left = 1.0
+    while True:
+        free = asked & ~tight[host]
+        if not free.any() or left <= 0.0:
+            return CappedShares(shares, tight)
+        rest = left * best_shares(exponent[free], weighted[free], Deterministic(value=1.0 / left))
+        over = np.bincount(host[free], rest, len(cap)) > cap * (1 + 4e-16)
+        if not over.any():
+            shares[free] = rest
+            return CappedShares(shares, tight)
+        above = np.flatnonzero(free & over[host])
+        above = above[np.argsort(host[above], kind="stable")]
+        for pages in np.split(above, np.flatnonzero(np.diff(host[above])) + 1):
+            limit = float(cap[host[pages[0]]])
+            alone = Deterministic(value=1.0 / limit)
+            shares[pages] = limit * best_shares(exponent[pages], weighted[pages], alone)
+        tight |= over
+        left -= float(cap[over].sum())
+
+
+def in_time_bound(
+    change_rates: ArrayLike, weights: ArrayLike, time: float, hosts: ArrayLike, caps: ArrayLike
+) -> float:
+    """The weighted obsolescence that no schedule in time beats, open or closed loop.
+
+    Parameters
+    ----------
+    change_rates, weights : array_like, shape (pages,)
+        Change rates mu and weights c, >= 0.
+    time : float
+        Mean time per access, all robots together.
+    hosts : array_like of int, shape (pages,)
+    caps : array_like, shape (hosts,)
+        As for `capped_shares`.
+
+    Notes
+    -----
+    Proof: between deliveries that lie G apart a page is out of date in the mean for
+    ``G - (1 - e^{-mu G}) / mu``, whatever the deliveries go by, since they do not see the changes.
+    This is convex in G, so at rate x a page is out of date for at least the fraction
+    ``1 - (x/mu) (1 - e^{-mu/x})`` of the time, which is coffman1998, Theorem 3.3, for constant
+    access times. It is convex in x; the rates sum to at most ``1 / time``, those of a host to
+    ``caps / time``.
+    """
+    law = Deterministic(value=time)
+    shares = capped_shares(change_rates, weights, law, hosts, caps).shares
+    total = max(1.0, float(shares.sum()))
+    return float(
+        np.asarray(weights, dtype=float) @ equal_spacing_bound(change_rates, shares / total, law)
+    )

@@ -11,9 +11,13 @@ from numpy.typing import ArrayLike
 
 from analytic import page_conditions
 from analytic.optimum import Optimum
-from analytic.page_refresh import FrequencySearch, best_random_shares, optimal_frequencies
+from analytic.page_refresh import (
+    FrequencySearch,
+    best_random_shares,
+    notes_on_unaccessed,
+    optimal_frequencies,
+)
 from analytic.page_refresh.hosts import hosts_never_wait
-from analytic.page_refresh.unvisited import notes_on_unvisited
 from analytic.pipeline import conditions as own
 from analytic.pipeline.costs import COST, more_than, queue_cost, said_more
 from analytic.pipeline.exact_methods import SlopesOf, exact_method, nearest_reason
@@ -197,8 +201,8 @@ def end_to_end_frequencies(scenario: Scenario) -> Optimum:
     else:
         best = _best_end_to_end(uniform, slopes)
     search: FrequencySearch = best.search
-    unvisited = notes_on_unvisited(search.rates, search.weights, search.shares)
-    return replace(best, notes=[*best.notes, *unvisited])
+    unaccessed = notes_on_unaccessed(search.change_rates, search.weights, search.shares)
+    return replace(best, notes=[*best.notes, *unaccessed])
 
 
 def _with_uniform(scenario: Scenario) -> Scenario | None:

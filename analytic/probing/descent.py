@@ -4,32 +4,36 @@ With its neighbours s and u fixed, the cost of a probe at t has the derivative
 ``a(t) Lambda(s, t) - lambda(t) A(t, u)``, which grows by ``2 a lambda`` inside of a cell and jumps
 at its edges. Integrals are summed from cell to cell between the neighbours, so that nothing
 cancels. `times` are p_0, …, p_n.
+
+In a tight chain no probe can move alone, and which of its parts should move together is not known
+beforehand. So `lattice_moves` moves all probes at once, by dynamic programming. With every minimum
+spacing taken out, ``s_i = p_i - i delta`` needs to be monotone only: each s_i may stay, go to one
+of the near points of a lattice that all share, or let its probe stand on a near edge; the best
+combination is a shortest path. Since all share the lattice, probes that should keep together find
+the same point.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from analytic.indexing_queue.compiling import compiled
+from analytic.probing.profile import Cells
 
 Array = Any
 
-
-class Cells(NamedTuple):
-    """Update rate (lambda) and weight (a, the importance) in the cells between edges."""
-
-    edges: Array
-    rates: Array
-    weights: Array
+_NEAR = 2
+_CHOICES = 2 * _NEAR + 4
+"""The present time, lattice points on both sides, an edge on both sides."""
 
 
 @compiled
 def cell_after(edges: Array, time: float) -> int:
     """The cell that begins at a time or holds it; the last one at the horizon."""
-    found: Any = np.searchsorted(edges, time, "right") - 1
-    return min(found, len(edges) - 2)
+    last: Any = np.searchsorted(edges, time, "right") - 1
+    return min(last, len(edges) - 2)
 
 
 @compiled
@@ -231,3 +235,65 @@ def mu_moves(
         for near in range(max(2 * (k // 2) - 2, 2), min(2 * (k // 2) + 4, end)):
             gains[near] = _gain(cells, times, near, mu, spacing)
     return count
+
+
+@compiled
+def _choices(cells: Cells, rests: Array, spacing: float, width: float) -> Array:
+    """Where each probe may go, in increasing order; row i for probe i."""
+    last = len(rests) - 1
+    room = cells.edges[-1] - last * spacing
+    choices = np.empty((last + 1, _CHOICES))
+    for i in range(last + 1):
+        now = rests[i]
+        choices[i] = now
+        if 0 < i < last:
+            base = np.floor(now / width)
+            for k in range(2 * _NEAR):
+                choices[i, k + 1] = min(max((base + k + 1 - _NEAR) * width, 0.0), room)
+            after: Any = np.searchsorted(cells.edges, now + i * spacing, "right")
+            for k in range(2):
+                edge = cells.edges[min(max(after - 1 + k, 0), len(cells.edges) - 1)]
+                rest = edge - i * spacing
+                if abs(rest - now) <= _NEAR * width and 0 <= rest <= room:
+                    choices[i, 2 * _NEAR + 1 + k] = rest
+            choices[i] = np.sort(choices[i])
+    return choices
+
+
+@compiled
+def lattice_moves(cells: Cells, times: Array, spacing: float, width: float, least: float) -> float:
+    """Move all probes at once to the best times nearby; what it saves, 0 if less than `least`.
+
+    `times` are p_0, …, p_n; probes at different times stay so.
+    """
+    last = len(times) - 1
+    rests = times - np.arange(last + 1) * spacing
+    for i in range(1, last):
+        rests[i] = max(rests[i], rests[i - 1])
+    choices = _choices(cells, rests, spacing, width)
+    hair = 0.0 if spacing > 0 else 16 * np.finfo(np.float64).eps * times[-1]
+    best = np.full((last + 1, _CHOICES), np.inf)
+    before = np.zeros((last + 1, _CHOICES), np.int64)
+    best[0] = 0.0
+    present = 0.0
+    for i in range(1, last + 1):
+        present += interval(cells, times[i - 1], times[i])[2]
+        for k in range(_CHOICES):
+            for j in range(_CHOICES):
+                gap = choices[i, k] - choices[i - 1, j]
+                if gap < hair or best[i - 1, j] == np.inf:
+                    continue
+                start = choices[i - 1, j] + (i - 1) * spacing
+                cost = best[i - 1, j] + interval(cells, start, choices[i, k] + i * spacing)[2]
+                if cost < best[i, k]:
+                    best[i, k] = cost
+                    before[i, k] = j
+    k = int(np.argmin(best[last]))
+    saved: float = present - best[last, k]
+    if not saved > least:
+        return 0.0
+    for i in range(last, 0, -1):
+        if i < last:
+            times[i] = choices[i, k] + i * spacing
+        k = before[i, k]
+    return saved

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from analytic.formula import Formula, Values, premise
-from analytic.probing.costs import expected_cost, expected_freshness
-from analytic.probing.intervals import LARGEST_PROFILE, Profile, cells_needed
 from analytic.probing.policies import first_arrival_times, threshold_times, uniform_times
+from analytic.probing.profile import (
+    LARGEST_PROFILE,
+    Profile,
+    cells_needed,
+    expected_cost,
+    expected_freshness,
+)
 from scenarios import Scenario, ScenarioError
 from scenarios.sections import Probing, Source, Times
 
@@ -38,34 +41,29 @@ def probe_times(scenario: Scenario) -> tuple[float, ...]:
     _, probing = _sections(scenario)
     if isinstance(probing.policy, Times):
         return probing.policy.root
+
+    def refused(reason: str) -> ScenarioError:
+        return ScenarioError("probing.policy", probing.policy, reason, scenario.name)
+
     if (reason := known_times(scenario) or few_cells(scenario)) is not None:
-        raise ScenarioError("probing.policy", probing.policy, reason, scenario.name)
+        raise refused(reason)
     assert probing.probes is not None
     try:
-        times = _times_of(scenario, probing, probing.probes)
+        if probing.policy == "uniform":
+            times = uniform_times(probing.horizon, probing.probes)
+        elif probing.policy == "first-arrival":
+            times = first_arrival_times(profile_of(scenario), probing.probes)
+        else:
+            times = threshold_times(profile_of(scenario), probing.probes)
     except ValueError as error:
-        reason = f"{error}"
-        raise ScenarioError("probing.policy", probing.policy, reason, scenario.name) from None
-    _check_spacing(scenario.name, probing, times)
-    return times
-
-
-def _times_of(scenario: Scenario, probing: Probing, probes: int) -> tuple[float, ...]:
-    if probing.policy == "uniform":
-        return uniform_times(probing.horizon, probes)
-    policy = first_arrival_times if probing.policy == "first-arrival" else threshold_times
-    return policy(profile_of(scenario), probes)
-
-
-def _check_spacing(name: str, probing: Probing, times: Sequence[float]) -> None:
+        raise refused(str(error)) from None
     closest = float(np.diff([0.0, *times]).min())
     if closest <= 0:
-        allowed = f"has no room for {probing.probes} probes at different times"
-        raise ScenarioError("probing.policy", probing.policy, allowed, name)
+        raise refused(f"has no room for {probing.probes} probes at different times")
     if closest < probing.minimum_spacing * (1 - 1e-9):
         spacing = f"minimum_spacing is {probing.minimum_spacing!r}"
-        allowed = f"probes as little as {closest:.6g} apart; {spacing}"
-        raise ScenarioError("probing.policy", probing.policy, allowed, name)
+        raise refused(f"probes as little as {closest:.6g} apart; {spacing}")
+    return times
 
 
 @premise

@@ -3,8 +3,8 @@
 A grid has the times ``t_j = j T / N``. L, A and U are integrals from 0 to each of them: of lambda,
 of a, and of ``a L``, so that ``C(t_i, t_j) = U_j - U_i - L_i (A_j - A_i)``. What couples i and j is
 the product ``L_i A_j`` alone: the best j for i is found on the lower envelope of lines in ``L_i``
-with slopes ``-A_j``. For falling i the slopes and the places where the envelope is asked for are
-monotone, and a deque holds it.
+with slopes ``-A_j``. As i falls, the slopes and the points at which the envelope is
+evaluated are monotone, so that a deque holds it.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def links_cost(grid: Grid, path: Array) -> float:
 
 @compiled
 def paper_programme(grid: Grid, probes: int, apart: int) -> tuple[float, Array]:
-    """Least cost of exactly so many probes `apart` slots apart, and their places: O(n N**2).
+    """Least cost of exactly so many probes `apart` slots apart, and their slots: O(n N**2).
 
     eckstein2005 Algorithms 1, 2 and 4, corrected: (14) adds up a row of K from its diagonal,
     without a subtraction; exactly n probes, so that D(0, N) = 0 and D(0, i) is infinite before.
@@ -130,7 +130,7 @@ def _followed(following: Array, probes: int) -> Array:
 
 @compiled
 def _add(lines: Array, first: int, end: int, height: float, slope: float) -> int:
-    """Where the least steep line so far goes into the deque; those that it hides leave.
+    """Put the least steep line so far into the deque, drop those it hides; its index there.
 
     `lines` has height, slope, and where the line meets the one before it, left of which it is
     lower.
@@ -160,57 +160,48 @@ def layers(grid: Grid, probes: int, apart: int) -> tuple[float, Array]:
     last = np.full(slots + 1, np.inf)
     last[slots] = 0.0
     for m in range(1, probes + 1):
-        last = _layer(grid, apart, (probes - m) * apart, last, following[m])
+        best = np.full(slots + 1, np.inf)
+        _add_link(grid, apart, (probes - m) * apart, 0.0, last, best, following[m])
+        last = best
     return last[0], _followed(following, probes)
-
-
-@compiled
-def _layer(grid: Grid, apart: int, lowest: int, later: Array, following: Array) -> Array:
-    """The costs with one probe more than `later`, and the next probe of each."""
-    slots = len(grid.cost)
-    lines = np.empty((slots + 1, 3))
-    places = np.empty(slots + 1, np.int64)
-    best = np.full(slots + 1, np.inf)
-    first = 0
-    end = 0
-    for i in range(slots - apart, lowest - 1, -1):
-        j = i + apart
-        if later[j] < np.inf:
-            end = _add(lines, first, end, later[j] + grid.U[j], grid.A[j])
-            places[end] = j
-            end += 1
-        if end > first:
-            while first + 1 < end and grid.L[i] <= lines[first + 1, 2]:
-                first += 1
-            j = places[first]
-            best[i] = lines[first, 0] - grid.U[i] - grid.L[i] * (lines[first, 1] - grid.A[i])
-            following[i] = j
-    return best
 
 
 @compiled
 def chain(grid: Grid, apart: int, price: float) -> tuple[float, Array]:
     """Least cost of any number of links where each has a price, and the path: O(N)."""
     slots = len(grid.cost)
-    following = np.empty(slots + 1, np.int64)
-    lines = np.empty((slots + 1, 3))
-    places = np.empty(slots + 1, np.int64)
+    following = np.empty(slots + 1, np.int32)
     least = np.full(slots + 1, np.inf)
     least[slots] = 0.0
+    _add_link(grid, apart, 0, price, least, least, following)
+    return least[0], _path(following)
+
+
+@compiled
+def _add_link(
+    grid: Grid, apart: int, lowest: int, price: float, later: Array, best: Array, following: Array
+) -> None:
+    """Write the costs with one link more than `later`, and the next probe of each.
+
+    Where `best` is `later` itself, these are the costs with any number of links.
+    """
+    slots = len(grid.cost)
+    lines = np.empty((slots + 1, 3))
+    ends = np.empty(slots + 1, np.int64)
     first = 0
     end = 0
-    for i in range(slots - apart, -1, -1):
+    for i in range(slots - apart, lowest - 1, -1):
         j = i + apart
-        if least[j] < np.inf:
-            end = _add(lines, first, end, least[j] + grid.U[j], grid.A[j])
-            places[end] = j
+        if later[j] < np.inf:
+            end = _add(lines, first, end, later[j] + grid.U[j], grid.A[j])
+            ends[end] = j
             end += 1
-        while first + 1 < end and grid.L[i] <= lines[first + 1, 2]:
-            first += 1
-        cost = lines[first, 0] - grid.U[i] - grid.L[i] * (lines[first, 1] - grid.A[i])
-        least[i] = cost + price
-        following[i] = places[first]
-    return least[0], _path(following)
+        if end > first:
+            while first + 1 < end and grid.L[i] <= lines[first + 1, 2]:
+                first += 1
+            cost = lines[first, 0] - grid.U[i] - grid.L[i] * (lines[first, 1] - grid.A[i])
+            best[i] = cost + price
+            following[i] = ends[first]
 
 
 @compiled
@@ -218,9 +209,9 @@ def _path(following: Array) -> Array:
     """The path from 0 to the end along the successors."""
     end = len(following) - 1
     count = 0
-    place = 0
-    while place < end:
-        place = following[place]
+    slot = 0
+    while slot < end:
+        slot = following[slot]
         count = count + 1
     path = np.zeros(count + 1, np.int64)
     for k in range(count):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analytic.probing.intervals import Profile
+from analytic.probing.profile import Profile
 
 _ROUNDING = 1e-13
 """Rounding error of an expected number of updates, relative to that up to the horizon."""
@@ -29,13 +29,13 @@ _UNEQUAL = 1e-3
 """Relative differences of costs below which times are not improved, above which refused."""
 
 _SLACKS = (1e-10, 1e-8, 4e-7)
-"""Relative differences of costs that are tried where times cannot be had without."""
+"""Relative differences of costs that are tried where no times give equal costs."""
 
 _MOST_MOVED = 200
 """Most probes for which they are tried: the work grows with the square."""
 
 _SMALLEST = 1e-30
-"""Smallest threshold that is looked at, in units of the largest possible one."""
+"""Smallest threshold that is tried, in units of the largest possible one."""
 
 
 def uniform_times(horizon: float, probes: int) -> tuple[float, ...]:
@@ -96,8 +96,9 @@ def threshold_times(profile: Profile, probes: int) -> tuple[float, ...]:
     Raises
     ------
     ValueError
-        If there is none, because so many probes can leave no cost at all; or if it cannot be had
-        with rounded times, because a part of the source matters ever so much more than another.
+        If there is none, because so many probes can leave no cost at all; or if it cannot be
+        attained with rounded times, because one part of the source matters vastly more than
+        another.
 
     Notes
     -----
@@ -110,16 +111,18 @@ def threshold_times(profile: Profile, probes: int) -> tuple[float, ...]:
     """
     if probes == 1:
         return (profile.horizon,)
-    walk = _Walk(profile)
+    policy = _Threshold(profile)
     largest = 2 * float(profile.between(0.0, profile.horizon).cost) / probes
     smallest = _SMALLEST * largest
-    if smallest <= 0 or not walk.fits(smallest, probes):
+    if smallest <= 0 or not policy.fits(smallest, probes):
         raise ValueError(f"no threshold gives {probes} probes of equal cost")
-    cost, _ = _bisect(lambda each: walk.fits(each, probes), smallest, largest)
-    return _of_equal_cost(profile, walk, cost, probes)
+    cost, _ = _bisect(lambda each: policy.fits(each, probes), smallest, largest)
+    return _of_equal_cost(profile, policy, cost, probes)
 
 
-def _of_equal_cost(profile: Profile, walk: _Walk, cost: float, probes: int) -> tuple[float, ...]:
+def _of_equal_cost(
+    profile: Profile, policy: _Threshold, cost: float, probes: int
+) -> tuple[float, ...]:
     """The times at this cost, which is the right one but for its rounding error.
 
     Where much is at stake after a time at which little was, that error is raised from probe to
@@ -131,7 +134,7 @@ def _of_equal_cost(profile: Profile, walk: _Walk, cost: float, probes: int) -> t
     best: tuple[float, ...] = ()
     least = math.inf
     for between in bounds:
-        times = (*_with_waiting(walk, between, probes)[:-1], profile.horizon)
+        times = (*_with_waiting(policy, between, probes)[:-1], profile.horizon)
         if (unequal := _inequality(profile, times)) < least:
             best = times
             least = unequal
@@ -139,8 +142,8 @@ def _of_equal_cost(profile: Profile, walk: _Walk, cost: float, probes: int) -> t
             break
     if least > _UNEQUAL:
         raise ValueError(
-            f"{probes} intervals of equal cost cannot be had with rounded times: the best times "
-            f"found have costs that differ by {100 * least:.2g} %"
+            f"{probes} intervals of equal cost cannot be attained with rounded times: those of "
+            f"the best times differ by {100 * least:.2g} %"
         )
     return best
 
@@ -160,7 +163,7 @@ def _bisect(holds: Callable[[float], bool], low: float, high: float) -> tuple[fl
     return low, high
 
 
-def _with_waiting(walk: _Walk, costs: tuple[float, float], probes: int) -> list[float]:
+def _with_waiting(policy: _Threshold, costs: tuple[float, float], probes: int) -> list[float]:
     """Times at which the cost is reached, moved where that is free so that the last one is T.
 
     n probes fit before T at the lower cost, but not at the upper one, which is larger by a rounding
@@ -172,26 +175,26 @@ def _with_waiting(walk: _Walk, costs: tuple[float, float], probes: int) -> list[
     while True:
         start = times[-1] if times else 0.0
         left = probes - len(times)
-        early = walk(cost, left, start)
+        early = policy(cost, left, start)
         before = [start, *early]
-        if left <= 1 or not walk.fits(above, 1, before[-2]):
+        if left <= 1 or not policy.fits(above, 1, before[-2]):
             return times + early
-        late = [walk.next(above, each) for each in before[:-2]]
+        late = [policy.next(above, each) for each in before[:-2]]
         waits = [after - time for time, after in zip(early, late, strict=False)]
-        first = next((k for k, wait in enumerate(waits) if wait > _LONG * walk.horizon), 0)
-        moved = _latest(walk, cost, (early[first], late[first]), left - first - 1)
+        first = next((k for k, wait in enumerate(waits) if wait > _LONG * policy.horizon), 0)
+        moved = _latest(policy, cost, (early[first], late[first]), left - first - 1)
         times += [*early[:first], moved]
 
 
-def _latest(walk: _Walk, cost: float, between: tuple[float, float], probes: int) -> float:
+def _latest(policy: _Threshold, cost: float, between: tuple[float, float], probes: int) -> float:
     """Latest time in an interval after which that many probes still fit."""
     early, late = between
-    if walk.fits(cost, probes, late):
+    if policy.fits(cost, probes, late):
         return late
-    return _bisect(lambda time: walk.fits(cost, probes, time), early, late)[0]
+    return _bisect(lambda time: policy.fits(cost, probes, time), early, late)[0]
 
 
-class _Walk:
+class _Threshold:
     """Probes whenever the expected cost since the last probe reaches a value."""
 
     def __init__(self, profile: Profile) -> None:

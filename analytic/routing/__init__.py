@@ -1,22 +1,16 @@
-"""Open-loop routing to parallel servers without buffers, and visiting sequences (altman2000).
+"""Open-loop routing to parallel servers without buffers, and orders of accesses (altman2000).
 
-`losses` has the probabilities f_m(n), `words` periodic orders, `spacing` what a visit costs by its
-distance, for servers and for pages; `two_servers`, `certified`, `bounds` and `heuristics` look for
-the best order, `searching` puts them together, `choosing` reads a scenario; `multimodularity` holds
-the theory by which the paper gets there; `formulas` is the index.
+`words` has periodic orders, `spacing` what a visit costs by its distance from the last one,
+`losses` these costs for servers, with the probabilities f_m(n), and `visits` for pages; `orders`,
+`bounds` and `certified` look for the best order and for proofs, `search` puts them together for a
+scenario; `formulas` is the index.
 """
 
-from analytic.routing.bounds import linear_bound, smooth_bound
+from analytic.routing.bounds import linear_bound
 from analytic.routing.certified import certified_word, charges
-from analytic.routing.choosing import (
-    optimal_routing,
-    optimal_template,
-    routing_costs,
-    template_costs,
-)
 from analytic.routing.formulas import FORMULAS
-from analytic.routing.heuristics import best_random_shares, descended_word, index_word
 from analytic.routing.losses import (
+    loss_costs,
     map_loss,
     non_preemptive_loss,
     phase_type_loss,
@@ -24,17 +18,29 @@ from analytic.routing.losses import (
     random_non_preemptive_loss,
     renewal_loss,
 )
-from analytic.routing.searching import WordSearch, best_word
-from analytic.routing.spacing import SpacingCosts, loss_costs, visit_costs
-from analytic.routing.two_servers import block_length, two_servers
-from analytic.routing.visits import dependent_obsolescence
+from analytic.routing.orders import (
+    best_random_shares,
+    block_length,
+    descended_word,
+    index_word,
+    two_servers,
+)
+from analytic.routing.search import (
+    WordSearch,
+    best_word,
+    optimal_routing,
+    optimal_template,
+    routing_costs,
+    template_costs,
+)
+from analytic.routing.spacing import SpacingCosts
+from analytic.routing.visits import dependent_obsolescence, visit_costs
 from analytic.routing.words import (
     average_loss,
     cyclic_distances,
     least_rotation,
     primitive_length,
     server_losses,
-    words_of_length,
 )
 
 __all__ = [
@@ -65,9 +71,7 @@ __all__ = [
     "renewal_loss",
     "routing_costs",
     "server_losses",
-    "smooth_bound",
     "template_costs",
     "two_servers",
     "visit_costs",
-    "words_of_length",
 ]

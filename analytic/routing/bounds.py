@@ -1,4 +1,4 @@
-"""Costs that no visiting order comes below."""
+"""Costs that no order of servers or pages comes below."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _ROUNDED_SLOPES = 4 * float(np.finfo(float).eps)
 
 _OF_THE_VISITS = 1e-12
 _OF_THE_COST = 1e-10
-"""Distance of cost and bound that is put down to rounding, relatively to the dearest visit, and to
-the cost itself: both are asked for."""
+"""Distance of cost and bound that is put down to rounding, relative to the most expensive visit and
+to the cost itself: both must hold."""
 
 
 class BrokenBoundError(ArithmeticError):
@@ -60,8 +60,8 @@ def linear_bound(costs: SpacingCosts) -> LinearBound:
     """The bound ``min sum_m phi_m(x_m)`` over the shares x of the slots.
 
     ``phi_m(x)``, convex and piecewise linear, is the least cost of a share x for server m alone:
-    its slope is D_m(k) between 1/(k + 1) and 1/k. Pieces are taken from the steepest descent on
-    until the shares sum to 1.
+    its slope is D_m(k) between 1/(k + 1) and 1/k. Pieces are taken in the order of their slopes,
+    the steepest descent first, until the shares sum to 1.
 
     Notes
     -----
@@ -117,7 +117,7 @@ def _bound_of_pages(costs: SpacingCosts, multiplier: float) -> float:
 
 
 def _hardly_ever(costs: SpacingCosts, price: float) -> Array:
-    """What is below ``phi(x) + nu x`` for all shares x up to 1/longest, shape (pages,).
+    """A bound below ``phi(x) + nu x`` for all shares x up to 1/longest, shape (pages,).
 
     phi lies above the line ``a + C x`` and above its tangent at 1/longest, and so above any mean of
     the two: here the one in which the slot's price makes up for the slope, a little less of the
@@ -144,17 +144,17 @@ def _never_below(costs: SpacingCosts, table: Array, last: Array) -> Array:
     phi lies above its tangent at 1/longest, of slope D(longest - 1), where e is convex beyond the
     table too, and above ``C x`` always.
     """
-    whole = np.full((costs.count, 1), 1.0 / costs.longest)
+    largest = np.full((costs.count, 1), 1.0 / costs.longest)
     if not (costs.beyond and costs.is_convex):
-        return whole
+        return largest
     fall = table[:, -2:-1] - table[:, -1:]
     steeper = last - costs.limits[:, None]
-    meets: Array = np.divide(fall, steeper, out=whole.copy(), where=steeper > 0)
-    return np.clip(meets, 0.0, whole)
+    meets: Array = np.divide(fall, steeper, out=largest.copy(), where=steeper > 0)
+    return np.clip(meets, 0.0, largest)
 
 
 def convex_minorant(costs: SpacingCosts) -> Array:
-    """The largest convex never increasing functions of the distance below the table's rows."""
+    """The largest convex functions of the distance below the table's rows, never increasing."""
     return np.array([_hull(*each) for each in zip(costs.table, costs.limits, strict=True)])
 
 
@@ -190,28 +190,3 @@ def is_attained(costs: SpacingCosts, cost: float, bound: float) -> bool:
         raise BrokenBoundError(f"a lower bound of {bound!r} above a cost of {cost!r}")
     dearest = float(np.abs(costs.table[:, 0]).max())
     return cost - bound <= min(_OF_THE_VISITS * dearest, _OF_THE_COST * abs(cost))
-
-
-def smooth_bound(missed: ArrayLike) -> float:
-    """The bound ``prod_m h_m`` on the packets lost, for independent gaps.
-
-    Parameters
-    ----------
-    missed : array_like, shape (servers,)
-        h_m, the transform of a gap at each service rate.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or one outside [0, 1].
-
-    Notes
-    -----
-    coffman1998, Theorem 3.4, for packets (docs/derivations.md). Never above `linear_bound`.
-    """
-    h = np.asarray(missed, dtype=float)
-    if not h.size:
-        raise ValueError("transforms are missing: one per server, and at least one")
-    if wrong := [each for each in h.ravel().tolist() if not 0 <= each <= 1]:
-        raise ValueError(f"a transform of {wrong[0]:g}: must be in [0, 1]")
-    return float(np.prod(h))

@@ -1,7 +1,7 @@
 """The best order for several servers or pages, with a certificate that no other is better.
 
 Ages are the slots since each server's last visit. A visit at age x costs ``e(x)``; ages stop at a
-cap, where ``e(x + 1) - e(x)`` is paid for every slot more. For costs that are convex in the
+cap, where ``e(x + 1) - e(x)`` is paid for every further slot. For costs that are convex in the
 distance that is never too much, so that the cycle of least mean in the finite graph of capped ages
 is a bound below *every* order; and where no distance along it is above its cap + 1, its mean is its
 true cost, and it is the optimum. Otherwise caps are raised. A cap of 0 means that the age is not
@@ -25,12 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.routing.bounds import (
-    LinearBound,
-    is_attained,
-    linear_bound,
-    slopes,
-)
+from analytic.routing.bounds import LinearBound, is_attained, linear_bound, slopes
 from analytic.routing.spacing import SpacingCosts
 from analytic.routing.words import Word, cyclic_distances, least_rotation
 from scenarios.arrays import Array
@@ -53,7 +48,7 @@ _SECONDS = 1e-6
 """Per state and server, of Howard's 20 rounds or so."""
 
 _PATIENCE = 3.0
-"""Seconds after which a person wants to know what goes on."""
+"""Seconds after which a person wants to know what is going on."""
 
 _LOG = logging.getLogger(__name__)
 _MOST_CODES = 2**26
@@ -70,7 +65,7 @@ class Certified(NamedTuple):
     Attributes
     ----------
     word : tuple of int or None
-        The best word found; None where already the first graph was too large.
+        The best word of all graphs; None where already the first one was too large.
     cost : float
         Its cost per slot.
     bound : float
@@ -88,7 +83,7 @@ class Certified(NamedTuple):
         goes up by one up to its cap and that of a becomes 1, ``visit + waits - v(x) + v(y)`` is
         at least the bound of that graph, whatever v is (`charges` has visits and waits).
     settled : bool
-        Whether Howard's algorithm came to its end in that graph.
+        Whether Howard's algorithm converged in that graph.
     stopped : str
         Why there was no further graph; empty where the word is proved.
     """
@@ -111,7 +106,7 @@ class Certified(NamedTuple):
 
 
 class _TooLargeError(Exception):
-    """A graph is not built, and why: of so many servers it would pass the limit, or the text."""
+    """A graph is too large to be built, for its number of servers or for the reason given."""
 
     def __init__(self, text: str = "", servers: int | None = None) -> None:
         super().__init__(text)
@@ -127,23 +122,25 @@ def certified_word(costs: SpacingCosts, most_states: int = MOST_STATES) -> Certi
     most_states : int
         Of all graphs together, of up to eight servers; with more of them fewer states.
     """
-    bound = linear_bound(costs)
+    linear = linear_bound(costs)
     ages = most_states * _MOST_SERVERS
-    best = Certified(None, math.inf, bound.value)
+    best = Certified(None, math.inf, linear.value)
     left_out = dict[int, int]()
-    caps: tuple[int, ...] | None = _first_caps(bound, costs.longest - 1)
+    caps: tuple[int, ...] | None = _first_caps(linear, costs.longest - 1)
     stopped = ""
     while caps is not None:
         try:
-            found = _solved(costs, caps, ages)
+            last = _solved(costs, caps, ages)
         except _TooLargeError as error:
             return best._replace(stopped=_why_too_large(error, most_states))
-        ages -= found.states * max(len(found.servers), _MOST_SERVERS)
-        best = _better(best, found)
+        ages -= last.states * max(len(last.servers), _MOST_SERVERS)
+        cheaper = last if last.cost < best.cost else best
+        bound = max(best.bound, last.bound)
+        best = last._replace(word=cheaper.word, cost=cheaper.cost, bound=bound)
         if best.is_proved(costs):
             return best
-        caps = _raised(found, left_out, costs.longest - 1)
-        stopped = _why(found, costs.longest - 1)
+        caps = _raised(last, left_out, costs.longest - 1)
+        stopped = _why(last, costs.longest - 1)
     return best._replace(stopped=stopped)
 
 
@@ -152,7 +149,7 @@ def _why(last: Certified, longest: int) -> str:
     assert last.word is not None
     distances = cyclic_distances(last.word)
     if not last.settled:
-        return f"Howard's algorithm had not come to its end after {last.rounds} rounds"
+        return f"Howard's algorithm had not converged after {last.rounds} rounds"
     if any(
         cap == longest and max(distances.get(server, ()), default=math.inf) > cap + 1
         for server, cap in enumerate(last.caps)
@@ -162,7 +159,7 @@ def _why(last: Certified, longest: int) -> str:
 
 
 def _why_too_large(error: _TooLargeError, most_states: int) -> str:
-    """What stopped the search, with the limit that was given, and how to have another one."""
+    """What stopped the search, with the limit that was given, and how to change it."""
     if error.servers is None:
         return str(error)
     most = most_states * _MOST_SERVERS // max(error.servers, _MOST_SERVERS)
@@ -180,28 +177,22 @@ def _first_caps(bound: LinearBound, longest: int) -> tuple[int, ...]:
     )
 
 
-def _better(best: Certified, found: Certified) -> Certified:
-    """The cheaper word with the higher bound."""
-    cheaper = found if found.cost < best.cost else best
-    return found._replace(word=cheaper.word, cost=cheaper.cost, bound=max(best.bound, found.bound))
-
-
-def _raised(found: Certified, left_out: dict[int, int], longest: int) -> tuple[int, ...] | None:
+def _raised(last: Certified, left_out: dict[int, int], longest: int) -> tuple[int, ...] | None:
     """Caps that can prove more; None where there are none.
 
     A server whose age counts, and that is not visited, is tried with a cap of 0 once; `left_out`
     has its cap before. If it is visited then, at the limit of e, the graph says nothing about the
     others: their caps stay.
     """
-    assert found.word is not None
-    distances = cyclic_distances(found.word)
-    caps = list(found.caps)
+    assert last.word is not None
+    distances = cyclic_distances(last.word)
+    caps = list(last.caps)
     if free := [server for server in distances if not caps[server]]:
         for server in free:
             least = max(distances[server]) + 1
             caps[server] = min(max(least, 2 * left_out.setdefault(server, 0)), longest)
         return tuple(caps)
-    for server, cap in enumerate(found.caps):
+    for server, cap in enumerate(last.caps):
         own = distances.get(server, ())
         if cap and not own:
             caps[server] = 2 * cap if server in left_out else 0
@@ -209,7 +200,7 @@ def _raised(found: Certified, left_out: dict[int, int], longest: int) -> tuple[i
         elif cap and max(own) > cap + 1:
             caps[server] = max(own)
         caps[server] = min(caps[server], longest)
-    return tuple(caps) if caps != list(found.caps) else None
+    return tuple(caps) if caps != list(last.caps) else None
 
 
 def _solved(costs: SpacingCosts, caps: Sequence[int], most_ages: int) -> Certified:
@@ -220,21 +211,24 @@ def _solved(costs: SpacingCosts, caps: Sequence[int], most_ages: int) -> Certifi
     _TooLargeError
         If there are too many states.
     """
-    from analytic.routing.kernels import index_policy, least_mean_cycle, waiting_costs
+    from analytic.routing.kernels import Graph, index_policy, least_mean_cycle, waiting_costs
 
     servers = _in_the_graph(costs, caps)
     some = costs.of_some(servers)
     own = [caps[each] for each in servers]
     ages, after = _graph(own, most_ages)
-    _announce(*ages.shape)
+    if (seconds := ages.size * _SECONDS) > _PATIENCE:
+        _LOG.info("%s states of capped ages, about %.0f s", f"{len(ages):,}", seconds)
     visit, waits = charges(some, own)
     waiting = waiting_costs(ages, np.array(own), waits)
+    net = visit.copy()  # as additions to a slot in which *all* servers at their caps wait
+    for server, cap in enumerate(own):
+        net[server, cap] -= waits[server]
     policy = index_policy(ages, _index(some, own))
     values = np.zeros((len(ages), 2))
     most = min(_MOST_ROUNDS, max(_FEW_ROUNDS, _ROUNDS_OF_ALL // len(ages)))
-    visits, low, rounds, settled = least_mean_cycle(
-        ages, after, _net(visit, waits, own), waiting, policy, values, most
-    )
+    graph = Graph(ages, after, net, waiting)
+    visits, low, rounds, settled = least_mean_cycle(graph, policy, values, most)
     word = least_rotation([servers[each] for each in visits.tolist()])
     bound = (1.0 - _ROUNDED) * some.base + float(low)
     return Certified(
@@ -271,12 +265,6 @@ def _graph(caps: Sequence[int], most_ages: int) -> tuple[NDArray[Any], NDArray[A
     return ages, after
 
 
-def _announce(states: int, servers: int) -> None:
-    """Say that a large graph takes its time, before it does."""
-    if (seconds := states * servers * _SECONDS) > _PATIENCE:
-        _LOG.info("%s states of capped ages, about %.0f s", f"{states:,}", seconds)
-
-
 def charges(costs: SpacingCosts, caps: Sequence[int]) -> tuple[Array, Array]:
     """What a visit costs by server and age, and what each server pays at its cap for waiting.
 
@@ -306,14 +294,6 @@ def charges(costs: SpacingCosts, caps: Sequence[int]) -> tuple[Array, Array]:
             later = np.append(later, costs.limits[server] - row[cap - 1])
         waits[server] = (later / np.arange(1, len(later) + 1)).min()
     return visit, waits
-
-
-def _net(visit: Array, waits: Array, caps: Sequence[int]) -> Array:
-    """Visits as additions to a slot in which *all* servers at their caps wait."""
-    net = visit.copy()
-    for server, cap in enumerate(caps):
-        net[server, cap] -= waits[server]
-    return net
 
 
 def _index(costs: SpacingCosts, caps: Sequence[int]) -> Array:

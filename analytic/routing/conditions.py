@@ -7,14 +7,19 @@ from collections import Counter
 
 import numpy as np
 
-from analytic.arrival_process import embedded_period, gap_map
-from analytic.formula import dependent, obstacles, premise
+from analytic import page_conditions
+from analytic.arrival_process import gap_order
+from analytic.formula import Condition, dependent, obstacles, premise
 from analytic.markov import closed_classes
+from analytic.page_conditions import AccessedPages, accessed_pages
+from analytic.page_refresh.hosts import hosts_never_wait
 from analytic.phase_type import exponential_rate, phase_count
-from analytic.routing.losses import gap_law
+from analytic.routing.losses import arrival_period, dependent_gaps, gap_law
 from analytic.routing.words import primitive_length
 from scenarios import Scenario
+from scenarios.accessing.policy import Periodic
 from scenarios.distributions import Distribution, Empirical, Erlang
+from scenarios.processes import ArrivalProcess, Map, Mmpp, Renewal
 from scenarios.sections import Period, Random, Servers
 
 LARGEST_ORDER = 400
@@ -23,19 +28,22 @@ LARGEST_ORDER = 400
 MOST_SERVERS = 1000
 """Servers or pages up to which an order is sought."""
 
+MOST_BOUNDED = 60
+"""Pages up to which the linear bound is given beside every schedule."""
+
 MOST_OBSERVED = 20_000
-"""Product of joint phases and different observed gaps, each of which needs a matrix."""
+"""Product of joint phases and distinct observed gaps, each of which needs a matrix."""
 
 
 def servers_of(scenario: Scenario) -> Servers:
-    """The section [servers] of a scenario that has it."""
+    """The section [servers] of a scenario that has one."""
     assert scenario.servers is not None
     return scenario.servers
 
 
-def shares_of(scenario: Scenario) -> dict[int, float]:
+def shares_of(servers: Servers) -> dict[int, float]:
     """Share of the packets that each server gets, where it gets any."""
-    routing = servers_of(scenario).routing
+    routing = servers.routing
     if isinstance(routing, Period):
         counts = Counter(routing.root)
         length = len(routing.root)
@@ -46,7 +54,8 @@ def shares_of(scenario: Scenario) -> dict[int, float]:
 
 def _used_laws(scenario: Scenario) -> dict[int, Distribution]:
     """Service laws of the servers that get packets."""
-    return {server: servers_of(scenario).laws[server] for server in shares_of(scenario)}
+    servers = servers_of(scenario)
+    return {server: servers.laws[server] for server in shares_of(servers)}
 
 
 @premise
@@ -64,46 +73,47 @@ def routing_given(scenario: Scenario) -> str | None:
 
 def periodic(scenario: Scenario) -> str | None:
     """Packets go to the servers in turn, period after period."""
-    found = isinstance(servers_of(scenario).routing, Period)
-    return None if found else "packets are routed at random"
+    is_periodic = isinstance(servers_of(scenario).routing, Period)
+    return None if is_periodic else "packets are routed at random"
 
 
 def at_random(scenario: Scenario) -> str | None:
     """Each packet goes to a server drawn with fixed probabilities."""
-    found = isinstance(servers_of(scenario).routing, Random)
-    return None if found else "packets are routed in turn"
+    is_random = isinstance(servers_of(scenario).routing, Random)
+    return None if is_random else "packets are routed periodically"
 
 
 def independent_gaps(scenario: Scenario) -> str | None:
     """The gaps between packets are independent and of one law."""
-    found = gap_law(servers_of(scenario).arrivals) is not None
-    return None if found else "gaps between packets depend on a phase"
+    law = gap_law(servers_of(scenario).arrivals)
+    return None if law is not None else "gaps between packets depend on a phase"
 
 
 def gaps_with_phases(scenario: Scenario) -> str | None:
     """Packets arrive as an MMPP or MAP."""
-    found = gap_law(servers_of(scenario).arrivals) is None
-    return None if found else "gaps between packets are independent"
+    law = gap_law(servers_of(scenario).arrivals)
+    return None if law is None else "gaps between packets are independent"
 
 
 def one_closed_class(scenario: Scenario) -> str | None:
     """The phase of the arrivals forgets where it started."""
-    arrivals = servers_of(scenario).arrivals
-    matrices = None if gap_law(arrivals) else gap_map(arrivals)
-    if matrices is None:
-        return None
-    classes = len(closed_classes(sum(matrices, start=np.zeros(1))))
+    classes = _closed_classes(servers_of(scenario).arrivals)
     return None if classes == 1 else f"the arrivals have {classes} closed classes of phases"
+
+
+def _closed_classes(arrivals: ArrivalProcess) -> int:
+    """Closed classes of the phases; 1 where there are no phases."""
+    matrices = dependent_gaps(arrivals)
+    return 1 if matrices is None else len(closed_classes(matrices[0] + matrices[1]))
 
 
 @dependent
 def not_locked(scenario: Scenario) -> str | None:
     """The period of the routing and the phases of the arrivals do not lock in step."""
     servers = servers_of(scenario)
-    matrices = None if gap_law(servers.arrivals) else gap_map(servers.arrivals)
-    if matrices is None or not isinstance(servers.routing, Period):
+    if not isinstance(servers.routing, Period):
         return None
-    own = embedded_period(*matrices)
+    own = arrival_period(servers.arrivals)
     length = primitive_length(servers.routing.root)
     if math.gcd(own, length) == 1:
         return None
@@ -140,30 +150,30 @@ def phase_type_services(scenario: Scenario) -> str | None:
 
 
 def _arrival_order(scenario: Scenario) -> int:
-    """Phases that stand beside those of a service while its matrix over one gap is computed."""
-    law = gap_law(servers_of(scenario).arrivals)
-    if law is not None:
-        return 1 if isinstance(law, Erlang) else phase_count(law) or 1
-    matrices = gap_map(servers_of(scenario).arrivals)
-    return 1 if matrices is None else len(matrices[0])
+    """Phases of the arrivals in the matrix of one service over one gap."""
+    arrivals = servers_of(scenario).arrivals
+    law = gap_law(arrivals)
+    if law is None:
+        return gap_order(arrivals) or 1
+    return 1 if isinstance(law, Erlang) else phase_count(law) or 1
 
 
 def _observed_gaps(scenario: Scenario) -> int:
-    """Different gaps of an empirical law; 1 for the others."""
+    """Distinct gaps of an empirical law; 1 for other laws."""
     law = gap_law(servers_of(scenario).arrivals)
     return len(set(law.observations)) if isinstance(law, Empirical) else 1
 
 
 def preemptive(scenario: Scenario) -> str | None:
     """The packet in service is lost when another one comes."""
-    found = servers_of(scenario).discipline == "preemptive"
-    return None if found else "a packet that finds its server busy is lost"
+    is_preemptive = servers_of(scenario).discipline == "preemptive"
+    return None if is_preemptive else "a packet that finds its server busy is lost"
 
 
 def non_preemptive(scenario: Scenario) -> str | None:
     """A packet that finds its server busy is lost."""
-    found = servers_of(scenario).discipline == "non-preemptive"
-    return None if found else "the packet in service is lost"
+    is_preemptive = servers_of(scenario).discipline == "preemptive"
+    return "the packet in service is lost" if is_preemptive else None
 
 
 def preemptive_or_exponential(scenario: Scenario) -> str | None:
@@ -179,7 +189,82 @@ def all_losses_by_distance(scenario: Scenario) -> str | None:
     count = servers_of(scenario).count
     if count > MOST_SERVERS:
         return f"{count} servers; at most {MOST_SERVERS} are ordered"
-    # The conditions look at the servers that get packets: here all of them may.
+    # The conditions look at the servers that get packets: here all of them may get some.
     everywhere = scenario.with_("servers.routing", {"period": list(range(count))})
     needed = (preemptive_or_exponential, phase_type_services, one_closed_class)
     return ", and ".join(obstacles(needed, everywhere)) or None
+
+
+def accesses(scenario: Scenario) -> ArrivalProcess:
+    """The process of the ends of accesses of one robot."""
+    law = page_conditions.access_law(scenario)
+    if law is not None:
+        return Renewal(law)
+    access = scenario.robots.access_time if scenario.robots else None
+    assert isinstance(access, Map | Mmpp)
+    return access
+
+
+def dependent_accesses(scenario: Scenario) -> str | None:
+    """Access times are those of an MMPP or MAP."""
+    return "access times are independent" if page_conditions.access_law(scenario) else None
+
+
+def known_accesses(scenario: Scenario) -> str | None:
+    """Access times are independent, or those of an MMPP or MAP that forgets its start."""
+    if scenario.robots is None or scenario.robots.access_time is None:
+        return "deliveries are a joint process"
+    classes = _closed_classes(accesses(scenario))
+    return None if classes == 1 else f"access times have {classes} closed classes of phases"
+
+
+def period_of(accessed: AccessedPages) -> list[int]:
+    """The page of each access of a period, under a periodic policy."""
+    assert isinstance(accessed.policy, Periodic)
+    period: list[int] = accessed.policy.cycle_of(accessed.shares).tolist()
+    return period
+
+
+def long_run(scenario: Scenario) -> str | None:
+    """The accessing policy has a period, or draws its pages: its cost is that of the long run."""
+    if page_conditions.is_planned(page_conditions.policy_of(scenario)):
+        return "the accessing policy is costed along a finite run, at whose start copies are new"
+    return None
+
+
+@dependent
+def accesses_not_locked(scenario: Scenario) -> str | None:
+    """The period of the schedule and the phases of the access times do not lock in step."""
+    own = arrival_period(accesses(scenario))
+    if own == 1 or page_conditions.periodic_policy(scenario) is not None:
+        return None
+    if page_conditions.resolved_frequencies(scenario) is not None:
+        return None  # no schedule yet
+    length = primitive_length(period_of(accessed_pages(scenario)))
+    if math.gcd(own, length) == 1:
+        return None
+    return (
+        f"access times of period {own} and a schedule of period {length} lock in step: "
+        "one run depends on its start"
+    )
+
+
+def few_pages(scenario: Scenario) -> str | None:
+    """At most 60 pages, at least one of which changes and has a weight."""
+    accessed = accessed_pages(scenario)
+    count = accessed.pages.count
+    if count > MOST_BOUNDED:
+        return f"{count} pages; the linear bound is given up to {MOST_BOUNDED}"
+    worth = accessed.change_rates * accessed.weights
+    return None if np.any(worth > 0) else "no page changes, or none has a weight"
+
+
+OPEN_LOOP: tuple[Condition, ...] = (
+    page_conditions.has_pages,
+    page_conditions.no_buffer,
+    page_conditions.robots_always_work,
+    page_conditions.one_robot,
+    hosts_never_wait,
+    known_accesses,
+)
+"""One robot accesses pages one after the other, in whatever order."""

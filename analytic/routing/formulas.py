@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from analytic.arrival_process import gap_map, mean_rate
+from analytic import page_conditions
+from analytic.arrival_process import mean_rate
 from analytic.formula import Formula, Values
+from analytic.page_conditions import accessed_pages
+from analytic.page_refresh.formulas import freshness_measures
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
 from analytic.routing import conditions
 from analytic.routing.bounds import linear_bound
 from analytic.routing.conditions import servers_of, shares_of
 from analytic.routing.losses import (
     gap_law,
+    gap_matrices,
+    loss_costs,
     map_loss,
     non_preemptive_loss,
     phase_type_loss,
@@ -21,8 +27,7 @@ from analytic.routing.losses import (
     random_non_preemptive_loss,
     renewal_loss,
 )
-from analytic.routing.spacing import loss_costs
-from analytic.routing.visit_formulas import VISIT_FORMULAS
+from analytic.routing.visits import dependent_obsolescence, visit_costs
 from analytic.routing.words import (
     Loss,
     average_loss,
@@ -32,29 +37,29 @@ from analytic.routing.words import (
 )
 from analytic.transforms import mean_time, transform
 from scenarios import Scenario
-from scenarios.sections import Period
+from scenarios.arrays import Array
+from scenarios.sections import Period, Servers
 
 
-def _phase_law(scenario: Scenario, server: int) -> PhaseLaw:
-    law = as_phase_type(servers_of(scenario).laws[server])
+def _phase_law(servers: Servers, server: int) -> PhaseLaw:
+    law = as_phase_type(servers.laws[server])
     assert law is not None
     return law
 
 
-def _packet_rate(scenario: Scenario) -> float:
-    """Packets per unit time."""
-    arrivals = servers_of(scenario).arrivals
-    law = gap_law(arrivals)
-    if law is not None:
-        return 1.0 / mean_time(law)
-    matrices = gap_map(arrivals)
-    assert matrices is not None
-    return mean_rate(np.stack(matrices))
+def _service_rate(servers: Servers, server: int) -> float:
+    rate = exponential_rate(servers.laws[server])
+    assert rate is not None
+    return rate
 
 
-def _rows(scenario: Scenario, losses: dict[int, float], total: float) -> Values:
+def _measures(servers: Servers, losses: dict[int, float], total: float) -> Values:
     """All measures, from the fraction lost of each server's packets and of all packets."""
-    rate = _packet_rate(scenario)
+    law = gap_law(servers.arrivals)
+    if law is not None:
+        rate = 1.0 / mean_time(law)
+    else:
+        rate = mean_rate(np.stack(gap_matrices(servers.arrivals)))
     for server, loss in losses.items():
         yield "preemption_probability", server, loss
     yield "preemption_probability", "all", total
@@ -63,87 +68,91 @@ def _rows(scenario: Scenario, losses: dict[int, float], total: float) -> Values:
     yield "throughput", None, rate * (1 - total)
 
 
-def _mixed(scenario: Scenario, losses: dict[int, float]) -> Values:
-    shares = shares_of(scenario)
+def _mixed(servers: Servers, losses: dict[int, float]) -> Values:
+    shares = shares_of(servers)
     total = sum(shares[server] * loss for server, loss in losses.items())
-    return _rows(scenario, losses, total)
+    return _measures(servers, losses, total)
 
 
-def _periodic(scenario: Scenario, loss: Loss) -> Values:
+def _periodic(servers: Servers, loss: Loss) -> Values:
     """Equation (6), per server and for all of them."""
-    routing = servers_of(scenario).routing
-    assert isinstance(routing, Period)
-    return _rows(scenario, server_losses(routing.root, loss), average_loss(routing.root, loss))
+    assert isinstance(servers.routing, Period)
+    word = servers.routing.root
+    return _measures(servers, server_losses(word, loss), average_loss(word, loss))
 
 
-def _tabulated(scenario: Scenario, values: Callable[[int, list[int]], np.ndarray]) -> Loss:
-    """f_m(n) looked up in tables up to the largest distance of each server."""
-    routing = servers_of(scenario).routing
-    assert isinstance(routing, Period)
+def _from_tables(servers: Servers, losses: Callable[[int, Any], Array]) -> Values:
+    """The same, f_m(n) being computed for all distances of a server at once."""
+    assert isinstance(servers.routing, Period)
     tables = {
-        server: values(server, list(range(1, max(own) + 1)))
-        for server, own in cyclic_distances(routing.root).items()
+        server: losses(server, range(1, max(own) + 1))
+        for server, own in cyclic_distances(servers.routing.root).items()
     }
-    return lambda server, distance: float(tables[server][distance - 1])
-
-
-def _service_rate(scenario: Scenario, server: int) -> float:
-    rate = exponential_rate(servers_of(scenario).laws[server])
-    assert rate is not None
-    return rate
+    return _periodic(servers, lambda server, distance: float(tables[server][distance - 1]))
 
 
 def _renewal(scenario: Scenario) -> Values:
-    law = gap_law(servers_of(scenario).arrivals)
+    servers = servers_of(scenario)
+    law = gap_law(servers.arrivals)
     assert law is not None
-    rates = {server: _service_rate(scenario, server) for server in shares_of(scenario)}
-    missed = {server: float(transform(law, rate)) for server, rate in rates.items()}
-    return _periodic(scenario, lambda server, n: float(renewal_loss(missed[server], n)))
+    missed = {m: float(transform(law, _service_rate(servers, m))) for m in shares_of(servers)}
+    return _periodic(servers, lambda server, n: float(renewal_loss(missed[server], n)))
 
 
 def _map(scenario: Scenario) -> Values:
-    matrices = gap_map(servers_of(scenario).arrivals)
-    assert matrices is not None
-    hidden, marked = matrices
-    loss = _tabulated(
-        scenario, lambda m, n: map_loss(hidden, marked, _service_rate(scenario, m), n)
-    )
-    return _periodic(scenario, loss)
+    servers = servers_of(scenario)
+    D0, D1 = gap_matrices(servers.arrivals)
+    return _from_tables(servers, lambda m, n: map_loss(D0, D1, _service_rate(servers, m), n))
 
 
 def _phase_type(scenario: Scenario) -> Values:
-    arrivals = servers_of(scenario).arrivals
-    loss = _tabulated(scenario, lambda m, n: phase_type_loss(arrivals, _phase_law(scenario, m), n))
-    return _periodic(scenario, loss)
+    servers = servers_of(scenario)
+    return _from_tables(
+        servers, lambda m, n: phase_type_loss(servers.arrivals, _phase_law(servers, m), n)
+    )
 
 
 def _random(scenario: Scenario) -> Values:
-    arrivals = servers_of(scenario).arrivals
+    servers = servers_of(scenario)
     losses = {
-        server: random_loss(arrivals, _phase_law(scenario, server), share)
-        for server, share in shares_of(scenario).items()
+        server: random_loss(servers.arrivals, _phase_law(servers, server), share)
+        for server, share in shares_of(servers).items()
     }
-    return _mixed(scenario, losses)
+    return _mixed(servers, losses)
 
 
 def _non_preemptive(scenario: Scenario) -> Values:
     servers = servers_of(scenario)
     losses = {}
-    for server, share in shares_of(scenario).items():
-        law = _phase_law(scenario, server)
+    for server, share in shares_of(servers).items():
+        law = _phase_law(servers, server)
         if isinstance(servers.routing, Period):
             word = servers.routing.root
             distances = cyclic_distances(word[: primitive_length(word)])[server]
             losses[server] = non_preemptive_loss(servers.arrivals, law, distances)
         else:
             losses[server] = random_non_preemptive_loss(servers.arrivals, law, share)
-    return _mixed(scenario, losses)
+    return _mixed(servers, losses)
 
 
 def _bound(scenario: Scenario) -> Values:
     servers = servers_of(scenario)
-    laws = [_phase_law(scenario, server) for server in range(servers.count)]
+    laws = [_phase_law(servers, server) for server in range(servers.count)]
     yield "preemption_probability", "all", linear_bound(loss_costs(servers.arrivals, laws)).value
+
+
+def _page_obsolescence(scenario: Scenario) -> Values:
+    accessed = accessed_pages(scenario)
+    word = conditions.period_of(accessed)
+    stale = dependent_obsolescence(conditions.accesses(scenario), accessed.change_rates, word)
+    return freshness_measures(scenario, accessed.weights, stale)
+
+
+def _bound_of_pages(scenario: Scenario) -> Values:
+    accessed = accessed_pages(scenario)
+    arrivals = conditions.accesses(scenario)
+    bound = linear_bound(visit_costs(arrivals, accessed.change_rates, accessed.weights))
+    yield "weighted_obsolescence", None, max(bound.value, 0.0)
 
 
 _GIVEN = (conditions.has_servers, conditions.routing_given)
@@ -246,6 +255,36 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_bound,
     ),
-    *VISIT_FORMULAS,
+    Formula(
+        paper="altman2000",
+        number="section 6",
+        quantity="obsolescence rates under a periodic schedule, dependent access times",
+        function=dependent_obsolescence,
+        kind="exact",
+        origin="printed",
+        conditions=(
+            *conditions.OPEN_LOOP,
+            page_conditions.resolved_frequencies,
+            page_conditions.periodic_policy,
+            conditions.dependent_accesses,
+            conditions.accesses_not_locked,
+        ),
+        evaluate=_page_obsolescence,
+    ),
+    Formula(
+        paper="altman2000",
+        number="section 6, linear bound",
+        quantity="weighted obsolescence of the best schedule, any weights and access times",
+        function=linear_bound,
+        kind="lower bound",
+        origin="own",
+        conditions=(
+            *conditions.OPEN_LOOP,
+            conditions.few_pages,
+            conditions.long_run,
+            conditions.accesses_not_locked,
+        ),
+        evaluate=_bound_of_pages,
+    ),
 )
 """The index: paper, number, quantity, function, kind, conditions."""

@@ -1,13 +1,15 @@
-"""Compiled: the ages of all servers as a graph, and its cycle of least mean.
+"""Compiled: the graph of capped ages and its cycle of least mean, and single words made better.
 
-A state is the ages of the servers just before a slot, each capped; `visit[m, age]` is what a visit
-to server m pays, `waiting` what all pay in a state for being at their caps (`certified.charges`).
-Imported where it is used only: numba takes its time.
+In a word, ``table[m, n - 1]`` is what a visit to server m costs n slots after the last one; the
+last column stands for all longer distances. In the graph a state is the ages of the servers just
+before a slot, each capped; `visit[m, age]` is what a visit to server m pays there, `waiting` what
+all pay in a state for being at their caps (`certified.charges`). Imported only where it is used:
+numba is slow to import.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,133 @@ from analytic.routing.pairs import is_less, plus, ratio
 
 Floats = NDArray[Any]
 Integers = NDArray[Any]
+
+
+class Graph(NamedTuple):
+    """The graph of capped ages: a visit to a in state u leads to ``after[u, a]``.
+
+    It costs ``waiting[u] + visit[a, ages[u, a]]``.
+    """
+
+    ages: Integers
+    after: Integers
+    visit: Floats
+    waiting: Floats
+
+
+# Words.
+
+
+@compiled
+def index_sequence(index: Floats, slots: int) -> Integers:
+    """The server with the least `index[m, age - 1]` in each slot; all begin as long not visited."""
+    servers, longest = index.shape
+    ages = np.full(servers, longest)
+    visits = np.empty(slots, np.int64)
+    for slot in range(slots):
+        chosen = 0
+        for m in range(1, servers):
+            if index[m, ages[m] - 1] < index[chosen, ages[chosen] - 1]:
+                chosen = m
+        visits[slot] = chosen
+        for m in range(servers):
+            ages[m] = min(ages[m] + 1, longest)
+        ages[chosen] = 1
+    return visits
+
+
+@compiled
+def closing_costs(table: Floats, sequence: Integers) -> Floats:
+    """Cost per slot of the first 1, 2, … visits, each as a period of its own."""
+    servers, longest = table.shape
+    last = np.full(servers, -1)
+    first = np.full(servers, -1)
+    costs = np.empty(len(sequence))
+    inside = 0.0
+    for slot in range(len(sequence)):
+        m = sequence[slot]
+        if last[m] < 0:
+            first[m] = slot
+        else:
+            inside += table[m, min(slot - last[m], longest) - 1]
+        last[m] = slot
+        total = inside
+        for m in range(servers):
+            if last[m] >= 0:
+                total += table[m, min(first[m] + slot + 1 - last[m], longest) - 1]
+        costs[slot] = total / (slot + 1)
+    return costs
+
+
+@compiled
+def word_cost(table: Floats, word: Integers, length: int) -> float:
+    """Cost per slot of the first `length` visits, again and again."""
+    last = np.full(len(table), -1)
+    first = np.full(len(table), -1)
+    total = 0.0
+    for slot in range(length):
+        m = word[slot]
+        if last[m] < 0:
+            first[m] = slot
+        else:
+            total += table[m, min(slot - last[m], table.shape[1]) - 1]
+        last[m] = slot
+    for m in range(len(table)):
+        if last[m] >= 0:
+            total += table[m, min(first[m] + length - last[m], table.shape[1]) - 1]
+    return total / length
+
+
+@compiled
+def improved_word(table: Floats, start: Integers, longest: int) -> Integers:
+    """A word that no single change makes cheaper: another letter, one more, one less, a swap."""
+    length = len(start)
+    word = np.empty(longest + 1, np.int64)
+    word[:length] = start
+    trial = np.empty(longest + 1, np.int64)
+    best = word_cost(table, word, length)
+    better = True
+    while better:
+        better = False
+        for slot in range(longest):
+            for move in range(2 * len(table) + 2):
+                changed = _moved(word, length, slot, move, len(table), trial)
+                if changed < 1 or changed > longest:
+                    continue
+                cost = word_cost(table, trial, changed)
+                if cost < best - 1e-15 * abs(best):
+                    best = cost
+                    length = changed
+                    better = True
+                    word[:length] = trial[:length]
+    return word[:length].copy()
+
+
+@compiled
+def _moved(word: Integers, length: int, slot: int, move: int, servers: int, trial: Integers) -> int:
+    """Write the word after one change at a slot; its length, 0 where there is no such change."""
+    if slot >= length:
+        return 0
+    trial[:length] = word[:length]
+    if move < servers:
+        trial[slot] = move
+        return length
+    if move < 2 * servers:
+        if length + 1 > len(trial):
+            return 0
+        trial[slot] = move - servers
+        trial[slot + 1 : length + 1] = word[slot:length]
+        return length + 1
+    if move == 2 * servers:
+        trial[slot : length - 1] = word[slot + 1 : length]
+        return length - 1
+    following = (slot + 1) % length
+    trial[slot] = word[following]
+    trial[following] = word[slot]
+    return length
+
+
+# The graph of capped ages.
 
 
 @compiled
@@ -86,21 +215,14 @@ def index_policy(ages: Integers, index: Floats) -> Integers:
 
 @compiled
 def least_mean_cycle(
-    ages: Integers,
-    after: Integers,
-    visit: Floats,
-    waiting: Floats,
-    policy: Integers,
-    values: Floats,
-    most_rounds: int,
+    graph: Graph, policy: Integers, values: Floats, most_rounds: int
 ) -> tuple[Integers, float, int, bool]:
     """Visits along the cycle of least mean cost, a bound below every mean, rounds, whether all.
 
     Howard's algorithm. `policy` is where to begin; it and `values`, pairs in two columns, are
-    changed. A visit to a costs ``waiting[u] + visit[a, ages[u, a]]`` in state u. The bound is the
-    least of ``cost + value after - value before`` over all visits, less what rounding can have
-    added to it: whatever the values are, no cycle's mean is below it. Rounds end when no visit
-    gains more than `_SLACK`, or at the most.
+    changed. The bound is the least of ``cost + value after - value before`` over all visits, less
+    what rounding can have added to it: whatever the values are, no cycle's mean is below it. Rounds
+    end when no visit gains more than `_SLACK`, or after `most_rounds`.
 
     Notes
     -----
@@ -108,7 +230,7 @@ def least_mean_cycle(
     on them, so that their means are lower; without one home stays as it is, and values fall. That
     needs sums in which gains are seen and ties are ties: hence the pairs.
     """
-    states = len(ages)
+    states = len(graph.ages)
     paths = np.empty(states, np.int32)
     seen = np.empty(states, np.int32)
     followed = np.empty(states, np.int32)
@@ -118,20 +240,20 @@ def least_mean_cycle(
     settled = False
     while rounds < most_rounds and not settled:
         rounds += 1
-        mean, low, home = _cheapest_cycle(home, ages, after, visit, waiting, policy, seen)
-        _value(home, mean, low, ages, after, visit, waiting, policy, values, paths, seen, followed)
+        mean, low, home = _cheapest_cycle(home, graph, policy, seen)
+        _value(home, mean, low, graph, policy, values, paths, seen, followed)
         # States are numbered as they are met, younger ages first: against that order a gain at a
         # great age reaches all younger ones in one round. Then after the states that the policy
         # leads to: a gain on a long way reaches all of it.
-        settled = not _improve(mean, low, oldest, ages, after, visit, waiting, policy, values)
+        settled = not _improve(mean, low, oldest, graph, policy, values)
         if not settled:
-            _improve(mean, low, followed, ages, after, visit, waiting, policy, values)
-    bound = _dual_bound(ages, after, visit, waiting, values[:, 0])
-    _, _, home = _cheapest_cycle(home, ages, after, visit, waiting, policy, seen)
-    return _cycle(home, after, policy), bound, rounds, settled
+            _improve(mean, low, followed, graph, policy, values)
+    bound = _dual_bound(graph, values[:, 0])
+    _, _, home = _cheapest_cycle(home, graph, policy, seen)
+    return _cycle(home, graph.after, policy), bound, rounds, settled
 
 
-EPSILON = 2.0**-52
+_EPSILON = 2.0**-52
 
 _SLACK = 1e-13
 """Gains per slot that are not worth a round, relatively to the mean."""
@@ -141,30 +263,22 @@ _PAIRED = 2.0**-76
 
 
 @compiled
-def _dual_bound(
-    ages: Integers, after: Integers, visit: Floats, waiting: Floats, values: Floats
-) -> float:
+def _dual_bound(graph: Graph, values: Floats) -> float:
     """The least of ``cost + value after - value before``, less its rounding, over all visits."""
     bound = np.inf
-    for u in range(len(ages)):
-        for a in range(len(visit)):
-            later = values[after[u, a]]
-            paid = visit[a, ages[u, a]]
-            terms = abs(waiting[u]) + abs(paid) + abs(later) + abs(values[u])
-            reduced = waiting[u] + paid + later - values[u]
-            bound = min(bound, reduced - 4 * EPSILON * terms)
+    for u in range(len(graph.ages)):
+        for a in range(len(graph.visit)):
+            later = values[graph.after[u, a]]
+            paid = graph.visit[a, graph.ages[u, a]]
+            terms = abs(graph.waiting[u]) + abs(paid) + abs(later) + abs(values[u])
+            reduced = graph.waiting[u] + paid + later - values[u]
+            bound = min(bound, reduced - 4 * _EPSILON * terms)
     return bound
 
 
 @compiled
 def _cheapest_cycle(
-    home: int,
-    ages: Integers,
-    after: Integers,
-    visit: Floats,
-    waiting: Floats,
-    policy: Integers,
-    seen: Integers,
+    home: int, graph: Graph, policy: Integers, seen: Integers
 ) -> tuple[float, float, int]:
     """Mean cost of the cheapest cycle of a policy, as a pair, and a state on it.
 
@@ -172,32 +286,32 @@ def _cheapest_cycle(
     """
     best = np.inf
     best_low = 0.0
-    found = -1
+    state = -1
     seen[:] = 0
-    for number in range(-1, len(ages)):
+    for number in range(-1, len(graph.ages)):
         start = home if number < 0 else number
         if seen[start]:
             continue
         u = start
         while not seen[u]:
             seen[u] = start + 1
-            u = after[u, policy[u]]
+            u = graph.after[u, policy[u]]
         if seen[u] == start + 1:
             total = 0.0
             low = 0.0
             length = 0
             v = u
             while length == 0 or v != u:
-                total, low = plus(total, low, waiting[v])
-                total, low = plus(total, low, visit[policy[v], ages[v, policy[v]]])
+                total, low = plus(total, low, graph.waiting[v])
+                total, low = plus(total, low, graph.visit[policy[v], graph.ages[v, policy[v]]])
                 length += 1
-                v = after[v, policy[v]]
+                v = graph.after[v, policy[v]]
             mean, low = ratio(total, low, length)
-            if found < 0 or is_less(mean, low + _PAIRED * abs(mean), best, best_low):
+            if state < 0 or is_less(mean, low + _PAIRED * abs(mean), best, best_low):
                 best = mean
                 best_low = low
-                found = u
-    return best, best_low, found
+                state = u
+    return best, best_low, state
 
 
 @compiled
@@ -205,10 +319,7 @@ def _value(
     home: int,
     mean: float,
     mean_low: float,
-    ages: Integers,
-    after: Integers,
-    visit: Floats,
-    waiting: Floats,
+    graph: Graph,
     policy: Integers,
     values: Floats,
     paths: Integers,
@@ -220,14 +331,15 @@ def _value(
     Where the policy leads to another cycle it is changed: visits are those of the cycle through
     `home` from there on, which lead to that cycle as soon as all ages are what they make them.
     """
+    after = graph.after
     word = _cycle(home, after, policy)
-    touched = np.empty(len(ages), np.int32)
+    touched = np.empty(len(after), np.int32)
     seen[:] = 0
     seen[home] = 1
     values[home, :] = 0.0
     order[0] = home
     valued = 1
-    for number in range(-1, len(ages)):
+    for number in range(-1, len(after)):
         # The cycle itself comes first: nothing may change the policy on it.
         count = 0
         u = after[home, policy[home]] if number < 0 else number
@@ -236,14 +348,14 @@ def _value(
             touched[count] = u
             count += 1
             u = after[u, policy[u]]
-        place = 0
+        slot = 0
         while seen[u] != 1:  # of several visits from a state the last one stays: no way leads back
             if seen[u] == 0:
                 seen[u] = 2
                 touched[count] = u
                 count += 1
-            policy[u] = word[place % len(word)]
-            place += 1
+            policy[u] = word[slot % len(word)]
+            slot += 1
             u = after[u, policy[u]]
         for each in range(count):
             length = 0
@@ -256,7 +368,7 @@ def _value(
                 v = paths[later]
                 seen[v] = 1
                 a = policy[v]
-                high, low = _worth(v, a, mean, mean_low, ages, after, visit, waiting, values)
+                high, low = _worth(v, a, mean, mean_low, graph, values)
                 values[v, 0] = high
                 values[v, 1] = low
                 order[valued] = v
@@ -272,28 +384,20 @@ def _cycle(home: int, after: Integers, policy: Integers) -> Integers:
         length += 1
         u = after[u, policy[u]]
     visits = np.empty(length, np.int64)
-    for place in range(length):
-        visits[place] = policy[u]
+    for slot in range(length):
+        visits[slot] = policy[u]
         u = after[u, policy[u]]
     return visits
 
 
 @compiled
 def _worth(
-    u: int,
-    a: int,
-    mean: float,
-    mean_low: float,
-    ages: Integers,
-    after: Integers,
-    visit: Floats,
-    waiting: Floats,
-    values: Floats,
+    u: int, a: int, mean: float, mean_low: float, graph: Graph, values: Floats
 ) -> tuple[float, float]:
     """What a visit to a in state u costs above the mean, and the value after it, as a pair."""
-    next_state = after[u, a]
-    high, low = plus(values[next_state, 0], values[next_state, 1], visit[a, ages[u, a]])
-    high, low = plus(high, low, waiting[u])
+    later = graph.after[u, a]
+    high, low = plus(values[later, 0], values[later, 1], graph.visit[a, graph.ages[u, a]])
+    high, low = plus(high, low, graph.waiting[u])
     return plus(high, low - mean_low, -mean)
 
 
@@ -302,21 +406,18 @@ def _improve(
     mean: float,
     mean_low: float,
     order: Integers,
-    ages: Integers,
-    after: Integers,
-    visit: Floats,
-    waiting: Floats,
+    graph: Graph,
     policy: Integers,
     values: Floats,
 ) -> bool:
     """Take the best visit in every state, in an order; whether anything was gained."""
     better = False
     for u in order:
-        slack = _SLACK * abs(mean) + _PAIRED * (abs(waiting[u]) + abs(values[u, 0]))
+        slack = _SLACK * abs(mean) + _PAIRED * (abs(graph.waiting[u]) + abs(values[u, 0]))
         best, best_low = plus(values[u, 0], values[u, 1], -slack)
         chosen = -1
-        for a in range(len(visit)):
-            high, low = _worth(u, a, mean, mean_low, ages, after, visit, waiting, values)
+        for a in range(len(graph.visit)):
+            high, low = _worth(u, a, mean, mean_low, graph, values)
             if is_less(high, low, best, best_low):
                 best = high
                 best_low = low

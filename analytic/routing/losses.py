@@ -9,16 +9,19 @@ only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic.arrival_process import gap_map, interval_phases
+from analytic.arrival_process import embedded_period, gap_map, interval_phases
 from analytic.markov import stationary
 from analytic.phase_type import PhaseLaw
-from analytic.transforms import matrix_transform
+from analytic.routing.spacing import Entry, Row, SpacingCosts, powers, tabulated
+from analytic.transforms import log_transform, matrix_transform
 from scenarios.arrays import Array
 from scenarios.distributions import Distribution, Exponential
 from scenarios.processes import ArrivalProcess, Map, Mmpp, Poisson
@@ -42,13 +45,13 @@ def renewal_loss(transform: ArrayLike, distance: ArrayLike) -> Array:
     return np.asarray(np.power(transform, distance), dtype=float)
 
 
-def map_loss(hidden: ArrayLike, arrivals: ArrayLike, rate: float, distance: ArrayLike) -> Array:
-    """Probability ``f(n) = q [(mu I - C)^{-1} D]^n e`` that an exponential service outlasts n gaps.
+def map_loss(D0: ArrayLike, D1: ArrayLike, rate: float, distance: ArrayLike) -> Array:
+    """Probability ``q [(mu I - D0)^{-1} D1]^n e`` that an exponential service outlasts n gaps.
 
     Parameters
     ----------
-    hidden, arrivals : array_like, shape (order, order)
-        C and D; for an MMPP ``Q - Lambda`` and ``Lambda``.
+    D0, D1 : array_like, shape (order, order)
+        C and D of the paper; for an MMPP ``Q - Lambda`` and ``Lambda``.
     rate : float
         mu.
     distance : array_like of int
@@ -56,12 +59,13 @@ def map_loss(hidden: ArrayLike, arrivals: ArrayLike, rate: float, distance: Arra
 
     Notes
     -----
-    altman2000, sections 5.1, 5.2 and Lemma 5.2. q is the law of the phase just after an arrival.
+    altman2000, sections 5.1, 5.2 and Lemma 5.2. q is the distribution of the phase just after an
+    arrival.
     """
-    c = np.asarray(hidden, dtype=float)
-    d = np.asarray(arrivals, dtype=float)
-    step = np.linalg.solve(rate * np.eye(len(c)) - c, d)
-    return _survival(interval_phases(c, d), step, distance)
+    D0 = np.asarray(D0, dtype=float)
+    D1 = np.asarray(D1, dtype=float)
+    step = np.linalg.solve(rate * np.eye(len(D0)) - D0, D1)
+    return _survival(interval_phases(D0, D1), step, distance)
 
 
 def phase_type_loss(arrivals: ArrivalProcess, service: PhaseLaw, distance: ArrayLike) -> Array:
@@ -77,7 +81,7 @@ def phase_type_loss(arrivals: ArrivalProcess, service: PhaseLaw, distance: Array
 
     Notes
     -----
-    altman2000, section 2 with the arrivals of section 5: ``A = -(C ⊕ T)^{-1} (D ⊗ I)``, and
+    altman2000, section 2 with the arrivals of section 5: ``A = -(D0 ⊕ T)^{-1} (D1 ⊗ I)``, and
     ``A = E e^{T tau}`` for independent gaps of any law. Not convex in n for all services.
     """
     service = _as_arrays(service)
@@ -124,8 +128,8 @@ def non_preemptive_loss(
     Notes
     -----
     Ours (altman2000, section 2, has the discipline for exponential services). The phases of
-    arrivals and of the service, free included, just before the server's own packets form a chain
-    over the places of its period; a packet is lost where it finds the server busy.
+    arrivals and of the service, idle included, just before the server's own packets form a chain
+    over its slots of the period; a packet is lost where it finds the server busy.
     """
     service = _as_arrays(service)
     step = over_gap(arrivals, _with_end(service))
@@ -145,6 +149,67 @@ def random_non_preemptive_loss(
     return _busy_at_arrivals([_thinned(step, probability)], service)
 
 
+def loss_costs(arrivals: ArrivalProcess, services: Sequence[PhaseLaw]) -> SpacingCosts:
+    """Costs of packets: the probabilities ``f_m(n)`` that a packet is lost.
+
+    Parameters
+    ----------
+    arrivals : ArrivalProcess
+    services : sequence of PhaseLaw
+        Of each server; under the non-preemptive discipline exponential ones only.
+
+    Raises
+    ------
+    ValueError
+        If there is no service, or one that may never end.
+    """
+    _check_services(services)
+    rows = [_survival_row(arrivals, service) for service in services]
+    costs = tabulated(rows, np.zeros(len(rows)), 0.0)
+    rates = [_rate_of(service) for service in services]
+    if any(rate is None for rate in rates):
+        return costs
+    return replace(costs, beyond=tuple(_survival_at(arrivals, rate) for rate in rates if rate))
+
+
+def _check_services(services: Sequence[PhaseLaw]) -> None:
+    if not len(services):
+        raise ValueError("services are missing: one law per server, and at least one")
+    for server, service in enumerate(services):
+        leaves = -np.diagonal(service.generator)
+        if not (np.all(leaves > 0) and np.all(np.isfinite(leaves))):
+            rates = ", ".join(f"{rate + 0.0:g}" for rate in leaves)
+            raise ValueError(f"server {server} has the rates {rates}: all must be > 0 and finite")
+
+
+def _survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
+    """``f(n) = P(S > X_n)``."""
+    law = gap_law(arrivals)
+    rate = _rate_of(service)
+    if law is not None and rate is not None:
+        exponent = float(log_transform(law, rate))
+        return lambda n: np.exp(-exponent * np.arange(1, n + 1))
+    step = over_gap(arrivals, service.generator)
+    start = np.kron(phases_at_arrivals(arrivals), service.start)
+    return lambda n: start @ powers(step, step.sum(axis=1), n)
+
+
+def _survival_at(arrivals: ArrivalProcess, rate: float) -> Entry:
+    """``f(n) = E e^(-mu X_n)`` at one distance."""
+    law = gap_law(arrivals)
+    if law is not None:
+        exponent = float(log_transform(law, rate))
+        return lambda n: math.exp(-exponent * n)
+    step = over_gap(arrivals, np.array([[-rate]]))
+    start = phases_at_arrivals(arrivals)
+    return lambda n: float(start @ np.linalg.matrix_power(step, n).sum(axis=1))
+
+
+def _rate_of(service: PhaseLaw) -> float | None:
+    """Rate of an exponential service; None of another."""
+    return float(-service.generator[0, 0]) if len(service.start) == 1 else None
+
+
 def gap_law(arrivals: ArrivalProcess) -> Distribution | None:
     """Law of the independent gaps of a renewal process, or None where gaps are dependent."""
     if isinstance(arrivals, Map | Mmpp):
@@ -152,23 +217,39 @@ def gap_law(arrivals: ArrivalProcess) -> Distribution | None:
     return Exponential(rate=arrivals.rate) if isinstance(arrivals, Poisson) else arrivals.gap
 
 
+def gap_matrices(arrivals: ArrivalProcess) -> tuple[Array, Array]:
+    """D0 and D1 of a process with a Markovian form, as every process with dependent gaps has."""
+    matrices = gap_map(arrivals)
+    assert matrices is not None
+    return matrices
+
+
+def dependent_gaps(arrivals: ArrivalProcess) -> tuple[Array, Array] | None:
+    """D0 and D1 of a process whose gaps depend on each other; None where they are independent."""
+    return gap_map(arrivals) if gap_law(arrivals) is None else None
+
+
+def arrival_period(arrivals: ArrivalProcess) -> int:
+    """Period of the phases at arrivals; 1 where they forget their start, or there are none."""
+    matrices = dependent_gaps(arrivals)
+    return 1 if matrices is None else embedded_period(*matrices)
+
+
 def phases_at_arrivals(arrivals: ArrivalProcess) -> Array:
-    """Law q of the arrival phase just after an arrival; a single phase for independent gaps."""
-    matrices = None if gap_law(arrivals) else gap_map(arrivals)
+    """Distribution q of the phase just after an arrival; a single phase for independent gaps."""
+    matrices = dependent_gaps(arrivals)
     return np.ones(1) if matrices is None else interval_phases(*matrices)
 
 
 def over_gap(arrivals: ArrivalProcess, generator: Array) -> Array:
-    """What happens to the phases (of arrivals, of the service) from one arrival to the next."""
+    """Transition matrix of the phases (of arrivals, of the service) from arrival to arrival."""
     law = gap_law(arrivals)
     if law is not None:
         return matrix_transform(law, generator)
-    matrices = gap_map(arrivals)
-    assert matrices is not None
-    hidden, marked = matrices
+    D0, D1 = gap_matrices(arrivals)
     own = np.eye(len(generator))
-    joint = np.kron(hidden, own) + np.kron(np.eye(len(hidden)), generator)
-    result: Array = np.linalg.solve(-joint, np.kron(marked, own))
+    joint = np.kron(D0, own) + np.kron(np.eye(len(D0)), generator)
+    result: Array = np.linalg.solve(-joint, np.kron(D1, own))
     return result
 
 
@@ -191,25 +272,25 @@ def _thinned(step: Array, probability: float) -> Array:
 
 
 def _as_arrays(service: PhaseLaw) -> PhaseLaw:
-    """The same law where its vector and matrix are given as lists."""
+    """The same law with its vector and matrix as arrays, where they are given as lists."""
     return PhaseLaw(*(np.asarray(part, dtype=float) for part in service))
 
 
 def _with_end(service: PhaseLaw) -> Array:
-    """Generator of the service phases with the free server as the last one."""
+    """Generator of the service phases with the idle server as the last one."""
     busy = np.hstack([service.generator, service.exit_rates[:, None]])
     return np.vstack([busy, np.zeros(busy.shape[1])])
 
 
 def _busy_at_arrivals(gaps: Iterable[Array], service: PhaseLaw) -> float:
-    """Probability that the server's own packets find it busy, averaged over its places."""
+    """Probability that the server's own packets find it busy, averaged over its slots."""
     size = len(service.start) + 1
     enters = np.eye(size)
     enters[-1] = [*service.start, 0.0]
     steps = [np.kron(np.eye(len(gap) // size), enters) @ np.maximum(gap, 0.0) for gap in gaps]
-    law = stationary(reduce(np.matmul, steps))
+    phases = stationary(reduce(np.matmul, steps))
     busy = 0.0
     for step in steps:
-        busy += law.reshape(-1, size)[:, :-1].sum()
-        law = law @ step
+        busy += phases.reshape(-1, size)[:, :-1].sum()
+        phases = phases @ step
     return float(busy / len(steps))

@@ -1,7 +1,8 @@
-"""Compiled: sums to twice the digits, in pairs of numbers, the second the rounding of the first.
+"""Compiled: sums to twice the digits, as pairs of numbers, the second the rounding of the first.
 
-Costs of cycles that exchange equal servers tie. Sums of rounded numbers would call one of them the
-cheaper, another time the other; those of pairs are right to 2^-104 or so of their terms.
+Cycles that differ by an exchange of equal servers have the same cost. Sums of rounded numbers would
+call one of them the cheaper, another time the other; those of pairs are right to 2^-104 or so of
+their terms.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ which every word pays alike, also one that leaves server m out.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,16 +17,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic.arrival_process import gap_map, interval_phases
-from analytic.phase_type import PhaseLaw
-from analytic.routing.losses import gap_law, over_gap, phases_at_arrivals
-from analytic.routing.random_visits import random_costs
-from analytic.routing.stale_times import powers, stale_time_at, stale_times
 from analytic.routing.words import average_loss, check_word
-from analytic.transforms import log_transform, mean_time
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution
-from scenarios.processes import ArrivalProcess
 
 Row = Callable[[int], Array]
 """The costs of the distances 1 … n as a function of n."""
@@ -45,11 +36,11 @@ of losses, to how far the one that is nearest to it began."""
 _ROUNDING = 1e-12
 """Of a row's largest entry: a rise up to this is none."""
 
-_DEAREST = 1e300
-"""Stands for all that is more: as a limit it is never come near to."""
-
 _FAINTEST = 2.0**-133
 """Of a row's own first loss: what is less, 1e-40, would only make graphs that take minutes."""
+
+_GONE = -1.0 + 2.0**-53
+"""Relative fall of a row that has reached its limit, whose logarithm is still a number."""
 
 
 @dataclass(frozen=True)
@@ -103,11 +94,11 @@ class SpacingCosts:
             raise ValueError("costs must be finite")
         rises = np.diff(entries, axis=1) > _ROUNDING * np.abs(entries).max(axis=1, keepdims=True)
         if rises.any():
-            server, place = np.argwhere(rises)[0].tolist()
-            less, more = entries[server, place : place + 2].tolist()
-            longer = f"{place + 2}" if place + 1 < self.longest else "any longer one"
+            server, before = np.argwhere(rises)[0].tolist()
+            less, more = entries[server, before : before + 2].tolist()
+            longer = f"{before + 2}" if before + 1 < self.longest else "any longer one"
             raise ValueError(
-                f"{self.subject} {server} costs {less:g} at distance {place + 1} and {more:g} at "
+                f"{self.subject} {server} costs {less:g} at distance {before + 1} and {more:g} at "
                 f"{longer}: costs must not increase with the distance"
             )
 
@@ -209,97 +200,64 @@ class SpacingCosts:
         return float(self.base + random_costs(self.table, self.limits, p)[0].sum())
 
 
-def loss_costs(arrivals: ArrivalProcess, services: Sequence[PhaseLaw]) -> SpacingCosts:
-    """Costs of packets: the probabilities ``f_m(n)`` that a packet is lost.
+def random_costs(table: Array, limits: Array, shares: Array) -> tuple[Array, Array]:
+    """``sum_n p² (1 - p)^(n - 1) e(n)`` of each server, and its derivative in p, (servers,) both.
 
     Parameters
     ----------
-    arrivals : ArrivalProcess
-    services : sequence of PhaseLaw
-        Of each server; under the non-preemptive discipline exponential ones only.
-
-    Raises
-    ------
-    ValueError
-        If there is no service, or one that may never end.
-    """
-    _check_services(services)
-    rows = [_survival_row(arrivals, service) for service in services]
-    costs = _tabulated(rows, np.zeros(len(rows)), 0.0)
-    rates = [_rate_of(service) for service in services]
-    if any(rate is None for rate in rates):
-        return costs
-    return replace(costs, beyond=tuple(_survival_at(arrivals, rate) for rate in rates if rate))
-
-
-def _check_services(services: Sequence[PhaseLaw]) -> None:
-    if not len(services):
-        raise ValueError("services are missing: one law per server, and at least one")
-    for server, service in enumerate(services):
-        leaves = -np.diagonal(service.generator)
-        if not (np.all(leaves > 0) and np.all(np.isfinite(leaves))):
-            rates = ", ".join(f"{rate + 0.0:g}" for rate in leaves)
-            raise ValueError(f"server {server} has the rates {rates}: all must be > 0 and finite")
-
-
-def visit_costs(arrivals: ArrivalProcess, rates: ArrayLike, weights: ArrayLike) -> SpacingCosts:
-    """Costs of pages: minus the weighted time for which a copy is fresh, per access time.
-
-    ``e_m(n) = -c_m E min(X_n, S_m) / E tau``, so that a word costs the weighted obsolescence.
-
-    Parameters
-    ----------
-    arrivals : ArrivalProcess
-        Of the ends of accesses; dependent times between them are allowed.
-    rates, weights : array_like, shape (pages,)
-        mu and c. A page with one of them 0 costs nothing.
-
-    Raises
-    ------
-    ValueError
-        If there are no pages, not as many weights as rates, or some below 0 or not finite.
+    table : ndarray, shape (servers, longest)
+        e.
+    limits : ndarray, shape (servers,)
+        To which e tends.
+    shares : ndarray, shape (servers,)
+        p. Distances between visits are geometric.
 
     Notes
     -----
-    altman2000, section 6 and Remark 6.1: its cost ``c x E tau + (c/mu) (E e^(-mu X_x) - 1)`` is
-    ``c E (X_x - S)^+ = c x E tau - c E min(X_x, S)``.
+    Beyond the table e is taken to approach its limit by a constant factor s per slot, that of the
+    second half of the table: exact for independent gaps and exponential times. The limit of a page
+    that hardly ever changes is far below any cost that can be attained.
     """
-    mu = np.asarray(rates, dtype=float)
-    c = np.asarray(weights, dtype=float)
-    _check_pages(mu, c)
-    matters = (mu > 0) & (c > 0)
-    mean = _mean_gap(arrivals)
-    changing = np.where(matters, mu, 1.0).tolist()
-    fresh = [_fresh_row(arrivals, rate) for rate in changing]
-    scales = np.where(matters, c, 0.0) / mean
-    rows = [_scaled(row, -scale) for row, scale in zip(fresh, scales, strict=True)]
-    with np.errstate(over="ignore"):
-        limits = -np.minimum(scales / np.array(changing), _DEAREST)
-    costs = _tabulated(rows, limits, float(c[matters].sum()))
-    stale = np.array([stale_times(arrivals, rate, costs.longest) for rate in changing])
-    paid = scales[:, None] * stale
-    far = [stale_time_at(arrivals, rate) for rate in changing]
-    beyond = tuple(_times(scale, at) for scale, at in zip(scales.tolist(), far, strict=True))
-    idle = np.where(matters, c, 0.0)
-    return replace(costs, beyond=beyond, subject="page", paid=paid, idle=idle)
+    p = shares[:, None]
+    longest = table.shape[1]
+    n = np.arange(1, longest + 1)
+    missed = (1 - p) ** (n - 1)
+    before = np.hstack([np.zeros_like(p), missed[:, :-1]])  # (1 - p)^(n - 2)
+    within = (p**2 * missed * table).sum(axis=1)
+    rise = ((2 * p * missed - p**2 * (n - 1) * before) * table).sum(axis=1)
+
+    later, steeper = _beyond(table, limits, shares)
+    never = (1 - shares) ** longest
+    last = missed[:, -1]
+    rise += (never - longest * shares * last) * later + shares * never * steeper
+    return within + shares * never * later, rise
 
 
-def _check_pages(rates: Array, weights: Array) -> None:
-    if rates.ndim != 1 or rates.shape != weights.shape or not rates.size:
-        shapes = f"rates of shape {rates.shape} and weights of shape {weights.shape}"
-        raise ValueError(f"{shapes}: must be one of each per page, and at least one page")
-    for name, values in (("rate", rates), ("weight", weights)):
-        wrong = values[~((values >= 0) & np.isfinite(values))]
-        if wrong.size:
-            raise ValueError(f"a {name} of {wrong[0]:g}: must be >= 0 and finite")
+def _beyond(table: Array, limits: Array, shares: Array) -> tuple[Array, Array]:
+    """Mean of e a geometric distance beyond the table, and its derivative in the share.
+
+    ``C + (e(L) - C) p s / (1 - s + p s)``, without the difference of C and e(L) where s is near 1.
+    """
+    half = table.shape[1] // 2
+    last = table[:, -1]
+    middle = table[:, half - 1]
+    left = last - limits
+    left_before = middle - limits
+    is_left = (left > 0) & (left_before > 0)
+    ratio = np.divide(last - middle, left_before, out=np.zeros_like(last), where=is_left)
+    factor = np.log1p(np.maximum(ratio, _GONE)) / (table.shape[1] - half)
+    s = np.exp(factor)
+    leaves = -np.expm1(factor)
+    whole = leaves + shares * s
+    goes_on = is_left & (leaves > 0)
+    kept = np.divide(shares * s, whole, out=np.ones_like(last), where=goes_on)
+    gone = np.divide(leaves, whole, out=np.zeros_like(last), where=goes_on)
+    falls = np.divide(s * leaves, whole**2, out=np.zeros_like(last), where=goes_on)
+    return last * kept + limits * gone, left * falls
 
 
-def _scaled(row: Row, factor: float) -> Row:
-    return lambda n: factor * row(n)
-
-
-def _tabulated(rows: Sequence[Row], limits: Array, base: float) -> SpacingCosts:
-    """A table as long as it takes until all rows have come to their limits."""
+def tabulated(rows: Sequence[Row], limits: Array, base: float) -> SpacingCosts:
+    """A table long enough for all rows to have reached their limits."""
     length = FIRST_LENGTH
     table = np.array([row(length) for row in rows])
     while length < LONGEST and not _settled(table, limits, base):
@@ -311,8 +269,8 @@ def _tabulated(rows: Sequence[Row], limits: Array, base: float) -> SpacingCosts:
 def _settled(table: Array, limits: Array, base: float) -> bool:
     """Whether the rest of every row is rounding.
 
-    Losses have no base that they could be compared with: where the fastest server loses 1e-80, a
-    slow one matters until it loses as little.
+    Losses have no base to be compared with: where the fastest server loses 1e-80, a slow one
+    matters until it loses as little.
     """
     began = table[:, 0] - limits
     if base == 0.0:
@@ -321,65 +279,11 @@ def _settled(table: Array, limits: Array, base: float) -> bool:
     return bool(np.all(table[:, -1] - limits <= _SETTLED * began))
 
 
-def _survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
-    """``f(n) = P(S > X_n)``."""
-    law = gap_law(arrivals)
-    rate = _rate_of(service)
-    if law is not None and rate is not None:
-        return _renewal_row(law, rate)
-    step = over_gap(arrivals, service.generator)
-    start = np.kron(phases_at_arrivals(arrivals), service.start)
-    return lambda n: start @ powers(step, step.sum(axis=1), n)
-
-
-def _survival_at(arrivals: ArrivalProcess, rate: float) -> Entry:
-    """``f(n) = E e^(-mu X_n)`` at one distance."""
-    law = gap_law(arrivals)
-    if law is not None:
-        exponent = float(log_transform(law, rate))
-        return lambda n: math.exp(-exponent * n)
-    step = over_gap(arrivals, np.array([[-rate]]))
-    start = phases_at_arrivals(arrivals)
-    return lambda n: float(start @ np.linalg.matrix_power(step, n).sum(axis=1))
-
-
-def _times(factor: float, entry: Entry) -> Entry:
-    return lambda n: factor * entry(n)
-
-
-def _renewal_row(law: Distribution, rate: float) -> Row:
-    exponent = float(log_transform(law, rate))
-    return lambda n: np.exp(-exponent * np.arange(1, n + 1))
-
-
-def _rate_of(service: PhaseLaw) -> float | None:
-    return float(-service.generator[0, 0]) if len(service.start) == 1 else None
-
-
-def _fresh_row(arrivals: ArrivalProcess, rate: float) -> Row:
-    """``E min(X_n, S)`` of an exponential S: for dependent gaps a sum of positive terms."""
-    law = gap_law(arrivals)
-    if law is not None:
-        exponent = float(log_transform(law, rate))
-        return lambda n: -np.expm1(-exponent * np.arange(1, n + 1)) / rate
-    hidden, marked = _matrices(arrivals)
-    leave = rate * np.eye(len(hidden)) - hidden
-    step = np.linalg.solve(leave, marked)
-    during = np.linalg.solve(leave, np.ones(len(hidden)))
-    start = interval_phases(hidden, marked)
-    return lambda n: np.cumsum(start @ powers(step, during, n))
-
-
-def _matrices(arrivals: ArrivalProcess) -> tuple[Array, Array]:
-    matrices = gap_map(arrivals)
-    assert matrices is not None
-    return matrices
-
-
-def _mean_gap(arrivals: ArrivalProcess) -> float:
-    """Mean time between arrivals."""
-    law = gap_law(arrivals)
-    if law is not None:
-        return mean_time(law)
-    hidden, marked = _matrices(arrivals)
-    return float(interval_phases(hidden, marked) @ np.linalg.solve(-hidden, np.ones(len(hidden))))
+def powers(step: Array, last: Array, length: int) -> Array:
+    """Columns ``A^k v`` for k = 0 … length - 1, by doubling."""
+    columns = last[:, None]
+    power = step
+    while columns.shape[1] < length:
+        columns = np.hstack([columns, power @ columns])
+        power = power @ power
+    return columns[:, :length]

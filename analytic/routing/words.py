@@ -1,12 +1,12 @@
-"""Periodic words of servers or pages, and the distances between the places of each.
+"""Periodic words of servers or pages, and the distances between the slots of each.
 
 A word is the period of a routing or of a visiting sequence: which server gets each of n packets, or
-which page is visited at each of n accesses, again and again.
+which page each of n accesses fetches, again and again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -37,15 +37,15 @@ def _check_letters(word: Sequence[int]) -> None:
 def cyclic_distances(word: Sequence[int]) -> dict[int, tuple[int, ...]]:
     """The distances ``delta_1, …, delta_d`` of each server that a periodic word uses.
 
-    delta_j is the number of packets from the server's j-th place in the period to its next one,
+    delta_j is the number of packets from the server's j-th slot of the period to its next one,
     across the end of the period where need be; they sum to the length of the word (altman2000 (6)).
     """
-    places: dict[int, list[int]] = {}
-    for place, server in enumerate(word):
-        places.setdefault(server, []).append(place)
+    slots: dict[int, list[int]] = {}
+    for slot, server in enumerate(word):
+        slots.setdefault(server, []).append(slot)
     return {
         server: tuple(np.diff([*own, own[0] + len(word)]).tolist())
-        for server, own in sorted(places.items())
+        for server, own in sorted(slots.items())
     }
 
 
@@ -87,51 +87,34 @@ def average_loss(word: Sequence[int], loss: Loss) -> float:
 
 
 def least_rotation(word: Sequence[int]) -> Word:
-    """The word once, not repeated, from where it is the first in alphabetical order.
+    """The word once, not repeated, rotated to come first in alphabetical order.
 
-    Two starts are compared letter by letter; the one that loses goes on behind what was alike,
-    which no better start can be within: as many steps as two or three times the letters.
+    Two starts are compared letter by letter; the loser moves on past the part that was equal,
+    within which no better start can lie. That takes two or three steps per letter.
     """
     once = tuple(word)[: primitive_length(word)]
     twice = once + once
     first = 0
     second = 1
-    alike = 0
-    while max(first, second) + alike < len(twice) and max(first, second) < len(once):
-        here = twice[first + alike]
-        there = twice[second + alike]
+    equal = 0
+    while max(first, second) + equal < len(twice) and max(first, second) < len(once):
+        here = twice[first + equal]
+        there = twice[second + equal]
         if here == there:
-            alike += 1
+            equal += 1
             continue
         if here > there:
-            first += alike + 1
+            first += equal + 1
         else:
-            second += alike + 1
+            second += equal + 1
         second += first == second
-        alike = 0
+        equal = 0
     start = min(first, second)
     return twice[start : start + len(once)]
 
 
 def are_rotations(word: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether two words are one order, begun somewhere else or repeated more often."""
+    """Whether two words are the same order, rotated or repeated."""
     once, again = (tuple(each)[: primitive_length(each)] for each in (word, other))
     text = "".join(f" {letter}," for letter in again)
     return len(once) == len(again) and text in "".join(f" {letter}," for letter in 2 * once)
-
-
-def words_of_length(length: int, servers: int) -> Iterator[Word]:
-    """Every periodic word of that length, one of all its rotations, words that repeat left out.
-
-    Notes
-    -----
-    The Lyndon words of that length, by Duval's algorithm: for exhaustive searches of short words.
-    """
-    word = [-1]
-    while word:
-        word[-1] += 1
-        if len(word) == length:
-            yield tuple(word)
-        word = [word[place % len(word)] for place in range(length)]
-        while word and word[-1] == servers - 1:
-            word.pop()

@@ -43,7 +43,7 @@ def plot_frequencies(search: FrequencySearch, ax: Axes | None = None) -> Axes:
     """
     ax = axes_for(ax, _HEIGHT)
     dress(ax, f"change rate (per {plain(search.time_unit)})", "share of the accesses")
-    changes = search.rates > 0
+    changes = search.change_rates > 0
     seen = search.shares > 0
     visited = changes & seen
     left_out = changes & ~seen
@@ -52,7 +52,7 @@ def plot_frequencies(search: FrequencySearch, ax: Axes | None = None) -> Axes:
     style: dict[str, Any] = {"ls": "none", "rasterized": len(seen) > MANY_POINTS}
     label = _counted("page", int(visited.sum()))
     ax.plot(
-        search.rates[visited],
+        search.change_rates[visited],
         search.shares[visited],
         "o",
         color=SIMULATED,
@@ -61,12 +61,12 @@ def plot_frequencies(search: FrequencySearch, ax: Axes | None = None) -> Axes:
         **style,
     )
     if search.alone is not None:
-        _without_buffer(ax, search.rates[changes], search.alone[changes])
+        _without_buffer(ax, search.change_rates[changes], search.alone[changes])
     if left_out.any():
         label = f"{_counted('page', int(left_out.sum()))} without visits"
         where = np.full(int(left_out.sum()), 0.02)
         ax.plot(
-            search.rates[left_out],
+            search.change_rates[left_out],
             where,
             "x",
             color=_NONE,
@@ -75,7 +75,7 @@ def plot_frequencies(search: FrequencySearch, ax: Axes | None = None) -> Axes:
             transform=ax.get_xaxis_transform(),
             **style,
         )
-    _proportional(ax, search.rates[changes])
+    _proportional(ax, search.change_rates[changes])
     if not changes.all():
         constant = _counted("page", int((~changes).sum()))
         ax.plot([], [], ls="none", label=f"{constant} without changes")

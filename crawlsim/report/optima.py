@@ -14,7 +14,7 @@ from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.indexing_queue.thresholds import ThresholdSearch
 from analytic.pipeline.best_robots import BestTargets
 from analytic.pipeline.best_thresholds import BestThresholds
-from analytic.probing.choosing import ProbeSearch
+from analytic.probing.search import ProbeSearch
 from analytic.robot_control.switching import SwitchingSearch
 from crawlsim.report.drawing import THEORY, axes_for, dress, legend_above, plain
 from crawlsim.report.frequencies import plot_frequencies

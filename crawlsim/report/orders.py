@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
-from analytic.routing.searching import WordSearch
+from analytic.routing.search import WordSearch
 from crawlsim.report.drawing import THEORY, axes_for, dress, legend_above
 
 _COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")

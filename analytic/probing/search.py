@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,12 +10,17 @@ from typing import Any
 import numpy as np
 
 from analytic.optimum import NoOptimumError, Optimum
-from analytic.probing.certificate import default_slots, grid_error
-from analytic.probing.costs import cost_variance, expected_cost, expected_freshness
 from analytic.probing.formulas import few_cells, probe_times, profile_of
-from analytic.probing.intervals import Profile
+from analytic.probing.grid import (
+    Schedule,
+    best_schedule,
+    default_slots,
+    grid_error,
+    grid_of,
+    times_of,
+)
+from analytic.probing.profile import Profile, cost_variance, expected_cost, expected_freshness
 from analytic.probing.refinement import Refined, refined
-from analytic.probing.schedules import Schedule, best_schedule, grid_of, times_of
 from scenarios import Scenario, ScenarioError
 from scenarios.sections import Probing, Times, slots_apart
 
@@ -32,7 +36,8 @@ _MOST_COMPARED = 2000
 class ProbeSearch:
     """The best schedule on a grid, the local optimum near it, and the bound below both.
 
-    Only the search on the grid has been done; `refined` and `lower_bound` are found when asked for.
+    Only the search on the grid has been done; `refined` and `lower_bound` are
+    computed when asked for.
 
     Attributes
     ----------
@@ -46,7 +51,7 @@ class ProbeSearch:
         Of the grid.
     apart : int
         Slots from each probe to the next, at least.
-    found : Schedule
+    schedule : Schedule
         The best one on the grid.
     """
 
@@ -55,17 +60,17 @@ class ProbeSearch:
     profile: Profile = field(repr=False)
     slots: int
     apart: int
-    found: Schedule = field(repr=False)
+    schedule: Schedule = field(repr=False)
 
     @cached_property
     def grid_times(self) -> tuple[float, ...]:
         """The best times on the grid."""
-        return times_of(self.profile.horizon, self.slots, self.found.slots)
+        return times_of(self.profile.horizon, self.slots, self.schedule.slots)
 
     @property
     def grid_cost(self) -> float:
         """Their expected cost."""
-        return self.found.cost
+        return self.schedule.cost
 
     @property
     def kept_spacing(self) -> float:
@@ -89,9 +94,25 @@ class ProbeSearch:
 
         The better one of this grid's and of that of `default_slots`, if that is not too fine.
         """
-        other = default_slots(self.profile, len(self.found.slots), self.probing.minimum_spacing)
-        finer = {other} - {self.slots} if other <= _LARGEST_GRID else set()
-        return max(_bound(self), *(_bound_on(self, slots) for slots in finer), 0.0)
+        other = default_slots(self.profile, len(self.schedule.slots), self.probing.minimum_spacing)
+        grids = {self.slots, other} if other <= _LARGEST_GRID else {self.slots}
+        return max(0.0, *(self._bound_on(slots) for slots in grids))
+
+    def _bound_on(self, slots: int) -> float:
+        """The least cost on a grid, less what the grid can cost and what rounding can.
+
+        Where the spacing is no whole number of slots it is rounded down, which allows more: then
+        `grid_error` holds. Each link is a difference of sums up to ``Lambda(0, T) A(0, T)``.
+        """
+        probes = len(self.schedule.slots)
+        schedule = self.schedule
+        if slots != self.slots or self.rounds_up:
+            relative = self.probing.minimum_spacing / self.profile.horizon
+            apart = max(1, math.floor(relative * slots * (1 + 1e-12) + 1e-9))
+            schedule = best_schedule(grid_of(self.profile, slots), probes, apart)
+        whole = self.profile.between(0.0, self.profile.horizon)
+        rounding = _LINK_ROUNDING * probes * float(whole.updates * whole.importance)
+        return schedule.lower_bound - grid_error(self.profile, slots, probes)[0] - rounding
 
     @property
     def error(self) -> float:
@@ -109,7 +130,7 @@ class ProbeSearch:
 
     @property
     def _grid_error(self) -> tuple[float, bool]:
-        return grid_error(self.profile, self.slots, len(self.found.slots))
+        return grid_error(self.profile, self.slots, len(self.schedule.slots))
 
     @property
     def times(self) -> tuple[float, ...]:
@@ -138,13 +159,18 @@ def best_probes(scenario: Scenario) -> ProbeSearch:
     NoOptimumError
         If there is no source, if the rates have too many pieces, or if the grid is too fine.
     """
-    probing = _probing_of(scenario)
+    probing = scenario.probing
+    if probing is None:
+        raise NoOptimumError("there is no [source]")
+    if (reason := few_cells(scenario)) is not None:
+        raise NoOptimumError(reason)
     profile = profile_of(scenario)
-    probes = _count(probing)
+    probes = len(probing.policy.root) if isinstance(probing.policy, Times) else probing.probes
+    assert probes is not None
     spacing = probing.minimum_spacing
     slots = probing.slots or _roomy_slots(profile, probes, spacing)
     if slots > _LARGEST_GRID:
-        raise NoOptimumError(f"it takes {slots} slots; at most {_LARGEST_GRID} are searched")
+        raise NoOptimumError(f"needs {slots} slots; at most {_LARGEST_GRID} are searched")
     apart = slots_apart(spacing, profile.horizon, slots)
     if probes * apart > slots:
         rounded = apart * profile.horizon / slots
@@ -152,8 +178,8 @@ def best_probes(scenario: Scenario) -> ProbeSearch:
             f"{slots} slots keep probes at least {rounded:.6g} apart, which leaves no room for "
             f"{probes}; set probing.slots to more"
         )
-    found = best_schedule(grid_of(profile, slots), probes, apart)
-    return ProbeSearch(scenario, probing, profile, slots, apart, found)
+    schedule = best_schedule(grid_of(profile, slots), probes, apart)
+    return ProbeSearch(scenario, probing, profile, slots, apart, schedule)
 
 
 def _roomy_slots(profile: Profile, probes: int, spacing: float) -> int:
@@ -169,51 +195,6 @@ def _roomy_slots(profile: Profile, probes: int, spacing: float) -> int:
     return probes if room <= _ROUNDING else math.ceil(probes / room)
 
 
-def _bound(search: ProbeSearch) -> float:
-    """Below every schedule in continuous time: what the search's own grid says of it."""
-    if search.rounds_up:
-        return _bound_on(search, search.slots)
-    return _below(search.profile, search.slots, search.found)
-
-
-def _bound_on(search: ProbeSearch, slots: int) -> float:
-    """The same by another grid, on which the spacing is rounded down to whole slots.
-
-    There `grid_error` holds, and more is allowed.
-    """
-    profile = search.profile
-    spacing = search.probing.minimum_spacing
-    apart = max(1, math.floor(spacing / profile.horizon * slots * (1 + 1e-12) + 1e-9))
-    found = best_schedule(grid_of(profile, slots), len(search.found.slots), apart)
-    return _below(profile, slots, found)
-
-
-def _below(profile: Profile, slots: int, found: Schedule) -> float:
-    """The least cost on a grid, less what the grid can cost and what rounding can.
-
-    Each link is a difference of sums up to ``Lambda(0, T) A(0, T)``.
-    """
-    probes = len(found.slots)
-    whole = profile.between(0.0, profile.horizon)
-    rounding = _LINK_ROUNDING * probes * float(whole.updates * whole.importance)
-    return found.lower_bound - grid_error(profile, slots, probes)[0] - rounding
-
-
-def _probing_of(scenario: Scenario) -> Probing:
-    if scenario.probing is None:
-        raise NoOptimumError("there is no [source]")
-    if (reason := few_cells(scenario)) is not None:
-        raise NoOptimumError(reason)
-    return scenario.probing
-
-
-def _count(probing: Probing) -> int:
-    if probing.probes is not None:
-        return probing.probes
-    assert isinstance(probing.policy, Times)
-    return len(probing.policy.root)
-
-
 def optimal_probes(scenario: Scenario) -> Optimum:
     """The probe times with the least expected cost up to the horizon.
 
@@ -224,6 +205,12 @@ def optimal_probes(scenario: Scenario) -> Optimum:
     """
     search = best_probes(scenario)
     rows, notes = _compared(scenario, search)
+    if not search.refined.converged:
+        rounds = search.refined.rounds
+        notes.append(
+            f"refined: not converged after {rounds} rounds, slack {search.refined.slack:.2g}"
+        )
+    notes.append(_certificate(search))
     return Optimum(
         target="probes",
         cost=search.cost,
@@ -231,17 +218,10 @@ def optimal_probes(scenario: Scenario) -> Optimum:
         decision={"times": list(search.times)},
         changes={_KEY: {"times": list(search.times)}},
         table=rows,
-        notes=[*notes, *_unfinished(search.refined), _certificate(search)],
+        notes=notes,
         search=search,
         horizon=search.profile.horizon,
     )
-
-
-def _unfinished(near: Refined) -> list[str]:
-    """That the refined schedule is no local optimum, where the work came to its bound."""
-    if near.converged:
-        return []
-    return [f"refined: not converged after {near.rounds} rounds, slack {near.slack:.2g}"]
 
 
 def _certificate(search: ProbeSearch) -> str:
@@ -254,7 +234,8 @@ def _certificate(search: ProbeSearch) -> str:
             "continuous time; other slots may cost less"
         )
     how = " (Proposition 8: a breakpoint is not on the grid; more slots cost less)"
-    how = "" if search.sharp else how
+    if search.sharp:
+        how = ""
     return f"{search.slots} slots cost at most {search.error:.3g} more than continuous time{how}"
 
 
@@ -270,17 +251,16 @@ def _compared(scenario: Scenario, search: ProbeSearch) -> tuple[list[dict[str, A
             notes.append(f"{policy}: {error.allowed}")
     schedules["optimal on the grid"] = search.grid_times
     schedules["optimal, refined"] = search.refined.times
-    return list(_rows(search.profile, schedules)), notes
-
-
-def _rows(profile: Profile, schedules: dict[str, tuple[float, ...]]) -> Iterator[dict[str, Any]]:
-    costs = {policy: expected_cost(profile, times) for policy, times in schedules.items()}
+    costs = {policy: expected_cost(search.profile, each) for policy, each in schedules.items()}
     least = min(costs.values())
-    for policy, times in schedules.items():
-        yield {
+    rows = [
+        {
             "policy": policy,
             "cost": costs[policy],
             "above, %": 100 * (costs[policy] / least - 1) if least > 0 else 0.0,
-            "deviation": float(np.sqrt(cost_variance(profile, times))),
-            "freshness": expected_freshness(profile, times),
+            "deviation": float(np.sqrt(cost_variance(search.profile, times))),
+            "freshness": expected_freshness(search.profile, times),
         }
+        for policy, times in schedules.items()
+    ]
+    return rows, notes

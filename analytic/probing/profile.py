@@ -1,4 +1,4 @@
-"""What an interval between two probes holds: updates, importance, cost, variance, freshness.
+"""What schedules of probes cost, from the updates, importance and cost between two probes.
 
 Five integrals describe an interval (s, f]. Those of two adjacent intervals combine into those of
 both together, which is Lemma 3 of eckstein2005 and its analogues; and they are simple where update
@@ -20,8 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 from scenarios.arrays import Array
 from scenarios.processes import Rate
 
+Times = Sequence[float] | NDArray[np.float64]
+
 LARGEST_PROFILE = 1_000_000
 """Most cells that a profile is made of."""
+
+_ROUNDING = 1e-9
 
 
 class Interval(NamedTuple):
@@ -105,6 +109,14 @@ def cells_needed(rates: Sequence[Rate], horizon: float) -> float:
     return sum(len(rate.breaks) * (1 + horizon / rate.period) for rate in rates)
 
 
+class Cells(NamedTuple):
+    """Update rate (lambda) and weight (a, the importance) in the cells between edges."""
+
+    edges: Any
+    rates: Any
+    weights: Any
+
+
 class Profile:
     """Update rate and importance of a source on [0, horizon], cell by cell.
 
@@ -126,11 +138,15 @@ class Profile:
     def __init__(self, updates: Rate, importance: Rate, horizon: float) -> None:
         breaks = [_breaks(rate, horizon) for rate in (updates, importance)]
         self.edges: Array = np.append(np.unique(np.concatenate(breaks)), horizon)
-        self.updates, self.importance = (
-            _values(rate, own, self.edges[:-1])
-            for rate, own in zip((updates, importance), breaks, strict=True)
-        )
+        starts = self.edges[:-1]
+        self.updates = _values(updates, breaks[0], starts)
+        self.importance = _values(importance, breaks[1], starts)
         self.horizon = horizon
+
+    @property
+    def cells(self) -> Cells:
+        """The same for compiled code."""
+        return Cells(self.edges, self.updates, self.importance)
 
     def between(self, start: ArrayLike, end: ArrayLike) -> Interval:
         """The integrals over (start, end], for 0 <= start <= end <= T; O(log cells) each.
@@ -206,3 +222,103 @@ def _values(rate: Rate, breaks: Array, starts: Array) -> Array:
     piece = (np.searchsorted(breaks, starts, "right") - 1) % len(rate.breaks)
     values: Array = np.array(rate.values)[piece]
     return values
+
+
+def checked_times(profile: Profile, times: Times, spacing: float = 0.0) -> NDArray[np.float64]:
+    """The probe times as an array.
+
+    Raises
+    ------
+    ValueError
+        If they do not increase, begin too early, or do not end with the horizon.
+    """
+    array = np.asarray(times, dtype=float)
+    gaps = np.diff(array, prepend=0.0)
+    ends = len(array) > 0 and abs(array[-1] - profile.horizon) <= _ROUNDING * profile.horizon
+    if array.ndim != 1 or not ends or not (gaps >= 0).all():
+        raise ValueError(f"probe times must increase from 0 and end with {profile.horizon!r}")
+    if gaps.min() < spacing * (1 - _ROUNDING):
+        raise ValueError(f"probe times must be at least {spacing!r} apart")
+    return array
+
+
+def _intervals(profile: Profile, times: Times) -> Interval:
+    checked_times(profile, times)
+    return profile.between([0.0, *times[:-1]], times)
+
+
+def expected_cost(profile: Profile, times: Times) -> float:
+    """Expected cost of all updates: ``sum_i C(p_{i-1}, p_i)``.
+
+    Parameters
+    ----------
+    profile : Profile
+        Update rate lambda and importance a on [0, T].
+    times : sequence of float
+        p_1, …, p_n = T; p_0 = 0.
+
+    Notes
+    -----
+    eckstein2005 (5) and (6). Only the rate of the updates matters, they need not be Poisson.
+    """
+    return float(_intervals(profile, times).cost.sum())
+
+
+def cost_variance(profile: Profile, times: Times) -> float:
+    """Variance of the cost of all updates: ``sum_i int lambda(t) A(t, p_i)**2 dt``.
+
+    Parameters
+    ----------
+    profile : Profile
+    times : sequence of float
+        p_1, …, p_n = T; p_0 = 0.
+
+    Notes
+    -----
+    Campbell's theorem: the cost is a sum of A(t, p_i) over the points of a Poisson process.
+    """
+    return float(_intervals(profile, times).variance.sum())
+
+
+def expected_freshness(profile: Profile, times: Times) -> float:
+    """Expected fraction of time without an unseen update.
+
+    Parameters
+    ----------
+    profile : Profile
+    times : sequence of float
+        p_1, …, p_n = T; p_0 = 0.
+
+    Notes
+    -----
+    ``(1 / T) sum_i int exp(-Lambda(p_{i-1}, t)) dt``: no Poisson update since the last probe.
+    """
+    return float(_intervals(profile, times).fresh_time.sum()) / profile.horizon
+
+
+def actual_cost(profile: Profile, times: Times, updates: ArrayLike) -> float:
+    """Cost of updates at known times: ``sum_r A(t_r, p_{i(r)})``.
+
+    Parameters
+    ----------
+    profile : Profile
+        Its importance counts; its update rate does not.
+    times : sequence of float
+        p_1, …, p_n = T; p_0 = 0.
+    updates : array_like
+        Times of the updates in [0, T], in any order.
+
+    Raises
+    ------
+    ValueError
+        If an update is not in [0, T].
+
+    Notes
+    -----
+    eckstein2005, section 2.2: update r waits for the first probe at or after it.
+    """
+    happened = np.asarray(updates, dtype=float)
+    if not ((happened >= 0) & (happened <= profile.horizon)).all():
+        raise ValueError(f"updates must be in [0, {profile.horizon!r}]")
+    seen = np.asarray(times)[np.searchsorted(times, happened, "left")]
+    return float(profile.between(happened, seen).importance.sum())

@@ -1,4 +1,4 @@
-"""Probe times with the least expected cost among the times of an even grid.
+"""Probe times of least expected cost on an even grid, and how far they can be from the best.
 
 Three programmes solve the same problem: exactly n probes on N slots, the last one at the end, each
 at least so many slots after the one before. `paper_schedule` is the dynamic programme of
@@ -9,12 +9,13 @@ puts a price on each probe instead of counting them, which is O(N) for each pric
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.probing.intervals import Profile
+from analytic.probing.profile import Profile
 
 if TYPE_CHECKING:
     from analytic.probing.kernels import Grid
@@ -25,6 +26,11 @@ Path = NDArray[np.int64]
 _ROUNDING = 4 * float(np.finfo(float).eps)
 _NEAR = 0.1
 """Share of the links by which two paths differ when only the chord between them is tried."""
+_OFF_GRID = 16 * float(np.finfo(float).eps)
+_FINEST = 100_000
+_LARGEST_COMMON = 1_000_000
+_SLOTS = 10_000
+_PER_PROBE = 20
 
 
 class Schedule(NamedTuple):
@@ -147,7 +153,7 @@ def best_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
     from analytic.probing.kernels import links_cost
 
     cost = links_cost(grid, path)
-    return Schedule(path[1:], cost, min(search.bound, cost), search.tried)
+    return Schedule(path[1:], cost, min(search.bound, cost), search.count)
 
 
 class _Search:
@@ -160,7 +166,7 @@ class _Search:
         self._fewer: _Tried | None = None
         self._more: _Tried | None = None
         self.bound = -math.inf
-        self.tried = 0
+        self.count = 0
         self._scale = float(grid.L[-1] * grid.A[-1]) or 1.0
         self._stride = 1.02
 
@@ -169,24 +175,24 @@ class _Search:
         price = self._first_price()
         on_chord = False
         while True:
-            found = self._at(price)
-            if found.links == self._probes:
-                return found.path
+            tried = self._at(price)
+            if tried.links == self._probes:
+                return tried.path
             fewer = self._fewer
             more = self._more
-            if fewer and more and on_chord and self._is_flat(found, fewer, more):
+            if fewer and more and on_chord and self._is_flat(tried, fewer, more):
                 return _joined(fewer.path, more.path, self._probes)
-            if found.links < self._probes:
-                self._fewer = found
+            if tried.links < self._probes:
+                self._fewer = tried
             else:
-                self._more = found
-            price, on_chord = self._next_price(found)
+                self._more = tried
+            price, on_chord = self._next_price(tried)
 
     def _at(self, price: float) -> _Tried:
         from analytic.probing.kernels import chain, links_cost
 
         value, path = chain(self._grid, self._apart, price)
-        self.tried += 1
+        self.count += 1
         self.bound = max(self.bound, value - price * self._probes)
         return _Tried(path, links_cost(self._grid, path), price, value)
 
@@ -196,16 +202,16 @@ class _Search:
         root = float(np.sqrt(slots).sum())
         return (root / self._probes) ** 2 / 2 or self._scale / self._probes**2
 
-    def _is_flat(self, found: _Tried, fewer: _Tried, more: _Tried) -> bool:
+    def _is_flat(self, tried: _Tried, fewer: _Tried, more: _Tried) -> bool:
         """Whether the paths on both sides are as good as the one found on the chord between them.
 
         Another one must have a number of links strictly between theirs, so that the search ends.
         """
-        tolerance = _ROUNDING * (self._scale + abs(found.price) * more.links)
-        better = fewer.cost + found.price * fewer.links - found.value
-        return better <= tolerance or not fewer.links < found.links < more.links
+        tolerance = _ROUNDING * (self._scale + abs(tried.price) * more.links)
+        better = fewer.cost + tried.price * fewer.links - tried.value
+        return better <= tolerance or not fewer.links < tried.links < more.links
 
-    def _next_price(self, found: _Tried) -> tuple[float, bool]:
+    def _next_price(self, tried: _Tried) -> tuple[float, bool]:
         """The price to try, and whether it is that of the chord: at it both sides are as good.
 
         Until both sides are known it goes outwards; while they are far apart, by the power law and
@@ -214,15 +220,15 @@ class _Search:
         fewer = self._fewer
         more = self._more
         if fewer is None or more is None:
-            return self._outwards(found), False
+            return self._outwards(tried), False
         chord = (fewer.cost - more.cost) / (more.links - fewer.links)
-        if self.tried % 2 or more.price <= 0 or more.links - fewer.links < _NEAR * self._probes:
+        if self.count % 2 or more.price <= 0 or more.links - fewer.links < _NEAR * self._probes:
             return chord, True
         (x, k), (y, m) = ((each.price**-0.5, each.links) for each in (fewer, more))
         between = float((x + (y - x) * (self._probes - k) / (m - k)) ** -2)
         return (between, False) if more.price < between < fewer.price else (chord, True)
 
-    def _outwards(self, found: _Tried) -> float:
+    def _outwards(self, tried: _Tried) -> float:
         """A price beyond the one that gave too few probes, or too many; the strides grow.
 
         Below a hair's breadth of the whole cost prices are negative: probes that cost more than
@@ -230,23 +236,83 @@ class _Search:
         """
         hair = _ROUNDING * self._scale
         self._stride **= 1.5
-        if found.links < self._probes:
-            power = (found.links / self._probes) ** 2 * 0.97
-            down = min(power, 1 / self._stride) * found.price
+        if tried.links < self._probes:
+            power = (tried.links / self._probes) ** 2 * 0.97
+            down = min(power, 1 / self._stride) * tried.price
             if down > hair:
                 return down
-            return max(min(-hair, found.price * self._stride**2), -1.01 * self._scale)
-        power = (found.links / self._probes) ** 2 * 1.03
-        return max(power, self._stride) * found.price if found.price > 0 else hair
+            return max(min(-hair, tried.price * self._stride**2), -1.01 * self._scale)
+        power = (tried.links / self._probes) ** 2 * 1.03
+        return max(power, self._stride) * tried.price if tried.price > 0 else hair
 
 
 def _joined(fewer: Path, more: Path, links: int) -> Path:
     """A path with so many links from two that are best at one price, with fewer and with more.
 
     Where one link of `fewer` holds a link of `more`, ``P_i <= Q_{i+y} < Q_{i+y+1} <= P_{i+1}``, the
-    paths change places: that costs nothing, since C is Monge, and no link becomes shorter than the
+    paths cross over: that costs nothing, since C is Monge, and no link becomes shorter than the
     one held.
     """
     surplus = len(more) - 1 - links
     first: Any = np.argmax(fewer[1:] >= more[surplus + 1 : surplus + len(fewer)])
     return np.concatenate([fewer[: first + 1], more[surplus + first + 1 :]])
+
+
+def breaks_on_grid(profile: Profile, slots: int) -> bool:
+    """Whether every breakpoint of the two rates is one of the times ``j T / N``, up to rounding."""
+    edges = profile.edges / profile.horizon * slots
+    return bool((np.abs(edges - np.round(edges)) <= _OFF_GRID * slots).all())
+
+
+def grid_error(profile: Profile, slots: int, probes: int) -> tuple[float, bool]:
+    """Most that the grid can cost, and whether that is the sharp bound.
+
+    Parameters
+    ----------
+    profile : Profile
+    slots : int
+        N; g = T / N is the width of a slot.
+    probes : int
+        n. They keep no spacing, or one that is a whole number of slots.
+
+    Returns
+    -------
+    error : float
+        A bound of ``C_grid - C*``.
+    sharp : bool
+        Whether all breakpoints are on the grid.
+
+    Notes
+    -----
+    With all breakpoints on the grid ``(n - 1) max(lambda a) g² / 4``. Proof: move every probe of
+    the optimum up to the next time of the grid if its position in its slot exceeds one common
+    uniform variable, else down. Order, spacing and cells are kept, and each probe is on average
+    where it was. In a cell the cost is quadratic, with ``a lambda`` of each probe's square and
+    ``-lambda(p_i) a(p_{i+1})`` of the products of neighbours, which are positively correlated: it
+    grows on average by at most ``sum a lambda Var``, and the variance is at most g² / 4. Some such
+    schedule costs no more than the average, and the grid's optimum no more than that one.
+
+    Otherwise Proposition 8 of eckstein2005: ``max(a) max(lambda) (n g² / 2 + T g)``.
+    """
+    width = profile.horizon / slots
+    if breaks_on_grid(profile, slots):
+        steepest = float((profile.updates * profile.importance).max())
+        return (probes - 1) * steepest * width**2 / 4, True
+    largest = float(profile.updates.max() * profile.importance.max())
+    return largest * (probes * width**2 / 2 + profile.horizon * width), False
+
+
+def default_slots(profile: Profile, probes: int, apart: float = 0.0) -> int:
+    """Number of slots for a file that names none.
+
+    At least ten thousand, and twenty per probe; where that can be, a number whose times include
+    every breakpoint, and `apart`, the minimum spacing.
+    """
+    wanted = max(_SLOTS, _PER_PROBE * probes)
+    common = 1
+    for share in np.append(profile.edges, apart) / profile.horizon:
+        near = Fraction(float(share)).limit_denominator(_FINEST)
+        common = math.lcm(common, near.denominator)
+        if abs(float(near) - share) > _OFF_GRID or common > _LARGEST_COMMON:
+            return wanted
+    return math.ceil(wanted / common) * common
