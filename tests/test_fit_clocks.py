@@ -186,7 +186,7 @@ def test_tests_by_a_clock_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     def only_spread(times: np.ndarray, step: float, expected: np.ndarray) -> np.ndarray:
         return fill_steps(times, step, 0.0 * expected)
 
-    monkeypatch.setattr("crawlsim.fitting.of_source.fill_steps", only_spread)
+    monkeypatch.setattr("crawlsim.fitting.source_changes.fill_steps", only_spread)
     planted = [fit(log, CONSTANT).summary["time_rescaling"]["p_value"] for log in logs[:5]]
     assert max(planted) < 1e-10
 

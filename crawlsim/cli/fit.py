@@ -158,7 +158,7 @@ def _claimed(out: str | None, report: str | None) -> dict[str, Path]:
 def _read(path: str, kind: str | None, time_unit: str | None, into: Scenario | None) -> Trace:
     """The trace, in the time unit of the scenario that it goes into."""
     from crawlsim.fitting import read_trace
-    from crawlsim.fitting.trace import UNITS
+    from crawlsim.fitting.reading import UNITS
 
     if kind is not None and kind not in _KINDS:
         raise ScenarioError("--kind", kind, f"must be {one_of(kind, _KINDS)}")
@@ -181,7 +181,7 @@ it: {listed(UNITS)}"
 
 def _unit_lines(read: Trace, time_unit: str | None, into: Scenario) -> list[str]:
     """Which unit of time is taken where a scenario does not say it in a known word."""
-    from crawlsim.fitting.trace import UNITS
+    from crawlsim.fitting.reading import UNITS
 
     if read.kind == "sizes" or into.time_unit in UNITS:
         return []
@@ -193,7 +193,7 @@ def _unit_lines(read: Trace, time_unit: str | None, into: Scenario) -> list[str]
 def _options(asked: Mapping[str, Any], trace: Trace, into: Scenario | None) -> Options:
     """The options in the terms of the fit."""
     from crawlsim.fitting import Options
-    from crawlsim.fitting.of_deliveries import PROCESSES
+    from crawlsim.fitting.deliveries import PROCESSES
 
     if asked["process"] not in (None, *PROCESSES):
         allowed = f"must be {one_of(asked['process'], PROCESSES)}"
@@ -269,7 +269,7 @@ def _warn_of_broken(trace: Trace) -> None:
 def _record(trace: str, found: Fit, scenario: Scenario, into: Scenario | None) -> dict[str, Any]:
     """The fit for JSON."""
     from crawlsim.fitting import replaced_keys
-    from crawlsim.fitting.words import unit_of
+    from crawlsim.fitting.result import unit_of
 
     broken = found.trace.broken
     unit = found.trace.time_unit

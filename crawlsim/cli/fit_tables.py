@@ -23,7 +23,7 @@ _ENDS = ("± SE", "95 % low", "high")
 
 def fit_table(trace: str, found: Fit) -> Table:
     """The parameters, of many pages those with the largest rates."""
-    from crawlsim.fitting.words import counted, unit_of
+    from crawlsim.fitting.result import counted, unit_of
 
     unit = found.trace.time_unit
     title = f"{escape(trace)}: {found.section} from {counted(found.trace.rows, 'row')} of \
@@ -43,7 +43,7 @@ def fit_table(trace: str, found: Fit) -> Table:
 
 def _rows(table: Table, found: Fit) -> list[str]:
     """The parameters with their intervals, and what is not shown."""
-    from crawlsim.fitting.words import unit_of
+    from crawlsim.fitting.result import unit_of
 
     add_columns(table, ["parameter", "of"], ["estimate", *_ENDS])
     add_columns(table, ["unit"])
@@ -58,7 +58,7 @@ def _rows(table: Table, found: Fit) -> list[str]:
 
 def _crawl_rows(table: Table, found: Fit) -> list[str]:
     """The rate of each page by all estimators, and what is not shown."""
-    from crawlsim.fitting.words import unit_of
+    from crawlsim.fitting.result import unit_of
 
     add_columns(table, ["page"], ["change rate", *_ENDS, "bias-reduced", "naive"])
     add_columns(table, ["unit"])

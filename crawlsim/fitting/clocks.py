@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crawlsim.fitting.trace import UNITS
+from crawlsim.fitting.reading import UNITS
 from scenarios.arrays import Array
 
 _FEWEST = 20

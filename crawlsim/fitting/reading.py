@@ -1,39 +1,114 @@
-"""Traces: what a log says, read from CSV in one pass, with every broken row counted.
-
-The first time that is a date or a number decides which of the two all times are. Dates become
-numbers of time units since Monday, 29 December 1969, 0:00 UTC, so that whole weeks of these numbers
-are calendar weeks.
-"""
+"""A trace: what a log says, as arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crawlsim.fitting.columns import (
+    DIGESTS,
     SMALLEST,
     UNSAID,
     are_dates,
     changes_in,
     codes_of,
+    digest_changed,
     digests_in,
     instants,
+    is_first_crawl,
     look_like_dates,
     numbers,
     why_no_number,
 )
-from crawlsim.fitting.findings import DIGESTS, another_digest, is_first_visit
-from crawlsim.fitting.lines import Block, Table, blocks, fields_of, table_of
-from crawlsim.fitting.trace import MOST_SHOWN, UNITS, Broken, Kind, Trace
+from crawlsim.fitting.csv_lines import Block, Table, blocks, fields_of, table_of
 from scenarios.arrays import Array
 from scenarios.base import listed, one_of
 from scenarios.columns import other_separator
 from scenarios.errors import MISSING, ScenarioError
 from scenarios.text import shortened
+
+Kind = Literal["changes", "crawls", "deliveries", "sizes"]
+
+UNITS: Mapping[str, float] = {
+    "second": 1.0,
+    "minute": 60.0,
+    "hour": 3600.0,
+    "day": 86400.0,
+    "week": 7 * 86400.0,
+    "year": 365.25 * 86400.0,
+}
+"""Units of time in which dates can be counted, in seconds."""
+
+MOST_SHOWN = 20
+"""Broken rows that are put into words."""
+
+
+@dataclass
+class Broken:
+    """Rows that say nothing: how many, and the first of them with line numbers.
+
+    Attributes
+    ----------
+    count : int
+    lines : list of (int, str)
+        Line in the file, from 1, and what is wrong there; at most 20.
+    """
+
+    count: int = 0
+    lines: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, count: int, lines: Sequence[tuple[int, str]]) -> None:
+        """Some more, and the first of them in the order of the file."""
+        self.count += count
+        self.lines = sorted([*self.lines, *lines])[:MOST_SHOWN]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a file holds, one entry per row, in the order of the file.
+
+    Attributes
+    ----------
+    kind : str
+        "changes", "crawls", "deliveries" or "sizes".
+    values : ndarray, shape (rows,)
+        Times in `time_unit`, or sizes.
+    page : ndarray of int, shape (rows,)
+        Index into `pages`; empty for deliveries and sizes.
+    pages : tuple of str
+        Names, in the order in which they first appear in a row that says something.
+    changed : ndarray of bool, shape (rows,)
+        Whether the crawl found a change; empty but for crawls.
+    dated : bool
+        Whether the times are dates.
+    time_unit : str
+    broken : Broken
+    doubts : tuple of str
+        What may have been read in another way than it was meant.
+    """
+
+    kind: Kind
+    values: Array
+    page: NDArray[np.int32]
+    pages: tuple[str, ...]
+    changed: NDArray[np.bool_]
+    dated: bool
+    time_unit: str
+    broken: Broken
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that say something."""
+        return len(self.values)
+
+
+# Of reading: Traces: what a log says, read from CSV in one pass, with every broken row counted.
 
 _COLUMNS: Mapping[Kind, tuple[str, ...]] = {
     "crawls": ("page", "time", "changed"),
@@ -330,8 +405,8 @@ class _Reader:
             return np.empty(0, np.bool_), slice(None)
         found = np.concatenate(self._findings_read)
         if self._digest is not None:
-            return another_digest(page, values, found), slice(None)
-        kept = (found != UNSAID) | is_first_visit(page, values, len(self._index))
+            return digest_changed(page, values, found), slice(None)
+        kept = (found != UNSAID) | is_first_crawl(page, values, len(self._index))
         lines = [self._unsaid[place] for place in np.flatnonzero(~kept[found == UNSAID])]
         why = f"changed = '' {_NO_SIGN}; only the first visit of a page may leave it out"
         self._broken.add(len(lines), [(line, why) for line in lines[:MOST_SHOWN]])

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from crawlsim.fitting.crawl_logs import CrawlRates
 from crawlsim.fitting.deliveries import DeliveryFit
-from crawlsim.fitting.fit import Fit
-from crawlsim.fitting.of_pages import PageChanges
-from crawlsim.fitting.of_source import SourceChanges
 from crawlsim.fitting.order_two import correlation_bound, gap_correlations
-from crawlsim.fitting.poisson_verdict import Burstiness
-from crawlsim.fitting.poisson_words import duration
-from crawlsim.fitting.service_times import SizeFit
+from crawlsim.fitting.page_changes import PageChanges
+from crawlsim.fitting.poisson_verdict import Burstiness, duration
+from crawlsim.fitting.result import Fit
+from crawlsim.fitting.sizes import SizeFit
+from crawlsim.fitting.source_changes import SourceChanges
 from crawlsim.report.drawing import SIMULATED, THEORY, axes_for, dress, legend_above, plain
 from scenarios.arrays import Array
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from crawlsim.fitting.fit import Fit
 from crawlsim.fitting.intervals import Parameter
-from crawlsim.fitting.words import counted, unit_of
+from crawlsim.fitting.result import Fit, counted, unit_of
 from crawlsim.report.drawing import svg_text
 from crawlsim.report.fit_figures import figures_of
 from crawlsim.report.rendering import rendered
