@@ -36,7 +36,7 @@ from analytic.pipeline.best_frequencies import slopes_of
 from analytic.pipeline.criteria import cost_of, more_than, said_more
 from analytic.pipeline.level_costs import birth_death, by_level, members, nth_policy, policies
 from analytic.pipeline.level_search import descended
-from crawlsim.report.optima import PLOTS
+from crawlsim.report.optimum_figures import PLOTS
 from scenarios import Scenario, ScenarioError, load
 from scenarios.distributions import Deterministic
 from scenarios.page_data import change_rates, page_weights

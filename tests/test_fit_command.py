@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from crawlsim.fitting import Options, fit, fitted_scenario, read_trace
 from crawlsim.fitting.poisson_tests import dispersion
-from crawlsim.report.fit_figures import figures_of
+from crawlsim.report.fit_report import figures_of
 from scenarios import Scenario, ScenarioError, dumps, load
 
 MONDAY = np.datetime64("2026-01-05")
@@ -221,7 +221,8 @@ REFUSED = {
     "size\n" + "1e-200\n2e-200\n": "must be a positive number, 1e-50 to 1e+50",
     "size\n7\n": "1 row of sizes\\nneeds at least three",
     "time\n" + "".join(f"{n}\n" for n in range(50)): "all gaps between batches are 1, which no",
-    "time\n" + "".join(f"{0.1 * n}\n" for n in range(50)): "all gaps between batches are 0.1, which",
+    "time\n"
+    + "".join(f"{0.1 * n}\n" for n in range(50)): "all gaps between batches are 0.1, which",
     "time\n" + 50 * "3\n": "too few gaps between batches: 0 of 1 batch; at least 20",
     "time\n3\n": "1 row of deliveries",
     "page,time\na,1\n": "1 row of changes",

@@ -47,7 +47,7 @@ def test_pages_are_told_from_poisson_ones(pages: int, step: float) -> None:
     for law, word in (("Erlang(4)", "regular"), ("gamma(0.5)", "bursty")):
         found = fit_of(law, pages, 81, step)
         assert found.summary["verdict"] == "not poisson", found.notes
-        assert f"Pages by themselves are more {word}" in " ".join(found.notes)
+        assert f"Single pages are more {word}" in " ".join(found.notes)
     found = fit_of("Poisson", pages, 81, step)
     assert found.summary["verdict"] == "poisson", found.notes
     assert found.summary["gaps_within_pages"]["coefficient_of_variation"] == pytest.approx(
@@ -59,7 +59,7 @@ def test_what_regular_pages_do_is_said() -> None:
     found = fit_of("Erlang(4)", 300, 82)
     text = " ".join(found.notes)
     assert "the formulas are too optimistic" in text
-    assert "the error of the rate of a single page is smaller than its interval says" in text
+    assert "the error of the rate of one page is smaller than its interval says" in text
     within = found.summary["gaps_within_pages"]
     assert within["coefficient_of_variation"] == pytest.approx(0.55, abs=0.06)
     assert found.summary["time_rescaling"]["distance"] < 0.02  # pooled, as before: all but Poisson

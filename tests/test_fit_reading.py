@@ -239,7 +239,7 @@ NO_TRACES = {
     "blank-lines": (b"\n \n\r\n", "is empty"),
     "mark-alone": (b"\xef\xbb\xbf", "is empty"),
     "nothing-packed": (gzip.compress(b"", mtime=0), "is empty"),
-    "header-alone": (b"page,time\n\n", "no row says anything"),
+    "header-alone": (b"page,time\n\n", "no row can be read"),
     "fields-missing": (b"page,time\na\nb,\n", "line 2 has 1 field, the first line has 2"),
     "utf-16": ("page,time\na,1\n".encode("utf-16"), "line 1 holds a NUL byte"),
     "carriage-returns": (b"page,time\ra,1\r", "line 1 holds a carriage return alone"),
@@ -377,7 +377,7 @@ def test_the_first_visit_of_a_page_need_not_say_whether_it_changed(tmp_path: Pat
         (
             6,
             "changed = '' must be 0, 1, true or false; "
-            "only the first visit of a page may leave it out",
+            "only the first crawl of a page may leave it out",
         )
     ]
     assert trace.broken.count == 1

@@ -142,7 +142,7 @@ def test_lines_are_the_same_across_blocks(tmp_path: Path, monkeypatch: pytest.Mo
     ("content", "said"),
     [
         (b"", "is empty"),
-        (b"page,time\n", "no row says anything"),
+        (b"page,time\n", "no row can be read"),
         (b"page,time\na,b\n", "line 2 time = 'b'"),
         (b"who,what\n1,2\n", "the first line must name columns"),
         (gzip.compress(b"page,time\na,1\n", mtime=0)[:-9], "is not a complete gz file"),

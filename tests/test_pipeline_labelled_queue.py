@@ -17,7 +17,7 @@ from analytic import optimize, predict
 from analytic.markov import stationary
 from analytic.pipeline.criteria import cost_of
 from analytic.pipeline.formulas import queue_cost
-from crawlsim.report.optima import PLOTS
+from crawlsim.report.optimum_figures import PLOTS
 from scenarios import Scenario, ScenarioError, load
 
 REPLACED = {"buffer.replace_older_copy": True}

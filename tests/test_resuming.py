@@ -24,7 +24,7 @@ from crawlsim.cli import sweep_answers, sweeping
 from crawlsim.cli.cell_files import CellFiles, identity_of
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.sweeping import simulate_as_asked
-from crawlsim.report.heat import heat_figure, plot_heat_map
+from crawlsim.report.sweep_figures import heat_figure, plot_heat_map
 from scenarios import ScenarioError, dumps
 from sim.estimates.paired import Estimated, best_of, paired_difference
 from sim.sweep import cells as grid_of

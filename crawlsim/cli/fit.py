@@ -232,7 +232,7 @@ def _write(files: Mapping[str, Path], found: Fit, scenario: Scenario, trace: str
         text = dumps(scenario, files["--out"].absolute().parent)
         contents["--out"] = signed(text + _names_of_pages(found))
     if "--report" in files:
-        from crawlsim.report.fits import fit_page
+        from crawlsim.report.fit_report import fit_page
 
         contents["--report"] = fit_page(found, scenario, trace).encode()
     for option, content in contents.items():

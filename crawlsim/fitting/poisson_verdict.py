@@ -1,4 +1,4 @@
-"""The tests of a Poisson process together, and their verdict."""
+"""The tests of a Poisson process together, their verdict, and what it means, in words."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ _PAIRS = 25
 _HIDDEN = 0.5
 _SLIGHT_DISTANCE = 0.01
 _SLIGHT_INDEX = 0.05
+_NEARLY = 0.05
+_MATTERS = 0.2
 
 FEWEST = 20
 """Changes from which on a verdict is given."""
@@ -129,7 +131,7 @@ class Burstiness:
 
     @property
     def _slight(self) -> bool:
-        """Whether all that is found is too small to change an answer."""
+        """Whether all deviations are too small to change an answer."""
         near = all(abs(each.index - 1.0) < _SLIGHT_INDEX for each in self._rejecting)
         if self.rejects_gaps and self.within is not None:
             near = near and abs(self.within.variation**2 - 1.0) < _SLIGHT_INDEX
@@ -172,11 +174,9 @@ def against_calendar(
     widths : sequence of float
     clock : Clock
     """
-    found = [
-        dispersion(times, window, width) for width in _often(window, widths, len(times), clock.step)
-    ]
-    rescaled = _rescaled(times, window, expected)
-    return Burstiness(times, rescaled, tuple(found), _rescaling(rescaled), clock)
+    often = _often(window, widths, len(times), clock.step)
+    counts = [dispersion(times, window, width) for width in often]
+    return _together(times, _rescaled(times, window, expected), counts, clock)
 
 
 def against_expected(
@@ -191,8 +191,7 @@ def against_expected(
     Parameters
     ----------
     times : ndarray
-        Increasing; those of several pages at one time are several; with those that the clock has
-        hidden.
+        Increasing, with those that the clock has hidden; of several pages at one time, several.
     window : pair of float
     expected : callable
         Cumulative number of changes, up to a factor: it is made to give the number seen.
@@ -203,11 +202,19 @@ def against_expected(
     number = float(len(times))
     rescaled = _rescaled(times, window, expected)
     per_time = number / (window[1] - window[0])
-    found = [
+    counts = [
         replace(dispersion(rescaled, (0.0, number), width * per_time), width=width)
         for width in _often(window, widths, len(times), clock.step)
     ]
-    return Burstiness(times, rescaled, tuple(found), _rescaling(rescaled), clock)
+    return _together(times, rescaled, counts, clock)
+
+
+def _together(
+    times: Array, rescaled: Array, counts: Sequence[Dispersion], clock: Clock
+) -> Burstiness:
+    enough = len(rescaled) >= 3 and rescaled[-1] > rescaled[0]
+    rescaling = time_rescaling(rescaled) if enough else None
+    return Burstiness(times, rescaled, tuple(counts), rescaling, clock)
 
 
 def _often(
@@ -217,11 +224,10 @@ def _often(
 
     With few pairs of events in one window the dispersion index has no chi-square law.
     """
-    number = [(window[1] - window[0]) / width for width in widths]
     return [
         width
-        for width, windows in zip(widths, number, strict=True)
-        if windows >= _FEW_WINDOWS
+        for width in widths
+        if (windows := (window[1] - window[0]) / width) >= _FEW_WINDOWS
         and width >= _STEPS * step
         and events**2 / (2 * windows) >= _PAIRS
     ]
@@ -234,25 +240,12 @@ def _rescaled(times: Array, window: tuple[float, float], expected: Cumulative) -
     return result
 
 
-def _rescaling(rescaled: Array) -> Rescaling | None:
-    """None for fewer than three times, or all at one."""
-    if len(rescaled) < 3 or rescaled[-1] <= rescaled[0]:
-        return None
-    return time_rescaling(rescaled)
-
-
 def scales(time_unit: str, mean_gap: float) -> list[float]:
     """Widths of windows: an hour, a day, a week, four weeks; or multiples of the mean gap."""
     if time_unit not in UNITS:
         return [mean_gap * factor for factor in (1.0, 10.0, 100.0, 1000.0)]
     unit = UNITS[time_unit]
     return [UNITS[name] / unit for name in _WIDTHS] + [4 * UNITS["week"] / unit]
-
-
-# Of poisson_words: What the tests of a Poisson process say, in words.
-
-_NEARLY = 0.05
-_MATTERS = 0.2
 
 
 def duration(time: float, unit: str) -> str:
@@ -266,16 +259,12 @@ def duration(time: float, unit: str) -> str:
     return f"{time:.4g} {unit}s"
 
 
-def _p(value: float) -> str:
-    return "p < 1e-6" if value < 1e-6 else f"p = {value:.2g}"
-
-
-def _seen(burstiness: Burstiness, unit: str) -> str:
-    """What the tests have seen."""
+def _figures(burstiness: Burstiness, unit: str) -> str:
+    """The figures of the tests."""
     parts = []
     if burstiness.scales:
-        found = [f"{each.index:.3g} ({duration(each.width, unit)})" for each in burstiness.scales]
-        parts.append(f"dispersion of counts {', '.join(found)}, 1 if Poisson")
+        of = [f"{each.index:.3g} ({duration(each.width, unit)})" for each in burstiness.scales]
+        parts.append(f"dispersion of counts {', '.join(of)}, 1 if Poisson")
     if burstiness.rescaling is not None:
         rescaling = burstiness.rescaling
         parts.append(
@@ -287,13 +276,15 @@ def _seen(burstiness: Burstiness, unit: str) -> str:
         parts.append(
             f"coefficient of variation of gaps within pages {within.variation:.3g}, 1 if Poisson"
         )
-    return "; ".join([*parts, f"least {_p(burstiness.smallest_p)}"])
+    least = burstiness.smallest_p
+    parts.append("least p < 1e-6" if least < 1e-6 else f"least p = {least:.2g}")
+    return "; ".join(parts)
 
 
 def _open_verdict(burstiness: Burstiness, unit: str) -> list[str]:
-    """What is said where nothing speaks against Poisson, or nothing can; empty else."""
+    """What is said where nothing speaks against Poisson, or nothing can; else nothing."""
     clock = burstiness.clock
-    seen = _seen(burstiness, unit)
+    seen = _figures(burstiness, unit)
     if burstiness.verdict == "too few":
         return [
             f"{clock.seen} changes are too few to tell whether they are Poisson; "
@@ -303,19 +294,19 @@ def _open_verdict(burstiness: Burstiness, unit: str) -> list[str]:
         step = f"The clock, with steps of {duration(clock.step, unit)}, is too coarse to tell"
         if clock.finer:
             return [
-                f"{step} whether changes are Poisson with such pieces of the rate: they are no "
-                "whole steps of the clock, and what is seen in them is the clock. Give fewer "
-                "--pieces, or --breaks, of whole steps."
+                f"{step} whether changes are Poisson with such pieces of the rate: they are not "
+                "whole steps of the clock, and show the clock itself. Give fewer --pieces, or "
+                "--breaks, of whole steps."
             ]
         return [
             f"{step} whether changes are Poisson: a step has {clock.expected:.2g} changes, and of "
-            "several at once one is seen."
+            "several at once only one is seen."
         ]
     if burstiness.verdict == "nearly poisson":
         return [
-            f"Not exactly Poisson: {seen}. With so many changes this is no chance, but so small "
-            "that it does nothing to the answer that is worth speaking of: errors of rates are "
-            "those that their intervals say, and formulas for Poisson changes hold."
+            f"Not exactly Poisson: {seen}. With so many changes this is not chance, but the "
+            "deviation is too small to matter: intervals of rates hold, and so do formulas for "
+            "Poisson changes."
         ]
     if burstiness.verdict == "poisson":
         return [f"Nothing speaks against Poisson changes: {seen}."]
@@ -337,31 +328,31 @@ def hidden_note(burstiness: Burstiness, unit: str, corrected: bool) -> list[str]
     if clock.expected * np.sqrt(clock.seen) < _MATTERS:
         return []
     text = (
-        f"In a step of the clock, {duration(clock.step, unit)}, of several changes one is seen, "
-        f"and {clock.expected:.2g} are expected in one"
+        f"In a step of the clock, {duration(clock.step, unit)}, only one of several changes is "
+        f"seen, and {clock.expected:.2g} are expected"
     )
     if corrected:
         return [f"{text}: rates are those of all changes, -log(1 - share of steps) per step."]
     return [
-        f"{text}: rates are those of distinct times, too low by about {clock.expected / 2:.2g} of "
-        "their value; the estimators of crawl logs are for such data."
+        f"{text}: rates are those of distinct times, too low by a fraction of about "
+        f"{clock.expected / 2:.2g}; the estimators of crawl logs are for such data."
     ]
 
 
 def _errors(burstiness: Burstiness, of: str) -> str:
-    """What counts that are no Poisson counts do to the errors of rates."""
+    """What counts that are not Poisson do to the errors of rates."""
     factor = burstiness.factor
     if factor > 1 + _NEARLY:
         return (
-            "errors of rates are larger than their intervals say, which are those of Poisson "
-            f"counts, {of}by a factor of about {factor:.2g}"
+            "intervals of rates, which are those of Poisson counts, are too narrow: errors are "
+            f"larger {of}by a factor of about {factor:.2g}"
         )
     if factor < 1 - _NEARLY:
         return (
-            "errors of rates are smaller than their intervals say, which are those of Poisson "
-            f"counts and too wide, {of}by a factor of about {1 / factor:.2g}"
+            "intervals of rates, which are those of Poisson counts, are too wide: errors are "
+            f"smaller {of}by a factor of about {1 / factor:.2g}"
         )
-    return f"errors of rates are {of}about those that their intervals say, but gaps are others"
+    return f"errors of rates are {of}about what their intervals say, but the gaps differ"
 
 
 def _regularity(burstiness: Burstiness) -> list[str]:
@@ -374,8 +365,8 @@ def _regularity(burstiness: Burstiness) -> list[str]:
     kind, than = ("regular", "smaller") if variation < 1 else ("bursty", "larger")
     factor = max(variation, 1.0 / max(variation, 1e-3))
     return [
-        f"Pages by themselves are more {kind} than Poisson ones: the error of the rate of a single "
-        f"page is {than} than its interval says, by a factor of about {factor:.2g} if its gaps are "
+        f"Single pages are more {kind} than Poisson ones: the error of the rate of one page is "
+        f"{than} than its interval says, by a factor of about {factor:.2g} if its gaps are "
         "independent."
     ]
 
@@ -394,8 +385,8 @@ def page_verdict(burstiness: Burstiness, variation: Array, unit: str) -> list[st
     if burstiness.verdict != "not poisson":
         return _open_verdict(burstiness, unit)
     notes = [
-        f"Not Poisson: {_seen(burstiness, unit)}.",
-        f"What it does: {_errors(burstiness, 'for all pages together ')}.",
+        f"Not Poisson: {_figures(burstiness, unit)}.",
+        f"Effect: {_errors(burstiness, 'for all pages together ')}.",
         *_regularity(burstiness),
     ]
     if len(variation):
@@ -413,16 +404,16 @@ def staleness_verdict(burstiness: Burstiness, seen: float, poisson: float) -> li
     ----------
     burstiness : Burstiness
     seen, poisson : float
-        Share of time out of date at visits once per mean time between changes.
+        Share of time out of date of pages accessed once per mean time between changes.
     """
     if burstiness.verdict != "not poisson" or not np.isfinite(seen):
         return []
     text = (
-        "What it does: visited once per mean time between its changes, a page of this trace is out "
-        f"of date for {seen:.1%} of the time; Poisson changes, as many, would give {poisson:.1%}"
+        "Effect: accessed once per mean time between its changes, a page of this trace is out of "
+        f"date for {seen:.1%} of the time; as many Poisson changes would give {poisson:.1%}"
     )
     if abs(seen - poisson) < _NEARLY * poisson:
-        return [f"{text}: to freshness it does little, and the formulas are nearly right."]
+        return [f"{text}: freshness is hardly affected, and the formulas are nearly right."]
     return [f"{text}: the formulas are too {'pessimistic' if seen < poisson else 'optimistic'}."]
 
 
@@ -432,8 +423,8 @@ def source_verdict(burstiness: Burstiness, unit: str) -> list[str]:
         return _open_verdict(burstiness, unit)
     errors = _errors(burstiness, "")
     return [
-        f"Not Poisson: {_seen(burstiness, unit)}.",
-        "What it does: the expected cost of given probes needs the rate alone (eckstein2005 (5)) "
+        f"Not Poisson: {_figures(burstiness, unit)}.",
+        "Effect: the expected cost of given probes needs the rate alone (eckstein2005 (5)) "
         f"and stays right; the spread of the actual cost is about {burstiness.factor:.2g} times "
         f"the computed one; {errors}.",
     ]

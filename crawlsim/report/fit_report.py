@@ -1,24 +1,38 @@
-"""Figures of a fit: the data, what was fitted, and how far they are apart."""
+"""The report of a fit: figures of the data and of what was fitted, and the page that holds them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
 from crawlsim.fitting.crawl_logs import CrawlRates
 from crawlsim.fitting.deliveries import DeliveryFit
+from crawlsim.fitting.intervals import Parameter
 from crawlsim.fitting.order_two import correlation_bound, gap_correlations
 from crawlsim.fitting.page_changes import PageChanges
-from crawlsim.fitting.poisson_verdict import Burstiness, duration
-from crawlsim.fitting.result import Fit
+from crawlsim.fitting.poisson_verdict import duration
+from crawlsim.fitting.result import Fit, counted, unit_of
 from crawlsim.fitting.sizes import SizeFit
 from crawlsim.fitting.source_changes import SourceChanges
-from crawlsim.report.drawing import SIMULATED, THEORY, axes_for, dress, legend_above, plain
+from crawlsim.report.drawing import (
+    SIMULATED,
+    THEORY,
+    axes_for,
+    dress,
+    legend_above,
+    plain,
+    svg_text,
+)
+from crawlsim.report.pages import beginning, rendered
+from crawlsim.report.words import number
+from scenarios import Scenario, dumps
 from scenarios.arrays import Array
 
 _HEIGHT = 3.0
@@ -27,40 +41,8 @@ _COLOURS = ("#c24a00", "#00805e", "#7a5195")
 _LINES = ("-", "--", ":")
 _FEW = 20
 _DECADES = 1000.0
-
-
-def _thinned(values: Array) -> tuple[Array, Array]:
-    """Values and the share of observations above each: at most some hundreds, ends included."""
-    ordered = np.sort(values)
-    places = np.unique(np.geomspace(1, len(ordered), _POINTS).astype(int))
-    above = np.concatenate([len(ordered) - places[::-1], [0]])
-    above = np.unique(np.clip(np.concatenate([above, places - 1]), 0, len(ordered) - 1))
-    return ordered[above], 1.0 - (above + 0.5) / len(ordered)
-
-
-def _logarithmic(ax: Axes, *names: str) -> None:
-    """Logarithmic axes over a factor of ten at least, with ticks that do not touch."""
-    for name in names:
-        getattr(ax, f"set_{name}scale")("log")
-        low, high = getattr(ax, f"get_{name}lim")()
-        wider = max(np.sqrt(10.0 * low / high), 1.0)
-        getattr(ax, f"set_{name}lim")(low / wider, high * wider)
-        axis = getattr(ax, f"{name}axis")
-        axis.set_minor_formatter(NullFormatter())
-        if high * wider**2 / low < _DECADES:
-            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-
-
-def _integers(ax: Axes) -> None:
-    """Ticks of the horizontal axis at whole numbers."""
-    ax.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
-
-
-def _places(number: int) -> NDArray[np.int64]:
-    """Of many places from 0 on some hundreds, close to one another at the beginning."""
-    places: NDArray[np.int64] = np.unique(np.geomspace(1, number, _POINTS).astype(np.int64)) - 1
-    return places
+_MOST_ROWS = 300
+_MOST_UNFOLDED = 50
 
 
 def plot_change_rates(found: Fit, ax: Axes | None = None) -> Axes:
@@ -103,22 +85,15 @@ def plot_intensity(found: Fit, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _burstiness(found: Fit) -> Burstiness:
-    burstiness: Burstiness = found.details.burstiness
-    return burstiness
-
-
 def plot_dispersion(found: Fit, ax: Axes | None = None) -> Axes:
     """Dispersion index of counts against the width of the windows; 1 for a Poisson process."""
     ax = axes_for(ax, _HEIGHT)
-    dress(
-        ax, f"width of the windows ({plain(found.trace.time_unit)}s)", "variance / mean of counts"
-    )
-    scales = _burstiness(found).scales
+    unit = plain(found.trace.time_unit)
+    dress(ax, f"width of the windows ({unit}s)", "variance / mean of counts")
+    scales = found.details.burstiness.scales
     widths = [each.width for each in scales]
-    ax.plot(
-        widths, [each.index for each in scales], "o-", color=SIMULATED, ms=4, lw=1, label="seen"
-    )
+    indices = [each.index for each in scales]
+    ax.plot(widths, indices, "o-", color=SIMULATED, ms=4, lw=1, label="seen")
     ax.axhline(1.0, color=THEORY, lw=0.9, ls="--", label="Poisson")
     _logarithmic(ax, *"xy")
     legend_above(ax)
@@ -129,7 +104,7 @@ def plot_rescaled_gaps(found: Fit, ax: Axes | None = None) -> Axes:
     """Share of rescaled gaps that are longer; a straight line for a Poisson process."""
     ax = axes_for(ax, _HEIGHT)
     dress(ax, "gap, in expected changes", "share of longer gaps")
-    gaps, above = _thinned(np.diff(_burstiness(found).rescaled))
+    gaps, above = _thinned(np.diff(found.details.burstiness.rescaled))
     ax.plot(gaps, above, color=SIMULATED, lw=1.2, label="seen")
     grid = np.linspace(0.0, float(gaps.max()), 200)
     ax.plot(grid, np.exp(-grid), color=THEORY, lw=0.9, ls="--", label="Poisson")
@@ -148,8 +123,8 @@ def plot_crawl_rates(found: Fit, ax: Axes | None = None) -> Axes:
     marks: dict[str, Any] = {"ls": "none", "ms": 3.5, "mew": 0.7}
     some = np.argsort(-rates.rates)[_places(len(rates.rates))]
     likely = rates.rates[some]
-    ax.plot(likely, rates.bias_reduced[some], "o", mfc="none", color=SIMULATED,
-            label="bias-reduced", **marks)  # fmt: skip
+    reduced = rates.bias_reduced[some]
+    ax.plot(likely, reduced, "o", mfc="none", color=SIMULATED, label="bias-reduced", **marks)
     ax.plot(likely, rates.naive[some], "x", color=_COLOURS[0], label="naive", **marks)
     ends = [likely.min() / 1.2, likely.max() * 1.2]
     ax.plot(ends, ends, color=THEORY, lw=0.9, ls="--", label="equal")
@@ -249,3 +224,106 @@ def figures_of(found: Fit) -> list[Plot]:
     if burstiness is not None and burstiness.rescaling is None:
         empty.add(plot_rescaled_gaps)
     return [plot for plot in _FIGURES[type(found.details)] if plot not in empty]
+
+
+def fit_page(found: Fit, scenario: Scenario, trace: str) -> str:
+    """The report of a fit as one HTML page: no script, nothing fetched, the same text every time.
+
+    Parameters
+    ----------
+    found : Fit
+    scenario : Scenario
+        With the fitted part in place.
+    trace : str
+        Name of the file.
+    """
+    unit = partial(unit_of, time_unit=found.trace.time_unit)
+    return rendered(
+        "fit.html",
+        {"number": _number, "counted": counted, "unit": unit},
+        fit=found,
+        scenario=scenario,
+        trace=trace,
+        pictures=[
+            (Markup(svg_text(plot(found, None), f"figure-{place}")), _first_line(plot))
+            for place, plot in enumerate(figures_of(found))
+        ],
+        summary=_flat(found.summary, found.trace.time_unit),
+        candidates=found.summary.get("candidates", ()),
+        file=beginning(dumps(scenario)),
+        rows=_ordered(found),
+        folded=len(found.parameters) > _MOST_UNFOLDED,
+        most_rows=_MOST_ROWS,
+    )
+
+
+def _ordered(found: Fit) -> list[Parameter]:
+    """The parameters; of pages those of each name with the largest estimates first."""
+    if found.section != "pages":
+        return list(found.parameters)
+    names = list(dict.fromkeys(each.name for each in found.parameters))
+    return sorted(found.parameters, key=lambda each: (names.index(each.name), -each.estimate))
+
+
+def _first_line(plot: Plot) -> str:
+    """The caption of a figure: what its docstring begins with."""
+    return (plot.__doc__ or "").partition("\n")[0]
+
+
+def _number(value: float | None) -> str:
+    """A number for people; a dash where there is none, an infinite one as such."""
+    if value is not None and value == float("inf"):
+        return "∞"
+    return number(value)
+
+
+def _flat(summary: Mapping[str, Any], time_unit: str) -> list[tuple[str, str]]:
+    """The plain entries of a summary in words, with their units."""
+    return [
+        (name.replace("_", " "), f"{_plain(value)} {unit_of(name, time_unit)}".rstrip())
+        for name, value in summary.items()
+        if isinstance(value, str | int | float)
+    ]
+
+
+def _plain(value: str | float) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value) if isinstance(value, float) else str(value)
+
+
+# Axes
+
+
+def _thinned(values: Array) -> tuple[Array, Array]:
+    """Values and the share of observations above each: at most some hundreds, ends included."""
+    ordered = np.sort(values)
+    places = np.unique(np.geomspace(1, len(ordered), _POINTS).astype(int))
+    above = np.concatenate([len(ordered) - places[::-1], [0]])
+    above = np.unique(np.clip(np.concatenate([above, places - 1]), 0, len(ordered) - 1))
+    return ordered[above], 1.0 - (above + 0.5) / len(ordered)
+
+
+def _logarithmic(ax: Axes, *names: str) -> None:
+    """Logarithmic axes over a factor of ten at least, with ticks that do not touch."""
+    for name in names:
+        getattr(ax, f"set_{name}scale")("log")
+        low, high = getattr(ax, f"get_{name}lim")()
+        wider = max(np.sqrt(10.0 * low / high), 1.0)
+        getattr(ax, f"set_{name}lim")(low / wider, high * wider)
+        axis = getattr(ax, f"{name}axis")
+        axis.set_minor_formatter(NullFormatter())
+        if high * wider**2 / low < _DECADES:
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _integers(ax: Axes) -> None:
+    """Ticks of the horizontal axis at whole numbers."""
+    ax.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
+
+
+def _places(number: int) -> NDArray[np.int64]:
+    """Of many places from 0 on some hundreds, close to one another at the beginning."""
+    places: NDArray[np.int64] = np.unique(np.geomspace(1, number, _POINTS).astype(np.int64)) - 1
+    return places
