@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,8 +63,7 @@ class Batches:
         return float(-np.expm1(-self.threshold / self.gaps.mean()))
 
 
-@dataclass(frozen=True)
-class Cut:
+class Cut(NamedTuple):
     """The gap that separates pages of one batch from the next batch.
 
     Attributes
@@ -127,13 +127,13 @@ def batch_cut(gaps: Array) -> Cut:
     Two groups that lie clear of one another are told apart by their variance (`_clear_cut`). But
     gaps of an exponential law spread widely, with a standard deviation of 1.3 in ln gap, so that
     those within batches would have to be some 700 times shorter for that. From 25 times on a
-    mixture of two laws tells them (`two_kinds`), with conditions that streams without batches do
-    not meet.
+    mixture of two laws tells them (`_overlapping_cut`), with conditions that streams without
+    batches do not meet.
     """
     positive = gaps[gaps > 0]
     if len(positive) < _FEWEST:
         return Cut(0.0)
-    return _clear_cut(positive) or _cut_of_two_kinds(positive)
+    return _clear_cut(positive) or _overlapping_cut(positive)
 
 
 def _clear_cut(gaps: Array) -> Cut | None:
@@ -172,63 +172,67 @@ def _clear_cut(gaps: Array) -> Cut | None:
     )
 
 
-def _cut_of_two_kinds(gaps: Array) -> Cut:
-    """The cut between two laws of gaps that overlap, or why it is in doubt."""
-    found = two_kinds(gaps)
-    if found is None:
+def _overlapping_cut(gaps: Array) -> Cut:
+    """The cut between two exponential laws of gaps that overlap, or why it is in doubt.
+
+    Notes
+    -----
+    A mixture of two exponential laws by the EM algorithm, against the exponential, gamma, Weibull,
+    lognormal and Lomax laws, which have one peak in ln gap. All by counts of ln gap in two thousand
+    cells, so that it takes as long for ten million gaps as for a thousand.
+
+    Hyperexponential and switching (MMPP) streams are such mixtures too. Short gaps are taken for
+    gaps within batches only where they are at least 25 times shorter (of few gaps more, by their
+    errors), and where a run of them lasts less than 0.4 long gaps: a batch is over before the next
+    one is due. In hyperexponential laws with balanced means a run lasts a long gap or more, and in
+    phases of a switching process that hold many pages much longer.
+    """
+    if gaps.max() < _SURE_RATIO * gaps.min():
         return Cut(0.0)
-    kinds = f"the gaps are of two kinds, of mean {found.short:.4g} and {found.long:.4g}"
-    if found.doubt:
+    cells, counts = _cells(gaps)
+    number = float(counts.sum())
+    mixtures = [_mixture(cells, counts, share) for share in _SHARES_SHORT]
+    means, shares, value = max(mixtures, key=lambda each: each[2])
+    single = min(_criteria(cells, counts, number))
+    gain = 0.5 * float(single - (3.0 * np.log(number) - 2.0 * value))
+    if gain < _CLEARLY:
+        return Cut(0.0)
+    short, long = means.tolist()
+    short_gaps, long_gaps = (number * shares).tolist()
+    threshold = _even_cut(short_gaps, short, long_gaps, long, highest=50.0 * long)
+    ratio = long / short
+    error = float(np.sqrt(1.0 / short_gaps + 1.0 / long_gaps))
+    wanted = max(_RATIO, _SURE_RATIO * float(np.exp(_STANDARD_ERRORS * error)))
+    within = gaps <= threshold
+    runs = max(int(np.count_nonzero(within[1:] & ~within[:-1])) + int(within[0]), 1)
+    lasting = short_gaps * short / runs
+    doubt = ""
+    if ratio < wanted:
+        doubt = (
+            f"the two kinds are {ratio:.3g} times apart, and with so many gaps {wanted:.3g} are "
+            "needed to tell"
+        )
+    elif lasting * np.exp(_ERRORS_OF_RUNS / np.sqrt(runs)) > _LONGEST_RUN * long:
+        doubt = (
+            f"{runs} runs of short gaps last {lasting:.3g} each, which is not much less than a "
+            f"long gap, {long:.3g}: phases rather than batches"
+        )
+    kinds = f"the gaps are of two kinds, of mean {short:.4g} and {long:.4g}"
+    if doubt:
         return Cut(
             0.0,
-            f"Whether pages come in batches is in doubt: {kinds}, but {found.doubt}. If the short "
-            f"ones are gaps within batches, say --batch-gap {found.threshold:.3g}.",
+            f"Whether pages come in batches is in doubt: {kinds}, but {doubt}. If the short ones "
+            f"are gaps within batches, say --batch-gap {threshold:.3g}.",
         )
     return Cut(
-        found.threshold,
-        f"It is rather sure that these are batches: {kinds}, {found.ratio:.3g} times apart; two "
-        f"kinds have a log-likelihood {found.gain:.4g} above that of the best single law, and runs "
-        "of short gaps are soon over. It is a matter of reading all the same: batches of geometric "
-        "sizes with exponential gaps and single pages with hyperexponential gaps are one and the "
-        "same process. The other reading is --batch-gap 0: only pages at the same time are a "
-        "batch. If you know better, --batch-gap says which gap it is.",
+        threshold,
+        f"It is fairly certain that these are batches: {kinds}, {ratio:.3g} times apart; two kinds "
+        f"have a log-likelihood {gain:.4g} above that of the best single law, and runs of short "
+        "gaps are soon over. It is still a matter of reading: batches of geometric sizes with "
+        "exponential gaps and single pages with hyperexponential gaps are one and the same "
+        "process. The other reading is --batch-gap 0: only pages at the same time are a batch. If "
+        "you know better, --batch-gap says which gap it is.",
     )
-
-
-@dataclass(frozen=True)
-class TwoKinds:
-    """Two exponential laws that the gaps are drawn from, and what speaks against batches.
-
-    Attributes
-    ----------
-    short, long : float
-        Mean gaps of the two kinds.
-    short_gaps, long_gaps : float
-        How many gaps are of each kind.
-    gain : float
-        By how much two kinds are more likely than the best single law, by half the difference of
-        the BIC: a logarithm of odds.
-    doubt : str
-        Why the short gaps may not lie within batches; empty where nothing speaks against that.
-    """
-
-    short: float
-    long: float
-    short_gaps: float
-    long_gaps: float
-    gain: float
-    doubt: str
-
-    @property
-    def ratio(self) -> float:
-        """How many times longer the long gaps are."""
-        return self.long / self.short
-
-    @property
-    def threshold(self) -> float:
-        """The gap at which as many batches are joined as are torn."""
-        kinds = (self.short_gaps, self.short, self.long_gaps, self.long)
-        return _even_cut(*kinds, highest=50.0 * self.long)
 
 
 def _even_cut(
@@ -241,42 +245,6 @@ def _even_cut(
         return torn + long_gaps * float(np.expm1(-gap / long))
 
     return float(optimize.brentq(torn_less_joined, 0.0, highest))
-
-
-def two_kinds(gaps: Array) -> TwoKinds | None:
-    """The two kinds of gaps that are the most likely; None where one law is as likely.
-
-    Parameters
-    ----------
-    gaps : ndarray
-        Positive, more than a few, in their order in time.
-
-    Notes
-    -----
-    A mixture of two exponential laws by the EM algorithm, against the exponential, gamma, Weibull,
-    lognormal and Lomax laws, which have one peak in ln gap. All by counts of ln gap in two thousand
-    cells, so that it takes as long for ten million gaps as for a thousand.
-
-    A mixture is what a hyperexponential stream and a switching one (MMPP) have too. Its short gaps
-    are taken for gaps within batches only where they are at least 25 times shorter (of few
-    gaps more, by their errors), and where a run of them lasts less than 0.4 long gaps: a batch is
-    over before the next one is due. In hyperexponential laws with balanced means a run lasts a
-    long gap or more, and in phases of a switching process that hold many pages much longer.
-    """
-    if gaps.max() < _SURE_RATIO * gaps.min():
-        return None
-    cells, counts = _cells(gaps)
-    number = float(counts.sum())
-    fits = [_mixture(cells, counts, share) for share in _SHARES_SHORT]
-    means, shares, value = max(fits, key=lambda found: found[2])
-    least = min(_criteria(cells, counts, number))
-    gain = 0.5 * float(least - (3.0 * np.log(number) - 2.0 * value))
-    if gain < _CLEARLY:
-        return None
-    short, long = means.tolist()
-    short_gaps, long_gaps = (number * shares).tolist()
-    found = TwoKinds(short, long, short_gaps, long_gaps, gain, "")
-    return replace(found, doubt=next(_doubts(found, gaps), ""))
 
 
 def _cells(gaps: Array) -> tuple[Array, Array]:
@@ -311,22 +279,22 @@ def _mixture(cells: Array, counts: Array, share_short: float) -> tuple[Array, Ar
 
 
 def _criteria(cells: Array, counts: Array, number: float) -> Iterator[float]:
-    """BIC of each law with one peak in ln gap."""
+    """BIC of each law with one peak in ln gap, by its largest mean log-likelihood."""
     logs = np.log(cells)
+    weights = counts / number
     mean = float(counts @ cells / number)
     log_mean = float(counts @ logs / number)
     yield np.log(number) + 2.0 * number * (np.log(mean) + 1.0)
     for value in (
-        _gamma(mean, log_mean) * number,
-        _weibull(logs, counts / number) * number,
-        _lognormal(logs, counts / number) * number,
-        _lomax(cells, counts / number) * number,
+        _gamma(mean, log_mean),
+        _weibull(logs, weights),
+        _lognormal(logs, weights),
+        _lomax(cells, weights),
     ):
-        yield 2.0 * np.log(number) - 2.0 * value
+        yield 2.0 * np.log(number) - 2.0 * (value * number)
 
 
 def _gamma(mean: float, log_mean: float) -> float:
-    """The largest mean log-likelihood of a gamma law."""
     gap = max(np.log(mean) - log_mean, 1e-12)
     shape = _root(lambda k: float(np.log(k) - special.digamma(k) - gap), 1e-3, 1e6)
     scale = mean / shape
@@ -334,7 +302,6 @@ def _gamma(mean: float, log_mean: float) -> float:
 
 
 def _weibull(logs: Array, weights: Array) -> float:
-    """The largest mean log-likelihood of a Weibull law."""
     log_mean = float(weights @ logs)
     top = float(logs.max())
 
@@ -348,22 +315,18 @@ def _weibull(logs: Array, weights: Array) -> float:
 
 
 def _lognormal(logs: Array, weights: Array) -> float:
-    """The largest mean log-likelihood of a lognormal law."""
     log_mean = float(weights @ logs)
     variance = max(float(weights @ (logs - log_mean) ** 2), 1e-12)
     return float(-log_mean - 0.5 * (1.0 + np.log(2.0 * np.pi * variance)))
 
 
 def _lomax(cells: Array, weights: Array) -> float:
-    """The largest mean log-likelihood of a Pareto law from 0 on."""
-
-    def value(log_scale: float) -> float:
+    def loss(log_scale: float) -> float:
         tail = float(weights @ np.log1p(cells / np.exp(log_scale)))
-        return float(-log_scale - np.log(tail) - 1.0 - tail)
+        return -float(-log_scale - np.log(tail) - 1.0 - tail)
 
     ends = np.log(cells[0]) - 2.0, np.log(cells[-1]) + 5.0
-    found = optimize.minimize_scalar(lambda s: -value(s), bounds=ends, method="bounded")
-    return -float(found.fun)
+    return -float(optimize.minimize_scalar(loss, bounds=ends, method="bounded").fun)
 
 
 def _root(decreasing: Callable[[float], float], low: float, high: float) -> float:
@@ -373,22 +336,3 @@ def _root(decreasing: Callable[[float], float], low: float, high: float) -> floa
     if decreasing(high) >= 0:
         return high
     return float(optimize.brentq(decreasing, low, high))
-
-
-def _doubts(found: TwoKinds, gaps: Array) -> Iterator[str]:
-    """What speaks against batches."""
-    error = float(np.sqrt(1.0 / found.short_gaps + 1.0 / found.long_gaps))
-    wanted = max(_RATIO, _SURE_RATIO * float(np.exp(_STANDARD_ERRORS * error)))
-    if found.ratio < wanted:
-        yield (
-            f"the two kinds are {found.ratio:.3g} times apart, and of so many gaps "
-            f"{wanted:.3g} would tell"
-        )
-    short = gaps <= found.threshold
-    runs = max(int(np.count_nonzero(short[1:] & ~short[:-1])) + int(short[0]), 1)
-    lasting = found.short_gaps * found.short / runs
-    if lasting * np.exp(_ERRORS_OF_RUNS / np.sqrt(runs)) > _LONGEST_RUN * found.long:
-        yield (
-            f"{runs} runs of short gaps last {lasting:.3g} each, which is not much less than a "
-            f"long gap, {found.long:.3g}: phases, rather than batches"
-        )
