@@ -213,7 +213,7 @@ def test_a_figure_says_which_slots_it_shows() -> None:
 
 def test_a_figure_tells_what_is_never_visited() -> None:
     ax, legend = drawn(visit_costs(ONE, [1.0, 1.0], [0.3, 1.0]))
-    assert (ax.get_xlabel(), ax.get_ylabel(), legend) == ("slot", "page", ["never visited"])
+    assert (ax.get_xlabel(), ax.get_ylabel(), legend) == ("slot", "page", ["never accessed"])
     ax, legend = drawn(losses_at(1e-9, 1e6, 2e6))
     assert (ax.get_ylabel(), legend) == ("server", ["never used"])
     slots = ax.get_xticks().tolist()

@@ -58,14 +58,14 @@ def why_no_number(text: str) -> str:
 
 def instants(column: Any) -> Array:
     """Seconds since the Monday before the epoch, NaN for what is no date."""
-    found = _instants(column)
-    missing = np.flatnonzero(np.isnan(found))
+    seconds = _instants(column)
+    missing = np.flatnonzero(np.isnan(seconds))
     if len(missing):
         rest = column.iloc[missing].str.strip()
         digits = rest.str.fullmatch(_FOURTEEN).to_numpy(bool)
-        found[missing[~digits]] = _instants(rest[~digits])
-        found[missing[digits]] = _seconds(rest[digits], "%Y%m%d%H%M%S")
-    return found
+        seconds[missing[~digits]] = _instants(rest[~digits])
+        seconds[missing[digits]] = _seconds(rest[digits], "%Y%m%d%H%M%S")
+    return seconds
 
 
 def _instants(column: Any) -> Array:
@@ -124,8 +124,8 @@ def changes_in(column: Any) -> NDArray[np.int8]:
     """1 for a change, 0 for none, `UNSAID` for nothing, -1 for all else."""
     codes, words = codes_of(column)
     signs = np.array([_WORDS.get(word.lower(), -1) for word in words], np.int8)
-    found: NDArray[np.int8] = signs[codes]
-    return found
+    signs_of_rows: NDArray[np.int8] = signs[codes]
+    return signs_of_rows
 
 
 def digests_in(column: Any) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:

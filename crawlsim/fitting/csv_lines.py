@@ -170,14 +170,14 @@ def table_of(block: Block, width: int, wanted: Sequence[int], most: int) -> Tabl
     return Table(block.first + np.flatnonzero(good), columns, len(misshapen), words)
 
 
-def _shape(found: int, width: int) -> str:
-    if found == _NUL:
+def _shape(fields: int, width: int) -> str:
+    if fields == _NUL:
         return "holds a NUL byte"
-    if found == _RETURN:
+    if fields == _RETURN:
         return "holds a carriage return alone"
-    if found == _MISQUOTED:
+    if fields == _MISQUOTED:
         return "has a quote that is not closed, or out of place"
-    return f"has {found} field{'s' * (found != 1)}, the first line has {width}"
+    return f"has {fields} field{'s' * (fields != 1)}, the first line has {width}"
 
 
 def _are_around_fields(

@@ -352,9 +352,9 @@ def fit_of_deliveries(trace: Trace, options: Options) -> Fit:
             f"all gaps between batches are {mean:.6g}, which no Markovian process has: say "
             f"robots.access_time = {{ deterministic = {{ value = {mean:.6g} }} }}"
         )
-    found = fit_deliveries(batches, options.process)
+    fitted = fit_deliveries(batches, options.process)
     keep = [robots / options.robots for robots in range(1, options.robots + 1)]
-    process = batch_process(found.process, batches.sizes)
+    process = batch_process(fitted.process, batches.sizes)
     deliveries = {"thinned": {"process": process, "keep": keep}}
     rate = float(batches.sizes.mean() / gaps.mean())
     step = clock_step(trace.values, trace.time_unit)
@@ -362,23 +362,23 @@ def fit_of_deliveries(trace: Trace, options: Options) -> Fit:
         kind="deliveries",
         section="deliveries",
         trace=trace,
-        parameters=found.parameters,
+        parameters=fitted.parameters,
         summary={
             "batches": len(batches.sizes),
             "batch_gap": batches.threshold,
             "joined_batches": batches.joined,
             "stops": batches.stops,
             "pages_per_time": rate,
-            "lag_correlations": found.correlations.tolist(),
+            "lag_correlations": fitted.correlations.tolist(),
             "largest_correlation_of_order_two": correlation_bound(
                 float(gaps.var() / gaps.mean() ** 2)
             ),
-            "process": found.chosen,
+            "process": fitted.chosen,
             "clock_step": step,
-            "log_likelihoods": {name: each.log_likelihood for name, each in found.tried.items()},
-            "criteria": {name: each.criterion(len(gaps)) for name, each in found.tried.items()},
+            "log_likelihoods": {name: each.log_likelihood for name, each in fitted.tried.items()},
+            "criteria": {name: each.criterion(len(gaps)) for name, each in fitted.tried.items()},
         },
-        notes=(*_clock_note(trace, batches, step), *_notes(found)),
+        notes=(*_clock_note(trace, batches, step), *_notes(fitted)),
         changes={"robots.deliveries": deliveries},
         system={  # an indexing engine that is busy half of the time
             "robots": {"available": options.robots, "deliveries": deliveries},
@@ -388,7 +388,7 @@ def fit_of_deliveries(trace: Trace, options: Options) -> Fit:
             },
             "run": {"horizon": _HORIZON / rate, "warmup": 0.005 * _HORIZON / rate},
         },
-        details=found,
+        details=fitted,
     )
 
 
@@ -411,9 +411,9 @@ def _clock_note(trace: Trace, batches: Batches, step: float) -> list[str]:
     return [f"{text}: some of these batches are made by the clock, and sizes are too large."]
 
 
-def _notes(found: DeliveryFit) -> list[str]:
+def _notes(fitted: DeliveryFit) -> list[str]:
     """How batches were told apart, what was left out, and why this process was chosen."""
-    batches = found.batches
+    batches = fitted.batches
     notes = []
     if batches.stops:
         are = "is a stop" if batches.stops == 1 else "are stops"
@@ -433,39 +433,41 @@ def _notes(found: DeliveryFit) -> list[str]:
         )
     if batches.sureness:
         notes.append(batches.sureness)
-    notes += [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
+    notes += [f"{note[:1].upper()}{note[1:]}." for note in fitted.notes]
     if len(batches.gaps) > MOST_GAPS:
         notes.append(f"The MMPP is fitted to {MOST_GAPS} of the gaps, in twenty blocks.")
-    notes += _correlation_note(found)
-    criteria = {name: each.criterion(len(batches.gaps)) for name, each in found.tried.items()}
+    notes += _correlation_note(fitted)
+    criteria = {name: each.criterion(len(batches.gaps)) for name, each in fitted.tried.items()}
     ordered = sorted(criteria.items(), key=lambda item: item[1])
     values = ", ".join(f"{name} {value:.6g}" for name, value in ordered)
-    notes.append(f"Process of the batches: {found.chosen}. BIC, less is better: {values}.")
+    notes.append(f"Process of the batches: {fitted.chosen}. BIC, less is better: {values}.")
     return notes
 
 
-def _correlation_note(found: DeliveryFit) -> list[str]:
+def _correlation_note(fitted: DeliveryFit) -> list[str]:
     """What the process makes of correlations that are more than chance."""
-    seen = found.correlations
-    if abs(seen[0]) < 3 / np.sqrt(len(found.batches.gaps)):
-        if found.chosen in INDEPENDENT:
+    seen = fitted.correlations
+    if abs(seen[0]) < 3 / np.sqrt(len(fitted.batches.gaps)):
+        if fitted.chosen in INDEPENDENT:
             return []
         return [
-            f"The lag correlation of the gaps, {seen[0]:.2g}, is within chance; {found.chosen} is "
+            f"The lag correlation of the gaps, {seen[0]:.2g}, is within chance; {fitted.chosen} is "
             "taken for how it fits their lengths, and --process renewal is without correlation."
         ]
     values = ", ".join(f"{each:.2g}" for each in seen)
     text = f"Correlations of gaps 1 to {len(seen)} apart are {values}"
-    if found.chosen in INDEPENDENT:
-        others = " or ".join(f"--process {name}" for name in ("map", "mmpp") if name in found.tried)
+    if fitted.chosen in INDEPENDENT:
+        others = " or ".join(
+            f"--process {name}" for name in ("map", "mmpp") if name in fitted.tried
+        )
         wrong = "too small" if seen[0] > 0 else "too large"
         return [
-            f"{text}, more than chance; the process {found.chosen} has none, so that computed "
+            f"{text}, more than chance; the process {fitted.chosen} has none, so that computed "
             f"losses and waits will be {wrong}. To keep what order two can, give {others}."
         ]
-    _, variation, _, first = gap_moments(found.process)
+    _, variation, _, first = gap_moments(fitted.process)
     decay = 2 * variation * first / (variation - 1) if abs(variation - 1) > 1e-9 else 0.0
     return [
-        f"{text}; the process {found.chosen} has {first:.2g} for the first, and from each to the "
+        f"{text}; the process {fitted.chosen} has {first:.2g} for the first, and from each to the "
         f"next the factor {decay:.2g}; the data have {seen[1] / seen[0]:.2g}."
     ]

@@ -423,15 +423,15 @@ def likely_laws(sample: Sample, most_phases: int) -> list[tuple[HyperErlang, flo
     variation (two narrow peaks). From the best mixture of two on, one shape after another is made
     one larger or smaller, doubled or halved, as long as the criterion gets less.
     """
-    found = {shapes: maximum_likelihood(sample, shapes) for shapes in _shapes(sample, most_phases)}
-    pairs = {shapes: law for shapes, law in found.items() if len(shapes) == 2}
+    laws = {shapes: maximum_likelihood(sample, shapes) for shapes in _shapes(sample, most_phases)}
+    pairs = {shapes: law for shapes, law in laws.items() if len(shapes) == 2}
     law, _ = min(pairs.values(), key=lambda each: criterion(sample, *each))
     law = _best_near(sample, law, most_phases)
     shapes = tuple(sorted(law.shapes))
     again = maximum_likelihood(sample, law.shapes, start=law)
-    if shapes not in found or again[1] > found[shapes][1]:
-        found[shapes] = again
-    return list(found.values())
+    if shapes not in laws or again[1] > laws[shapes][1]:
+        laws[shapes] = again
+    return list(laws.values())
 
 
 def _best_near(sample: Sample, law: HyperErlang, most_phases: int) -> HyperErlang:

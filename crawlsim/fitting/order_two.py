@@ -211,9 +211,9 @@ def _canonical(mean: float, variation: float, decay: float, third: float | None)
     def miss(share: Array, root: int) -> Array:
         return _third_moments(share, decay, variation, root) / goal - 1.0
 
-    found = [_nearest(shares, partial(miss, root=root)) for root in (0, 1)]
-    root = int(np.argmin([each[0] for each in found]))
-    distance, share = found[root]
+    nearest = [_nearest(shares, partial(miss, root=root)) for root in (0, 1)]
+    root = int(np.argmin([each[0] for each in nearest]))
+    distance, share = nearest[root]
     if not np.isfinite(distance):
         raise ValueError(
             f"no MAP of order two has the decay {decay:.6g} of correlations at the squared "

@@ -333,7 +333,7 @@ def fit_pages(trace: Trace, options: Options) -> Fit:
             shortest = min(shortest, _SHORTEST_YEARS * UNITS["year"] / UNITS[unit])
     rates = change_rates(history, shortest)
     some = bool(rates.counts.any())
-    found = PageChanges(
+    changes = PageChanges(
         rates,
         gap_variation(history),
         staleness_at_own_rate(history, rates.index) if some else np.nan,
@@ -354,9 +354,9 @@ def fit_pages(trace: Trace, options: Options) -> Fit:
             f"again. These rates make up {added:.4g} of all {total:.4g} changes per {unit}."
         )
     notes += [
-        *page_verdict(found.burstiness, found.variation, unit),
-        *hidden_note(found.burstiness, unit, False),
-        *staleness_verdict(found.burstiness, found.staleness, found.poisson_staleness),
+        *page_verdict(changes.burstiness, changes.variation, unit),
+        *hidden_note(changes.burstiness, unit, False),
+        *staleness_verdict(changes.burstiness, changes.staleness, changes.poisson_staleness),
     ]
     values = rates.rates.tolist()
     return Fit(
@@ -371,11 +371,11 @@ def fit_pages(trace: Trace, options: Options) -> Fit:
             rates.high,
             rates.standard_errors,
         ),
-        summary=found.summary(),
+        summary=changes.summary(),
         notes=tuple(notes),
         changes={"pages.change_rates": values},
         system=pages_around(values),
-        details=found,
+        details=changes,
     )
 
 
@@ -415,10 +415,10 @@ def _burstiness_of_pages(trace: Trace, history: History) -> Burstiness:
         clock = Clock(step, float(expected.mean()), len(expected))
     times, rows = filled_rows(history.time, step, expected)
     widths = scales(trace.time_unit, (window[1] - window[0]) / len(times))
-    found = against_expected(np.sort(times), window, expected_changes(later), widths, clock)
+    burstiness = against_expected(np.sort(times), window, expected_changes(later), widths, clock)
     clear = expected[rows] < _HIDDEN
     within = _gaps_within(history, later, times[clear], history.page[rows][clear])
-    return replace(found, within=within)
+    return replace(burstiness, within=within)
 
 
 def _gaps_within(

@@ -161,7 +161,7 @@ def fit_sizes(values: Array) -> SizeFit:
     if len(values) < 3 or values.std() <= _EQUAL * values.mean():
         raise ValueError("needs at least three observations that are not all equal")
     sample = sample_of(values)
-    tried = [("maximum likelihood", *found) for found in likely_laws(sample, MOST_PHASES)]
+    tried = [("maximum likelihood", *each) for each in likely_laws(sample, MOST_PHASES)]
     first, second, third = sample.moments
     for how, law_of in (
         ("two moments", partial(two_moments, first, sample.variation)),
@@ -252,9 +252,9 @@ def fit_of_sizes(trace: Trace, options: Options) -> Fit:
     ValueError
         If there are fewer than three observations, or all are equal.
     """
-    found = fit_sizes(trace.values)
-    best = found.best
-    sample = found.sample
+    fitted = fit_sizes(trace.values)
+    best = fitted.best
+    sample = fitted.sample
     factor = 1.0 if options.rate is None else 1.0 / options.rate
     if options.mean is not None:
         factor = options.mean / sample.moments[0]
@@ -263,9 +263,9 @@ def fit_of_sizes(trace: Trace, options: Options) -> Fit:
     if best.how == "maximum likelihood":
         parameters += law_parameters(sample, best.law)
     notes = [
-        f"{best.name} by {best.how}, the least BIC of {len(found.candidates)} candidates; squared "
+        f"{best.name} by {best.how}, the least BIC of {len(fitted.candidates)} candidates; squared "
         f"coefficient of variation {best.law.variation:.4g}, of the data {sample.variation:.4g}.",
-        *found.notes(),
+        *fitted.notes(),
     ]
     if abs(best.law.variation - sample.variation) > 0.2 * sample.variation:
         notes.append(
@@ -287,7 +287,7 @@ def fit_of_sizes(trace: Trace, options: Options) -> Fit:
             "law": best.name,
             "how": best.how,
             "log_likelihood": best.log_likelihood,
-            "kolmogorov_smirnov": found.quality._asdict(),
+            "kolmogorov_smirnov": fitted.quality._asdict(),
             "scaled_by": factor,
             "candidates": [
                 {
@@ -298,13 +298,13 @@ def fit_of_sizes(trace: Trace, options: Options) -> Fit:
                     "mean": each.law.moment(1),
                     "squared_coefficient_of_variation": each.law.variation,
                 }
-                for each in found.candidates
+                for each in fitted.candidates
             ],
         },
         notes=tuple(notes),
         changes={_KEYS[section]: law.entry()},
         system=_around(section, law.entry(), law.moment(1)),
-        details=found,
+        details=fitted,
     )
 
 

@@ -79,13 +79,13 @@ def fit(trace: Trace, options: Options | None = None) -> Fit:
             option = "--" + name.replace("_", "-")
             raise ScenarioError(option, value, f"does not go with {section} from {trace.kind}")
     try:
-        found = fitters[section](rows_in_window(trace, options), replace(options, section=section))
+        fitted = fitters[section](rows_in_window(trace, options), replace(options, section=section))
     except ScenarioError:
         raise
     except ValueError as error:
         rows = f"{counted(trace.rows, 'row')} of {trace.kind}"
         raise ScenarioError("trace", rows, str(error)) from None
-    return replace(found, notes=(*trace.doubts, *found.notes))
+    return replace(fitted, notes=(*trace.doubts, *fitted.notes))
 
 
 def fitted_scenario(fitted: Fit, name: str, into: Scenario | None = None) -> Scenario:

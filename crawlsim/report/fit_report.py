@@ -45,11 +45,11 @@ _MOST_ROWS = 300
 _MOST_UNFOLDED = 50
 
 
-def plot_change_rates(found: Fit, ax: Axes | None = None) -> Axes:
+def plot_change_rates(fit: Fit, ax: Axes | None = None) -> Axes:
     """Change rates in descending order with their 95 % intervals."""
-    rates = found.details.rates if isinstance(found.details, PageChanges) else found.details
+    rates = fit.details.rates if isinstance(fit.details, PageChanges) else fit.details
     ax = axes_for(ax, _HEIGHT)
-    dress(ax, "pages, the fastest first", f"changes per {plain(found.trace.time_unit)}")
+    dress(ax, "pages, the fastest first", f"changes per {plain(fit.trace.time_unit)}")
     place = _places(len(rates.rates)) + 1
     order = np.argsort(-rates.rates)[place - 1]
     floor = np.min(rates.rates[rates.rates > 0], initial=1.0) / 10
@@ -68,10 +68,10 @@ def plot_change_rates(found: Fit, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_intensity(found: Fit, ax: Axes | None = None) -> Axes:
+def plot_intensity(fit: Fit, ax: Axes | None = None) -> Axes:
     """The periodic rate with its 95 % intervals."""
-    intensity = found.details.intensity
-    unit = found.trace.time_unit
+    intensity = fit.details.intensity
+    unit = fit.trace.time_unit
     ax = axes_for(ax, _HEIGHT)
     period = duration(intensity.period, unit)
     dress(ax, f"{plain(unit)}s, from the start of {period}", f"changes per {plain(unit)}")
@@ -85,12 +85,12 @@ def plot_intensity(found: Fit, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_dispersion(found: Fit, ax: Axes | None = None) -> Axes:
+def plot_dispersion(fit: Fit, ax: Axes | None = None) -> Axes:
     """Dispersion index of counts against the width of the windows; 1 for a Poisson process."""
     ax = axes_for(ax, _HEIGHT)
-    unit = plain(found.trace.time_unit)
+    unit = plain(fit.trace.time_unit)
     dress(ax, f"width of the windows ({unit}s)", "variance / mean of counts")
-    scales = found.details.burstiness.scales
+    scales = fit.details.burstiness.scales
     widths = [each.width for each in scales]
     indices = [each.index for each in scales]
     ax.plot(widths, indices, "o-", color=SIMULATED, ms=4, lw=1, label="seen")
@@ -100,11 +100,11 @@ def plot_dispersion(found: Fit, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_rescaled_gaps(found: Fit, ax: Axes | None = None) -> Axes:
+def plot_rescaled_gaps(fit: Fit, ax: Axes | None = None) -> Axes:
     """Share of rescaled gaps that are longer; a straight line for a Poisson process."""
     ax = axes_for(ax, _HEIGHT)
     dress(ax, "gap, in expected changes", "share of longer gaps")
-    gaps, above = _thinned(np.diff(found.details.burstiness.rescaled))
+    gaps, above = _thinned(np.diff(fit.details.burstiness.rescaled))
     ax.plot(gaps, above, color=SIMULATED, lw=1.2, label="seen")
     grid = np.linspace(0.0, float(gaps.max()), 200)
     ax.plot(grid, np.exp(-grid), color=THEORY, lw=0.9, ls="--", label="Poisson")
@@ -114,11 +114,11 @@ def plot_rescaled_gaps(found: Fit, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_crawl_rates(found: Fit, ax: Axes | None = None) -> Axes:
+def plot_crawl_rates(fit: Fit, ax: Axes | None = None) -> Axes:
     """Naive and bias-reduced rates of each page against the most likely one."""
-    rates = found.details
+    rates = fit.details
     ax = axes_for(ax, _HEIGHT)
-    unit = plain(found.trace.time_unit)
+    unit = plain(fit.trace.time_unit)
     dress(ax, f"most likely rate per {unit}", f"other estimates per {unit}")
     marks: dict[str, Any] = {"ls": "none", "ms": 3.5, "mew": 0.7}
     some = np.argsort(-rates.rates)[_places(len(rates.rates))]
@@ -133,16 +133,16 @@ def plot_crawl_rates(found: Fit, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_gap_lengths(found: Fit, ax: Axes | None = None) -> Axes:
+def plot_gap_lengths(fit: Fit, ax: Axes | None = None) -> Axes:
     """How long the gaps between deliveries are, and where batches are cut."""
     ax = axes_for(ax, _HEIGHT)
-    unit = plain(found.trace.time_unit)
+    unit = plain(fit.trace.time_unit)
     dress(ax, f"gap ({unit}s)", "gaps")
-    gaps = np.diff(np.sort(found.trace.values))
+    gaps = np.diff(np.sort(fit.trace.values))
     gaps = gaps[gaps > 0]
     edges = np.geomspace(gaps.min(), gaps.max() * 1.001, 60).tolist()
     ax.hist(gaps, edges, color=SIMULATED, alpha=0.7)
-    threshold = found.details.batches.threshold
+    threshold = fit.details.batches.threshold
     if threshold > 0:
         label = f"one batch up to {threshold:.3g} {unit}s"
         ax.axvline(threshold, color=THEORY, lw=1, ls="--", label=label)
@@ -151,11 +151,11 @@ def plot_gap_lengths(found: Fit, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_batch_sizes(found: Fit, ax: Axes | None = None) -> Axes:
+def plot_batch_sizes(fit: Fit, ax: Axes | None = None) -> Axes:
     """Shares of the batch sizes."""
     ax = axes_for(ax, _HEIGHT)
     dress(ax, "pages in a batch", "share of the batches")
-    counts = np.bincount(found.details.batches.sizes)
+    counts = np.bincount(fit.details.batches.sizes)
     sizes = np.flatnonzero(counts)
     shares = counts[sizes] / counts.sum()
     ax.bar(sizes, shares, color=SIMULATED, alpha=0.8)
@@ -167,9 +167,9 @@ def plot_batch_sizes(found: Fit, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_correlations(found: Fit, ax: Axes | None = None) -> Axes:
+def plot_correlations(fit: Fit, ax: Axes | None = None) -> Axes:
     """Correlations of gaps some lags apart, seen and of the fitted process."""
-    details = found.details
+    details = fit.details
     ax = axes_for(ax, _HEIGHT)
     dress(ax, "lag", "correlation of gaps between batches")
     lags = np.arange(1, len(details.correlations) + 1)
@@ -186,14 +186,14 @@ def plot_correlations(found: Fit, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_size_laws(found: Fit, ax: Axes | None = None) -> Axes:
+def plot_size_laws(fit: Fit, ax: Axes | None = None) -> Axes:
     """Share of larger observations, and that of the best laws."""
     ax = axes_for(ax, _HEIGHT)
     dress(ax, "size, as in the file", "share of larger ones")
-    values, above = _thinned(found.trace.values)
+    values, above = _thinned(fit.trace.values)
     ax.plot(values, above, color=SIMULATED, lw=2.2, alpha=0.6, label="seen")
     grid = np.geomspace(values.min(), values.max(), 200)
-    for candidate, *style in zip(found.details.candidates, _COLOURS, _LINES, strict=False):
+    for candidate, *style in zip(fit.details.candidates, _COLOURS, _LINES, strict=False):
         label = f"{candidate.name}, {candidate.how}"
         share = candidate.law.survival(grid)
         ax.plot(grid, share, color=style[0], ls=style[1], lw=1.2, label=label)
@@ -215,54 +215,54 @@ _FIGURES: dict[type, tuple[Plot, ...]] = {
 """The figures of each kind of fit, by the class of its details."""
 
 
-def figures_of(found: Fit) -> list[Plot]:
+def figures_of(fit: Fit) -> list[Plot]:
     """The figures for which the fit has something to show."""
-    burstiness = getattr(found.details, "burstiness", None)
+    burstiness = getattr(fit.details, "burstiness", None)
     empty: set[Plot] = set()
     if burstiness is not None and not burstiness.scales:
         empty.add(plot_dispersion)
     if burstiness is not None and burstiness.rescaling is None:
         empty.add(plot_rescaled_gaps)
-    return [plot for plot in _FIGURES[type(found.details)] if plot not in empty]
+    return [plot for plot in _FIGURES[type(fit.details)] if plot not in empty]
 
 
-def fit_page(found: Fit, scenario: Scenario, trace: str) -> str:
+def fit_page(fit: Fit, scenario: Scenario, trace: str) -> str:
     """The report of a fit as one HTML page: no script, nothing fetched, the same text every time.
 
     Parameters
     ----------
-    found : Fit
+    fit : Fit
     scenario : Scenario
         With the fitted part in place.
     trace : str
         Name of the file.
     """
-    unit = partial(unit_of, time_unit=found.trace.time_unit)
+    unit = partial(unit_of, time_unit=fit.trace.time_unit)
     return rendered(
         "fit.html",
         {"number": _number, "counted": counted, "unit": unit},
-        fit=found,
+        fit=fit,
         scenario=scenario,
         trace=trace,
         pictures=[
-            (Markup(svg_text(plot(found, None), f"figure-{place}")), _first_line(plot))
-            for place, plot in enumerate(figures_of(found))
+            (Markup(svg_text(plot(fit, None), f"figure-{place}")), _first_line(plot))
+            for place, plot in enumerate(figures_of(fit))
         ],
-        summary=_flat(found.summary, found.trace.time_unit),
-        candidates=found.summary.get("candidates", ()),
+        summary=_flat(fit.summary, fit.trace.time_unit),
+        candidates=fit.summary.get("candidates", ()),
         file=beginning(dumps(scenario)),
-        rows=_ordered(found),
-        folded=len(found.parameters) > _MOST_UNFOLDED,
+        rows=_ordered(fit),
+        folded=len(fit.parameters) > _MOST_UNFOLDED,
         most_rows=_MOST_ROWS,
     )
 
 
-def _ordered(found: Fit) -> list[Parameter]:
+def _ordered(fit: Fit) -> list[Parameter]:
     """The parameters; of pages those of each name with the largest estimates first."""
-    if found.section != "pages":
-        return list(found.parameters)
-    names = list(dict.fromkeys(each.name for each in found.parameters))
-    return sorted(found.parameters, key=lambda each: (names.index(each.name), -each.estimate))
+    if fit.section != "pages":
+        return list(fit.parameters)
+    names = list(dict.fromkeys(each.name for each in fit.parameters))
+    return sorted(fit.parameters, key=lambda each: (names.index(each.name), -each.estimate))
 
 
 def _first_line(plot: Plot) -> str:

@@ -101,8 +101,8 @@ def meaning_of(verdict: str, rows: Sequence[ComparisonRow], replications: int) -
         return "Simulated only. crawlsim check compares the estimates with the formulas."
     if not judged:
         return "No exact formula and no bound covers what was simulated: nothing was judged."
-    found = [row for row in judged if row.verdict == verdict]
-    share = f"{len(found)} of {len(judged)} judged numbers"
+    those = [row for row in judged if row.verdict == verdict]
+    share = f"{len(those)} of {len(judged)} judged numbers"
     if len(judged) == 1:
         share = "The judged number"
     if verdict == "agrees":
@@ -112,12 +112,12 @@ def meaning_of(verdict: str, rows: Sequence[ComparisonRow], replications: int) -
             f"been seen with probability {POWER:g}."
         )
     if verdict == "disagrees":
-        differ = "differs" if len(found) == 1 else "differ"
+        differ = "differs" if len(those) == 1 else "differ"
         return (
             f"{share} {differ} from the prediction, significantly and by an amount that matters. "
             "Of a thousand correct systems, one is reported so."
         )
-    return f"{share} could not be settled by this run. {_remedy(found, replications)}"
+    return f"{share} could not be settled by this run. {_remedy(those, replications)}"
 
 
 def meaning_of_laws(laws: Sequence[LawComparison]) -> str:
