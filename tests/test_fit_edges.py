@@ -120,7 +120,7 @@ def test_a_clock_of_days_hides_changes_and_ends_a_day_later(
 
     def noted(*given: object) -> Burstiness:
         seen.append(given)
-        return Burstiness(np.empty(0), np.empty(0), (), None, Clock(0.0, 0.0, 0))
+        return Burstiness(np.empty(0), (), None, Clock(0.0, 0.0, 0))
 
     monkeypatch.setattr(page_changes, "clock_step", lambda *_: 1.0)
     monkeypatch.setattr(page_changes, "against_expected", noted)

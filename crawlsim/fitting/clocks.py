@@ -39,14 +39,19 @@ def clock_step(times: Array, unit: str) -> float:
         return 0.0
     since = different - different[0]
     spacing = float(np.spacing(np.abs(different).max()))
-    longest = _least_gap(since, spacing)
+    gaps = np.diff(since)
+    longest = float(gaps[gaps > 4 * spacing].min(initial=np.inf))  # the others are rounding
     for step in sorted({*_steps(unit), *_of_gaps(since)}, reverse=True):
         rounding = _ROUNDING + 4 * spacing / step
         if step * (1 - 2 * rounding) > longest:
             continue
         if rounding >= 0.01:
             break
-        if all(_are_multiples(part, step, rounding) for part in (since[:_SOME], since)):
+        for some in (since[:_SOME], since):  # most steps fail at once
+            steps = some / step
+            if not (np.abs(steps - np.round(steps)) < rounding).all():
+                break
+        else:
             return step
     return 0.0
 
@@ -59,22 +64,11 @@ def _steps(unit: str) -> list[float]:
     return [*known, *(part * power for power in powers for part in _PARTS)]
 
 
-def _least_gap(since: Array, spacing: float) -> float:
-    """The least gap that is no rounding of floating-point numbers."""
-    gaps = np.diff(since)
-    return float(gaps[gaps > 4 * spacing].min(initial=np.inf))
-
-
 def _of_gaps(since: Array) -> list[float]:
     """The least gap, half of it and a third, made to divide the whole: clocks of any step."""
     whole = float(since[-1])
     least = float(np.diff(since).min())
     return [whole / np.round(part * whole / least) for part in (1, 2, 3)]
-
-
-def _are_multiples(since: Array, step: float, rounding: float) -> bool:
-    steps = since / step
-    return bool((np.abs(steps - np.round(steps)) < rounding).all())
 
 
 def rate_per_step(counts: NDArray[np.int64], steps: Array) -> Array:

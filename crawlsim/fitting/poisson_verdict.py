@@ -35,8 +35,6 @@ _MATTERS = 0.2
 FEWEST = 20
 """Changes from which on a verdict is given."""
 
-_POISSON = {"poisson": True, "nearly poisson": False, "not poisson": False}
-
 Verdict = Literal["poisson", "not poisson", "nearly poisson", "too coarse", "too few"]
 
 
@@ -48,12 +46,12 @@ class Clock(NamedTuple):
     step : float
         0 if there is none to be seen.
     expected : float
-        Changes of the same page in one step, of which one only is seen.
+        Changes of the same page in one step, of which only one is seen.
     seen : int
         Changes that are seen.
     finer : bool
-        Whether the rate has pieces that are no whole steps of the clock: what is seen in them is
-        the clock.
+        Whether the rate has pieces that are not whole steps of the clock, and so show the clock
+        itself.
     """
 
     step: float
@@ -68,10 +66,9 @@ class Burstiness:
 
     Attributes
     ----------
-    times : ndarray
-        Increasing; with those that the clock has hidden.
     rescaled : ndarray
-        Expected changes until each of them: a Poisson process of rate 1, if all is right.
+        Expected changes until each change, with those that the clock has hidden: a Poisson process
+        of rate 1, if all is right.
     scales : tuple of Dispersion
         Of counts in windows of several widths.
     rescaling : Rescaling or None
@@ -81,7 +78,6 @@ class Burstiness:
         None for a source, and where no page has enough changes.
     """
 
-    times: Array
     rescaled: Array
     scales: tuple[Dispersion, ...]
     rescaling: Rescaling | None
@@ -90,7 +86,10 @@ class Burstiness:
 
     @property
     def verdict(self) -> Verdict:
-        """What the tests say, each at 0.001; where half is hidden, uneven counts only count."""
+        """What the tests say, each at level 0.001.
+
+        Where the clock hides half a change per step or more, only bursts count as evidence.
+        """
         if self.clock.seen < FEWEST:
             return "too few"
         uneven = any(each.index > 1 for each in self._rejecting)
@@ -103,7 +102,7 @@ class Burstiness:
     @property
     def is_poisson(self) -> bool | None:
         """Whether no test has a p-value below 0.001; None where the trace cannot tell."""
-        return _POISSON.get(self.verdict)
+        return None if self.verdict.startswith("too") else self.verdict == "poisson"
 
     @property
     def smallest_p(self) -> float:
@@ -113,9 +112,9 @@ class Burstiness:
         return min([1.0, *tests, *gaps])
 
     @property
-    def rejects_gaps(self) -> bool:
-        """Whether the gaps within pages are not those of Poisson changes."""
-        return self.within is not None and self.within.p_value < _SURE
+    def rejecting_within(self) -> PageGaps | None:
+        """The test of the gaps within pages where it rejects Poisson changes, else None."""
+        return self.within if self.within is not None and self.within.p_value < _SURE else None
 
     @property
     def factor(self) -> float:
@@ -133,8 +132,9 @@ class Burstiness:
     def _slight(self) -> bool:
         """Whether all deviations are too small to change an answer."""
         near = all(abs(each.index - 1.0) < _SLIGHT_INDEX for each in self._rejecting)
-        if self.rejects_gaps and self.within is not None:
-            near = near and abs(self.within.variation**2 - 1.0) < _SLIGHT_INDEX
+        within = self.rejecting_within
+        if within is not None:
+            near = near and abs(within.variation**2 - 1.0) < _SLIGHT_INDEX
         return near and self.rescaling is not None and self.rescaling.distance < _SLIGHT_DISTANCE
 
     @property
@@ -176,7 +176,7 @@ def against_calendar(
     """
     often = _often(window, widths, len(times), clock.step)
     counts = [dispersion(times, window, width) for width in often]
-    return _together(times, _rescaled(times, window, expected), counts, clock)
+    return _together(_rescaled(times, window, expected), counts, clock)
 
 
 def against_expected(
@@ -206,15 +206,13 @@ def against_expected(
         replace(dispersion(rescaled, (0.0, number), width * per_time), width=width)
         for width in _often(window, widths, len(times), clock.step)
     ]
-    return _together(times, rescaled, counts, clock)
+    return _together(rescaled, counts, clock)
 
 
-def _together(
-    times: Array, rescaled: Array, counts: Sequence[Dispersion], clock: Clock
-) -> Burstiness:
+def _together(rescaled: Array, counts: Sequence[Dispersion], clock: Clock) -> Burstiness:
     enough = len(rescaled) >= 3 and rescaled[-1] > rescaled[0]
     rescaling = time_rescaling(rescaled) if enough else None
-    return Burstiness(times, rescaled, tuple(counts), rescaling, clock)
+    return Burstiness(rescaled, tuple(counts), rescaling, clock)
 
 
 def _often(
@@ -256,7 +254,7 @@ def duration(time: float, unit: str) -> str:
             if number >= 1 - 1e-9 and abs(number - round(number)) < 1e-6:
                 article = "an" if name == "hour" else "a"
                 return f"{article} {name}" if round(number) == 1 else f"{round(number)} {name}s"
-    return f"{time:.4g} {unit}s"
+    return f"{time:.4g} {unit}{'s' * (time != 1)}"
 
 
 def _figures(burstiness: Burstiness, unit: str) -> str:
@@ -357,11 +355,10 @@ def _errors(burstiness: Burstiness, of: str) -> str:
 
 def _regularity(burstiness: Burstiness) -> list[str]:
     """What gaps within pages that are not those of Poisson changes do to each of them."""
-    if not burstiness.rejects_gaps or burstiness.within is None:
+    within = burstiness.rejecting_within
+    if within is None or abs(within.variation - 1.0) < _NEARLY:
         return []
-    variation = burstiness.within.variation
-    if abs(variation - 1.0) < _NEARLY:
-        return []
+    variation = within.variation
     kind, than = ("regular", "smaller") if variation < 1 else ("bursty", "larger")
     factor = max(variation, 1.0 / max(variation, 1e-3))
     return [
