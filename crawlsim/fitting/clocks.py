@@ -39,8 +39,7 @@ def clock_step(times: Array, unit: str) -> float:
         return 0.0
     since = different - different[0]
     spacing = float(np.spacing(np.abs(different).max()))
-    gaps = np.diff(since)
-    longest = float(gaps[gaps > 4 * spacing].min(initial=np.inf))  # the others are rounding
+    longest = _least_gap(since, spacing)
     for step in sorted({*_steps(unit), *_of_gaps(since)}, reverse=True):
         rounding = _ROUNDING + 4 * spacing / step
         if step * (1 - 2 * rounding) > longest:
@@ -62,6 +61,12 @@ def _steps(unit: str) -> list[float]:
     known = [each / UNITS[unit] for each in names] if unit in UNITS else []
     powers = [float(f"1e{power}") for power in range(_FINEST, _COARSEST + 1)]
     return [*known, *(part * power for power in powers for part in _PARTS)]
+
+
+def _least_gap(since: Array, spacing: float) -> float:
+    """The least gap that is not a rounding of floating-point numbers."""
+    gaps = np.diff(since)
+    return float(gaps[gaps > 4 * spacing].min(initial=np.inf))
 
 
 def _of_gaps(since: Array) -> list[float]:
