@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from crawlsim.fitting import Fit, Trace
-    from crawlsim.fitting.trace import Kind
+    from crawlsim.fitting.reading import Kind
 
 System = Scenario | str | Path
 """A scenario, the name of one in the library, or the path of a file."""

@@ -20,18 +20,15 @@ from numpy.typing import NDArray
 
 from crawlsim.fitting import Options, Trace, fit
 from crawlsim.fitting.batches import batches_of
-from crawlsim.fitting.change_rates import change_rates, history_of
-from crawlsim.fitting.crawl_logs import crawls_of, likely_rates
-from crawlsim.fitting.deliveries import batch_parameters
-from crawlsim.fitting.equal_gaps import equal_gap_interval
-from crawlsim.fitting.gap_parameters import gap_parameters
-from crawlsim.fitting.intensity import periodic_intensity
+from crawlsim.fitting.crawl_logs import crawls_of, equal_gap_interval, likely_rates
+from crawlsim.fitting.deliveries import batch_parameters, gap_parameters
+from crawlsim.fitting.hyper_erlang import maximum_likelihood, sample_of
 from crawlsim.fitting.intervals import Parameter
-from crawlsim.fitting.mixture_likelihood import expectation_maximisation, sample_of
-from crawlsim.fitting.modulated import fit_modulated
-from crawlsim.fitting.order_two import Process, gap_moments, map_of_order_two
+from crawlsim.fitting.order_two import Process, fit_modulated, gap_moments, map_of_order_two
+from crawlsim.fitting.page_changes import change_rates, history_of
 from crawlsim.fitting.reading import Broken
-from crawlsim.fitting.service_times import law_parameters, mean_of
+from crawlsim.fitting.sizes import law_parameters, mean_of
+from crawlsim.fitting.source_changes import periodic_intensity
 from scenarios.arrays import Array
 
 Rng = np.random.Generator
@@ -330,7 +327,7 @@ def of_sizes(rng: Rng, traces: int) -> Iterator[Row]:
 def fitted(values: Array, shapes: tuple[int, ...]) -> list[Parameter]:
     """The numbers of a law by maximum likelihood."""
     sample = sample_of(values)
-    return law_parameters(sample, expectation_maximisation(sample, shapes)[0])
+    return law_parameters(sample, maximum_likelihood(sample, shapes)[0])
 
 
 PARTS: Mapping[str, Callable[[Rng, int], Iterator[Row]]] = {

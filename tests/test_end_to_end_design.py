@@ -40,7 +40,7 @@ from analytic.pipeline.best_thresholds import (
     policies,
 )
 from analytic.pipeline.costs import cost_of, more_than, said_more
-from crawlsim.report.optima import PLOTS
+from crawlsim.report.optimum_figures import PLOTS
 from scenarios import Scenario, ScenarioError, load
 from scenarios.distributions import Deterministic
 from scenarios.page_data import change_rates, page_weights

@@ -12,8 +12,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from crawlsim.fitting import Options, fit, fitted_scenario, read_trace
-from crawlsim.fitting.burstiness import dispersion
-from crawlsim.report.fit_figures import figures_of
+from crawlsim.fitting.poisson_tests import dispersion
+from crawlsim.report.fit_report import figures_of
 from scenarios import Scenario, ScenarioError, dumps, load
 
 MONDAY = np.datetime64("2026-01-05")
@@ -219,9 +219,10 @@ REFUSED = {
     "size\n" + "".join(f"{5 + 1e-9 * (n % 3)}\n" for n in range(20)): "not all equal",
     "size\n" + "1e200\n2e200\n5e200\n": "must be a positive number, 1e-50 to 1e+50",
     "size\n" + "1e-200\n2e-200\n": "must be a positive number, 1e-50 to 1e+50",
-    "size\n7\n": "1 size\\nneeds at least three",
-    "time\n" + "".join(f"{n}\n" for n in range(50)): "all gaps between batches are 1; regular",
-    "time\n" + "".join(f"{0.1 * n}\n" for n in range(50)): "all gaps between batches are 0.1;",
+    "size\n7\n": "1 row of sizes\\nneeds at least three",
+    "time\n" + "".join(f"{n}\n" for n in range(50)): "all gaps between batches are 1, which no",
+    "time\n"
+    + "".join(f"{0.1 * n}\n" for n in range(50)): "all gaps between batches are 0.1, which",
     "time\n" + 50 * "3\n": "too few gaps between batches: 0 of 1 batch; at least 20",
     "time\n3\n": "1 row of deliveries",
     "page,time\na,1\n": "1 row of changes",
@@ -320,7 +321,7 @@ def test_one_of_a_thing_is_no_plural(
     _, out, err = crawlsim("fit", "crawls.csv", "--report", "fit.html")
     assert "1 of 6 rows is broken" in err
     assert "1 page was crawled once only and is left out" in out
-    assert "1 row says the same page and time again" in out
+    assert "1 row repeats a page and time; it counts once" in out
     assert "1 broken row left out" in Path("fit.html").read_text()
 
 

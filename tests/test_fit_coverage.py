@@ -14,17 +14,14 @@ import numpy as np
 import pytest
 
 from crawlsim.fitting.batches import batches_of
-from crawlsim.fitting.change_rates import change_rates, history_of
-from crawlsim.fitting.crawl_logs import crawls_of, likely_rates
-from crawlsim.fitting.deliveries import batch_parameters
-from crawlsim.fitting.equal_gaps import equal_gap_interval
-from crawlsim.fitting.gap_parameters import gap_parameters
-from crawlsim.fitting.intensity import periodic_intensity
+from crawlsim.fitting.crawl_logs import crawls_of, equal_gap_interval, likely_rates
+from crawlsim.fitting.deliveries import batch_parameters, gap_parameters
+from crawlsim.fitting.hyper_erlang import maximum_likelihood, sample_of
 from crawlsim.fitting.intervals import Parameter
-from crawlsim.fitting.mixture_likelihood import expectation_maximisation, sample_of
-from crawlsim.fitting.modulated import fit_modulated
-from crawlsim.fitting.order_two import Process, gap_moments, map_of_order_two
-from crawlsim.fitting.service_times import law_parameters, mean_of
+from crawlsim.fitting.order_two import Process, fit_modulated, gap_moments, map_of_order_two
+from crawlsim.fitting.page_changes import change_rates, history_of
+from crawlsim.fitting.sizes import law_parameters, mean_of
+from crawlsim.fitting.source_changes import periodic_intensity
 from experiments import fit_coverage
 from scenarios.arrays import Array
 
@@ -151,7 +148,7 @@ def test_erlang_times(shape: int, seed: int) -> None:
     found = []
     for values in rng.gamma(shape, 3.0 / shape, (TRACES, 200)):
         sample = sample_of(values)
-        law, _ = expectation_maximisation(sample, (shape,))
+        law, _ = maximum_likelihood(sample, (shape,))
         found.append([mean_of(values), *law_parameters(sample, law)])
     assert_stated(coverage(found, {"mean": 3.0, ("branch_mean", 0): 3.0}))
 
@@ -163,7 +160,7 @@ def test_hyperexponential_times() -> None:
     for _ in range(TRACES):
         values = rng.exponential(np.where(rng.random(2000) < 0.3, 10.0, 1.0))
         sample = sample_of(values)
-        law, _ = expectation_maximisation(sample, (1, 1))
+        law, _ = maximum_likelihood(sample, (1, 1))
         found.append([mean_of(values), *law_parameters(sample, law)])
     true = {("branch_mean", 0): 1.0, ("branch_mean", 1): 10.0, ("branch_probability", 1): 0.3}
     assert_stated(coverage(found, {"mean": 3.7, **true}))

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from crawlsim.fitting.crawl_logs import crawls_of, likely_rates
-from crawlsim.fitting.equal_gaps import equal_gap_interval
+from crawlsim.fitting.crawl_logs import crawls_of, equal_gap_interval, likely_rates
 from crawlsim.fitting.intervals import shares_by_mid_p
 
 GRID = np.geomspace(0.02, 3.0, 241)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from crawlsim.fitting import Fit, Options, Trace, fit
-from crawlsim.fitting.batches import batch_threshold, batches_of
+from crawlsim.fitting.batches import _weibull, batch_cut, batches_of
 from crawlsim.fitting.deliveries import batch_parameters, fit_deliveries
 from crawlsim.fitting.order_two import (
     Process,
@@ -102,9 +103,9 @@ def test_ties_of_a_clock_are_no_batches() -> None:
     times = np.cumsum(np.random.default_rng(24).exponential(1.0, 3000))
     found = fit_of(np.floor(times / 0.1) * 0.1)
     assert found.summary["clock_step"] == pytest.approx(0.1)
-    assert "these batches are the clock's" in " ".join(found.notes)
+    assert "these batches are made by the clock" in " ".join(found.notes)
     batches = fit_of(np.repeat(np.floor(times / 0.1) * 0.1, 2))
-    assert "some of these batches are the clock's" in " ".join(batches.notes)
+    assert "some of these batches are made by the clock" in " ".join(batches.notes)
     assert "clock" not in " ".join(fit_of(times).notes)
 
 
@@ -141,7 +142,7 @@ def test_intervals_of_a_process_that_is_not_taken_are_not_sought(
     """They take most of the time of a fit; taken, the process has them."""
     asked: list[float] = []
     monkeypatch.setattr(
-        "crawlsim.fitting.modulated._parameters", lambda *given: (asked.append(given[2]), ())[1]
+        "crawlsim.fitting.order_two._parameters", lambda *given: (asked.append(given[2]), ())[1]
     )
     gaps = correlated(np.random.default_rng(27), 3000, 0.5)
     taken = fit_of(np.cumsum(gaps), process="renewal")
@@ -248,7 +249,7 @@ def test_streams_without_batches_give_none(name: str) -> None:
     """Eight streams each: an error of one in ten would be seen with a probability of 0.57."""
     rng = np.random.default_rng(77)
     for number in (300, 3000, 3000, 3000, 3000, 3000, 3000, 20_000):
-        assert batch_threshold(NO_BATCHES[name](rng, number)) == 0.0
+        assert batch_cut(NO_BATCHES[name](rng, number)).threshold == 0.0
 
 
 def test_a_doubt_names_the_option() -> None:
@@ -267,4 +268,13 @@ def test_a_doubt_names_the_option() -> None:
 def test_a_stream_that_is_nothing_but_poisson_raises_no_doubt() -> None:
     notes = " ".join(fit_of(np.cumsum(np.random.default_rng(79).exponential(1.0, 3000))).notes)
     assert "doubt" not in notes
-    assert "every page is taken for itself" in notes
+    assert "every page is a batch of its own" in notes
+
+
+@pytest.mark.parametrize("shape", [0.4, 1.0, 3.0])
+def test_the_weibull_law_of_gaps_is_the_most_likely_one(shape: float) -> None:
+    """Against scipy's maximum: a law that does not compete hides that gaps are of one kind."""
+    gaps = np.random.default_rng(3).weibull(shape, 400)
+    found = _weibull(np.log(gaps), np.full(400, 1 / 400))
+    fitted = stats.weibull_min.fit(gaps, floc=0)
+    assert found == pytest.approx(stats.weibull_min.logpdf(gaps, *fitted).mean(), abs=1e-6)

@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 from scipy import linalg, optimize
 
-from crawlsim.fitting import of_pages
+from crawlsim.fitting import page_changes
 from crawlsim.fitting.batches import batches_of
-from crawlsim.fitting.fit import Options, rows_in_window
+from crawlsim.fitting.crawl_logs import fit_crawls
 from crawlsim.fitting.gap_likelihood import log_likelihood_of_gaps
-from crawlsim.fitting.intensity import periodic_intensity
-from crawlsim.fitting.modulated import fit_modulated, likelihood_of
-from crawlsim.fitting.of_crawls import fit_crawls
-from crawlsim.fitting.of_pages import pages_around
-from crawlsim.fitting.of_source import fit_source
-from crawlsim.fitting.order_two import Process
+from crawlsim.fitting.order_two import Process, fit_modulated, likelihood_of
+from crawlsim.fitting.page_changes import pages_around
 from crawlsim.fitting.poisson_verdict import Burstiness, Clock
-from crawlsim.fitting.trace import Broken, Kind, Trace
+from crawlsim.fitting.reading import Broken, Kind, Trace
+from crawlsim.fitting.result import Options, rows_in_window
+from crawlsim.fitting.source_changes import fit_source, periodic_intensity
 from experiments.windows import TrainAndTest
 
 
@@ -122,14 +120,14 @@ def test_a_clock_of_days_hides_changes_and_ends_a_day_later(
 
     def noted(*given: object) -> Burstiness:
         seen.append(given)
-        return Burstiness(np.empty(0), np.empty(0), (), None, Clock(0.0, 0.0, 0))
+        return Burstiness(np.empty(0), (), None, Clock(0.0, 0.0, 0))
 
-    monkeypatch.setattr(of_pages, "clock_step", lambda *_: 1.0)
-    monkeypatch.setattr(of_pages, "against_expected", noted)
+    monkeypatch.setattr(page_changes, "clock_step", lambda *_: 1.0)
+    monkeypatch.setattr(page_changes, "against_expected", noted)
     slow = [0.0, 10.0, 30.0, 100.0]
     fast = [0.0, *(float(10 * each) for each in range(1, 10))]
     trace = trace_of("changes", [*slow, *fast], [0] * len(slow) + [1] * len(fast))
-    of_pages.fit_pages(trace, Options())
+    page_changes.fit_pages(trace, Options())
     ((_, window, expected, _, clock),) = seen
     assert isinstance(clock, Clock)
     assert (window, clock.step) == ((1.0, 101.0), 1.0)

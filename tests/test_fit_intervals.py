@@ -16,15 +16,14 @@ from scipy import special, stats
 
 from crawlsim.fitting.batches import batches_of
 from crawlsim.fitting.deliveries import (
+    FEWEST_GAPS,
     batch_parameters,
     fit_deliveries,
+    gap_parameters,
 )
-from crawlsim.fitting.gap_parameters import FEWEST_GAPS, gap_parameters
-from crawlsim.fitting.intervals import Parameter, jackknife, rates_of_counts
-from crawlsim.fitting.modulated import fit_modulated
-from crawlsim.fitting.order_two import gap_moments
-from crawlsim.fitting.service_times import FEWEST, fit_sizes, mean_of
-from crawlsim.fitting.stretches import skewed_mean
+from crawlsim.fitting.intervals import Parameter, jackknife, rates_of_counts, skewed_mean
+from crawlsim.fitting.order_two import fit_modulated, gap_moments
+from crawlsim.fitting.sizes import FEWEST, fit_sizes, mean_of
 from experiments import fit_coverage
 
 TRACES = 500
@@ -203,6 +202,6 @@ def test_the_rhythm_of_the_week_is_no_error_of_the_mean_rate(
     found = np.array([fit_coverage.mean_rate(each, weeks, 7) for each in traces])
     assert LOW <= held(found, 2000 / (7 * weeks)) <= HIGH
     if (weeks, burst) == (20, 1):
-        monkeypatch.setattr("crawlsim.fitting.of_source._FEWEST_PERIODS", np.inf)
+        monkeypatch.setattr("crawlsim.fitting.source_changes._FEWEST_PERIODS", np.inf)
         before = np.array([fit_coverage.mean_rate(each, weeks, 7) for each in traces])
         assert held(before, 2000 / (7 * weeks)) > HIGH

@@ -7,9 +7,8 @@ import pytest
 
 from crawlsim.fitting.batches import batches_of
 from crawlsim.fitting.deliveries import fit_deliveries
-from crawlsim.fitting.fit_quality import Quality, quality_of
 from crawlsim.fitting.hyper_erlang import HyperErlang
-from crawlsim.fitting.service_times import MOST_PHASES, fit_sizes
+from crawlsim.fitting.sizes import MOST_PHASES, Quality, fit_sizes, quality_of
 
 
 def two_peaks(rng: np.random.Generator, shape: float, number: int = 3000) -> np.ndarray:

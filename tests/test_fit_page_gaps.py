@@ -9,7 +9,7 @@ import pytest
 from scipy import special, stats
 
 from crawlsim.fitting import Fit, Options, Trace, fit
-from crawlsim.fitting.page_gaps import moments_of_logarithms, page_gaps, unevenness
+from crawlsim.fitting.poisson_tests import moments_of_logarithms, page_gaps, unevenness
 from crawlsim.fitting.reading import Broken
 
 Gaps = Callable[[np.random.Generator, int], np.ndarray]
@@ -47,7 +47,7 @@ def test_pages_are_told_from_poisson_ones(pages: int, step: float) -> None:
     for law, word in (("Erlang(4)", "regular"), ("gamma(0.5)", "bursty")):
         found = fit_of(law, pages, 81, step)
         assert found.summary["verdict"] == "not poisson", found.notes
-        assert f"Pages by themselves are more {word}" in " ".join(found.notes)
+        assert f"Single pages are more {word}" in " ".join(found.notes)
     found = fit_of("Poisson", pages, 81, step)
     assert found.summary["verdict"] == "poisson", found.notes
     assert found.summary["gaps_within_pages"]["coefficient_of_variation"] == pytest.approx(
@@ -59,7 +59,7 @@ def test_what_regular_pages_do_is_said() -> None:
     found = fit_of("Erlang(4)", 300, 82)
     text = " ".join(found.notes)
     assert "the formulas are too optimistic" in text
-    assert "the error of the rate of a single page is smaller than its interval says" in text
+    assert "the error of the rate of one page is smaller than its interval says" in text
     within = found.summary["gaps_within_pages"]
     assert within["coefficient_of_variation"] == pytest.approx(0.55, abs=0.06)
     assert found.summary["time_rescaling"]["distance"] < 0.02  # pooled, as before: all but Poisson
@@ -67,7 +67,7 @@ def test_what_regular_pages_do_is_said() -> None:
 
 def test_without_the_test_regular_pages_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted error: tests of all pages together."""
-    monkeypatch.setattr("crawlsim.fitting.of_pages.page_gaps", lambda *_: None)
+    monkeypatch.setattr("crawlsim.fitting.page_changes.page_gaps", lambda *_: None)
     found = fit_of("Erlang(4)", 30, 81, 1.0)
     assert found.summary["gaps_within_pages"] is None
     assert found.summary["verdict"] == "poisson"

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crawlsim.fitting.fit_quality import quality_of
-from crawlsim.fitting.hyper_erlang import HyperErlang
-from crawlsim.fitting.mixture_likelihood import expectation_maximisation, log_likelihood, sample_of
-from crawlsim.fitting.service_times import fit_sizes
+from crawlsim.fitting.hyper_erlang import (
+    HyperErlang,
+    log_likelihood,
+    maximum_likelihood,
+    sample_of,
+)
+from crawlsim.fitting.sizes import fit_sizes, quality_of
 
 
 @pytest.mark.parametrize("number", [4000, 6000])
@@ -68,7 +71,7 @@ def test_the_order_of_shapes_does_not_matter(shapes: tuple[int, ...]) -> None:
         rng.random(2000) < 0.85, rng.gamma(6.0, 5.0, 2000), rng.exponential(500.0, 2000)
     )
     sample = sample_of(values)
-    one, other = (expectation_maximisation(sample, each) for each in (shapes, shapes[::-1]))
+    one, other = (maximum_likelihood(sample, each) for each in (shapes, shapes[::-1]))
     assert one[1] == pytest.approx(other[1], abs=1e-6)
     if shapes == (1, 6):
         assert one[0].shapes == (6, 1)

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from crawlsim.fitting import fit
 from crawlsim.fitting.columns import are_dates, instants, numbers
-from crawlsim.fitting.fit import Options
-from crawlsim.fitting.of_changes import fit_changes
 from crawlsim.fitting.reading import read_instant, read_trace
+from crawlsim.fitting.result import Options
 from scenarios import ScenarioError
 
 
@@ -63,7 +63,7 @@ def test_negative_times_are_read_as_numbers(tmp_path: Path) -> None:
     assert not trace.dated
     assert trace.broken.count == 0
     assert trace.values.tolist() == list(range(-300, 300, 20))
-    found = fit_changes(trace, Options(section="pages", since="-200"))
+    found = fit(trace, Options(section="pages", since="-200"))
     assert found.details.rates.counts.sum() == 24  # from -180 on; those at -200 are not after it
 
 
@@ -74,7 +74,7 @@ def test_a_negative_number_among_dates_is_broken(tmp_path: Path) -> None:
     assert [line for line, _ in trace.broken.lines] == [3, 4]
     assert np.diff(trace.values).tolist() == [5.0]
     with pytest.raises(ScenarioError, match="must be a date"):
-        fit_changes(trace, Options(section="pages", since="-1"))
+        fit(trace, Options(section="pages", since="-1"))
 
 
 @pytest.mark.parametrize("name", ["a", 'say "a"', '"a ""b"""'])
@@ -93,13 +93,13 @@ def test_a_carriage_return_within_a_line_is_broken(tmp_path: Path, name: str) ->
 def test_doubled_quotes_are_not_taken_apart_line_by_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from crawlsim.fitting import lines
+    from crawlsim.fitting import csv_lines
 
     fields = ['"a ""b"" c"', '"""', '""""', '""', '"x,""y"', '"a"""', '"""a"', "plain", '"q"']
     rows = [f"{field},{place}" for place, field in enumerate(fields) if field != '"""']
     path = written(tmp_path / "t.csv", "page,time", rows)
-    one_by_one = [lines.fields_of(row.encode())[0] for row in rows]
-    monkeypatch.setattr(lines, "_counted", lambda _: pytest.fail("line by line"))
+    one_by_one = [csv_lines.fields_of(row.encode())[0] for row in rows]
+    monkeypatch.setattr(csv_lines, "_counted", lambda _: pytest.fail("line by line"))
     trace = read_trace(path)
     assert [name for name in one_by_one if name] == list(trace.pages)
     assert trace.pages[:3] == ('a "b" c', '"', 'x,"y')

@@ -13,32 +13,40 @@ from scipy import integrate
 
 from analytic.phase_type import as_phase_type, moment
 from crawlsim.fitting import Fit, Options, fit, fitted_scenario, read_trace
-from crawlsim.fitting.batches import batch_threshold, batches_of
-from crawlsim.fitting.burstiness import (
-    dispersion,
-    poisson_staleness_at_own_rate,
-    staleness_at_own_rate,
-)
-from crawlsim.fitting.change_rates import change_rates, expected_changes, history_of
-from crawlsim.fitting.crawl_logs import crawls_of, likely_rates
-from crawlsim.fitting.deliveries import fit_deliveries
-from crawlsim.fitting.equal_gaps import (
-    bias_of_cho_garcia_molina,
-    bias_of_naive,
+from crawlsim.fitting.batches import batch_cut, batches_of
+from crawlsim.fitting.crawl_logs import (
     cho_garcia_molina,
+    crawls_of,
+    likely_rates,
 )
-from crawlsim.fitting.hyper_erlang import HyperErlang, three_moments, two_moments
-from crawlsim.fitting.intensity import equal_breaks, periodic_intensity
-from crawlsim.fitting.mixture_likelihood import expectation_maximisation, log_likelihood, sample_of
-from crawlsim.fitting.modulated import likelihood_of
+from crawlsim.fitting.deliveries import fit_deliveries
+from crawlsim.fitting.hyper_erlang import (
+    HyperErlang,
+    log_likelihood,
+    maximum_likelihood,
+    sample_of,
+    three_moments,
+    two_moments,
+)
 from crawlsim.fitting.order_two import (
     Process,
     correlation_bound,
     gap_moments,
+    likelihood_of,
     map_of_order_two,
 )
+from crawlsim.fitting.page_changes import (
+    change_rates,
+    expected_changes,
+    history_of,
+    poisson_staleness_at_own_rate,
+    staleness_at_own_rate,
+)
+from crawlsim.fitting.poisson_tests import dispersion
 from crawlsim.fitting.reading import read_instant
-from crawlsim.fitting.service_times import fit_sizes
+from crawlsim.fitting.sizes import fit_sizes
+from crawlsim.fitting.source_changes import equal_breaks, periodic_intensity
+from experiments.crawl_log_bias import bias_of_cho_garcia_molina, bias_of_naive
 from scenarios import ScenarioError, load, scenario_from
 
 
@@ -122,7 +130,7 @@ def test_lines_are_the_same_across_blocks(tmp_path: Path, monkeypatch: pytest.Mo
     rows = [f"page{n % 7},{n}" if n % 10 else "page" for n in range(500)]
     path = written(tmp_path, "\n".join(["page,time", *rows]))
     whole = read_trace(path)
-    monkeypatch.setattr("crawlsim.fitting.lines._BLOCK", 64)
+    monkeypatch.setattr("crawlsim.fitting.csv_lines._BLOCK", 64)
     parts = read_trace(path)
     assert parts.values.tolist() == whole.values.tolist()
     assert parts.broken == whole.broken
@@ -134,7 +142,7 @@ def test_lines_are_the_same_across_blocks(tmp_path: Path, monkeypatch: pytest.Mo
     ("content", "said"),
     [
         (b"", "is empty"),
-        (b"page,time\n", "no row says anything"),
+        (b"page,time\n", "no row can be read"),
         (b"page,time\na,b\n", "line 2 time = 'b'"),
         (b"who,what\n1,2\n", "the first line must name columns"),
         (gzip.compress(b"page,time\na,1\n", mtime=0)[:-9], "is not a complete gz file"),
@@ -357,7 +365,7 @@ def test_batches_are_cut_where_the_gaps_fall_apart() -> None:
     found = batches_of(times)
     assert 1e-5 < found.threshold < 0.05
     assert found.sizes.tolist() == sizes.tolist()
-    assert batch_threshold(rng.exponential(1.0, 3000)) == 0.0
+    assert batch_cut(rng.exponential(1.0, 3000)).threshold == 0.0
 
 
 def test_stops_are_left_out() -> None:
@@ -487,8 +495,8 @@ def test_the_likelihood_never_falls_and_beats_the_moments() -> None:
     rng = np.random.default_rng(16)
     values = rng.exponential(np.where(rng.random(5000) < 0.1, 20.0, 1.0))
     sample = sample_of(values)
-    rough, first = expectation_maximisation(sample, (1, 1), precision=1e-2)
-    law, best = expectation_maximisation(sample, (1, 1))
+    rough, first = maximum_likelihood(sample, (1, 1), precision=1e-2)
+    law, best = maximum_likelihood(sample, (1, 1))
     assert first <= best
     assert best == pytest.approx(log_likelihood(sample, law), rel=1e-9)
     assert log_likelihood(sample, rough) <= best

@@ -39,7 +39,7 @@ def test_the_figure_marks_every_page() -> None:
     x = np.asarray(line.get_xdata())
     y = np.asarray(line.get_ydata())
     assert y == pytest.approx(x / rates.sum())
-    assert labels(ax) == ["2 pages", "1 page without visits", "as the change rates"]
+    assert labels(ax) == ["2 pages", "1 page without accesses", "as the change rates"]
     assert plot_frequencies(found.search, ax) is ax
 
 

@@ -16,7 +16,7 @@ import sim
 from analytic import optimize, predict
 from analytic.markov import stationary
 from analytic.pipeline.costs import cost_of, queue_cost
-from crawlsim.report.optima import PLOTS
+from crawlsim.report.optimum_figures import PLOTS
 from scenarios import Scenario, ScenarioError, load
 
 REPLACED = {"buffer.replace_older_copy": True}

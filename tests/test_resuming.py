@@ -23,7 +23,7 @@ import sim.sweep
 from crawlsim.cli import sweep_best, sweep_cells
 from crawlsim.cli.loading import RunOptions
 from crawlsim.cli.sweep_cells import CellFiles, identity_of, simulate_as_asked
-from crawlsim.report.heat import heat_figure, plot_heat_map
+from crawlsim.report.sweep_figures import heat_figure, plot_heat_map
 from scenarios import ScenarioError, dumps
 from sim.estimates.paired import Estimated, best_of, paired_difference
 from sim.sweep import cells as grid_of

@@ -204,7 +204,7 @@ def test_a_figure_says_which_slots_it_shows() -> None:
     ax, legend = drawn(visit_costs(ONE, [0.01] * 103, [1.0] * 103))
     assert ax.get_xlabel() == "slot (first 60 of 103 slots)"
     assert ax.get_title("left").startswith("period of 103, first 60 slots drawn\n")
-    assert (ax.get_ylabel(), legend) == ("page", ["first visit after slot 59"])
+    assert (ax.get_ylabel(), legend) == ("page", ["not before slot 60"])
     assert (ax.get_yticks()[0], ax.get_yticks()[-1]) == (0, 102)
     assert (ax.get_xticks()[0], ax.get_xticks()[-1]) == (0, 56), "slots 0 … 59, every eighth"
     later = next(line for line in ax.lines if line.get_label() == legend[0])
@@ -213,7 +213,7 @@ def test_a_figure_says_which_slots_it_shows() -> None:
 
 def test_a_figure_tells_what_is_never_visited() -> None:
     ax, legend = drawn(visit_costs(ONE, [1.0, 1.0], [0.3, 1.0]))
-    assert (ax.get_xlabel(), ax.get_ylabel(), legend) == ("slot", "page", ["never visited"])
+    assert (ax.get_xlabel(), ax.get_ylabel(), legend) == ("slot", "page", ["never accessed"])
     ax, legend = drawn(losses_at(1e-9, 1e6, 2e6))
     assert (ax.get_ylabel(), legend) == ("server", ["never used"])
     slots = ax.get_xticks().tolist()

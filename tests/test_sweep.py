@@ -15,7 +15,7 @@ from systems import queue
 
 import sim
 from crawlsim.cli import main
-from crawlsim.report.sweeps import plot_sweep, sweep_figure
+from crawlsim.report.sweep_figures import plot_sweep, sweep_figure
 from scenarios import ScenarioError, dumps
 from scenarios.files import parse_value, value_text
 from sim.sweep import cells, parse_vary, split_values

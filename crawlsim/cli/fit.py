@@ -151,7 +151,7 @@ def _claimed(out: str | None, report: str | None) -> dict[str, Path]:
 def _read(path: str, kind: str | None, time_unit: str | None, into: Scenario | None) -> Trace:
     """The trace, in the time unit of the scenario that it goes into."""
     from crawlsim.fitting import read_trace
-    from crawlsim.fitting.trace import UNITS
+    from crawlsim.fitting.reading import UNITS
 
     if kind is not None and kind not in _KINDS:
         raise ScenarioError("--kind", kind, f"must be {one_of(kind, _KINDS)}")
@@ -174,7 +174,7 @@ it: {listed(UNITS)}"
 
 def _unit_lines(read: Trace, time_unit: str | None, into: Scenario) -> list[str]:
     """Which unit of time is taken where a scenario does not say it in a known word."""
-    from crawlsim.fitting.trace import UNITS
+    from crawlsim.fitting.reading import UNITS
 
     if read.kind == "sizes" or into.time_unit in UNITS:
         return []
@@ -186,7 +186,7 @@ def _unit_lines(read: Trace, time_unit: str | None, into: Scenario) -> list[str]
 def _options(asked: Mapping[str, Any], trace: Trace, into: Scenario | None) -> Options:
     """The options in the terms of the fit."""
     from crawlsim.fitting import Options
-    from crawlsim.fitting.of_deliveries import PROCESSES
+    from crawlsim.fitting.deliveries import PROCESSES
 
     if asked["process"] not in (None, *PROCESSES):
         allowed = f"must be {one_of(asked['process'], PROCESSES)}"
@@ -225,7 +225,7 @@ def _write(files: Mapping[str, Path], found: Fit, scenario: Scenario, trace: str
         text = dumps(scenario, files["--out"].absolute().parent)
         contents["--out"] = signed(text + _names_of_pages(found))
     if "--report" in files:
-        from crawlsim.report.fits import fit_page
+        from crawlsim.report.fit_report import fit_page
 
         contents["--report"] = fit_page(found, scenario, trace).encode()
     for option, content in contents.items():
@@ -262,7 +262,7 @@ def _warn_of_broken(trace: Trace) -> None:
 def _record(trace: str, found: Fit, scenario: Scenario, into: Scenario | None) -> dict[str, Any]:
     """The fit for JSON."""
     from crawlsim.fitting import replaced_keys
-    from crawlsim.fitting.words import unit_of
+    from crawlsim.fitting.result import unit_of
 
     broken = found.trace.broken
     unit = found.trace.time_unit
@@ -296,7 +296,7 @@ _ENDS = ("± SE", "95 % low", "high")
 
 def fit_table(trace: str, found: Fit) -> Table:
     """The parameters, of many pages those with the largest rates."""
-    from crawlsim.fitting.words import counted, unit_of
+    from crawlsim.fitting.result import counted, unit_of
 
     unit = found.trace.time_unit
     title = f"{escape(trace)}: {found.section} from {counted(found.trace.rows, 'row')} of \
@@ -316,7 +316,7 @@ def fit_table(trace: str, found: Fit) -> Table:
 
 def _rows(table: Table, found: Fit) -> list[str]:
     """The parameters with their intervals, and what is not shown."""
-    from crawlsim.fitting.words import unit_of
+    from crawlsim.fitting.result import unit_of
 
     add_columns(table, ["parameter", "of"], ["estimate", *_ENDS])
     add_columns(table, ["unit"])
@@ -331,7 +331,7 @@ def _rows(table: Table, found: Fit) -> list[str]:
 
 def _crawl_rows(table: Table, found: Fit) -> list[str]:
     """The rate of each page by all estimators, and what is not shown."""
-    from crawlsim.fitting.words import unit_of
+    from crawlsim.fitting.result import unit_of
 
     add_columns(table, ["page"], ["change rate", *_ENDS, "bias-reduced", "naive"])
     add_columns(table, ["unit"])

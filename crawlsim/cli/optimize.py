@@ -94,7 +94,7 @@ def _claimed(
 
 
 def _check_figure(path: str, target: str) -> None:
-    from crawlsim.report.optima import PLOTS
+    from crawlsim.report.optimum_figures import PLOTS
 
     if Path(path).suffix not in FIGURES:
         raise ScenarioError("--figure", path, f"must end in {listed(FIGURES)}")
@@ -112,7 +112,7 @@ def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum) -> N
         if beside is not None:
             click.echo(f"written: {beside}", err=True)
     if "--figure" in files:
-        from crawlsim.report.optima import PLOTS
+        from crawlsim.report.optimum_figures import PLOTS
 
         ax = PLOTS[optimum.target](optimum.search, None)
         contents["--figure"] = figure_bytes(ax.figure, files["--figure"].suffix)

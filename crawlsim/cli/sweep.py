@@ -148,8 +148,8 @@ class Swept:
 
     def _pages(self, folder: str) -> dict[str, Text]:
         """The figure and the report."""
-        from crawlsim.report.sweep_page import sweep_html
-        from crawlsim.report.sweeps import sweep_picture
+        from crawlsim.report.pages import sweep_html
+        from crawlsim.report.sweep_figures import sweep_picture
 
         what = self._shown
         unit = self.scenario.time_unit

@@ -4,14 +4,12 @@
 simulated, solved and optimised. Not imported with `analytic`, since reading loads pandas.
 """
 
-from crawlsim.fitting.choosing import SECTIONS, fit, fitted_scenario, replaced_keys
-from crawlsim.fitting.fit import Fit, Options
 from crawlsim.fitting.intervals import Parameter
-from crawlsim.fitting.reading import read_trace
-from crawlsim.fitting.trace import Trace
+from crawlsim.fitting.reading import Trace, read_trace
+from crawlsim.fitting.result import Fit, Options
+from crawlsim.fitting.to_scenario import fit, fitted_scenario, replaced_keys
 
 __all__ = [
-    "SECTIONS",
     "Fit",
     "Options",
     "Parameter",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crawlsim.fitting.trace import UNITS
+from crawlsim.fitting.reading import UNITS
 from scenarios.arrays import Array
 
 _FEWEST = 20
@@ -46,7 +46,11 @@ def clock_step(times: Array, unit: str) -> float:
             continue
         if rounding >= 0.01:
             break
-        if all(_are_multiples(part, step, rounding) for part in (since[:_SOME], since)):
+        for some in (since[:_SOME], since):  # most steps fail at once
+            steps = some / step
+            if not (np.abs(steps - np.round(steps)) < rounding).all():
+                break
+        else:
             return step
     return 0.0
 
@@ -60,7 +64,7 @@ def _steps(unit: str) -> list[float]:
 
 
 def _least_gap(since: Array, spacing: float) -> float:
-    """The least gap that is no rounding of floating-point numbers."""
+    """The least gap that is not a rounding of floating-point numbers."""
     gaps = np.diff(since)
     return float(gaps[gaps > 4 * spacing].min(initial=np.inf))
 
@@ -70,11 +74,6 @@ def _of_gaps(since: Array) -> list[float]:
     whole = float(since[-1])
     least = float(np.diff(since).min())
     return [whole / np.round(part * whole / least) for part in (1, 2, 3)]
-
-
-def _are_multiples(since: Array, step: float, rounding: float) -> bool:
-    steps = since / step
-    return bool((np.abs(steps - np.round(steps)) < rounding).all())
 
 
 def rate_per_step(counts: NDArray[np.int64], steps: Array) -> Array:

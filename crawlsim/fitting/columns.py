@@ -18,13 +18,16 @@ from numpy.typing import NDArray
 
 from scenarios.arrays import Array
 
+DIGESTS = ("digest", "content_digest", "signature", "hash", "sha1", "md5", "etag")
+"""Names of columns, in small letters, whose entries are equal where the contents are."""
+
 SMALLEST = 1e-50
 LARGEST = 1e50
 """Sizes of numbers that are taken: the third powers and sums of all of them are finite."""
 
 _MONDAY = 3 * 86400.0  # from Monday, 29 December 1969, to the epoch
 UNSAID = -2
-"""Of an empty entry of `changes_in`: the first visit of a page has nothing to compare with."""
+"""Of an empty entry of `changes_in`: the first crawl of a page has nothing to compare with."""
 
 _WORDS: Mapping[str, int] = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0, "": UNSAID}
 _NO_DIGEST = ("", "-")
@@ -55,14 +58,14 @@ def why_no_number(text: str) -> str:
 
 def instants(column: Any) -> Array:
     """Seconds since the Monday before the epoch, NaN for what is no date."""
-    found = _instants(column)
-    missing = np.flatnonzero(np.isnan(found))
+    seconds = _instants(column)
+    missing = np.flatnonzero(np.isnan(seconds))
     if len(missing):
         rest = column.iloc[missing].str.strip()
         digits = rest.str.fullmatch(_FOURTEEN).to_numpy(bool)
-        found[missing[~digits]] = _instants(rest[~digits])
-        found[missing[digits]] = _seconds(rest[digits], "%Y%m%d%H%M%S")
-    return found
+        seconds[missing[~digits]] = _instants(rest[~digits])
+        seconds[missing[digits]] = _seconds(rest[digits], "%Y%m%d%H%M%S")
+    return seconds
 
 
 def _instants(column: Any) -> Array:
@@ -121,8 +124,8 @@ def changes_in(column: Any) -> NDArray[np.int8]:
     """1 for a change, 0 for none, `UNSAID` for nothing, -1 for all else."""
     codes, words = codes_of(column)
     signs = np.array([_WORDS.get(word.lower(), -1) for word in words], np.int8)
-    found: NDArray[np.int8] = signs[codes]
-    return found
+    signs_of_rows: NDArray[np.int8] = signs[codes]
+    return signs_of_rows
 
 
 def digests_in(column: Any) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
@@ -136,3 +139,35 @@ def digests_in(column: Any) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
     texts = column.str.strip()
     hashes: NDArray[np.uint64] = pd.util.hash_array(texts.to_numpy(object))
     return hashes, ~texts.isin(_NO_DIGEST).to_numpy(bool)
+
+
+def digest_changed(
+    page: NDArray[np.int32], time: Array, digests: NDArray[np.uint64]
+) -> NDArray[np.bool_]:
+    """Whether each crawl found another digest than the crawl before of the same page.
+
+    Parameters
+    ----------
+    page, time, digests : ndarray, shape (crawls,)
+        In any order. Crawls of a page at the same time are taken in the order of their digests, so
+        that the order of the rows changes nothing.
+
+    Returns
+    -------
+    ndarray of bool, shape (crawls,)
+        False for the first crawl of a page.
+    """
+    order = np.lexsort((digests, time, page))
+    changed = np.zeros(len(page), dtype=bool)
+    same_page = np.diff(page[order]) == 0
+    differs = digests[order][1:] != digests[order][:-1]
+    changed[order[1:]] = same_page & differs
+    return changed
+
+
+def is_first_crawl(page: NDArray[np.int32], time: Array, pages: int) -> NDArray[np.bool_]:
+    """Whether no crawl of the same page was earlier, shape (crawls,)."""
+    first = np.full(pages, np.inf)
+    np.minimum.at(first, page, time)
+    earliest: NDArray[np.bool_] = time == first[page]
+    return earliest

@@ -7,14 +7,15 @@ equal gaps, and the naive one, which counts changes, however many there were bet
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crawlsim.fitting.change_rates import OF_NO_CHANGE
-from crawlsim.fitting.equal_gaps import cho_garcia_molina, equal_gap_interval
-from crawlsim.fitting.intervals import CHI_SQUARE_95
+from crawlsim.fitting.intervals import CHI_SQUARE_95, parameters_of, shares_by_mid_p
+from crawlsim.fitting.page_changes import OF_NO_CHANGE, names_of, pages_around, repeated_note
+from crawlsim.fitting.reading import Trace
+from crawlsim.fitting.result import Fit, Options, counted
 from scenarios.arrays import Array
 
 _MOST_STEPS = 200
@@ -127,6 +128,39 @@ class CrawlRates:
         return np.equal(self.changes, self.crawls)
 
 
+def cho_garcia_molina(changes: ArrayLike, crawls: ArrayLike, gap: ArrayLike) -> Array:
+    """The bias-reduced rate ``-ln((n - X + 1/2) / (n + 1/2)) / gap`` for equal gaps.
+
+    Parameters
+    ----------
+    changes, crawls : array_like
+        X of n gaps ended with a change.
+    gap : array_like
+    """
+    changes = np.asarray(changes, float)
+    crawls = np.asarray(crawls, float)
+    result: Array = -np.log((crawls - changes + 0.5) / (crawls + 0.5)) / np.asarray(gap, float)
+    return result
+
+
+def equal_gap_interval(
+    changes: ArrayLike, crawls: ArrayLike, gap: ArrayLike
+) -> tuple[Array, Array]:
+    """The 95 % interval of the rate for equal gaps, from that of the share that changed.
+
+    Notes
+    -----
+    By the mid-P (`shares_by_mid_p`). Exact sums over the binomial law: for 10 to 50 gaps and rate ×
+    gap from 0.02 to 3 it covers at least 92.4 %. It covers more than 97 % where fewer than about
+    five changes, or gaps without one, are expected: no interval can do else there.
+    """
+    low, high = shares_by_mid_p(changes, crawls)
+    with np.errstate(divide="ignore"):
+        lowest: Array = -np.log1p(-low) / np.asarray(gap, float)
+        highest: Array = -np.log1p(-high) / np.asarray(gap, float)
+    return lowest, highest
+
+
 def likely_rates(crawls: Crawls) -> CrawlRates:
     """Change rates by censored maximum likelihood, with the other estimators beside them.
 
@@ -140,20 +174,28 @@ def likely_rates(crawls: Crawls) -> CrawlRates:
     The rate solves ``sum_changed t / (e^(mu t) - 1) = sum_unchanged t`` (Cho and Garcia-Molina).
 
     A page that never changed has the likelihood of a Poisson process watched for the sum of its
-    gaps, which is largest at 0. Its rate is Jeffreys', as in `change_rates`.
+    gaps, which is largest at 0. Its rate is Jeffreys', as in `change_rates`. A page that had
+    changed at every crawl gets one more gap, without a change.
     """
     counts = np.bincount(crawls.page, minlength=crawls.pages)
     index = np.flatnonzero(counts)
     if not len(index):
         raise ValueError("no page was crawled twice")
-    place = np.zeros(crawls.pages, np.int32)
-    place[index] = np.arange(len(index), dtype=np.int32)
-    log = Crawls(place[crawls.page], crawls.gap, crawls.changed, len(index), crawls.repeated)
+    renumbered = np.zeros(crawls.pages, np.int32)
+    renumbered[index] = np.arange(len(index), dtype=np.int32)
+    log = Crawls(renumbered[crawls.page], crawls.gap, crawls.changed, len(index), crawls.repeated)
     number = counts[index]
     changes = log.sums(log.changed).astype(np.int64)
     total = log.sums(log.gap)
-    rates = _root(_closed_above(log, number, changes, total), changes)
     mean_gap = total / number
+    always = np.flatnonzero(changes == number)
+    closed = replace(
+        log,
+        page=np.concatenate([log.page, always.astype(np.int32)]),
+        gap=np.concatenate([log.gap, mean_gap[always]]),
+        changed=np.concatenate([log.changed, np.zeros(len(always), bool)]),
+    )
+    rates = _root(closed, changes)
     spread = log.sums((log.gap - mean_gap[log.page]) ** 2) / number
     equal = np.sqrt(spread) <= _EQUAL * mean_gap
     exact = equal_gap_interval(changes, number, mean_gap)
@@ -161,31 +203,18 @@ def likely_rates(crawls: Crawls) -> CrawlRates:
     low, high = (np.where(equal, *ends) for ends in zip(exact, likely, strict=True))
     information = log.sums(_over_expm1(rates[log.page] * log.gap) * log.gap**2)
     return CrawlRates(
-        index,
-        number,
-        changes,
-        rates,
-        1.0 / np.sqrt(information),
-        low,
-        high,
-        cho_garcia_molina(changes, number, mean_gap),
-        *exact,
-        changes / total,
-        equal,
-    )
-
-
-def _closed_above(
-    log: Crawls, number: NDArray[np.int64], changes: NDArray[np.int64], total: Array
-) -> Crawls:
-    """The log with one more gap, without a change, of each page that had changed at every crawl."""
-    always = np.flatnonzero(changes == number)
-    return Crawls(
-        np.concatenate([log.page, always.astype(np.int32)]),
-        np.concatenate([log.gap, (total / number)[always]]),
-        np.concatenate([log.changed, np.zeros(len(always), bool)]),
-        log.pages,
-        log.repeated,
+        index=index,
+        crawls=number,
+        changes=changes,
+        rates=rates,
+        standard_errors=1.0 / np.sqrt(information),
+        low=low,
+        high=high,
+        bias_reduced=cho_garcia_molina(changes, number, mean_gap),
+        bias_reduced_low=exact[0],
+        bias_reduced_high=exact[1],
+        naive=changes / total,
+        equal_gaps=equal,
     )
 
 
@@ -204,9 +233,8 @@ def _root(log: Crawls, changes: NDArray[np.int64]) -> Array:
     Without a change it is negative everywhere, and the first step is none.
     """
     rates: Array = np.where(changes > 0, changes, OF_NO_CHANGE) / log.sums(log.gap)
-    found = log.changed
-    seen = Crawls(log.page[found], log.gap[found], found[found], log.pages, 0)
-    unchanged = log.sums(np.where(found, 0.0, log.gap))
+    seen = Crawls(log.page[log.changed], log.gap[log.changed], log.changed, log.pages, 0)
+    unchanged = log.sums(np.where(log.changed, 0.0, log.gap))
     for _ in range(_MOST_STEPS):
         inverse = _over_expm1(rates[seen.page] * seen.gap)
         score = seen.sums(seen.gap * inverse) - unchanged
@@ -261,3 +289,80 @@ def _crossing(log: Crawls, rates: Array, goal: Array) -> Array:
             break
     result: Array = np.exp(logs)
     return result
+
+
+def fit_crawls(trace: Trace, options: Options) -> Fit:
+    """Change rates by censored maximum likelihood, the other estimators beside them.
+
+    Raises
+    ------
+    ValueError
+        If no page was crawled twice.
+    """
+    del options  # none applies
+    crawls = crawls_of(trace.page, trace.values, trace.changed, len(trace.pages))
+    rates = likely_rates(crawls)
+    names = names_of(trace, rates.index)
+    likely = (rates.rates, rates.low, rates.high, rates.standard_errors)
+    reduced = (rates.bias_reduced, rates.bias_reduced_low, rates.bias_reduced_high)
+    nothing = np.full(len(names), np.nan)  # no interval of the naive rate would be right
+    values = rates.rates.tolist()
+    return Fit(
+        kind="crawls",
+        section="pages",
+        trace=trace,
+        parameters=(
+            *parameters_of("change_rate", names, *likely),
+            *parameters_of("bias_reduced_rate", names, *reduced),
+            *parameters_of("naive_rate", names, rates.naive, nothing, nothing),
+        ),
+        summary={
+            "pages": len(rates.index),
+            "left_out": len(trace.pages) - len(rates.index),
+            "gaps": int(rates.crawls.sum()),
+            "never_changed": int(rates.never.sum()),
+            "always_changed": int(rates.always.sum()),
+            "median_rate": float(np.median(rates.rates)),
+            "largest_rate": float(rates.rates.max()),
+            "naive_over_likely": float(np.median(rates.naive / rates.rates)),
+        },
+        notes=tuple(_notes(rates, crawls.repeated, len(trace.pages))),
+        changes={"pages.change_rates": values},
+        system=pages_around(values),
+        details=rates,
+    )
+
+
+def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:
+    notes = repeated_note(repeated)
+    if pages > len(rates.index):
+        once = pages - len(rates.index)
+        were = "was crawled once only and is" if once == 1 else "were crawled once only and are"
+        notes.append(f"{counted(once, 'page')} {were} left out.")
+    never = int(rates.never.sum())
+    always = int(rates.always.sum())
+    if never:
+        notes.append(
+            f"{counted(never, 'page')} did not change. The rate of such a page is half a change in "
+            "the time that it was watched (Jeffreys), with an interval from 0: no log can prove "
+            "that a page never changes, and with rate 0 it would never be accessed again."
+        )
+    if always:
+        notes.append(
+            f"{counted(always, 'page')} had changed at every crawl: the likelihood has no maximum. "
+            "Their rate has one more gap, of their mean length, without a change; the interval has "
+            "no upper end. Crawl them more often to learn more."
+        )
+    share = float(np.median(rates.naive / rates.rates))
+    notes.append(
+        f"Counting changes as seen would give {share:.0%} of the rate, by the median over pages: "
+        "of several changes between two crawls only one is seen."
+    )
+    if not rates.equal_gaps.all():
+        irregular = int((~rates.equal_gaps).sum())
+        notes.append(
+            f"The gaps between the crawls of {counted(irregular, 'page')} are irregular. The "
+            "bias-reduced rate is for equal gaps: of irregular ones it takes the mean, and its "
+            "interval does not hold; take change_rate, which uses each gap."
+        )
+    return notes

@@ -1,4 +1,4 @@
-"""Mixtures of Erlang laws, and those of two or three moments.
+"""Mixtures of Erlang laws: by two or three moments, and by maximum likelihood.
 
 All fitted laws of sizes and service times are of this family: exponential (one branch of one
 phase), Erlang (one branch), hyperexponential (branches of one phase), and mixtures.
@@ -6,8 +6,10 @@ phase), Erlang (one branch), hyperexponential (branches of one phase), and mixtu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +17,15 @@ from scipy import special
 
 from scenarios.arrays import Array
 
+Shapes = tuple[int, ...]
+
 _MOST_PHASES = 1000
+_FEW = 5000
+_LOG_GRID = 400.0
+_ROUGH_PASSES = 40
+_MOST_PASSES = 1500
+_ROUGH = 1e-6
+_MOST_SHAPES = 30
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,8 @@ class HyperErlang:
     @property
     def means(self) -> Array:
         """Mean of each branch."""
-        means: Array = np.array(self.shapes, float) / np.array(self.rates)
+        shapes, _, rates = self.arrays
+        means: Array = shapes / rates
         return means
 
     @property
@@ -51,18 +62,26 @@ class HyperErlang:
             return f"hyperexponential({len(self.shapes)})"
         return f"mixture of Erlang({', '.join(map(str, self.shapes))})"
 
+    @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """Shapes, probabilities and rates."""
+        return np.array(self.shapes, float), np.array(self.probabilities), np.array(self.rates)
+
     def moment(self, order: int) -> float:
         """E X^order."""
-        shapes = np.array(self.shapes, float)
-        rates = np.array(self.rates)
-        powers = special.poch(shapes, order) / rates**order
-        return float(np.array(self.probabilities) @ powers)
+        shapes, probabilities, rates = self.arrays
+        return float(probabilities @ (special.poch(shapes, order) / rates**order))
+
+    @property
+    def variation(self) -> float:
+        """Squared coefficient of variation."""
+        return self.moment(2) / self.moment(1) ** 2 - 1.0
 
     def survival(self, x: ArrayLike) -> Array:
         """P(X > x), of the shape of `x`."""
-        x = np.asarray(x, float)[..., None]
-        tails = special.gammaincc(np.array(self.shapes), np.array(self.rates) * x)
-        result: Array = tails @ np.array(self.probabilities)
+        shapes, probabilities, rates = self.arrays
+        tails = special.gammaincc(shapes, rates * np.asarray(x, float)[..., None])
+        result: Array = tails @ probabilities
         return result
 
     def scaled(self, factor: float) -> HyperErlang:
@@ -185,3 +204,299 @@ def _two_points(f1: float, f2: float, f3: float, order: int) -> HyperErlang:
     share = float(below / (above + below))
     rates = (float(1.0 / (f1 + above)), float(1.0 / (f1 - below)))
     return HyperErlang((share, float(above / (above + below))), (order, order), rates)
+
+
+# By maximum likelihood
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Positive observations, equal or nearly equal ones together.
+
+    Attributes
+    ----------
+    values, weights : ndarray
+        Weights are numbers of observations.
+    moments : tuple of float
+        Means of x, x^2 and x^3 of the observations themselves.
+    observations : ndarray
+        All of them, one by one.
+    """
+
+    values: Array
+    weights: Array
+    moments: tuple[float, float, float]
+    observations: Array = field(repr=False)
+
+    @property
+    def count(self) -> float:
+        """Number of observations."""
+        return float(self.weights.sum())
+
+    @property
+    def variation(self) -> float:
+        """Squared coefficient of variation."""
+        return self.moments[1] / self.moments[0] ** 2 - 1.0
+
+
+def sample_of(values: Array) -> Sample:
+    """The observations; of more than 5000, means over cells at most 1/400 wide in ln x.
+
+    A cell's mean stands for its observations up to the curvature of the log-density, a millionth
+    per observation, while a pass costs the same for any number of them. There are at least 5000
+    cells, so that observations that are nearly equal still differ.
+    """
+    mean, second, third = (float((values**order).mean()) for order in (1, 2, 3))
+    if len(values) <= _FEW:
+        return Sample(values, np.ones(len(values)), (mean, second, third), values)
+    above = np.log(values / values.min())
+    cells = np.floor(above * max(_LOG_GRID, _FEW / above.max())).astype(np.int64)
+    counts = np.bincount(cells)
+    sums = np.bincount(cells, values)
+    held = counts > 0
+    centres = sums[held] / counts[held]
+    return Sample(centres, counts[held].astype(float), (mean, second, third), values)
+
+
+def maximum_likelihood(
+    sample: Sample,
+    shapes: Sequence[int],
+    precision: float = 1e-9,
+    start: HyperErlang | None = None,
+) -> tuple[HyperErlang, float]:
+    """The mixture of Erlang laws of given shapes by maximum likelihood, and its log-likelihood.
+
+    Parameters
+    ----------
+    sample : Sample
+    shapes : sequence of int
+        Phases of each branch; their order does not matter without a start.
+    precision : float
+        The passes stop when the log-likelihood per observation gains less.
+    start : HyperErlang, optional
+        Whose probabilities and means the passes begin with, branch by branch.
+
+    Returns
+    -------
+    law : HyperErlang
+        The branch of the largest mean last.
+    log_likelihood : float
+
+    Notes
+    -----
+    Thümmler, Buchholz and Telek (IEEE Transactions on Dependable and Secure Computing, 2006). The
+    likelihood never decreases, but it has several maxima. Without a start the branches begin on
+    equal blocks of ln x and on equally many observations, the shapes in every order, and the
+    passes go on from where a few of them have come farthest.
+    """
+    if start is not None:
+        begun = [_State.of(shapes, np.array(start.probabilities), start.means)]
+    else:
+        begun = [
+            _State.of(order, *block)
+            for order in sorted(set(permutations(shapes)))
+            for block in _blocks(sample, len(shapes))
+        ]
+    logs = np.log(sample.values)
+    if len(begun) > 1:
+        rough = [_climbed(sample, logs, each, precision, _ROUGH_PASSES) for each in begun]
+        begun = [max(rough, key=lambda each: each.value)]
+    law = _climbed(sample, logs, begun[0], precision, _MOST_PASSES).law
+    return law, log_likelihood(sample, law)
+
+
+class _State(NamedTuple):
+    """Where the passes have come to, and the log-likelihood before the last pass."""
+
+    shape: Array
+    share: Array
+    rate: Array
+    value: float
+
+    @classmethod
+    def of(cls, shapes: Sequence[int], shares: Array, means: Array) -> _State:
+        """Before the first pass."""
+        shape = np.array(shapes, float)
+        return cls(shape, shares, shape / means, -np.inf)
+
+    @property
+    def law(self) -> HyperErlang:
+        """The branch of the largest mean last."""
+        order = np.argsort(self.shape / self.rate, kind="stable")
+        return HyperErlang(
+            tuple(self.share[order].tolist()),
+            tuple(self.shape[order].astype(int).tolist()),
+            tuple(self.rate[order].tolist()),
+        )
+
+
+def _climbed(sample: Sample, logs: Array, state: _State, precision: float, most: int) -> _State:
+    """After some passes."""
+    for _ in range(most):
+        belonging, value = _belonging(sample, logs, *state[:3])
+        weights = belonging * sample.weights[:, None]
+        counts = weights.sum(axis=0) + 1e-300
+        rate = state.shape * counts / (sample.values @ weights + 1e-300)
+        gain = value - state.value
+        state = _State(state.shape, counts / counts.sum(), rate, value)
+        if gain < precision * sample.count:
+            break
+    return state
+
+
+def _blocks(sample: Sample, branches: int) -> list[tuple[Array, Array]]:
+    """Shares and means of equal blocks of ln x, and of equally many observations."""
+    if branches == 1:
+        return [(np.ones(1), np.array([sample.moments[0]]))]
+    logs = np.log(sample.values)
+    order = np.argsort(logs)
+    places = np.empty(len(order))
+    places[order] = np.cumsum(sample.weights[order]) / sample.count
+    return [_start(sample, values, branches) for values in (logs, places)]
+
+
+def _start(sample: Sample, values: Array, branches: int) -> tuple[Array, Array]:
+    """Shares and means of the observations on equal blocks of some values that increase."""
+    edges = np.linspace(values.min(), values.max() + 1e-9, branches + 1)
+    piece = np.clip(np.searchsorted(edges, values, "right") - 1, 0, branches - 1)
+    counts = np.bincount(piece, sample.weights, branches) + 1e-3 * sample.count
+    sums = np.bincount(piece, sample.weights * sample.values, branches)
+    spread = np.geomspace(sample.values.min(), sample.values.max(), 2 * branches + 1)[1::2]
+    return counts / counts.sum(), (sums + 1e-3 * sample.count * spread) / counts
+
+
+def _belonging(
+    sample: Sample, logs: Array, shape: Array, share: Array, rate: Array
+) -> tuple[Array, float]:
+    """Probability of each branch given each value, shape (values, branches); log-likelihood."""
+    with np.errstate(divide="ignore"):
+        constant = np.log(share) + shape * np.log(rate) - special.gammaln(shape)
+    joint = constant + (shape - 1.0) * logs[:, None] - rate * sample.values[:, None]
+    top = joint.max(axis=1, keepdims=True)
+    joint = np.exp(joint - top)
+    total = joint.sum(axis=1, keepdims=True)
+    value = float(sample.weights @ (np.log(total) + top)[:, 0])
+    return joint / total, value
+
+
+def log_likelihood(sample: Sample, law: HyperErlang) -> float:
+    """Log-likelihood of the sample under a law."""
+    return _belonging(sample, np.log(sample.values), *law.arrays)[1]
+
+
+def information(sample: Sample, law: HyperErlang) -> Array:
+    """Fisher information of the sample, as the sum of squared scores.
+
+    Returns
+    -------
+    ndarray, shape (2 branches - 1, 2 branches - 1)
+        For the logarithms of the rates, then those of p_j / p_last, j before the last.
+    """
+    shape, share, rate = law.arrays
+    belonging, _ = _belonging(sample, np.log(sample.values), shape, share, rate)
+    of_rates = belonging * (shape - rate * sample.values[:, None])
+    scores = np.hstack([of_rates, (belonging - share)[:, :-1]])
+    result: Array = scores.T @ (scores * sample.weights[:, None])
+    return result
+
+
+# Which shapes are tried
+
+
+def numbers_in(law: HyperErlang) -> int:
+    """How many were chosen to fit it, shapes included."""
+    return 2 * len(law.shapes) - 1 + sum(shape > 1 for shape in law.shapes)
+
+
+def criterion(sample: Sample, law: HyperErlang, value: float) -> float:
+    """BIC of a law with a log-likelihood, ``numbers ln n - 2 log-likelihood``."""
+    return float(numbers_in(law) * np.log(sample.count) - 2 * value)
+
+
+def likely_laws(sample: Sample, most_phases: int) -> list[tuple[HyperErlang, float]]:
+    """Laws by maximum likelihood with their log-likelihoods, none of more than some phases.
+
+    Notes
+    -----
+    Erlang laws near the variation seen, mixtures of two of them and three exponentials; among the
+    mixtures those of the two groups into which the logarithms fall apart, each with its own
+    variation (two narrow peaks). From the best mixture of two on, one shape after another is made
+    one larger or smaller, doubled or halved, as long as the criterion gets less.
+    """
+    laws = {shapes: maximum_likelihood(sample, shapes) for shapes in _shapes(sample, most_phases)}
+    pairs = {shapes: law for shapes, law in laws.items() if len(shapes) == 2}
+    law, _ = min(pairs.values(), key=lambda each: criterion(sample, *each))
+    law = _best_near(sample, law, most_phases)
+    shapes = tuple(sorted(law.shapes))
+    again = maximum_likelihood(sample, law.shapes, start=law)
+    if shapes not in laws or again[1] > laws[shapes][1]:
+        laws[shapes] = again
+    return list(laws.values())
+
+
+def _best_near(sample: Sample, law: HyperErlang, most_phases: int) -> HyperErlang:
+    """The mixture that no neighbour is better than."""
+    best = criterion(sample, *maximum_likelihood(sample, law.shapes, _ROUGH, law))
+    for _ in range(_MOST_SHAPES):
+        tried = [
+            maximum_likelihood(sample, shapes, _ROUGH, law)
+            for shapes in _neighbours(law.shapes)
+            if sum(shapes) <= most_phases
+        ]
+        near = min(tried, key=lambda each: criterion(sample, *each))
+        if criterion(sample, *near) >= best:
+            break
+        law = near[0]
+        best = criterion(sample, *near)
+    return law
+
+
+def _neighbours(shapes: Shapes) -> Iterator[Shapes]:
+    """One shape one larger or smaller, doubled or halved, or both in exchange."""
+    for place, shape in enumerate(shapes):
+        for other in sorted({shape + 1, 2 * shape, shape - 1, shape // 2} - {0, shape}):
+            yield (*shapes[:place], other, *shapes[place + 1 :])
+    yield shapes[::-1]
+
+
+def _shapes(sample: Sample, most_phases: int) -> list[Shapes]:
+    """Shapes to begin with, each in increasing order."""
+    near = _order(sample.variation, most_phases)
+    single = {(order,) for order in (1, near - 1, near, near + 1) if order >= 1}
+    larger = {2 * near, near + 1, max(near, 2)}
+    pairs = {(1, 1), *((near, order) for order in larger), *((1, order) for order in larger)}
+    pairs |= {(order, order) for order in larger}
+    pairs.add(_two_groups(sample, most_phases))
+    tried = sorted(single) + sorted({tuple(sorted(pair)) for pair in pairs}) + [(1, 1, 1)]
+    return [shapes for shapes in tried if sum(shapes) <= most_phases]
+
+
+def _order(variation: float, most_phases: int) -> int:
+    """Phases of the Erlang law that is nearest to a squared coefficient of variation."""
+    return int(min(max(1.0, np.round(1.0 / max(variation, 1e-9))), most_phases))
+
+
+def _two_groups(sample: Sample, most_phases: int) -> tuple[int, int]:
+    """Orders of the groups left and right of the cut that leaves the least variance of ln x."""
+    order = np.argsort(sample.values)
+    values = sample.values[order]
+    weights = sample.weights[order]
+    logs = np.log(values)
+    below = np.cumsum(weights)[:-1]
+    left = np.cumsum(weights * logs)[:-1]
+    total = float(weights @ logs)
+    apart = left / below - (total - left) / (sample.count - below)
+    cut = int(np.argmax(below * (sample.count - below) * apart**2)) + 1
+    orders = np.array(
+        [
+            _order(_variation(values[part], weights[part]), most_phases)
+            for part in (slice(cut), slice(cut, None))
+        ]
+    )
+    low, high = np.maximum(orders * min(1.0, most_phases / orders.sum()), 1).astype(int).tolist()
+    return low, high
+
+
+def _variation(values: Array, weights: Array) -> float:
+    mean = np.average(values, weights=weights)
+    return float(np.average((values / mean - 1.0) ** 2, weights=weights))

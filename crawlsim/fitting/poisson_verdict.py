@@ -1,4 +1,4 @@
-"""The tests of a Poisson process together, and their verdict."""
+"""The tests of a Poisson process together, their verdict, and what it means, in words."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from crawlsim.fitting.burstiness import (
+from crawlsim.fitting.poisson_tests import (
     Dispersion,
+    PageGaps,
     Rescaling,
     dispersion,
     time_rescaling,
 )
-from crawlsim.fitting.page_gaps import PageGaps
-from crawlsim.fitting.trace import UNITS
+from crawlsim.fitting.reading import UNITS
 from scenarios.arrays import Array
 
 Cumulative = Callable[[Array], Array]
@@ -29,11 +29,11 @@ _PAIRS = 25
 _HIDDEN = 0.5
 _SLIGHT_DISTANCE = 0.01
 _SLIGHT_INDEX = 0.05
+_NEARLY = 0.05
+_MATTERS = 0.2
 
 FEWEST = 20
 """Changes from which on a verdict is given."""
-
-_POISSON = {"poisson": True, "nearly poisson": False, "not poisson": False}
 
 Verdict = Literal["poisson", "not poisson", "nearly poisson", "too coarse", "too few"]
 
@@ -46,12 +46,12 @@ class Clock(NamedTuple):
     step : float
         0 if there is none to be seen.
     expected : float
-        Changes of the same page in one step, of which one only is seen.
+        Changes of the same page in one step, of which only one is seen.
     seen : int
         Changes that are seen.
     finer : bool
-        Whether the rate has pieces that are no whole steps of the clock: what is seen in them is
-        the clock.
+        Whether the rate has pieces that are not whole steps of the clock, and so show the clock
+        itself.
     """
 
     step: float
@@ -66,10 +66,9 @@ class Burstiness:
 
     Attributes
     ----------
-    times : ndarray
-        Increasing; with those that the clock has hidden.
     rescaled : ndarray
-        Expected changes until each of them: a Poisson process of rate 1, if all is right.
+        Expected changes until each change, with those that the clock has hidden: a Poisson process
+        of rate 1, if all is right.
     scales : tuple of Dispersion
         Of counts in windows of several widths.
     rescaling : Rescaling or None
@@ -79,7 +78,6 @@ class Burstiness:
         None for a source, and where no page has enough changes.
     """
 
-    times: Array
     rescaled: Array
     scales: tuple[Dispersion, ...]
     rescaling: Rescaling | None
@@ -88,7 +86,10 @@ class Burstiness:
 
     @property
     def verdict(self) -> Verdict:
-        """What the tests say, each at 0.001; where half is hidden, uneven counts only count."""
+        """What the tests say, each at level 0.001.
+
+        Where the clock hides half a change per step or more, only bursts count as evidence.
+        """
         if self.clock.seen < FEWEST:
             return "too few"
         uneven = any(each.index > 1 for each in self._rejecting)
@@ -101,7 +102,7 @@ class Burstiness:
     @property
     def is_poisson(self) -> bool | None:
         """Whether no test has a p-value below 0.001; None where the trace cannot tell."""
-        return _POISSON.get(self.verdict)
+        return None if self.verdict.startswith("too") else self.verdict == "poisson"
 
     @property
     def smallest_p(self) -> float:
@@ -111,9 +112,9 @@ class Burstiness:
         return min([1.0, *tests, *gaps])
 
     @property
-    def rejects_gaps(self) -> bool:
-        """Whether the gaps within pages are not those of Poisson changes."""
-        return self.within is not None and self.within.p_value < _SURE
+    def rejecting_within(self) -> PageGaps | None:
+        """The test of the gaps within pages where it rejects Poisson changes, else None."""
+        return self.within if self.within is not None and self.within.p_value < _SURE else None
 
     @property
     def factor(self) -> float:
@@ -129,10 +130,11 @@ class Burstiness:
 
     @property
     def _slight(self) -> bool:
-        """Whether all that is found is too small to change an answer."""
+        """Whether all deviations are too small to change an answer."""
         near = all(abs(each.index - 1.0) < _SLIGHT_INDEX for each in self._rejecting)
-        if self.rejects_gaps and self.within is not None:
-            near = near and abs(self.within.variation**2 - 1.0) < _SLIGHT_INDEX
+        within = self.rejecting_within
+        if within is not None:
+            near = near and abs(within.variation**2 - 1.0) < _SLIGHT_INDEX
         return near and self.rescaling is not None and self.rescaling.distance < _SLIGHT_DISTANCE
 
     @property
@@ -172,11 +174,9 @@ def against_calendar(
     widths : sequence of float
     clock : Clock
     """
-    found = [
-        dispersion(times, window, width) for width in _often(window, widths, len(times), clock.step)
-    ]
-    rescaled = _rescaled(times, window, expected)
-    return Burstiness(times, rescaled, tuple(found), _rescaling(rescaled), clock)
+    often = _often(window, widths, len(times), clock.step)
+    counts = [dispersion(times, window, width) for width in often]
+    return _together(_rescaled(times, window, expected), counts, clock)
 
 
 def against_expected(
@@ -191,8 +191,7 @@ def against_expected(
     Parameters
     ----------
     times : ndarray
-        Increasing; those of several pages at one time are several; with those that the clock has
-        hidden.
+        Increasing, with those that the clock has hidden; of several pages at one time, several.
     window : pair of float
     expected : callable
         Cumulative number of changes, up to a factor: it is made to give the number seen.
@@ -203,11 +202,17 @@ def against_expected(
     number = float(len(times))
     rescaled = _rescaled(times, window, expected)
     per_time = number / (window[1] - window[0])
-    found = [
+    counts = [
         replace(dispersion(rescaled, (0.0, number), width * per_time), width=width)
         for width in _often(window, widths, len(times), clock.step)
     ]
-    return Burstiness(times, rescaled, tuple(found), _rescaling(rescaled), clock)
+    return _together(rescaled, counts, clock)
+
+
+def _together(rescaled: Array, counts: Sequence[Dispersion], clock: Clock) -> Burstiness:
+    enough = len(rescaled) >= 3 and rescaled[-1] > rescaled[0]
+    rescaling = time_rescaling(rescaled) if enough else None
+    return Burstiness(rescaled, tuple(counts), rescaling, clock)
 
 
 def _often(
@@ -217,11 +222,10 @@ def _often(
 
     With few pairs of events in one window the dispersion index has no chi-square law.
     """
-    number = [(window[1] - window[0]) / width for width in widths]
     return [
         width
-        for width, windows in zip(widths, number, strict=True)
-        if windows >= _FEW_WINDOWS
+        for width in widths
+        if (windows := (window[1] - window[0]) / width) >= _FEW_WINDOWS
         and width >= _STEPS * step
         and events**2 / (2 * windows) >= _PAIRS
     ]
@@ -234,16 +238,190 @@ def _rescaled(times: Array, window: tuple[float, float], expected: Cumulative) -
     return result
 
 
-def _rescaling(rescaled: Array) -> Rescaling | None:
-    """None for fewer than three times, or all at one."""
-    if len(rescaled) < 3 or rescaled[-1] <= rescaled[0]:
-        return None
-    return time_rescaling(rescaled)
-
-
 def scales(time_unit: str, mean_gap: float) -> list[float]:
     """Widths of windows: an hour, a day, a week, four weeks; or multiples of the mean gap."""
     if time_unit not in UNITS:
         return [mean_gap * factor for factor in (1.0, 10.0, 100.0, 1000.0)]
     unit = UNITS[time_unit]
     return [UNITS[name] / unit for name in _WIDTHS] + [4 * UNITS["week"] / unit]
+
+
+def duration(time: float, unit: str) -> str:
+    """A time in words: "a day", "4 weeks", "12.5 time units"."""
+    if unit in UNITS:
+        for name in ("week", "day", "hour", "minute", "second"):
+            number = time * UNITS[unit] / UNITS[name]
+            if number >= 1 - 1e-9 and abs(number - round(number)) < 1e-6:
+                article = "an" if name == "hour" else "a"
+                return f"{article} {name}" if round(number) == 1 else f"{round(number)} {name}s"
+    return f"{time:.4g} {unit}{'s' * (time != 1)}"
+
+
+def _figures(burstiness: Burstiness, unit: str) -> str:
+    """The figures of the tests."""
+    parts = []
+    if burstiness.scales:
+        of = [f"{each.index:.3g} ({duration(each.width, unit)})" for each in burstiness.scales]
+        parts.append(f"dispersion of counts {', '.join(of)}, 1 if Poisson")
+    if burstiness.rescaling is not None:
+        rescaling = burstiness.rescaling
+        parts.append(
+            f"coefficient of variation of rescaled gaps {rescaling.variation:.3g}, 1 if Poisson; "
+            f"Kolmogorov-Smirnov distance {rescaling.distance:.3g}"
+        )
+    if burstiness.within is not None:
+        within = burstiness.within
+        parts.append(
+            f"coefficient of variation of gaps within pages {within.variation:.3g}, 1 if Poisson"
+        )
+    least = burstiness.smallest_p
+    parts.append("least p < 1e-6" if least < 1e-6 else f"least p = {least:.2g}")
+    return "; ".join(parts)
+
+
+def _open_verdict(burstiness: Burstiness, unit: str) -> list[str]:
+    """What is said where nothing speaks against Poisson, or nothing can; else nothing."""
+    clock = burstiness.clock
+    seen = _figures(burstiness, unit)
+    if burstiness.verdict == "too few":
+        return [
+            f"{clock.seen} changes are too few to tell whether they are Poisson; "
+            f"at least {FEWEST} are needed."
+        ]
+    if burstiness.verdict == "too coarse":
+        step = f"The clock, with steps of {duration(clock.step, unit)}, is too coarse to tell"
+        if clock.finer:
+            return [
+                f"{step} whether changes are Poisson with such pieces of the rate: they are not "
+                "whole steps of the clock, and show the clock itself. Give fewer --pieces, or "
+                "--breaks, of whole steps."
+            ]
+        return [
+            f"{step} whether changes are Poisson: a step has {clock.expected:.2g} changes, and of "
+            "several at once only one is seen."
+        ]
+    if burstiness.verdict == "nearly poisson":
+        return [
+            f"Not exactly Poisson: {seen}. With so many changes this is not chance, but the "
+            "deviation is too small to matter: intervals of rates hold, and so do formulas for "
+            "Poisson changes."
+        ]
+    if burstiness.verdict == "poisson":
+        return [f"Nothing speaks against Poisson changes: {seen}."]
+    return []
+
+
+def hidden_note(burstiness: Burstiness, unit: str, corrected: bool) -> list[str]:
+    """What the clock does to rates, where that is not far below their errors.
+
+    Parameters
+    ----------
+    burstiness : Burstiness
+    unit : str
+        Of time.
+    corrected : bool
+        Whether the rates are those of all changes, or of those that are seen.
+    """
+    clock = burstiness.clock
+    if clock.expected * np.sqrt(clock.seen) < _MATTERS:
+        return []
+    text = (
+        f"In a step of the clock, {duration(clock.step, unit)}, only one of several changes is "
+        f"seen, and {clock.expected:.2g} are expected"
+    )
+    if corrected:
+        return [f"{text}: rates are those of all changes, -log(1 - share of steps) per step."]
+    return [
+        f"{text}: rates are those of distinct times, too low by a fraction of about "
+        f"{clock.expected / 2:.2g}; the estimators of crawl logs are for such data."
+    ]
+
+
+def _errors(burstiness: Burstiness, of: str) -> str:
+    """What counts that are not Poisson do to the errors of rates."""
+    factor = burstiness.factor
+    if factor > 1 + _NEARLY:
+        return (
+            "intervals of rates, which are those of Poisson counts, are too narrow: errors are "
+            f"larger {of}by a factor of about {factor:.2g}"
+        )
+    if factor < 1 - _NEARLY:
+        return (
+            "intervals of rates, which are those of Poisson counts, are too wide: errors are "
+            f"smaller {of}by a factor of about {1 / factor:.2g}"
+        )
+    return f"errors of rates are {of}about what their intervals say, but the gaps differ"
+
+
+def _regularity(burstiness: Burstiness) -> list[str]:
+    """What gaps within pages that are not those of Poisson changes do to each of them."""
+    within = burstiness.rejecting_within
+    if within is None or abs(within.variation - 1.0) < _NEARLY:
+        return []
+    variation = within.variation
+    kind, than = ("regular", "smaller") if variation < 1 else ("bursty", "larger")
+    factor = max(variation, 1.0 / max(variation, 1e-3))
+    return [
+        f"Single pages are more {kind} than Poisson ones: the error of the rate of one page is "
+        f"{than} than its interval says, by a factor of about {factor:.2g} if its gaps are "
+        "independent."
+    ]
+
+
+def page_verdict(burstiness: Burstiness, variation: Array, unit: str) -> list[str]:
+    """Whether Poisson is wrong, and what that does to the errors of rates.
+
+    Parameters
+    ----------
+    burstiness : Burstiness
+    variation : ndarray
+        Coefficients of variation of the gaps of pages with many.
+    unit : str
+        Of time.
+    """
+    if burstiness.verdict != "not poisson":
+        return _open_verdict(burstiness, unit)
+    notes = [
+        f"Not Poisson: {_figures(burstiness, unit)}.",
+        f"Effect: {_errors(burstiness, 'for all pages together ')}.",
+        *_regularity(burstiness),
+    ]
+    if len(variation):
+        notes[0] += (
+            " The gaps of single pages have the coefficient of variation "
+            f"{np.median(variation):.2g}, by the median, 1 if Poisson."
+        )
+    return notes
+
+
+def staleness_verdict(burstiness: Burstiness, seen: float, poisson: float) -> list[str]:
+    """What it does to freshness if changes are no Poisson processes.
+
+    Parameters
+    ----------
+    burstiness : Burstiness
+    seen, poisson : float
+        Share of time out of date of pages accessed once per mean time between changes.
+    """
+    if burstiness.verdict != "not poisson" or not np.isfinite(seen):
+        return []
+    text = (
+        "Effect: accessed once per mean time between its changes, a page of this trace is out of "
+        f"date for {seen:.1%} of the time; as many Poisson changes would give {poisson:.1%}"
+    )
+    if abs(seen - poisson) < _NEARLY * poisson:
+        return [f"{text}: freshness is hardly affected, and the formulas are nearly right."]
+    return [f"{text}: the formulas are too {'pessimistic' if seen < poisson else 'optimistic'}."]
+
+
+def source_verdict(burstiness: Burstiness, unit: str) -> list[str]:
+    """Whether Poisson is wrong, and what that does to the cost of probing."""
+    if burstiness.verdict != "not poisson":
+        return _open_verdict(burstiness, unit)
+    errors = _errors(burstiness, "")
+    return [
+        f"Not Poisson: {_figures(burstiness, unit)}.",
+        "Effect: the expected cost of given probes needs the rate alone (eckstein2005 (5)) "
+        f"and stays right; the spread of the actual cost is about {burstiness.factor:.2g} times "
+        f"the computed one; {errors}.",
+    ]

@@ -1,15 +1,18 @@
-"""Numbers and verdicts as a reader wants them: short, and in sentences."""
+"""Numbers, measures, comparisons and verdicts as a reader wants them: short, and in sentences."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from analytic.crosscheck import FLOOR, RELATIVE_TOLERANCE, Comparison
 from analytic.law_check import LawComparison
 from analytic.significance import POWER
-from crawlsim.report.rows import Row, name_of
+from scenarios.measures import MEASURES, Subject
 
+_SEVERITY = ("disagrees", "inconclusive", "agrees", "not judged")
+_SAME = 1e-6
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _COUNTED = {
     "disagrees": ("disagrees", "disagree"),
@@ -18,6 +21,53 @@ _COUNTED = {
     "not judged": ("is not judged", "are not judged"),
     "simulated": ("is simulated only", "are simulated only"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    """One comparison, and every source that predicts the same value."""
+
+    comparison: Comparison
+    sources: tuple[str, ...]
+
+
+def name_of(measure: str, subject: Subject) -> str:
+    """A measure and its subject in words."""
+    words = measure.replace("_", " ")
+    if subject is None:
+        return words
+    return (
+        f"{words} {subject}" if isinstance(subject, str) else f"{words}\N{NO-BREAK SPACE}{subject}"
+    )
+
+
+def with_unit(measure: str, subject: Subject, time_unit: str) -> str:
+    """The label of an axis: a measure and its subject, with the unit where it has one."""
+    known = MEASURES[measure].unit
+    units = "" if known == "1" else f" ({known.replace('time', time_unit)})"
+    return name_of(measure, subject) + units
+
+
+def rows_of(comparisons: Iterable[Comparison]) -> list[ComparisonRow]:
+    """One row per distinct prediction: disagreements first, what is not judged last."""
+    groups: dict[tuple[object, ...], list[list[Comparison]]] = {}
+    for each in comparisons:
+        similar = groups.setdefault((each.measure, each.subject, each.kind, each.verdict), [])
+        same = next((group for group in similar if _same(group[0], each)), None)
+        if same is None:
+            similar.append([each])
+        else:
+            same.append(each)
+    rows = [
+        ComparisonRow(group[0], tuple(dict.fromkeys(each.source for each in group)))
+        for similar in groups.values()
+        for group in similar
+    ]
+    return sorted(rows, key=lambda row: _SEVERITY.index(row.comparison.verdict))
+
+
+def _same(one: Comparison, other: Comparison) -> bool:
+    return math.isclose(one.predicted, other.predicted, rel_tol=_SAME, abs_tol=1e-12)
 
 
 def number(value: float | None, digits: int = 5) -> str:
@@ -44,15 +94,15 @@ def summary_of(verdicts: Sequence[str]) -> str:
     return f"{head}: {', '.join(words)}" if len(verdicts) > 1 else f"1 scenario {words[0][2:]}"
 
 
-def meaning_of(verdict: str, rows: Sequence[Row], replications: int) -> str:
+def meaning_of(verdict: str, rows: Sequence[ComparisonRow], replications: int) -> str:
     """What the verdict on a scenario means, in a sentence or two."""
     judged = [row.comparison for row in rows if row.comparison.verdict != "not judged"]
     if not rows:
         return "Simulated only. crawlsim check compares the estimates with the formulas."
     if not judged:
         return "No exact formula and no bound covers what was simulated: nothing was judged."
-    found = [row for row in judged if row.verdict == verdict]
-    share = f"{len(found)} of {len(judged)} judged numbers"
+    those = [row for row in judged if row.verdict == verdict]
+    share = f"{len(those)} of {len(judged)} judged numbers"
     if len(judged) == 1:
         share = "The judged number"
     if verdict == "agrees":
@@ -62,12 +112,12 @@ def meaning_of(verdict: str, rows: Sequence[Row], replications: int) -> str:
             f"been seen with probability {POWER:g}."
         )
     if verdict == "disagrees":
-        differ = "differs" if len(found) == 1 else "differ"
+        differ = "differs" if len(those) == 1 else "differ"
         return (
             f"{share} {differ} from the prediction, significantly and by an amount that matters. "
             "Of a thousand correct systems, one is reported so."
         )
-    return f"{share} could not be settled by this run. {_remedy(found, replications)}"
+    return f"{share} could not be settled by this run. {_remedy(those, replications)}"
 
 
 def meaning_of_laws(laws: Sequence[LawComparison]) -> str:

@@ -1,26 +1,33 @@
-"""Figures of a scenario: its levels, its pages, its probes."""
+"""Figures of a run or a check: levels, pages, probes, differences from theory, distributions."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
+from analytic.crosscheck import Comparison
 from analytic.formula import Prediction
+from analytic.law_check import LAW_TOLERANCE, LawComparison
 from analytic.probing import probe_times
 from crawlsim.report.drawing import (
     MANY_POINTS,
     SIMULATED,
     THEORY,
+    VERDICT_COLOURS,
     axes_for,
     dress,
     half_widths,
     legend_above,
     plain,
 )
+from crawlsim.report.words import name_of, rows_of
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.arrays import Array
 from scenarios.processes import Rate
@@ -31,9 +38,21 @@ _FEW_PAGES = 20
 _FEW_PROBES = 60
 _FAR_APART = 40
 """Points whose intervals have room for caps."""
+
 _BOUND = "#8a8f98"
 _STYLES = {"exact": "-", "lower bound": "--", "upper bound": "-."}
+_LABELS = {"exact": "theory"}
 _IMPORTANCE = "#b07800"
+
+_MARKERS = {"agrees": "o", "disagrees": "X", "inconclusive": "s", "not judged": "d"}
+_BOUNDS = ("lower bound", "upper bound")
+_LEAST = 1.6
+_MOST = 6.0
+"""Tolerances to each side of the axis of differences."""
+
+_MOST_ROWS = 24
+_ERRORS = 2.0
+_LAW_HEIGHT = 3.6
 
 
 def plot_levels(
@@ -57,7 +76,14 @@ def plot_levels(
     estimates = _by_index(results, "level_probability")
     ax = axes_for(ax)
     for kind, (levels, values) in _predicted(predictions, "level_probability").items():
-        ax.plot(levels, values, _STYLES.get(kind, ":"), color=THEORY, lw=1.2, label=_theory(kind))
+        ax.plot(
+            levels,
+            values,
+            _STYLES.get(kind, ":"),
+            color=THEORY,
+            lw=1.2,
+            label=_LABELS.get(kind, kind),
+        )
     _draw_estimates(ax, np.array(sorted(estimates)), [estimates[n] for n in sorted(estimates)])
     dress(ax, "pages in the system", "fraction of time")
     ax.set_ylim(bottom=0)
@@ -139,7 +165,11 @@ def plot_probes(scenario: Scenario, ax: Axes | None = None) -> Axes:
     part = f", the first {shown:g} of {probing.horizon:g}" if shown < probing.horizon else ""
     dress(ax, f"time ({unit}){part}", f"updates per {unit}")
     _draw_rate(ax, source.updates, shown, SIMULATED)
-    _draw_probes(ax, [time for time in _probe_times(scenario) if time <= shown])
+    try:
+        probes = probe_times(scenario)
+    except ScenarioError:  # they are still to be found
+        probes = ()
+    _draw_probes(ax, [time for time in probes if time <= shown])
     strip = _strip_above(ax)
     dress(strip, "", "importance")
     _draw_rate(strip, source.importance, shown, _IMPORTANCE)
@@ -166,10 +196,6 @@ def _predicted(
         kind: (np.array(sorted(of)), np.array([of[index] for index in sorted(of)]))
         for kind, of in kinds.items()
     }
-
-
-def _theory(kind: str) -> str:
-    return "theory" if kind == "exact" else kind
 
 
 def _draw_estimates(ax: Axes, x: Array, estimates: Sequence[Estimate]) -> None:
@@ -208,7 +234,7 @@ def _draw_theory(ax: Axes, x: Array, values: Array, kind: str) -> None:
         color=THEORY if exact else _BOUND,
         lw=0.9,
         zorder=3,
-        label=_theory(kind),
+        label=_LABELS.get(kind, kind),
         rasterized=len(values) > MANY_POINTS,
     )
 
@@ -225,14 +251,6 @@ def _steps(rate: Rate, horizon: float) -> tuple[Array, Array]:
     times = np.add.outer(np.arange(periods) * rate.period, rate.breaks).ravel()
     values = np.tile(rate.values, periods)[times < horizon]
     return np.append(times[times < horizon], horizon), np.append(values, values[-1])
-
-
-def _probe_times(scenario: Scenario) -> Sequence[float]:
-    """Probe times of the scenario's policy; none where they are still to be found."""
-    try:
-        return probe_times(scenario)
-    except ScenarioError:
-        return ()
 
 
 def _draw_rate(ax: Axes, rate: Rate, shown: float, colour: str) -> None:
@@ -268,3 +286,155 @@ def _strip_above(ax: Axes) -> Axes:
     strip = ax.inset_axes((0.0, 0.74, 1.0, 0.26))
     strip.tick_params(labelbottom=False)
     return strip
+
+
+def plot_comparison(comparisons: Iterable[Comparison], ax: Axes | None = None) -> Axes:
+    """Difference of estimate and prediction, in tolerances; agreement lies between -1 and 1.
+
+    Judged rows, each number once, bounds only where violated; above 24 rows the largest
+    differences. Bars are two standard errors to each side; an arrow stands for a difference
+    beyond the axis.
+
+    Parameters
+    ----------
+    comparisons : iterable of Comparison
+    ax : Axes, optional
+        Where to draw; a new figure of the height needed otherwise.
+
+    Raises
+    ------
+    ValueError
+        If no row is a difference that has a scale.
+    """
+    drawable = [each.comparison for each in rows_of(comparisons) if is_drawable(each.comparison)]
+    every = [row for row in drawable if row.verdict != "not judged"] or drawable
+    if not every:
+        raise ValueError("there is no difference to draw")
+    by_size = sorted(range(len(every)), key=lambda n: -abs(_difference(every[n])))
+    rows = [every[n] for n in sorted(by_size[:_MOST_ROWS])]
+    ax = axes_for(ax, 0.9 + 0.23 * max(len(rows), 2))
+    reach = [abs(_difference(row)) + _half_width(row) for row in rows]
+    limit = min(_MOST, max([_LEAST, *(1.1 * each for each in reach)]))
+    ax.axvspan(-1, 1, color="#eef1f4", lw=0, zorder=0)
+    ax.axvline(0, color="#999999", lw=0.8, zorder=1)
+    for verdict in _MARKERS:
+        _draw_verdict(ax, [(n, row) for n, row in enumerate(rows) if row.verdict == verdict], limit)
+    label = "(simulation − prediction) / tolerance"
+    dress(ax, label if rows == every else f"{label}\n{len(rows)} largest of {len(every)}", "")
+    # flush right: it may be longer than the axes where the names of the rows are long
+    ax.set_xlabel(ax.get_xlabel(), loc="right")
+    ax.grid(visible=False)
+    ax.set_yticks(range(len(rows)), [plain(name_of(row.measure, row.subject)) for row in rows])
+    ax.set_xlim(-limit, limit)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    legend_above(ax, 3)
+    return ax
+
+
+def is_drawable(row: Comparison) -> bool:
+    """Whether a difference has a scale and is one: not that of a bound that holds."""
+    is_difference = row.kind not in _BOUNDS or row.verdict == "disagrees"
+    return is_difference and row.tolerance > 0 and math.isfinite(row.estimated)
+
+
+def _difference(row: Comparison) -> float:
+    """Estimate minus prediction, in tolerances."""
+    return (row.estimated - row.predicted) / row.tolerance
+
+
+def _half_width(row: Comparison) -> float:
+    error = row.standard_error
+    return _ERRORS * error / row.tolerance if math.isfinite(error) else 0.0
+
+
+def _draw_verdict(ax: Axes, rows: Sequence[tuple[int, Comparison]], limit: float) -> None:
+    """The rows of one verdict."""
+    if not rows:
+        return
+    verdict = rows[0][1].verdict
+    places = np.array([_difference(row) for _, row in rows])
+    heights = np.array([n for n, _ in rows])
+    inside = np.abs(places) <= 0.97 * limit
+    ax.errorbar(
+        places[inside],
+        heights[inside],
+        xerr=np.array([_half_width(row) for _, row in rows])[inside],
+        fmt=_MARKERS[verdict],
+        ms=5,
+        lw=1.3,
+        mew=0,
+        color=VERDICT_COLOURS[verdict],
+        label=verdict,
+    )
+    for place, height in zip(places[~inside], heights[~inside], strict=True):
+        side = math.copysign(1.0, place)
+        colour = VERDICT_COLOURS[verdict]
+        ax.plot([0.97 * side * limit], [height], marker=">" if side > 0 else "<", color=colour)
+        ax.annotate(
+            f"{place:+.2g}".replace("-", "−"),
+            (0.92 * side * limit, height),
+            ha="right" if side > 0 else "left",
+            va="center",
+            fontsize=8,
+            color=colour,
+        )
+
+
+def plot_law(row: LawComparison, time_unit: str, ax: Axes | None = None) -> Axes:
+    """A distribution function, and in a strip above it the difference in percentage points.
+
+    Parameters
+    ----------
+    row : LawComparison
+    time_unit : str
+        Of the scenario, for the label of the axis.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Raises
+    ------
+    ValueError
+        If there is no exact distribution to draw.
+    """
+    if not row.points:
+        raise ValueError(f"there is no distribution to draw: {row.reason}")
+    ax = axes_for(ax, _LAW_HEIGHT)
+    at = np.array([point.at for point in row.points])
+    predicted = np.array([point.predicted for point in row.points])
+    seen = np.array([point.estimated for point in row.points])
+    quantile = float(stdtrit(row.replications - 1, 0.975))
+    half = quantile * np.array([point.standard_error for point in row.points])
+    is_level = row.law.measure == "level_at_arrival"
+    style: Any = {"drawstyle": "steps-post"} if is_level else {}
+    ax.plot(at, predicted, color=THEORY, lw=1.2, label="theory", **style)
+    _draw_law(ax, at, seen, half)
+    unit = "pages" if is_level else plain(time_unit)
+    name = name_of(row.law.measure, row.law.subject)
+    dress(ax, f"{name} ({unit})", f"share of the {row.law.counted}")
+    ax.set_ylim(0, 1.65)
+    ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    ax.yaxis.label.set_y(0.32)
+    ax.spines["left"].set_bounds(0, 1)
+    strip = ax.inset_axes((0.0, 0.68, 1.0, 0.32))
+    _draw_differences(strip, at, 100 * (seen - predicted), 100 * half)
+    legend_above(ax)
+    return ax
+
+
+def _draw_law(ax: Axes, at: Array, values: Array, half: Array) -> None:
+    how: Any = {"fmt": "o", "ms": 3.5, "lw": 1.0, "capsize": 2, "mew": 0, "color": SIMULATED}
+    ax.errorbar(at, values, half, label="simulation, 95 % interval", **how)
+
+
+def _draw_differences(strip: Axes, at: Array, difference: Array, half: Array) -> None:
+    """In percentage points, with the band within which it counts as agreement."""
+    dress(strip, "", "diff. (% points)")
+    tolerance = 100 * LAW_TOLERANCE
+    strip.axhspan(-tolerance, tolerance, color="#eef1f4", lw=0, zorder=0)
+    strip.axhline(0, color=THEORY, lw=0.8)
+    _draw_law(strip, at, difference, half)
+    reach = max(1.3 * tolerance, 1.1 * float(np.nanmax(np.abs(difference) + half)))
+    strip.set_ylim(-reach, reach)
+    strip.tick_params(labelbottom=False)

@@ -1,12 +1,15 @@
-"""The report of a run or a check: one page that needs nothing else."""
+"""The reports of a run, a check and a sweep: one page each, that needs nothing else."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import resources
+from typing import Any
 
+from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
@@ -15,22 +18,36 @@ from analytic.crosscheck import Comparison, overall
 from analytic.formula import Prediction
 from analytic.law_check import LawComparison, with_laws
 from analytic.predict import NotApplicable
-from crawlsim.report.comparison import is_drawable, plot_comparison
 from crawlsim.report.drawing import svg_text
-from crawlsim.report.laws import plot_law
-from crawlsim.report.plots import plot_levels, plot_obsolescence_rates, plot_probes
-from crawlsim.report.rendering import rendered
-from crawlsim.report.rows import Row, name_of, rows_of
-from crawlsim.report.words import meaning_of, meaning_of_laws, number, percent, summary_of
+from crawlsim.report.run_figures import (
+    is_drawable,
+    plot_comparison,
+    plot_law,
+    plot_levels,
+    plot_obsolescence_rates,
+    plot_probes,
+)
+from crawlsim.report.sweep_figures import Key, Row, heat_figure, sweep_figure, text_of
+from crawlsim.report.words import (
+    ComparisonRow,
+    meaning_of,
+    meaning_of_laws,
+    name_of,
+    number,
+    percent,
+    rows_of,
+    summary_of,
+)
 from scenarios import MEASURES, Results, Scenario, dumps
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates
+from scenarios.text import visible
 
 _ROUNDING = 1e-12
 _MOST_ROWS = 150
 _FIRST_ROWS = 40
-
 _MOST_LINES = 300
+_MOST_CELLS = 300
 _DISTINCT_RATES = 20
 
 
@@ -95,17 +112,17 @@ class Entry:
         return with_laws(overall(self.comparisons), self.laws)
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ComparisonRow]:
         """The comparisons, each distinct prediction once."""
         return rows_of(self.comparisons)
 
     @property
-    def judged(self) -> list[Row]:
+    def judged(self) -> list[ComparisonRow]:
         """Rows with a verdict."""
         return [row for row in self.rows if row.comparison.verdict != "not judged"]
 
     @property
-    def others(self) -> list[Row]:
+    def others(self) -> list[ComparisonRow]:
         """Rows for information."""
         return [row for row in self.rows if row.comparison.verdict == "not judged"]
 
@@ -119,7 +136,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure as SVG, what it shows, and whether it needs the full width."""
+    """A figure as SVG, and what it shows."""
 
     svg: Markup
     caption: str
@@ -141,10 +158,10 @@ def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str
         {"number": number, "percent": percent, "anchor": _anchor},
         entries=entries,
         summary=summary_of([entry.verdict for entry in entries]),
-        pictures=_pictures,
-        file_of=lambda scenario: shortened(dumps(scenario, folder)),
+        pictures=_pictures_of,
+        file_of=lambda scenario: beginning(dumps(scenario, folder)),
         name_of=name_of,
-        definition=_definition,
+        definition=lambda measure: MEASURES[measure].definition if measure in MEASURES else "",
         by_paper=_by_paper,
         references=_references(entries),
         provenance=provenance,
@@ -153,19 +170,14 @@ def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str
     )
 
 
-def _definition(measure: str) -> str:
-    known = MEASURES.get(measure)
-    return known.definition if known else ""
-
-
-def shortened(text: str) -> str:
+def beginning(text: str) -> str:
     """A scenario file as a page shows it: of a long one the beginning."""
     lines = text.splitlines()
     more = len(lines) - _MOST_LINES
     return text if more <= 0 else "\n".join([*lines[:_MOST_LINES], f"… {more} more lines"])
 
 
-def _pictures(entry: Entry) -> list[Picture]:
+def _pictures_of(entry: Entry) -> list[Picture]:
     """The figures that apply to a scenario."""
     return [
         Picture(Markup(svg_text(ax, f"{entry.scenario.name}-{number}")), caption)
@@ -195,15 +207,17 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
             )
     if "obsolescence_rate" in measures:
         yield (
-            plot_obsolescence_rates(results, entry.predictions, change_rates=_places(scenario)),
+            plot_obsolescence_rates(
+                results, entry.predictions, change_rates=_change_rates(scenario)
+            ),
             "How often the copy of each page is out of date.",
         )
     if scenario.source is not None and scenario.probing is not None:
         yield plot_probes(scenario), "Updates of the source, their importance, and the probes."
 
 
-def _places(scenario: Scenario) -> Sequence[float] | None:
-    """Change rates as places of many different pages; None: their numbers are clearer."""
+def _change_rates(scenario: Scenario) -> Sequence[float] | None:
+    """Change rates where many differ; None where page numbers are clearer on an axis."""
     rates = [] if scenario.pages is None else [float(rate) for rate in change_rates(scenario.pages)]
     return rates if len(set(rates)) > _DISTINCT_RATES else None
 
@@ -236,3 +250,105 @@ def _references(entries: Iterable[Entry]) -> list[tuple[str, str, list[str]]]:
         if paper:
             used.setdefault(paper, set())
     return [(key, REFERENCES[key], sorted(used[key])) for key in sorted(used)]
+
+
+def sweep_html(
+    scenario: Scenario,
+    rows: Sequence[Row],
+    shown: Sequence[Key],
+    keys: Sequence[str],
+    *,
+    best: str | None,
+    facts: Mapping[str, Any],
+    folder: str,
+) -> str:
+    """The report as one HTML page; the same text for the same input.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Before anything was varied.
+    rows : sequence of mapping
+        Tidy rows of the sweep.
+    shown : sequence of (measure, subject)
+        What is drawn and tabulated, the most important first.
+    keys : sequence of str
+        The varied entries.
+    best : str or None
+        The best cell in words, where one was asked for.
+    facts : mapping name -> value
+        What else is needed to repeat it.
+    folder : str
+        Where the page will lie; paths in the scenario file count from it.
+    """
+    lines = sweep_figure(rows, shown, keys, scenario.time_unit)
+    caption = (
+        f"What is shown against {keys[0]}: formulas as lines, simulation as points with 95 % "
+        "intervals."
+    )
+    pictures = [Picture(Markup(svg_text(lines.axes[0], "lines")), caption)]
+    heat = heat_figure(rows, shown, keys, scenario.time_unit)
+    if heat is not None:
+        caption = f"The estimates over {keys[0]} and {keys[1]}; the least of each map is framed."
+        pictures.append(Picture(Markup(svg_text(heat.axes[0], "heat")), caption))
+    cells = _cells(rows, shown, keys)
+    return rendered(
+        "sweep.html",
+        {"number": number},
+        scenario=scenario,
+        keys=keys,
+        measures=[name_of(*key) for key in shown],
+        cells=cells[:_MOST_CELLS],
+        left_out=max(len(cells) - _MOST_CELLS, 0),
+        count=len(cells),
+        best=best,
+        facts=facts,
+        pictures=pictures,
+        file=beginning(dumps(scenario, folder)),
+    )
+
+
+def _cells(
+    rows: Sequence[Row], shown: Sequence[Key], keys: Sequence[str]
+) -> list[tuple[list[str], list[tuple[float, float, float | None]]]]:
+    """Of each cell the varied values, and estimate, half-width and prediction of what is shown."""
+    cells: dict[tuple[str, ...], dict[Key, tuple[float, float, float | None]]] = {}
+    for row in rows:
+        varied = tuple(text_of(row[key]) for key in keys)
+        half = row["high"] - row["estimate"]
+        numbers = (row["estimate"], half, row["predicted"])
+        cells.setdefault(varied, {})[row["measure"], row["subject"]] = numbers
+    nothing = (math.nan, math.nan, None)
+    return [
+        (list(varied), [values.get(key, nothing) for key in shown])
+        for varied, values in cells.items()
+    ]
+
+
+def rendered(name: str, filters: Mapping[str, Callable[..., Any]], **values: Any) -> str:
+    """A page: a template with values, which are escaped, in it.
+
+    Parameters
+    ----------
+    name : str
+        File of the template.
+    filters : mapping name -> callable
+        What the template may apply to its values.
+    **values
+        What it shows, `style` aside.
+
+    Returns
+    -------
+    str
+        Without characters that would act rather than show (`scenarios.text.visible`).
+    """
+
+    def text_of_file(file: str) -> str:
+        return (resources.files("crawlsim.report") / file).read_text(encoding="utf-8")
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= filters
+    template = environment.from_string(text_of_file(name))
+    return visible(template.render(style=Markup(text_of_file("style.css")), **values))

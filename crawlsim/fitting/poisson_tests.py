@@ -1,20 +1,17 @@
-"""Whether events come as a Poisson process, and what it does to the answer if they do not."""
+"""Tests of a Poisson process: counts in windows, rescaled gaps, and gaps within pages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from crawlsim.fitting.change_rates import History
 from scenarios.arrays import Array
 
-_FEW_GAPS = 10
-
+_FEWEST_PARTS = 4
 _DISTANCES = np.arange(3, 18) / 10.0
 _LOGARITHMS = np.array(
     [
@@ -178,74 +175,120 @@ def _against_exponential(gaps: Array) -> tuple[float, float]:
     return distance, float(np.exp(np.interp(reached, _DISTANCES, _LOGARITHMS) - beyond))
 
 
-def gap_variation(history: History) -> Array:
-    """Coefficient of variation of the gaps of each page with at least ten; 1 if exponential.
+@dataclass(frozen=True, slots=True)
+class PageGaps:
+    """The gaps within pages against those of Poisson changes.
 
-    Notes
-    -----
-    Of n exponential gaps the square of the plain estimate is ``(n - 1) / (n + 1)`` on average, also
-    if they are those until the last change in a fixed time; this factor is taken out.
+    Attributes
+    ----------
+    pages : int
+        With four gaps or more.
+    gaps : int
+        Of these pages; that which ends with the watching is one.
+    variation : float
+        Coefficient of variation of the gaps of a page; 1 if Poisson.
+    p_value : float
+        Of Poisson changes being as far from that or further, on either side.
     """
-    page, gaps = history.gaps
-    counts = np.bincount(page)
-    sums = np.bincount(page, gaps)
-    squares = np.bincount(page, gaps**2)
-    enough = counts >= _FEW_GAPS
-    mean = sums[enough] / counts[enough]
-    variance = squares[enough] / counts[enough] - mean**2
-    number = counts[enough]
-    squared = np.maximum(variance, 0.0) / mean**2 * (number + 1) / (number - 1)
-    result: Array = np.sqrt(squared)
-    return result
+
+    pages: int
+    gaps: int
+    variation: float
+    p_value: float
+
+    def summary(self) -> dict[str, float]:
+        """The entries for JSON."""
+        return {
+            "pages": self.pages,
+            "gaps": self.gaps,
+            "coefficient_of_variation": self.variation,
+            "p_value": self.p_value,
+        }
 
 
-def staleness_at_own_rate(history: History, index: Sequence[int] | NDArray[np.int64]) -> float:
-    """Share of time out of date, in this very trace, of pages visited at their own change rate.
+def unevenness(parts: Array, logarithms: Array) -> float:
+    """p-value of the logarithms of all spacings together, on either side.
 
     Parameters
     ----------
-    history : History
-    index : sequence of int
-        The pages that count, each with the same weight; those without a change are left out.
+    parts : ndarray, shape (pages,)
+        Spacings of each page.
+    logarithms : ndarray, shape (pages,)
+        Minus the sum of ``ln(k s)`` over the k spacings s of a page in a unit of time: 0 if all
+        are equal, and the larger the more uneven they are.
 
     Notes
     -----
-    Visits lie one mean time between changes apart, from the first sight of the page on. Bursts
-    give less than a Poisson process (`poisson_staleness_at_own_rate`), since several changes
-    between two visits spoil one copy only.
+    Moran (1951). Twice the sum is Bartlett's statistic of equal variances, of nearly the chi-square
+    law of ``k - 1`` degrees of freedom up to a factor, and so a gamma law with the exact mean and
+    variance. It is the likelihood ratio against gamma laws of the gaps near the exponential one.
     """
-    counts = np.bincount(history.page, minlength=len(history.first)).astype(float)
-    chosen = np.zeros(len(counts), dtype=bool)
-    chosen[index] = True
-    chosen &= counts > 0
-    period = history.observed / np.where(counts > 0, counts, 1.0)
-    rows = chosen[history.page]
-    page = history.page[rows]
-    phase = (history.time - history.first[history.page])[rows]
-    visit = np.floor(phase / period[page])
-    opening = np.ones(len(page), dtype=bool)
-    opening[1:] = (np.diff(page) != 0) | (np.diff(visit) != 0)
-    page = page[opening]
-    phase = phase[opening]
-    visit = visit[opening]
-    until = np.minimum((visit + 1) * period[page], history.observed[page])
-    stale = np.bincount(page, np.maximum(until - phase, 0.0), len(counts))
-    return float((stale[chosen] / history.observed[chosen]).mean())
+    mean, variance = (float(each.sum()) for each in moments_of_logarithms(parts))
+    place = float(logarithms.sum()) * mean / variance
+    shape = mean**2 / variance
+    tails = special.gammainc(shape, place), special.gammaincc(shape, place)
+    return float(min(1.0, 2.0 * min(tails)))
 
 
-def poisson_staleness_at_own_rate(counts: NDArray[np.int64]) -> float:
-    """The same share for Poisson changes, given how many each page had.
+def moments_of_logarithms(parts: ArrayLike) -> tuple[Array, Array]:
+    """Mean and variance of minus the sum of ``ln(k s)`` over k uniform spacings s.
+
+    Notes
+    -----
+    Spacings have the Dirichlet law with ones: ``E prod s^-t = Gamma(1 - t)^k Gamma(k) /
+    Gamma(k - k t)``, of whose logarithm these are the derivatives at 0.
+    """
+    k = np.asarray(parts, float)
+    mean = k * (special.digamma(k) - special.digamma(1.0) - np.log(k))
+    variance = k * special.polygamma(1, 1.0) - k**2 * special.polygamma(1, k)
+    return mean, variance
+
+
+def page_gaps(page: NDArray[np.int32], times: Array, first: Array, end: Array) -> PageGaps | None:
+    """The test of the gaps within pages, of all pages together but none mixed with another.
 
     Parameters
     ----------
-    counts : ndarray of int
-        N changes of each page; those without a change are left out.
+    page : ndarray of int, shape (changes,)
+        Non-decreasing.
+    times : ndarray, shape (changes,)
+        Increasing within a page.
+    first, end : ndarray, shape (pages,)
+        Since and until when each page is watched; NaN for one that is not seen. A page that is
+        watched until its last change has no gap after that.
+
+    Returns
+    -------
+    PageGaps or None
+        None if no page has four gaps.
 
     Notes
     -----
-    N changes at independent uniform times, N visits: ``1 - N / (N + 1) (1 - (1 - 1/N)^(N + 1))``,
-    which is 1/2 for N = 1 and falls to e^-1 = 0.368.
+    Superposed changes of many pages are nearly Poisson whatever those of each page are (Palm and
+    Khintchine), so that a test of all changes together does not see regular pages. Given the
+    number of its changes, those of a Poisson page are uniform, whatever its rate. The coefficient
+    of variation is that of the sums of squares, 2 / (k + 1) on average (Greenwood 1946).
     """
-    number = counts[counts > 0].astype(float)
-    fresh = number / (number + 1) * (1 - (1 - 1 / number) ** (number + 1))
-    return float((1 - fresh).mean())
+    if not len(page):
+        return None
+    starts = np.flatnonzero(np.diff(page, prepend=-1))
+    owners = page[starts]
+    stops = np.append(starts[1:], len(page)) - 1
+    gaps = np.diff(times, prepend=np.nan)
+    gaps[starts] = times[starts] - first[owners]
+    rests = end[owners] - times[stops]
+    open_ended = rests > 0
+    parts = (stops - starts + 1 + open_ended).astype(float)
+    gaps = np.concatenate([gaps, rests[open_ended]])
+    place = np.repeat(np.arange(len(owners)), stops - starts + 1)
+    place = np.concatenate([place, np.flatnonzero(open_ended)])
+    relative = gaps * (parts / (end - first)[owners])[place]
+    whole = (parts >= _FEWEST_PARTS) & (np.bincount(place, relative <= 0.0, len(owners)) == 0)
+    if not whole.any():
+        return None
+    logarithms = np.bincount(place, -np.log(np.where(relative > 0.0, relative, 1.0)))[whole]
+    squares = np.bincount(place, relative**2)[whole]
+    parts = parts[whole]
+    excess = float((squares / parts).sum() / (parts / (parts + 1.0)).sum()) - 1.0
+    variation = float(np.sqrt(max(excess, 0.0)))
+    return PageGaps(int(whole.sum()), int(parts.sum()), variation, unevenness(parts, logarithms))

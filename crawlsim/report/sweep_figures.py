@@ -1,22 +1,33 @@
-"""Figures of a sweep: a measure against a varied entry."""
+"""Figures of a sweep: curves of a measure against a varied entry, maps over two of them."""
 
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from crawlsim.report.curves import Curve, curves_of, is_number, is_whole, text_of
 from crawlsim.report.drawing import THEORY, axes_for, dress, legend_above, plain, svg_text
-from crawlsim.report.rows import name_of, with_unit
+from crawlsim.report.words import name_of, with_unit
+from scenarios.files import value_text
 from scenarios.measures import Subject
+
+Row = Mapping[str, Any]
+Key = tuple[str, Subject]
+
+_COLOURS = ("#0072b2", "#c24a00", "#00805e", "#7a5195", "#b07800", "#555555", "#56b4e9", "#cc79a7")
+_MARKERS = "os^DvPX*"
+_LINES = ("-", "--", "-.", ":")
 
 _MOST_PANELS = 6
 _MOST_CURVES = 24
@@ -38,8 +49,13 @@ _MOST_TICKS = 12
 _FEW_VALUES = 8
 """So many different numbers on an axis are its ticks."""
 
-Row = Mapping[str, Any]
-Key = tuple[str, Subject]
+_MOST_ACROSS = 16
+"""Maps with more values to a side are drawn without numbers in their cells."""
+
+_MOST_MAPS = 4
+_MAP_WIDTH = 4.8
+_MAP_HEIGHT = 3.4
+_DARK = 0.55
 
 
 def plot_sweep(
@@ -140,9 +156,10 @@ def _set_ticks(ax: Axes, values: Sequence[str]) -> None:
     """Whole numbers for whole numbers; words wrapped or slanted so that they do not meet."""
     if all(is_number(value) for value in values):
         numbers = sorted({float(value) for value in values})
-        if len(numbers) <= _FEW_VALUES and _are_apart(numbers):
+        least = (numbers[-1] - numbers[0]) / _FEW_VALUES / 2  # between ticks that do not meet
+        if len(numbers) <= _FEW_VALUES and all(b - a >= least for a, b in pairwise(numbers)):
             ax.set_xticks(numbers, [f"{each:g}" for each in numbers])
-        elif all(is_whole(value) for value in values):
+        elif all(re.fullmatch(r"[+-]?\d+", value) for value in values):
             ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
         return
     ticks = range(0, len(values), math.ceil(len(values) / _MOST_TICKS))
@@ -150,25 +167,16 @@ def _set_ticks(ax: Axes, values: Sequence[str]) -> None:
     if room >= _LEAST_ROOM or max(map(len, values)) <= room:
         ax.set_xticks(ticks, [_wrapped(values[n], room) for n in ticks])
     else:
-        slanted = [plain(_shortened(values[n], _SLANTED)) for n in ticks]
+        short = [text if len(text) <= _SLANTED else f"{text[: _SLANTED - 1]}…" for text in values]
+        slanted = [plain(short[n]) for n in ticks]
         ax.set_xticks(ticks, slanted, rotation=30, ha="right", rotation_mode="anchor")
     ax.set_xlim(-0.5, len(values) - 0.5)
-
-
-def _are_apart(numbers: Sequence[float]) -> bool:
-    """Whether the ticks of these values do not meet."""
-    width = numbers[-1] - numbers[0]
-    return all(b - a >= width / _FEW_VALUES / 2 for a, b in pairwise(numbers))
 
 
 def _wrapped(text: str, width: int) -> str:
     """Text in a few lines, as a figure can show it."""
     lines = textwrap.wrap(text, width, max_lines=_MOST_LINES, placeholder=" …")
     return "\n".join(map(plain, lines))
-
-
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _label(ax: Axes, key: Key, entry: str, unit: str) -> None:
@@ -218,12 +226,19 @@ def sweep_figure(
 
 def _panels(rows: Sequence[Row], shown: Sequence[Key]) -> list[Key]:
     """What is drawn: of the measures shown those that vary, or all where none does."""
+    seen = _estimates(rows)
+    varying = [key for key in shown if len(seen[key]) > 1 or key[0] == "control_cost"]
+    return (varying or list(shown))[:_MOST_PANELS]
+
+
+def _estimates(rows: Sequence[Row]) -> dict[Key, set[float]]:
+    """The different estimates of each measure that are finite."""
     seen: dict[Key, set[float]] = {}
     for row in rows:
         values = seen.setdefault((row["measure"], row["subject"]), set())
-        values |= {row["estimate"]} if math.isfinite(row["estimate"]) else set()
-    varying = [key for key in shown if len(seen[key]) > 1 or key[0] == "control_cost"]
-    return (varying or list(shown))[:_MOST_PANELS]
+        if math.isfinite(row["estimate"]):
+            values.add(row["estimate"])
+    return seen
 
 
 def _legend_below(figure: Figure, curves: Sequence[Curve], title: str) -> None:
@@ -261,3 +276,174 @@ def _legend_of_kinds(figure: Figure) -> None:
         fontsize=8.5,
         frameon=False,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Rows of all measures that belong to one curve, and how it looks in every panel."""
+
+    name: str
+    rows: Sequence[Row]
+    colour: str
+    marker: str
+    line: str
+
+
+def curves_of(rows: Sequence[Row], keys: Sequence[str]) -> list[Curve]:
+    """The curves; colours tell the second entry, markers and lines the others.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        Tidy rows of a sweep.
+    keys : sequence of str
+        The varied entries, the first on the horizontal axis.
+    """
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(text_of(row[key]) for key in keys[1:]), []).append(row)
+    colours = list(dict.fromkeys(values[:1] for values in groups))
+    marks = list(dict.fromkeys(values[1:] for values in groups))
+    rounds = math.ceil(len(colours) / len(_COLOURS))
+    names = [plain(", ".join(values)) for values in groups]
+    curves = []
+    for n, (name, (values, mine)) in enumerate(zip(names, groups.items(), strict=True), 1):
+        hue = colours.index(values[:1])
+        mark = marks.index(values[1:])
+        mark = mark * rounds + hue // len(_COLOURS)
+        looks = (_COLOURS[hue % len(_COLOURS)], _MARKERS[mark % len(_MARKERS)])
+        own = f"{name} ({n})" if names.count(name) > 1 else name  # long values are cut off
+        curves.append(Curve(own, mine, *looks, _LINES[mark % len(_LINES)]))
+    return curves
+
+
+def text_of(value: Any) -> str:
+    """A varied value in words; what came from a CSV file is text already."""
+    return value if isinstance(value, str) else value_text(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value has a place of its own on an axis."""
+    try:
+        return not isinstance(value, bool) and math.isfinite(float(value))
+    except (TypeError, ValueError):
+        return False
+
+
+def plot_heat_map(
+    rows: Sequence[Row],
+    measure: str,
+    keys: Sequence[str],
+    ax: Axes | None = None,
+    unit: str = "time unit",
+    subject: Subject = None,
+) -> Axes:
+    """The estimates of a measure over the first two varied entries; the least one is framed.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        Tidy rows of `crawlsim sweep`, those of one value of every further entry.
+    measure : str
+    keys : sequence of str
+        The two entries: across, then up.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    unit : str
+        Unit of time, for the label.
+    subject : int, str or None
+
+    Raises
+    ------
+    ValueError
+        If there are no such rows.
+    """
+    mine = [row for row in rows if (row["measure"], row["subject"]) == (measure, subject)]
+    if not mine:
+        raise ValueError(f"there is no {name_of(measure, subject)} to draw")
+    ax = axes_for(ax, _MAP_HEIGHT)
+    across, up = ([*dict.fromkeys(text_of(row[key]) for row in mine)] for key in keys[:2])
+    values = np.full((len(up), len(across)), math.nan)
+    for row in mine:
+        values[up.index(text_of(row[keys[1]])), across.index(text_of(row[keys[0]]))] = row[
+            "estimate"
+        ]
+    image = ax.imshow(values, origin="lower", aspect="auto", cmap="Blues")
+    _label_map(ax, keys, across, up)
+    if max(values.shape) <= _MOST_ACROSS:
+        _write_numbers(ax, values)
+    bar = ax.figure.colorbar(image, ax=ax)
+    bar.set_label(plain(with_unit(measure, subject, unit)), fontsize=9, color="#333333")
+    bar.ax.tick_params(labelsize=8.5, colors="#444444")
+    bar.outline.set_visible(False)
+    return ax
+
+
+def _label_map(ax: Axes, keys: Sequence[str], across: Sequence[str], up: Sequence[str]) -> None:
+    ax.set_xlabel(plain(keys[0]), fontsize=9, color="#333333")
+    ax.set_ylabel(plain(keys[1]), fontsize=9, color="#333333")
+    every = [max(1, math.ceil(len(names) / _MOST_ACROSS)) for names in (across, up)]
+    ax.set_xticks(range(0, len(across), every[0]), [plain(name) for name in across[:: every[0]]])
+    ax.set_yticks(range(0, len(up), every[1]), [plain(name) for name in up[:: every[1]]])
+    if max(map(len, across)) > 6:
+        ax.tick_params(axis="x", rotation=30)
+    ax.tick_params(labelsize=8.5, colors="#444444", length=0)
+    ax.spines[:].set_visible(False)
+
+
+def _write_numbers(ax: Axes, values: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+    """Each value in its cell, light on dark; a frame around the least, around all of equal ones."""
+    if np.isnan(values).all():
+        return
+    low = np.nanmin(values)
+    high = np.nanmax(values)
+    size = 8 if values.shape[1] <= 8 else 6
+    for (row, column), value in np.ndenumerate(values):
+        if math.isnan(value):
+            continue
+        is_dark = high > low and (value - low) / (high - low) > _DARK
+        ax.text(
+            column,
+            row,
+            f"{value:.3g}",
+            ha="center",
+            va="center",
+            fontsize=size,
+            color="white" if is_dark else "#1d2329",
+        )
+    for row, column in np.argwhere(values == low).tolist():
+        corner = (column - 0.48, row - 0.48)
+        ax.add_patch(Rectangle(corner, 0.96, 0.96, fill=False, edgecolor="#c24a00", linewidth=2))
+
+
+def heat_figure(
+    rows: Sequence[Row], shown: Sequence[Key], keys: Sequence[str], unit: str
+) -> Figure | None:
+    """Maps of up to four measures that vary over the first two entries; None for a single entry.
+
+    Of further entries the first value is shown, and the title says so.
+
+    Parameters
+    ----------
+    rows, shown, keys, unit
+        As for `sweep_figure`.
+    """
+    if len(keys) < 2:
+        return None
+    first = {key: text_of(rows[0][key]) for key in keys[2:]}
+    mine = [row for row in rows if all(text_of(row[key]) == v for key, v in first.items())]
+    seen = _estimates(mine)
+    varying = [key for key in shown if len(seen.get(key, ())) > 1][:_MOST_MAPS]
+    if not varying:
+        return None
+    across = min(2, len(varying))
+    down = math.ceil(len(varying) / across)
+    figure = Figure(figsize=(_MAP_WIDTH * across, _MAP_HEIGHT * down), layout="constrained")
+    for index, (measure, subject) in enumerate(varying):
+        ax = figure.add_subplot(down, across, index + 1)
+        plot_heat_map(mine, measure, keys, ax, unit, subject)
+    if first:
+        fixed = ",\n".join(f"{plain(key)} = {plain(value)}" for key, value in first.items())
+        figure.suptitle(f"at {fixed}", fontsize=9, color="#333333")
+    figure.set_facecolor("white")
+    return figure

@@ -1,9 +1,10 @@
 """Lines of a CSV file, plain or gz, as columns of text: a few megabytes at a time.
 
-Every line keeps its number, and one with another number of fields than the header is named, never
-dropped unseen. Lines are told apart by bytes, so that ten million of them are no ten million
-objects; only blocks with quotes out of place are taken apart line by line. The file is read
-once from its beginning to its end, so that a pipe will do.
+Every line keeps its number, and one whose number of fields differs from the header is named, never
+dropped silently: pandas, whose parser takes the lines apart that are well shaped, pads short lines
+and does not say which ones it drops. Lines are told apart by bytes, so that ten million of them are
+never ten million objects; only blocks with misplaced quotes are read line by line. The file is read
+once from beginning to end, so that a pipe will do.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ _COMMA = 44
 _QUOTE = 34
 _BLANKS = (32, 9, 11, 12, 13)
 _NUL, _MISQUOTED, _RETURN = 0, -1, -2  # instead of a number of fields
+_JSON = (
+    "is JSON; a trace is CSV with a header. Of JSON Lines with the keys url, timestamp and digest, "
+    "say, (echo page,time,digest; jq -r '[.url, .timestamp, .digest] | @csv' FILE) makes one; of a "
+    "JSON array, .[] | before the bracket"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,9 @@ def blocks(path: Path) -> Iterator[Block]:
     """
     try:
         with path.open("rb") as stream:
-            yield from _whole_lines(_unpacked(stream), path)
+            # Its first byte tells a gz file: a look at it takes nothing from a pipe.
+            packed = stream.peek(1)[:1] == b"\x1f"
+            yield from _whole_lines(gzip.GzipFile(fileobj=stream) if packed else stream, path)
     except OSError as error:
         reason = error.strerror or str(error)
         raise ScenarioError("", MISSING, f"cannot be read: {reason}", str(path)) from None
@@ -83,39 +91,14 @@ def blocks(path: Path) -> Iterator[Block]:
         raise ScenarioError("", MISSING, "is not a complete gz file", str(path)) from None
 
 
-def _unpacked(stream: IO[bytes]) -> IO[bytes]:
-    """The content of a stream that may be packed; nothing is read twice, as pipes need it."""
-    start = stream.read(2)
-    whole = io.BufferedReader(_Rejoined(start, stream), 1 << 16)
-    return gzip.GzipFile(fileobj=whole) if start == b"\x1f\x8b" else whole  # type: ignore[return-value]
-
-
-class _Rejoined(io.RawIOBase):
-    """A stream with its first bytes, which have been read already, before it again."""
-
-    def __init__(self, start: bytes, rest: IO[bytes]) -> None:
-        self._start = start
-        self._rest = rest
-
-    def readable(self) -> bool:
-        """Always."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Some bytes: first those that were read before."""
-        part = self._start or self._rest.read(len(buffer))
-        self._start = b""
-        buffer[: len(part)] = part
-        return len(part)
-
-
-def _whole_lines(stream: IO[bytes], path: Path) -> Iterator[Block]:
+def _whole_lines(stream: IO[bytes] | gzip.GzipFile, path: Path) -> Iterator[Block]:
     first = 1
     rest = b""
     while part := stream.read(_BLOCK):
         if first == 1 and not rest:
             part = part.removeprefix(b"\xef\xbb\xbf")
-            _refuse_json(part, path)
+            if part.lstrip()[:1] in (b"{", b"["):
+                raise ScenarioError("", MISSING, _JSON, str(path))
         text, newline, rest_of_part = (rest + part).rpartition(b"\n")
         rest = rest_of_part
         if len(rest) > _LONGEST_LINE:
@@ -126,17 +109,6 @@ def _whole_lines(stream: IO[bytes], path: Path) -> Iterator[Block]:
             first += block.count(b"\n")
     if rest:
         yield Block(first, rest.removesuffix(b"\r") + b"\n")
-
-
-def _refuse_json(start: bytes, path: Path) -> None:
-    """Raise `ScenarioError` where a file begins as JSON, or as one JSON document per line, does."""
-    if start.lstrip()[:1] in (b"{", b"["):
-        allowed = (
-            "is JSON; a trace is CSV with a header. Of JSON Lines with the keys url, timestamp and "
-            "digest, say, (echo page,time,digest; jq -r '[.url, .timestamp, .digest] | @csv' FILE) "
-            "makes one; of a JSON array, .[] | before the bracket"
-        )
-        raise ScenarioError("", MISSING, allowed, str(path))
 
 
 def fields_of(line: bytes) -> list[str]:
@@ -198,14 +170,14 @@ def table_of(block: Block, width: int, wanted: Sequence[int], most: int) -> Tabl
     return Table(block.first + np.flatnonzero(good), columns, len(misshapen), words)
 
 
-def _shape(found: int, width: int) -> str:
-    if found == _NUL:
+def _shape(fields: int, width: int) -> str:
+    if fields == _NUL:
         return "holds a NUL byte"
-    if found == _RETURN:
+    if fields == _RETURN:
         return "holds a carriage return alone"
-    if found == _MISQUOTED:
+    if fields == _MISQUOTED:
         return "has a quote that is not closed, or out of place"
-    return f"has {found} field{'s' * (found != 1)}, the first line has {width}"
+    return f"has {fields} field{'s' * (fields != 1)}, the first line has {width}"
 
 
 def _are_around_fields(
@@ -232,20 +204,20 @@ def _fields_per_line(
     commas = np.flatnonzero(letters == _COMMA)
     if len(quotes):
         commas = commas[np.searchsorted(quotes, commas) % 2 == 0]
-    found: NDArray[np.int64] = np.diff(np.searchsorted(commas, ends), prepend=0) + 1
-    return found
+    fields: NDArray[np.int64] = np.diff(np.searchsorted(commas, ends), prepend=0) + 1
+    return fields
 
 
 def _counted(text: bytes) -> NDArray[np.int64]:
     """The same, line by line."""
-    return np.array([_count(line) for line in text.split(b"\n")[:-1]], dtype=np.int64)
 
+    def count(line: bytes) -> int:
+        try:
+            return max(len(fields_of(line)), 1)
+        except ValueError:
+            return _MISQUOTED
 
-def _count(line: bytes) -> int:
-    try:
-        return max(len(fields_of(line)), 1)
-    except ValueError:
-        return _MISQUOTED
+    return np.array([count(line) for line in text.split(b"\n")[:-1]], dtype=np.int64)
 
 
 def _are_blank(

@@ -1,4 +1,4 @@
-"""What a fit is, and what may be asked of one."""
+"""What may be asked of a fit, what a fit is, and the units of its numbers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from crawlsim.fitting.intervals import Parameter
-from crawlsim.fitting.reading import read_instant
-from crawlsim.fitting.trace import UNITS, Trace
+from crawlsim.fitting.reading import Trace, read_instant
 from scenarios import ScenarioError
 
 
@@ -111,23 +110,29 @@ def window_of(trace: Trace, options: Options) -> tuple[float | None, float | Non
     Raises
     ------
     ScenarioError
-        If one is no time, or they are not in order.
+        If one is not a time, or they are not in order.
     """
-    ends = tuple(
-        _instant(trace, f"--{name}", getattr(options, name)) for name in ("since", "until")
-    )
-    if ends[0] is not None and ends[1] is not None and ends[0] >= ends[1]:
+    ends: list[float | None] = []
+    for name in ("since", "until"):
+        text = getattr(options, name)
+        try:
+            end = None if text is None else read_instant(text, trace.dated, trace.time_unit)
+        except ValueError as error:
+            raise ScenarioError(f"--{name}", text, str(error)) from None
+        ends.append(end)
+    since, until = ends
+    if since is not None and until is not None and since >= until:
         raise ScenarioError("--until", options.until, f"must be after --since {options.since}")
-    return ends[0], ends[1]
+    return since, until
 
 
 def rows_in_window(trace: Trace, options: Options) -> Trace:
-    """The crawls or deliveries in the window; changes before it say when a page was created.
+    """The crawls or deliveries in the window; all changes: the first says when a page was created.
 
     Raises
     ------
     ScenarioError
-        If there are none, or the window is no window.
+        If there are none, or the window is not one.
     """
     if trace.kind not in ("crawls", "deliveries") or (options.since, options.until) == (None, None):
         return trace
@@ -154,26 +159,37 @@ def rows_in_window(trace: Trace, options: Options) -> Trace:
     )
 
 
-def _instant(trace: Trace, option: str, text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        return read_instant(text, trace.dated, trace.time_unit)
-    except ValueError as error:
-        raise ScenarioError(option, text, str(error)) from None
+_RATES = (
+    *("change_rate", "bias_reduced_rate", "naive_rate", "update_rate", "mean_update_rate"),
+    *("slow_rate", "fast_rate", "rate_of_speeding_up", "rate_of_slowing_down"),
+    *("median_rate", "largest_rate"),
+)
+_TIMES = ("mean_gap", "clock_step", "batch_gap", "period")
+_UNITS: Mapping[str, str] = {
+    **dict.fromkeys(_RATES, "per {unit}"),
+    **dict.fromkeys(_TIMES, "{unit}s"),
+    "pages_per_time": "pages per {unit}",
+    "mean_batch_size": "pages",
+    "mean": "as in the file",
+    "branch_mean": "as in the file",
+}
 
 
-def period_of(trace: Trace, options: Options) -> float:
-    """Period of the rate of a source: as asked for, or a week.
+def unit_of(name: str, time_unit: str) -> str:
+    """The unit of a fitted number, empty where it has none.
 
-    Raises
-    ------
-    ScenarioError
-        If the unit of the times is not known, so that nothing says how long a week is.
+    Parameters
+    ----------
+    name : str
+        Of a parameter, or of an entry of the summary.
+    time_unit : str
+        Of the trace.
     """
-    if options.period is not None:
-        return options.period
-    if trace.time_unit not in UNITS:
-        allowed = "must be given, or --time-unit say what the numbers count"
-        raise ScenarioError("--period", "a week", allowed)
-    return UNITS["week"] / UNITS[trace.time_unit]
+    return _UNITS.get(name, "").replace("{unit}", time_unit)
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things: "1 page", "3 pages", "1 batch", "2 batches"."""
+    if number == 1:
+        return f"1 {thing}"
+    return f"{number} {thing}{'es' if thing.endswith(('s', 'ch', 'x')) else 's'}"

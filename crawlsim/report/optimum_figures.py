@@ -1,0 +1,404 @@
+"""Figures of a search for the best decision: the cost, or the decision itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, MaxNLocator
+
+from analytic.indexing_queue.fixed_robots import StaticSearch
+from analytic.indexing_queue.thresholds import ThresholdSearch
+from analytic.page_refresh import FrequencySearch
+from analytic.pipeline.best_robots import BestTargets
+from analytic.pipeline.best_thresholds import BestThresholds
+from analytic.probing.search import ProbeSearch
+from analytic.robot_control.switching import SwitchingSearch
+from analytic.routing.search import WordSearch
+from crawlsim.report.drawing import (
+    MANY_POINTS,
+    SIMULATED,
+    THEORY,
+    axes_for,
+    dress,
+    legend_above,
+    plain,
+)
+from crawlsim.report.run_figures import plot_probes
+
+_COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
+_MARKERS = "os^Dv<"
+_GREY = "#8a8f98"
+_HEIGHT = 3.2
+_WORD_HEIGHT = 3.4
+_FEW_LEVELS = 40
+_LEGEND = 24
+_ALONE = 56
+"""Letters on a line of a legend of two columns, and of one."""
+
+_MOST_SLOTS = 60
+_MARK = 5.0
+_ROWS = 150.0
+"""Size of a mark, and of all rows together, in points."""
+
+_MARGIN = 1.25
+_USED = {"server": "used", "page": "accessed"}
+
+
+def plot_threshold_costs(search: ThresholdSearch | BestThresholds, ax: Axes | None = None) -> Axes:
+    """Cost against the threshold between two numbers of robots, and the optimum over all lists.
+
+    Parameters
+    ----------
+    search : ThresholdSearch or BestThresholds
+        Of `analytic.optimize(scenario, "threshold").search`. At most six pairs are drawn, those
+        with the least cost at their best threshold.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Raises
+    ------
+    TypeError
+        If it is another search, such as that of fixed numbers (`plot_static_costs`).
+
+    Notes
+    -----
+    At the highest level as threshold the robots are never switched. With a single number allowed
+    there is no threshold, and only the optimum is drawn.
+    """
+    if not isinstance(search, ThresholdSearch | BestThresholds):
+        kind = type(search).__name__
+        raise TypeError(f'must be the search of optimize(scenario, "threshold"), not a {kind}')
+    ax = axes_for(ax, _HEIGHT)
+    unit = plain(search.time_unit)
+    dress(ax, "threshold (pages in the system)", f"cost per {unit}")
+    pairs = sorted((row for row in search.table if len(row.robots) == 2), key=lambda row: row.cost)[
+        : len(_COLOURS)
+    ]
+    for row, colour, marker in zip(pairs, _COLOURS, _MARKERS, strict=False):
+        costs = search.costs_against_threshold(row.robots)
+        mark = marker if search.top <= _FEW_LEVELS else None
+        label = f"{row.robots[0]} robots, then {row.robots[1]}"
+        ax.plot(costs, color=colour, marker=mark, ms=3.5, lw=1.1, label=label)
+    best = search.optimum
+    levels = f" at {_numbers(best.at)}" if best.at else ""
+    label = f"optimum: {'' if best.at else 'always '}{_numbers(best.robots)}{levels}"
+    ax.axhline(best.cost, color=THEORY, lw=0.9, ls="--", label=label)
+    if search.other is not None and np.isfinite(search.other[1]):
+        label = _other(*search.other)
+        ax.axhline(search.other[1], color=_COLOURS[1], lw=0.9, ls=":", label=label)
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    ax.set_xlim(-0.03 * max(search.top, 1), 1.03 * max(search.top, 1))
+    legend_above(ax, columns=2)
+    return ax
+
+
+def plot_static_costs(search: StaticSearch, ax: Axes | None = None) -> Axes:
+    """Cost against a fixed number of robots, with its least value marked.
+
+    Parameters
+    ----------
+    search : StaticSearch
+        Of `analytic.optimize(scenario, "static").search`.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    """
+    ax = axes_for(ax, _HEIGHT)
+    dress(ax, "active robots", f"cost per {plain(search.time_unit)}")
+    numbers = np.arange(len(search.costs))
+    mark = "o" if len(numbers) <= _FEW_LEVELS else None
+    ax.plot(numbers, search.costs, color=_COLOURS[0], marker=mark, ms=3.5, lw=1.1)
+    best = search.optimum
+    label = f"optimum: {best}, {search.costs[best]:.6g}"
+    ax.plot(best, search.costs[best], "D", color=THEORY, ms=6, mfc="none", label=label)
+    if search.other is not None and np.isfinite(search.other[1]):
+        criterion, cost, robots = search.other
+        name = _other(criterion, cost, _ALONE, f"{robots}, ")
+        ax.plot(robots, cost, "s", color=_COLOURS[1], ms=8, mfc="none", label=name)
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    legend_above(ax, columns=1)
+    return ax
+
+
+def plot_switching_policy(
+    search: SwitchingSearch, event: str, ax: Axes | None = None, phase: int = 0
+) -> Axes:
+    """Where the optimal rule switches a robot on, as in Figures 2 to 4 of talim2001.
+
+    Parameters
+    ----------
+    search : SwitchingSearch
+        Of `analytic.optimize(scenario, "switching").search`.
+    event : {"service", "delivery"}
+        The paper's s = 0 and s = 1.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    phase : int
+        Of the service, where it has several.
+    """
+    ax = axes_for(ax, _HEIGHT)
+    dress(ax, "active robots before the event", "pages before the event")
+    curves = search.curves(phase)
+    top = search.queue.capacity
+    first = 1 if event == "service" else 0
+    highest = curves.after_service if event == "service" else curves.after_delivery
+    for level in range(first, top + 1):
+        robots = np.arange(1 - first, search.queue.available + 1)
+        on = highest[robots] >= level
+        marks: dict[str, Any] = {"color": _COLOURS[first], "ls": "none", "ms": 4.5}
+        ax.plot(robots[on], np.full(on.sum(), level), "o", **marks)
+        ax.plot(robots[~on], np.full((~on).sum(), level), "o", mfc="none", mew=0.7, **marks)
+    name = "service completion" if event == "service" else "delivery"
+    cost = f"cost {search.cost:.6g}"
+    ax.set_title(f"{name} (filled: switch on), {cost}", fontsize=9, loc="left", color="#333333")
+    _whole_numbers(ax)
+    ax.set_ylim(-0.5, top + 0.5)
+    return ax
+
+
+def plot_switching_curves(search: SwitchingSearch, ax: Axes | None = None) -> Axes:
+    """The two switching curves of the optimal rule, of the first phase of the service.
+
+    Parameters
+    ----------
+    search : SwitchingSearch
+        Of `analytic.optimize(scenario, "switching").search`.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    """
+    ax = axes_for(ax, _HEIGHT)
+    dress(ax, "active robots before the event", "highest level to switch on at")
+    curves = search.curves()
+    robots = np.arange(search.queue.available + 1)
+    mark = "o" if len(robots) <= _FEW_LEVELS else None
+    phases = search.queue.phases
+    of_phase = f" (service phase 0 of 0 … {phases - 1})" if phases > 1 else ""
+    for values, skip, name, colour in (
+        (curves.after_service, curves.after_service < 1, "at a service", _COLOURS[0]),
+        (curves.after_delivery, curves.after_delivery < 0, "at a delivery", _COLOURS[1]),
+    ):
+        shown = np.where(skip, np.nan, values)
+        ax.plot(robots, shown, color=colour, marker=mark, ms=3.5, lw=1.1, label=name + of_phase)
+    _whole_numbers(ax)
+    legend_above(ax)
+    return ax
+
+
+def plot_targets(search: BestTargets, ax: Axes | None = None) -> Axes:
+    """Targets of the switching rule by level, end to end and by the papers' criterion.
+
+    Parameters
+    ----------
+    search : BestTargets
+        Of `analytic.optimize(scenario, "switching").search` where staleness has a price.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    """
+    ax = axes_for(ax, _HEIGHT)
+    dress(ax, "pages in the system", "robots wanted")
+    rules = [(f"best found: {search.cost:.6g}", search.targets, "o", _COLOURS[0])]
+    if search.other is not None and search.other_targets:
+        rules.append((_other(*search.other, _ALONE), search.other_targets, "s", _COLOURS[1]))
+    for name, targets, marker, colour in rules:
+        mark = marker if len(targets) <= _FEW_LEVELS else None
+        size = 3.5 if marker == "o" else 7.0  # open around the other where both are alike
+        ax.plot(targets, color=colour, marker=mark, ms=size, mfc="none", lw=1.1, label=name)
+    _whole_numbers(ax)
+    legend_above(ax, columns=1)
+    return ax
+
+
+def plot_best_probes(search: ProbeSearch, ax: Axes | None = None) -> Axes:
+    """Intensity of the updates, their importance, and the best probe times.
+
+    Parameters
+    ----------
+    search : ProbeSearch
+        Of `analytic.optimize(scenario, "probes").search`.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    """
+    return plot_probes(search.scenario, axes_for(ax, _HEIGHT))
+
+
+def plot_frequencies(search: FrequencySearch, ax: Axes | None = None) -> Axes:
+    """Frequency against change rate, page by page; pages that get none are marked below.
+
+    Parameters
+    ----------
+    search : FrequencySearch
+        Of `analytic.optimize(scenario, "frequencies").search`.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Notes
+    -----
+    The line is what accesses in proportion to change rates would be; hollow squares are the
+    frequencies that would be best without a buffer, where pages go through one. Both scales are
+    logarithmic; pages that never change have no place on them, and the legend says how many there
+    are.
+    """
+    ax = axes_for(ax, _HEIGHT)
+    dress(ax, f"change rate (per {plain(search.time_unit)})", "share of the accesses")
+    changes = search.change_rates > 0
+    seen = search.shares > 0
+    accessed = changes & seen
+    left_out = changes & ~seen
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    style: dict[str, Any] = {"ls": "none", "rasterized": len(seen) > MANY_POINTS}
+    label = _counted("page", int(accessed.sum()))
+    ax.plot(
+        search.change_rates[accessed],
+        search.shares[accessed],
+        "o",
+        color=SIMULATED,
+        ms=3.5,
+        label=label,
+        **style,
+    )
+    if search.alone is not None:
+        alone = search.alone[changes]
+        some = alone > 0
+        label = "best without a buffer"
+        hollow: dict[str, Any] = {"color": _COLOURS[1], "mfc": "none", "ms": 4.5, "label": label}
+        rates = search.change_rates[changes]
+        many = len(some) > MANY_POINTS
+        ax.plot(
+            rates[some],
+            alone[some],
+            "s",
+            ls="none",
+            rasterized=many,
+            **hollow,
+        )
+    if left_out.any():
+        label = f"{_counted('page', int(left_out.sum()))} without accesses"
+        where = np.full(int(left_out.sum()), 0.02)
+        ax.plot(
+            search.change_rates[left_out],
+            where,
+            "x",
+            color=_COLOURS[1],
+            ms=4.5,
+            label=label,
+            transform=ax.get_xaxis_transform(),
+            **style,
+        )
+    if changes.any():
+        rates = search.change_rates[changes]
+        ends = np.array([rates.min() / _MARGIN, rates.max() * _MARGIN])
+        ax.plot(ends, ends / rates.sum(), "--", color=THEORY, lw=0.9, label="as the change rates")
+    if not changes.all():
+        constant = _counted("page", int((~changes).sum()))
+        ax.plot([], [], ls="none", label=f"{constant} without changes")
+    legend_above(ax)
+    return ax
+
+
+def _counted(what: str, number: int) -> str:
+    return f"{number:,} {what}" + "s" * (number != 1)
+
+
+def plot_word(search: WordSearch, ax: Axes | None = None) -> Axes:
+    """Two periods, or the first slots, of the best order: which server or page has which slot.
+
+    Parameters
+    ----------
+    search : WordSearch
+        Of `analytic.optimize(scenario, "routing").search` or `"template"`.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Notes
+    -----
+    The line marks the end of the first period. At most 60 slots are drawn, and the title says so;
+    what the order first uses later has a triangle at the right edge, what it never uses a cross at
+    the left one.
+    """
+    ax = axes_for(ax, _WORD_HEIGHT)
+    subject = search.costs.subject
+    count = search.costs.count
+    word = np.array(search.word)
+    shown = np.tile(word, 2)[:_MOST_SLOTS]
+    cut = len(shown) < len(word)
+    dress(ax, f"slot (first {len(shown)} of {len(word)} slots)" if cut else "slot", subject)
+    size = min(_MARK, max(_ROWS / count, 1.0))
+    for each in np.unique(shown).tolist():
+        slots = np.flatnonzero(shown == each)
+        colour = _COLOURS[each % len(_COLOURS)]
+        ax.plot(slots, np.full(len(slots), each), "s", color=colour, ms=size)
+    if len(word) < len(shown):
+        ax.axvline(len(word) - 0.5, color=THEORY, lw=0.9, ls="--")
+    later = np.setdiff1d(word, shown)
+    never = np.setdiff1d(np.arange(count), word)
+    _beside_slots(ax, later, len(shown), ">", size, f"not before slot {len(shown)}")
+    _beside_slots(ax, never, -1, "x", size, f"never {_USED[subject]}")
+    above = None
+    if later.size or never.size:
+        legend_above(ax)
+        above = 1.09
+    part = f", first {len(shown)} slots drawn" if cut else ""
+    proof = "no order costs less" if search.proved else f"at most {search.gap:.3g} % above the best"
+    title = f"period of {len(word)}{part}\ncost {search.cost:.6g}: {proof}"
+    ax.set_title(title, fontsize=9, loc="left", color="#333333", y=above)
+    ax.xaxis.set_major_locator(FixedLocator(_ticks(len(shown), last=False)))
+    ax.yaxis.set_major_locator(FixedLocator(_ticks(count, last=True)))
+    ax.set_xlim(-1.8 if never.size else -0.9, len(shown) + 0.8)
+    ax.set_ylim(count - 0.5, -0.5)
+    return ax
+
+
+def _beside_slots(
+    ax: Axes, rows: np.ndarray, slot: int, marker: str, size: float, label: str
+) -> None:
+    """A grey mark for each row beside the drawn slots, and what it means in the legend."""
+    if rows.size:
+        ax.plot(np.full(len(rows), slot), rows, marker, color=_GREY, ms=size, label=label)
+
+
+def _ticks(count: int, last: bool) -> list[float]:
+    """Whole numbers from 0 to below a count; the last of them too, where asked for."""
+    most = count - 1
+    inner = list(MaxNLocator(9, integer=True).tick_values(0, max(most, 1)))
+    if not last:
+        return [each for each in inner if 0 <= each <= most]
+    step = inner[1] - inner[0]
+    return [*(each for each in inner if 0 <= each <= most - step / 2), most]
+
+
+def _plot_switching(search: SwitchingSearch | BestTargets, ax: Axes | None = None) -> Axes:
+    """The figure of the best switching rule: its curves, or its targets where staleness counts."""
+    draw: Callable[[Any, Axes | None], Axes] = plot_switching_curves
+    if isinstance(search, BestTargets):
+        draw = plot_targets
+    return draw(search, ax)
+
+
+PLOTS: dict[str, Callable[[Any, Axes | None], Axes]] = {
+    "static": plot_static_costs,
+    "threshold": plot_threshold_costs,
+    "switching": _plot_switching,
+    "template": plot_word,
+    "routing": plot_word,
+    "frequencies": plot_frequencies,
+    "probes": plot_best_probes,
+}
+"""The figure of each target of `crawlsim optimize` that has one."""
+
+
+def _whole_numbers(ax: Axes) -> None:
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator("auto", integer=True))
+
+
+def _numbers(values: Iterable[int]) -> str:
+    return ", ".join(map(str, values))
+
+
+def _other(criterion: str, cost: float, letters: int = _LEGEND, decided: str = "") -> str:
+    """Another criterion in a legend, what it decides, and what that costs."""
+    return "\n".join(wrap(f"by {criterion}: {decided}{cost:.6g}", letters))
