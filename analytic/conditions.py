@@ -11,7 +11,7 @@ from scenarios import Scenario
 from scenarios.activation import Optimal, Static, Switching, These
 from scenarios.distributions import Distribution
 from scenarios.processes import Renewal
-from scenarios.sections import AccessTime
+from scenarios.sections import AccessTime, Buffer, Robots
 
 
 def all_of(*reasons: str | None) -> str | None:
@@ -25,19 +25,25 @@ def timers_of(scenario: Scenario) -> Distribution | None:
     return None if isinstance(law, str) else law
 
 
+def buffer_and_robots(scenario: Scenario) -> tuple[Buffer, Robots]:
+    """[buffer] and [robots] of a scenario that meets `has_buffer`."""
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    return scenario.buffer, scenario.robots
+
+
 def poisson_parameters(scenario: Scenario) -> tuple[float, float, int]:
-    """Access rate of one robot, service rate, and places with the one in service.
+    """Access rate of one robot, service rate, and capacity.
 
     Of a scenario that meets `poisson_accesses` and `exponential_service`.
     """
-    assert scenario.buffer is not None
-    assert scenario.robots is not None
-    assert scenario.robots.access_time is not None
-    access = access_rate(scenario.robots.access_time)
-    service = exponential_rate(scenario.buffer.service)
+    buffer, robots = buffer_and_robots(scenario)
+    assert robots.access_time is not None
+    access = access_rate(robots.access_time)
+    service = exponential_rate(buffer.service)
     assert access is not None
     assert service is not None
-    return access, service, scenario.buffer.waiting_places + 1
+    return access, service, buffer.waiting_places + 1
 
 
 @premise

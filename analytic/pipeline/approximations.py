@@ -8,9 +8,8 @@ from analytic import conditions, page_conditions
 from analytic.active_robots import robots_at
 from analytic.formula import Formula, Values, dependent
 from analytic.indexing_queue import chain_of, count_states, sojourn_transform
-from analytic.indexing_queue.marginals import marginals_of
-from analytic.indexing_queue.measures import fate_rates
-from analytic.indexing_queue.solved import (
+from analytic.indexing_queue.marginals import fate_rates, marginals_of
+from analytic.indexing_queue.measures import (
     Solved,
     converged,
     fits_in_memory,
@@ -63,7 +62,7 @@ def _no_method(scenario: Scenario) -> str | None:
 def _decomposed(scenario: Scenario) -> Values:
     mu = page_changes(scenario)
     chain = chain_of(scenario)
-    law = solution_of(scenario).law
+    law = solution_of(scenario).stationary
     rates = fate_rates(chain, marginals_of(chain, law))
     kinds, which = np.unique(mu, return_inverse=True)
     discount = sojourn_transform(chain, law, kinds)["served"][which.ravel()]

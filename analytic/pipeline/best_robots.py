@@ -10,10 +10,11 @@ import numpy as np
 
 from analytic.indexing_queue.fixed_robots import (
     StaticSearch,
+    best_sets,
+    kinds_of_robots,
     optimal_fixed_number,
     with_some_cost,
 )
-from analytic.indexing_queue.unlike_robots import best_sets, kinds_of_robots
 from analytic.optimum import Optimum
 from analytic.pipeline.criteria import (
     copies_leave_together,

@@ -9,7 +9,7 @@ from analytic import page_conditions
 from analytic.active_robots import most_active
 from analytic.arrival_process import access_rate
 from analytic.formula import Values, dependent
-from analytic.indexing_queue.solved import size_of
+from analytic.indexing_queue.measures import size_of
 from analytic.phase_type import as_phase_type
 from analytic.pipeline import conditions as own
 from analytic.pipeline.exploring import MOST_STATES

@@ -8,7 +8,7 @@ from typing import Any
 
 from analytic import conditions, page_conditions
 from analytic.formula import Condition, dependent, fails_a_premise, is_covered, obstacles
-from analytic.indexing_queue.solved import converged, fits_in_memory, one_closed_class, size_of
+from analytic.indexing_queue.measures import converged, fits_in_memory, one_closed_class, size_of
 from analytic.pipeline import conditions as own
 from analytic.pipeline.labels import labelled_page
 from analytic.pipeline.listed import (

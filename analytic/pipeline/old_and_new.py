@@ -84,7 +84,7 @@ class OldAndNew:
 
     def dropped(self, state: OldNewState) -> Iterator[Move]:
         """Waiting pages whose timers end."""
-        theta = float(self.chain.timer.exit_rates[0])
+        theta = float(self.chain.patience.exit_rates[0])
         yield Move(theta * state.old, state._replace(old=state.old - 1))
         yield Move(theta * state.new, state._replace(new=state.new - 1))
 

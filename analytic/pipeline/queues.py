@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.indexing_queue import QueueChain, solve_chain
-from analytic.indexing_queue.generator import rate_blocks
+from analytic.indexing_queue.chain import rate_blocks
 from analytic.phase_type import PhaseLaw, moment
 from scenarios.arrays import Array
 
@@ -69,7 +69,7 @@ def page_queue(chain: QueueChain, law: Array | None = None) -> PageQueue:
     ValueError
         If waiting pages have timers.
     """
-    if chain.timer.exit_rates.any():
+    if chain.patience.exit_rates.any():
         raise ValueError("waiting pages become obsolete; there are other formulas for that")
     starts = chain.starts
     order = chain.order
@@ -88,7 +88,7 @@ def page_queue(chain: QueueChain, law: Array | None = None) -> PageQueue:
         np.add.at(into, (states, reached - states + lower), rates[rows, columns])
     level = np.concatenate([np.zeros(order, int), np.repeat(np.arange(chain.top) + 1, block)])
     phase = np.concatenate([np.zeros(order, int), np.tile(np.arange(phases), order * chain.top)])
-    found = solve_chain(chain).law if law is None else law
+    found = solve_chain(chain).stationary if law is None else law
     return PageQueue(chain.service, found, level, phase, base, accepted, lower)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaincc, gammaln
 
 from analytic.indexing_queue import QueueChain
-from analytic.indexing_queue.chain import NO_TIMER, controlled_chain
+from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
 from analytic.markov import birth_death
 from analytic.phase_type import PhaseLaw, as_phase_type, phases_after
 from analytic.pipeline.exploring import Explored, Move, explore
@@ -263,4 +263,6 @@ def _plain_chain(deliveries: ArrayLike, service: float) -> QueueChain:
     top = len(rates) - 1
     modes = np.stack([-rates, rates], axis=1)[:, :, None, None]
     law = PhaseLaw(np.array([1.0]), np.array([[-service]]))
-    return controlled_chain(modes, lambda level: min(level, top), law, NO_TIMER, top, "partial")
+    return controlled_chain(
+        modes, lambda level: min(level, top), law, UNLIMITED_PATIENCE, top, "partial"
+    )

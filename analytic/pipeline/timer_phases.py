@@ -35,7 +35,7 @@ class _Walk:
     def starts(self) -> Iterator[_State]:
         """All pages old, in the order of the chain's states."""
         phases = len(self.chain.service.start)
-        timers = len(self.chain.timer.start)
+        timers = len(self.chain.patience.start)
         for level in range(self.chain.top + 1):
             inner = product(range(self.chain.order), range(phases if level else 1))
             for arrivals, phase in inner:
@@ -63,7 +63,7 @@ class _Walk:
             return
         joining = entering if state.level else entering - 1
         begun = [(1.0, state.phase)] if state.level else _draws(self.chain.service.start)
-        clocks = product(_draws(self.chain.timer.start), repeat=joining)
+        clocks = product(_draws(self.chain.patience.start), repeat=joining)
         for (share, phase), drawn in product(begun, clocks):
             timers = state.timers + tuple(each for _, each in drawn)
             probability = share * float(np.prod([each for each, _ in drawn]))
@@ -88,7 +88,7 @@ class _Walk:
 
     def _timers(self, state: _State) -> Iterator[Move]:
         """Timers change phase, or go off: then a page leaves, an old one among the first."""
-        timer = self.chain.timer
+        timer = self.chain.patience
         for place, phase in enumerate(state.timers):
             before = state.timers[:place]
             behind = state.timers[place + 1 :]

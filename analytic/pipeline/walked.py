@@ -11,8 +11,8 @@ from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes
 from analytic.formula import dependent
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
-from analytic.indexing_queue.chain import NO_TIMER, controlled_chain
-from analytic.indexing_queue.solved import size_of
+from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
+from analytic.indexing_queue.measures import size_of
 from analytic.phase_type import as_phase_type
 from analytic.pipeline.exploring import MOST_STATES, TooManyStatesError
 from analytic.pipeline.label_states import LabelledRules, PageClass
@@ -105,7 +105,7 @@ def ages_by_timers(scenario: Scenario) -> Array:
 @lru_cache(maxsize=4)
 def _chain_and_law(scenario: Scenario) -> tuple[QueueChain, Array]:
     chain = chain_of(scenario)
-    return chain, solve_chain(chain).law
+    return chain, solve_chain(chain).stationary
 
 
 # --- (4) labels -------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def _labelled(scenario: Scenario) -> tuple[LabelledPage, ...] | str:
     service = as_phase_type(scenario.buffer.service)
     assert service is not None
     modes = delivery_modes(scenario.robots, max(most_active(scenario), 1), scenario.activation)
-    chain = controlled_chain(modes, at, service, NO_TIMER, top, "partial")
+    chain = controlled_chain(modes, at, service, UNLIMITED_PATIENCE, top, "partial")
     deliveries = tuple(modes[at(level), 1] for level in range(top + 1))
     classes = tuple(
         PageClass(count, *kind) for count, kind in zip(counts.tolist(), kinds.tolist(), strict=True)

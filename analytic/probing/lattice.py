@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from analytic.indexing_queue.compiling import compiled
+from analytic.compiling import compiled
 from analytic.probing.descent import Cells, interval
 
 Array = Any

@@ -6,7 +6,7 @@ cheaper, another time the other; those of pairs are right to 2^-104 or so of the
 
 from __future__ import annotations
 
-from analytic.indexing_queue.compiling import compiled
+from analytic.compiling import compiled
 
 
 @compiled

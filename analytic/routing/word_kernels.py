@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.compiling import compiled
+from analytic.compiling import compiled
 
 Floats = NDArray[Any]
 Integers = NDArray[Any]
