@@ -16,14 +16,18 @@ from analytic.markov import closed_classes
 from analytic.phase_type import PhaseLaw
 from analytic.robot_control import critical_price, optimal_load, optimal_number, static_cost
 from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
-from analytic.robot_control.curve_rules import generator_of_curves, level_targets
 from analytic.robot_control.elimination import values as eliminated
-from analytic.robot_control.optimal_targets import solved
-from analytic.robot_control.response import with_response
-from analytic.robot_control.rule_measures import measures_of_chain, measures_of_targets
+from analytic.robot_control.optimal_targets import solved, with_response
 from analytic.robot_control.switching import best_switching, queue_of, switching_curves
-from analytic.robot_control.target_rules import best_targets, target_drift, target_gains
+from analytic.robot_control.target_rules import (
+    best_targets,
+    measures_of_chain,
+    measures_of_targets,
+    target_drift,
+    target_gains,
+)
 from experiments.control_gap import control_gap
+from experiments.curve_rules import generator_of_curves, level_targets
 from scenarios import Scenario, ScenarioError, load
 from scenarios.sections import Costs
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analytic.decision_process import stationary_law
 from analytic.indexing_queue import QueueChain
+from analytic.markov import stationary_sparse
 from analytic.pipeline.exploring import Explored, Move, explore, totals
 from analytic.pipeline.label_states import (
     FRESH,
@@ -231,7 +231,7 @@ def labelled_page(
     rates = (found.rates[0] + found.rates[_CHANGED]).tolil()
     rates.setdiag(0.0)
     rates.setdiag(-np.asarray(rates.sum(axis=1)).ravel())
-    law = stationary_law(rates.tocsr())
+    law = stationary_sparse(rates.tocsr())
     levels = np.zeros(chain.top + 1)
     for state, index in found.states.items():
         levels[0 if state.serving == NOBODY else len(state.waiting) + 1] += law[index]

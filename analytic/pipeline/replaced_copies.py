@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic.decision_process import stationary_law
+from analytic.markov import stationary_sparse
 from analytic.pipeline.exploring import Explored, Move, explore, totals
 from scenarios.arrays import Array
 
@@ -127,7 +127,7 @@ def _followed(found: Explored, change: float, service: float) -> tuple[float, fl
     moves = (found.rates[0] + found.rates[_BROUGHT]).tolil()
     moves.setdiag(0.0)
     moves.setdiag(-np.asarray(moves.sum(axis=1)).ravel())
-    law = stationary_law(moves.tocsr())
+    law = stationary_sparse(moves.tocsr())
     brought = np.asarray(found.rates[_BROUGHT].sum(axis=1)).ravel()
     services = np.array([1.0 + (state.place or state.level) for state in found.states])
     stale = -np.expm1(-services * np.log1p(change / service))

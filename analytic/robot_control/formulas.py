@@ -10,10 +10,13 @@ import numpy as np
 from analytic import conditions
 from analytic.active_robots import robots_at
 from analytic.formula import Formula, Values, dependent
-from analytic.robot_control.rule_measures import RuleMeasures, measures_of_targets
 from analytic.robot_control.static import static_cost, static_loss_rate, static_starvation
 from analytic.robot_control.switching import MOST_PLACES, best_switching, queue_of
-from analytic.robot_control.target_rules import is_covered
+from analytic.robot_control.target_rules import (
+    RuleMeasures,
+    is_covered,
+    measures_of_targets,
+)
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.sections import Costs

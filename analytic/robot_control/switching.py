@@ -16,10 +16,12 @@ from analytic.formula import Condition, obstacles
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate, moment
 from analytic.robot_control.controlled_queue import ControlledQueue
-from analytic.robot_control.optimal_targets import MOST_GENERAL, solved
-from analytic.robot_control.response import with_response
-from analytic.robot_control.rule_measures import RuleMeasures, measures_of_targets
-from analytic.robot_control.target_rules import is_covered
+from analytic.robot_control.optimal_targets import MOST_GENERAL, solved, with_response
+from analytic.robot_control.target_rules import (
+    RuleMeasures,
+    is_covered,
+    measures_of_targets,
+)
 from scenarios import Scenario
 from scenarios.distributions import PhaseType
 from scenarios.sections import Costs

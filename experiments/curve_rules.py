@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_matrix, csr_matrix, diags_array
 
 from analytic.robot_control.controlled_queue import ControlledQueue
-from analytic.robot_control.rule_measures import RuleMeasures, measures_of_chain
-from analytic.robot_control.rule_measures import measures_of_targets as of_targets
+from analytic.robot_control.target_rules import (
+    RuleMeasures,
+    measures_of_chain,
+    measures_of_targets,
+)
 from scenarios.sections import Costs
 
 Indices = NDArray[np.integer[Any]]
@@ -98,7 +101,7 @@ def best_level(queue: ControlledQueue, costs: Costs) -> tuple[int, float]:
     The one curve that a scenario file can say: ``service = level + 1``, ``delivery = level - 1``.
     """
     found = {
-        level: of_targets(queue, level_targets(queue, level)).cost(costs)
+        level: measures_of_targets(queue, level_targets(queue, level)).cost(costs)
         for level in range(queue.capacity + 1)
     }
     best = min(found, key=lambda level: found[level])
