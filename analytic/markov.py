@@ -307,5 +307,5 @@ def _reached(generator: Array, start: int | None) -> NDArray[np.intp]:
     if start is None:
         return np.zeros(0, dtype=np.intp)
     edges = csr_matrix(generator > 0)
-    found: NDArray[np.intp] = breadth_first_order(edges, start, return_predecessors=False)
-    return found
+    reached: NDArray[np.intp] = breadth_first_order(edges, start, return_predecessors=False)
+    return reached

@@ -74,13 +74,13 @@ def best_curves(queue: ControlledQueue, costs: Costs) -> CurveRule:
 
     Pairs whose chain has several closed classes are left out: what they cost depends on the start.
     """
-    found = []
+    rules = []
     for service in range(queue.capacity + 1):
         for delivery in range(-1, queue.capacity + 1):
             measures = _measured(queue, service, delivery)
             if measures is not None:
-                found.append(CurveRule(service, delivery, measures.cost(costs)))
-    return min(found, key=lambda rule: rule.cost)
+                rules.append(CurveRule(service, delivery, measures.cost(costs)))
+    return min(rules, key=lambda rule: rule.cost)
 
 
 def _measured(queue: ControlledQueue, service: int, delivery: int) -> RuleMeasures | None:
@@ -100,9 +100,9 @@ def best_level(queue: ControlledQueue, costs: Costs) -> tuple[int, float]:
 
     The one curve that a scenario file can say: ``service = level + 1``, ``delivery = level - 1``.
     """
-    found = {
+    cost_of = {
         level: measures_of_targets(queue, level_targets(queue, level)).cost(costs)
         for level in range(queue.capacity + 1)
     }
-    best = min(found, key=lambda level: found[level])
-    return best, found[best]
+    best = min(cost_of, key=lambda level: cost_of[level])
+    return best, cost_of[best]

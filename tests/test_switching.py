@@ -14,7 +14,7 @@ from analytic.decision_process import evaluate, policy_iteration
 from analytic.indexing_queue.fixed_robots import best_fixed_number
 from analytic.markov import closed_classes
 from analytic.phase_type import PhaseLaw
-from analytic.robot_control import critical_price, optimal_load, optimal_number, static_cost
+from analytic.robot_control import static_cost
 from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
 from analytic.robot_control.elimination import values as eliminated
 from analytic.robot_control.optimal_targets import solved, with_response
@@ -26,6 +26,7 @@ from analytic.robot_control.target_rules import (
     target_drift,
     target_gains,
 )
+from experiments.best_load import critical_price, optimal_load, optimal_number
 from experiments.control_gap import control_gap
 from experiments.curve_rules import generator_of_curves, level_targets
 from scenarios import Scenario, ScenarioError, load

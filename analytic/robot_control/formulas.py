@@ -21,6 +21,13 @@ from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.sections import Costs
 
+LARGEST = 10**9
+"""Robots × levels² up to which the measures of a rule are computed."""
+
+LARGEST_BOUND = 20_000
+LARGEST_GENERAL = 2_000
+"""States up to which the optimum is, with exponential service and without obsolescence, or else."""
+
 _SOME_PRICE = Costs(loss=1.0)
 """The measures of a rule do not depend on the prices."""
 
@@ -57,12 +64,12 @@ def _measures(scenario: Scenario) -> RuleMeasures:
 
 
 def _switching(scenario: Scenario) -> Values:
-    found = _measures(scenario)
-    yield "starvation_probability", None, found.starvation
-    yield "loss_rate", None, found.loss_rate
-    yield "mean_active_robots", None, found.mean_active
-    yield "throughput", None, found.throughput
-    for level, probability in enumerate([] if found.levels is None else found.levels):
+    rule = _measures(scenario)
+    yield "starvation_probability", None, rule.starvation
+    yield "loss_rate", None, rule.loss_rate
+    yield "mean_active_robots", None, rule.mean_active
+    yield "throughput", None, rule.throughput
+    for level, probability in enumerate([] if rule.levels is None else rule.levels):
         yield "level_probability", level, float(probability)
 
 
@@ -84,8 +91,6 @@ def switching(scenario: Scenario) -> str | None:
 def falling_targets(scenario: Scenario) -> str | None:
     """One list of targets, which do not increase with the level; below 5000 places."""
     rule = scenario.activation
-    robots = scenario.robots
-    assert robots is not None
     if not isinstance(rule, Switching):
         return None
     if len(rule.targets) > 1:
@@ -109,10 +114,6 @@ def optimum_known(scenario: Scenario) -> str | None:
     most = LARGEST_BOUND if is_covered(queue) else LARGEST_GENERAL
     return None if states <= most else f"its chain has {states} states"
 
-
-LARGEST = 10**9
-LARGEST_BOUND = 20_000
-LARGEST_GENERAL = 2_000
 
 _STATIC = (
     conditions.has_buffer,
