@@ -741,10 +741,10 @@ REFUSED: dict[str, Scenario] = {
         }
     ),
     "the targets increase with the level": queue({"activation.switching.targets": [1, 3, 0, 2, 1]}),
-    "the queue has 5000 places": queue(
+    "the queue has 5001 levels, limit 5000": queue(
         {"activation.switching.targets": [1] * 5001, "buffer.waiting_places": 4999}
     ),
-    "robots × levels² is 4e+09, above 1e+09": queue(
+    "robots × levels² is 4e+09, limit 1e+09": queue(
         {
             "activation.switching.targets": [1000] * 2000,
             "buffer.waiting_places": 1998,

@@ -597,7 +597,7 @@ def test_the_closure_is_exact_where_no_two_pages_with_phases_wait(name: str) -> 
     exact = marginals_of(built, stationary(dense_generator(built), built.start))
     found = closure(built).marginals
     assert found.phases == pytest.approx(exact.phases, rel=1e-9, abs=1e-15)
-    assert found.stale == pytest.approx(exact.stale, rel=1e-9, abs=1e-15)
+    assert found.obsolete == pytest.approx(exact.obsolete, rel=1e-9, abs=1e-15)
 
 
 def test_a_buffer_beyond_memory_is_approximated_and_says_so() -> None:

@@ -126,7 +126,9 @@ class StaticSearch:
         """What a reader of the rows should know."""
         notes = []
         if np.isnan(self.costs[0]):
-            notes.append("0 robots: no cost, for the response has a price and nothing is served")
+            notes.append(
+                "0 robots: no cost, for the response has a price and nothing is ever served"
+            )
         best = self.best
         if best is not None and best.is_complete:
             notes.append(f"the best of all {best.distinct:,} different sets of robots")

@@ -118,7 +118,7 @@ def all_costs(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arr
     count = family.members(len(numbers), top + 1)
     if count > MOST_POLICIES:
         shown = f"{count}" if count < 10**6 else f"{count:.2g}" if count < 2**63 else "over 10^18"
-        raise NoOptimumError(f"there are {shown} policies; at most {MOST_POLICIES} are searched")
+        raise NoOptimumError(f"there are {shown} policies, limit {MOST_POLICIES}")
     sizes = [float(order), *(float(order * phases * patience ** min(n, 60)) for n in range(top))]
     together = seconds_together(sizes, len(numbers), family)
     one_by_one = count * (0.05 + 3e-6 * sum(sizes))  # by the formula of the index: measured
@@ -144,8 +144,7 @@ def check_time(seconds: float, what: str) -> None:
     NoOptimumError
     """
     if seconds > LONGEST:
-        long = f"{what} about {seconds / 60:.2g} minutes"
-        raise NoOptimumError(f"{long}; at most {LONGEST / 60:.0f} are spent")
+        raise NoOptimumError(f"{what} about {seconds / 60:.2g} minutes, limit {LONGEST / 60:.0f}")
 
 
 def cost_of_none(scenario: Scenario) -> float:

@@ -249,8 +249,7 @@ def best_thresholds(scenario: Scenario) -> ThresholdSearch:
     lowest = 0 if isinstance(rule, Threshold) and 0 in rule.robots else 1
     numbers = tuple(range(lowest, scenario.robots.available + 1))
     if len(numbers) > _MOST_NUMBERS:
-        allowed = f"at most {_MOST_NUMBERS} numbers of robots are searched"
-        raise NoOptimumError(f"there are {len(numbers)}; {allowed}")
+        raise NoOptimumError(f"there are {len(numbers)} numbers of robots, limit {_MOST_NUMBERS}")
     costs = all_costs(scenario, numbers, NON_INCREASING)
     if np.isnan(costs).all():
         why = "nothing is served, or the steady state is not unique"

@@ -89,7 +89,7 @@ def switching(scenario: Scenario) -> str | None:
 
 
 def falling_targets(scenario: Scenario) -> str | None:
-    """One list of targets, which do not increase with the level; below 5000 places."""
+    """One list of targets, not increasing with the level; at most 5000 levels."""
     rule = scenario.activation
     if not isinstance(rule, Switching):
         return None
@@ -99,14 +99,14 @@ def falling_targets(scenario: Scenario) -> str | None:
         return "the targets increase with the level"
     levels = len(rule.targets[0])
     if levels > MOST_PLACES:
-        return f"the queue has {levels - 1} places"
+        return f"the queue has {levels} levels, limit {MOST_PLACES}"
     work = max(rule.targets[0]) * levels**2
-    return None if work <= LARGEST else f"robots × levels² is {work:.2g}, above {LARGEST:.0g}"
+    return None if work <= LARGEST else f"robots × levels² is {work:.2g}, limit {LARGEST:.0g}"
 
 
 @dependent
 def optimum_known(scenario: Scenario) -> str | None:
-    """The optimal rule is known, and its chain has at most 20000 states, or 2000 of other kinds."""
+    """The optimal rule is known; its chain has at most 20000 states, 2000 if not exponential."""
     queue = queue_of(scenario)
     if scenario.costs.response and not is_covered(queue):
         return "[costs] prices the response; the search for the bound is left to `optimize`"

@@ -42,7 +42,7 @@ MOST_QUOTIENT = 2_000
 """States with a price on the response, where the structure is not used: hundreds of problems."""
 
 MOST_WORK = 2 * 10**10
-"""Robots × places², where the structure of the chain is used: 10^9 take two to five seconds."""
+"""Robots × levels², where the structure of the chain is used: 10^9 take two to five seconds."""
 
 
 class Curves(NamedTuple):
@@ -209,13 +209,12 @@ def _check_size(queue: ControlledQueue, costs: Costs) -> None:
     most = MOST_STATES if is_covered(queue) else general
     states = queue.states
     if states > most:
-        raise NoOptimumError(f"its chain has {states} states; at most {most} are solved")
+        raise NoOptimumError(f"its chain has {states} states, limit {most}")
     if queue.places > MOST_PLACES:
-        many = f"its queue has {queue.places - 1} places"
-        raise NoOptimumError(f"{many}; fewer than {MOST_PLACES} are solved")
+        raise NoOptimumError(f"levels × service phases is {queue.places - 1}, limit {MOST_PLACES}")
     work = queue.available * queue.places**2
     if is_covered(queue) and work > MOST_WORK:
-        raise NoOptimumError(f"robots × places² is {work:.2g}; at most {MOST_WORK:.0e} is solved")
+        raise NoOptimumError(f"robots × levels² is {work:.2g}, limit {MOST_WORK:.0e}")
 
 
 def best_switching(scenario: Scenario) -> SwitchingSearch:
