@@ -508,7 +508,7 @@ REFUSED = {
         "buffer.waiting_places": 20,
         "buffer.obsolescence": H2,
     },
-    "there are 63; at most 62": {"robots.available": 63},
+    "there are 63 numbers of robots, limit 62": {"robots.available": 63},
     "all 595665 policies take about": {
         "robots.available": 60,
         "robots.deliveries.thinned": {"process": MMPP, "keep": [0.5] * 60},
