@@ -432,7 +432,10 @@ def test_the_lower_bound_is_a_prediction() -> None:
             ),
             "states",
         ),
-        (TALIM.with_({"activation": {"static": 1}, "buffer.waiting_places": 9000}), "levels × service phases"),
+        (
+            TALIM.with_({"activation": {"static": 1}, "buffer.waiting_places": 9000}),
+            "levels × service phases",
+        ),
     ],
 )
 def test_where_no_optimum_is_known_the_reason_is_given(scenario: Scenario, says: str) -> None:

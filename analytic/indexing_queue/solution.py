@@ -190,8 +190,8 @@ def iterate(chain: QueueChain, tolerance: float = TOLERANCE) -> Solution:
     Notes
     -----
     Given level, arrival and service phase, only the total rate of obsolescence depends on the
-    phases of patience; so the small chain is exact up to that number (docs/derivations.md, "Large
-    chains").
+    phases of patience; so the small chain is exact up to that number
+    (docs/derivations.md, "Large chains").
     """
     from analytic.indexing_queue.kernels import (
         block_times,
