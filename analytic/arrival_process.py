@@ -41,7 +41,7 @@ def gap_map(access: AccessTime) -> tuple[Array, Array] | None:
 
 
 def gap_order(access: AccessTime) -> int | None:
-    """Phases of the accesses of one robot, which are not built; None: they are not Markovian."""
+    """Phases of the accesses of one robot, without building them; None if not Markovian."""
     if isinstance(access, Poisson):
         return 1
     if isinstance(access, Mmpp):
@@ -52,7 +52,7 @@ def gap_order(access: AccessTime) -> int | None:
 
 
 def joint_order(robots: Robots, active: int) -> int:
-    """Number of joint phases of the deliveries of `active` robots with trips of their own.
+    """Number of joint phases of the deliveries of `active` robots with accesses of their own.
 
     Raises
     ------
@@ -73,9 +73,9 @@ def joint_order(robots: Robots, active: int) -> int:
 def delivery_modes(robots: Robots, largest: int, activation: Activation | None = None) -> Array:
     """D0, D1, … of all robots together while 0, 1, … `largest` are active.
 
-    Robots with trips of their own superpose; one that is switched off runs on unheard
-    (interpretation 1 of avrachenkov2011). Exponential trips need a single phase. Only a rule that
-    names the robots matters here: those are the first that become active.
+    Robots with accesses of their own superpose; one that is switched off runs on unheard
+    (interpretation 1 of avrachenkov2011). Exponential access times need a single phase. Of the
+    activation only a rule that names the robots matters: those are the first to become active.
 
     Returns
     -------
@@ -115,26 +115,25 @@ def mean_rate(batches: Array) -> float:
     return float(stationary(batches.sum(axis=0)) @ pages)
 
 
-def interval_phases(hidden: Array, arrivals: Array) -> Array:
-    """Law of the phase just after an arrival: ``q = s D1 / (s D1 e)``, where ``s (D0 + D1) = 0``.
+def interval_phases(D0: Array, D1: Array) -> Array:
+    """Phase just after an arrival: ``q = s D1 / (s D1 e)``, where ``s (D0 + D1) = 0``.
 
-    Not s itself: that is the law at an arbitrary time.
+    Not s itself: that is the distribution at an arbitrary time.
 
     Parameters
     ----------
-    hidden, arrivals : ndarray, shape (order, order)
-        D0 and D1.
+    D0, D1 : ndarray, shape (order, order)
 
     Notes
     -----
     altman2000, section 5.2.
     """
-    after = stationary(hidden + arrivals) @ arrivals
+    after = stationary(D0 + D1) @ D1
     result: Array = after / after.sum()
     return result
 
 
-def embedded_period(hidden: Array, arrivals: Array) -> int:
+def embedded_period(D0: Array, D1: Array) -> int:
     """Period of the phases at arrivals, the chain ``(-D0)^{-1} D1``; 1 where they forget the start.
 
     Where it is p, the phase after arrival k says what k is modulo p. From the zeros of the
@@ -142,13 +141,13 @@ def embedded_period(hidden: Array, arrivals: Array) -> int:
 
     Parameters
     ----------
-    hidden, arrivals : ndarray, shape (order, order)
-        D0 and D1, with one closed class of phases.
+    D0, D1 : ndarray, shape (order, order)
+        With one closed class of phases.
     """
-    quiet = np.eye(len(hidden), dtype=bool) | (hidden > 0)
-    for _ in range(len(hidden).bit_length()):
-        quiet = quiet @ quiet
-    steps = quiet @ (arrivals > 0)
+    silent = np.eye(len(D0), dtype=bool) | (D0 > 0)
+    for _ in range(len(D0).bit_length()):
+        silent = silent @ silent
+    steps = silent @ (D1 > 0)
     recurrent = closed_classes(steps.astype(float))[0]
     edges = steps[np.ix_(recurrent, recurrent)]
     depth = {0: 0}

@@ -17,13 +17,12 @@ of rates, is the case ``R = 0``, F diagonal with a common rate, and P the unifor
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_matrix, csr_matrix, diags_array
+from scipy.sparse import csr_matrix, diags_array
 from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import splu
 
@@ -79,9 +78,9 @@ class DecisionProcess:
             "options": (self.options.shape, (int(self.first[-1]), states)),
             "option_costs": (self.option_costs.shape, (int(self.first[-1]),)),
         }
-        for name, (found, needed) in shapes.items():
-            if found != needed:
-                raise ValueError(f"{name} has shape {found}; must be {needed}")
+        for name, (shape, needed) in shapes.items():
+            if shape != needed:
+                raise ValueError(f"{name} has shape {shape}; must be {needed}")
         if self.first[0] != 0 or np.any(np.diff(self.first) < 1):
             raise ValueError("first must begin with 0 and increase: a decision needs an option")
         parts = {"transitions": self.transitions, "decisions": self.decisions}
@@ -139,7 +138,7 @@ class Solution(NamedTuple):
     policy : ndarray of int, shape (decisions,)
         Index of the option taken by each decision.
     gain : float
-        Cost per unit time of the policy; for value iteration the midpoint of the bounds.
+        Cost per unit time of the policy.
     values : ndarray, shape (states,)
         Relative values.
     lower, upper : float
@@ -153,49 +152,6 @@ class Solution(NamedTuple):
     lower: float
     upper: float
     iterations: int
-
-
-def stationary_law(generator: csr_matrix) -> Array:
-    """Stationary probabilities of a chain with one closed class, by sparse elimination.
-
-    Parameters
-    ----------
-    generator : csr_matrix, shape (states, states)
-
-    Raises
-    ------
-    ValueError
-        If there are several closed classes.
-
-    Notes
-    -----
-    Small probabilities have small absolute errors, not small relative ones;
-    `analytic.markov.stationary` has both, densely.
-    """
-    classes = closed_classes(generator)
-    if len(classes) != 1:
-        raise ValueError(f"the chain has {len(classes)} closed classes; it must have one")
-    (recurrent,) = classes
-    balance = csc_matrix(generator[recurrent][:, recurrent].T)
-    result = np.zeros(generator.shape[0])
-    likely = int(np.argmax(_relative_to(balance, 0)))
-    law = _relative_to(balance, likely)  # a rare state would be a poor unit
-    result[recurrent] = law / law.sum()
-    return result
-
-
-def _relative_to(balance: csc_matrix, state: int) -> Array:
-    """Stationary probabilities in units of that of a state.
-
-    The columns without it are diagonally dominant, so that the pivots stay on the diagonal and an
-    ordering for symmetric patterns keeps the factors sparse.
-    """
-    others = np.delete(np.arange(balance.shape[0]), state)
-    law = np.ones(balance.shape[0])
-    if len(others):
-        right = -balance[:, [state]].toarray().ravel()[others]
-        law[others] = splu(balance[others][:, others], permc_spec="MMD_AT_PLUS_A").solve(right)
-    return law
 
 
 def _solved(generator: csr_matrix, costs: Array, state: int) -> Evaluation:
@@ -264,13 +220,13 @@ def _steered(process: DecisionProcess, policy: Indices) -> Indices:
 def _reaching(generator: csr_matrix, state: int) -> NDArray[np.bool_]:
     """Whether each state reaches the given one."""
     backwards = csr_matrix((generator > 0).astype(np.int8).T)
-    found = np.zeros(generator.shape[0], dtype=bool)
-    found[breadth_first_order(backwards, state, return_predecessors=False)] = True
-    return found
+    reached = np.zeros(generator.shape[0], dtype=bool)
+    reached[breadth_first_order(backwards, state, return_predecessors=False)] = True
+    return reached
 
 
-def _improved(process: DecisionProcess, values: Array, policy: Indices) -> Indices:
-    """The best options; the old one where it is as good as the best."""
+def improved(process: DecisionProcess, values: Array, policy: Indices) -> Indices:
+    """The best options for the values; that of the policy where it is as good as the best."""
     worth = process.values_of_options(values)
     best = np.minimum.reduceat(worth, process.first[:-1])
     tie = _TIE * max(float(np.max(np.abs(worth))), 1e-300)
@@ -287,7 +243,6 @@ def policy_iteration(
     *,
     tolerance: float = 0.0,
     most: int = 1000,
-    listen: Callable[[int, float], None] | None = None,
 ) -> Solution:
     """The optimal policy of a communicating process, by policy iteration.
 
@@ -300,8 +255,6 @@ def policy_iteration(
         Stop when the bounds are no farther apart; 0: when the policy is the best for its values.
     most : int
         Iterations at most.
-    listen : callable, optional
-        Called with each iteration's number and cost.
 
     Returns
     -------
@@ -319,58 +272,16 @@ def policy_iteration(
     several closed classes although the optimum has one. The cheapest class is kept, all other
     states are led to it, and the iteration goes on with one closed class.
     """
-    policy = process.first[:-1].copy() if policy is None else policy
-    for iteration in range(1, most + 1):
-        policy = _steered(process, policy)
+    better = process.first[:-1].copy() if policy is None else policy
+    iterations = 0
+    while True:
+        iterations += 1
+        policy = _steered(process, better)
         gain, values = evaluate(process, policy)
         drift = process.drift(values)
         lower = float(drift.min())
         upper = min(float(drift.max()), gain)
-        if listen is not None:
-            listen(iteration, gain)
-        better = _improved(process, values, policy)
-        if upper - lower <= tolerance or np.array_equal(better, policy):
-            break
-        policy, last = better, policy
-    else:
-        policy = last
-    return Solution(policy, gain, values, lower, upper, iteration)
-
-
-def relative_value_iteration(
-    process: DecisionProcess,
-    values: Array | None = None,
-    *,
-    tolerance: float = 1e-9,
-    most: int = 1_000_000,
-) -> Solution:
-    """The optimum by relative value iteration, with a stop that is a bound.
-
-    Parameters
-    ----------
-    process : DecisionProcess
-    values : ndarray, shape (states,), optional
-        Where to begin; 0 otherwise.
-    tolerance : float
-        Stop when ``max L V - min L V`` is no larger.
-    most : int
-        Iterations at most; the bounds hold whenever it stops.
-
-    Notes
-    -----
-    ``V <- V + 0.99 / Lambda (L V - (L V)(0))`` with Lambda the largest outflow: the uniformised
-    chain with a self-loop in every state, hence aperiodic. talim2001, Proposition 2, on the states
-    after a decision, and with a certified stop in place of the relative change of V.
-    """
-    values = np.zeros(len(process.costs)) if values is None else values.copy()
-    step = 0.99 / max(float(process.outflow.max()), 1e-300)
-    drift = process.drift(values)
-    iteration = 1
-    while iteration < most and drift.max() - drift.min() > tolerance:
-        values = values + step * (drift - drift[0])
-        drift = process.drift(values)
-        iteration = iteration + 1
-    lower = float(drift.min())
-    upper = float(drift.max())
-    policy = _improved(process, values, process.first[:-1].copy())
-    return Solution(policy, (lower + upper) / 2, values, lower, upper, iteration)
+        better = improved(process, values, policy)
+        is_best = upper - lower <= tolerance or np.array_equal(better, policy)
+        if is_best or iterations == most:
+            return Solution(policy, gain, values, lower, upper, iterations)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.linalg import splu
 
 from scenarios.arrays import Array
 
@@ -97,6 +98,50 @@ def _put_back(first: Array, rates: Array, upper: int) -> Array:
     return result
 
 
+def stationary_sparse(generator: csr_matrix) -> Array:
+    """Stationary probabilities of a chain with one closed class, by sparse elimination.
+
+    Parameters
+    ----------
+    generator : csr_matrix, shape (states, states)
+
+    Raises
+    ------
+    ValueError
+        If there are several closed classes.
+
+    Notes
+    -----
+    Small probabilities have small absolute errors, not small relative ones; those of `stationary`
+    have both.
+    """
+    classes = closed_classes(generator)
+    if len(classes) != 1:
+        raise ValueError(f"the chain has {len(classes)} closed classes; it must have one")
+    (recurrent,) = classes
+    balance = csc_matrix(generator[recurrent][:, recurrent].T)
+    result = np.zeros(generator.shape[0])
+    likely = int(np.argmax(_relative_to(balance, 0)))
+    weights = _relative_to(balance, likely)  # a rare state would be a poor unit
+    result[recurrent] = weights / weights.sum()
+    return result
+
+
+def _relative_to(balance: csc_matrix, state: int) -> Array:
+    """Stationary probabilities in units of that of a state.
+
+    The columns without it are diagonally dominant, so that the pivots stay on the diagonal and an
+    ordering for symmetric patterns keeps the factors sparse.
+    """
+    others = np.delete(np.arange(balance.shape[0]), state)
+    weights = np.ones(balance.shape[0])
+    if len(others):
+        right = -balance[:, [state]].toarray().ravel()[others]
+        lu = splu(balance[others][:, others], permc_spec="MMD_AT_PLUS_A")
+        weights[others] = lu.solve(right)
+    return weights
+
+
 def until_exit(rates: Array, exits: Array, rewards: Array) -> Array:
     """Mean rewards until a set of states is left, by elimination without a subtraction.
 
@@ -110,7 +155,7 @@ def until_exit(rates: Array, exits: Array, rewards: Array) -> Array:
         Per unit time.
     """
     exits = exits.copy()
-    found = rewards.copy()
+    totals = rewards.copy()
     size = rates.shape[-1]
     pivots = exits.copy()
     for last in range(size - 1, 0, -1):
@@ -119,13 +164,13 @@ def until_exit(rates: Array, exits: Array, rewards: Array) -> Array:
         share = rates[:, :last, last] / pivots[:, last, None]
         rates[:, :last, :last] += share[:, :, None] * onward[:, None, :]
         exits[:, :last] += share * exits[:, last, None]
-        found[:, :last] += share[:, :, None] * found[:, last, None, :]
+        totals[:, :last] += share[:, :, None] * totals[:, last, None, :]
     pivots[:, 0] = exits[:, 0]
     for state in range(size):
         if state:
-            found[:, state] += (rates[:, None, state, :state] @ found[:, :state])[:, 0]
-        found[:, state] /= pivots[:, state, None]
-    return found
+            totals[:, state] += (rates[:, None, state, :state] @ totals[:, :state])[:, 0]
+        totals[:, state] /= pivots[:, state, None]
+    return totals
 
 
 class Band:
@@ -136,7 +181,7 @@ class Band:
     states : int
         Rows.
     lower, upper : int
-        Places below and above the diagonal.
+        Diagonals kept below and above the main one.
     """
 
     def __init__(self, states: int, lower: int, upper: int) -> None:
@@ -262,5 +307,5 @@ def _reached(generator: Array, start: int | None) -> NDArray[np.intp]:
     if start is None:
         return np.zeros(0, dtype=np.intp)
     edges = csr_matrix(generator > 0)
-    found: NDArray[np.intp] = breadth_first_order(edges, start, return_predecessors=False)
-    return found
+    reached: NDArray[np.intp] = breadth_first_order(edges, start, return_predecessors=False)
+    return reached

@@ -78,7 +78,7 @@ def measured(case: tuple[str, int, float], rounds: int) -> dict[str, Any]:
     """Seconds and memory of one case, in a process of its own."""
     timers, waiting, load = case
     small = built(timers, 3, load)
-    list(sojourn_moments(small, solve_chain(small).law))
+    list(sojourn_moments(small, solve_chain(small).stationary))
     solve_chain(built("H2", 9, load))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seconds = []
@@ -95,14 +95,14 @@ def measured(case: tuple[str, int, float], rounds: int) -> dict[str, Any]:
         solution = solve_chain(chain)
         seconds.append(time.perf_counter() - start)
         start = time.perf_counter()
-        list(sojourn_moments(chain, solution.law))
+        list(sojourn_moments(chain, solution.stationary))
         sojourn.append(time.perf_counter() - start)
         entry = dict(zip(solution._fields[1:], solution[1:], strict=True))
     return entry | {
         "timers": timers,
         "waiting_places": waiting,
         "load": load,
-        "states": count_states(2, 2, len(chain.timer.start), chain.top),
+        "states": count_states(2, 2, len(chain.patience.start), chain.top),
         "seconds": statistics.median(seconds),
         "sojourn_seconds": statistics.median(sojourn) if sojourn else None,
         "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,

@@ -25,9 +25,9 @@ from matplotlib.figure import Figure
 import sim
 from analytic.indexing_queue.fixed_robots import optimal_fixed_number
 from analytic.indexing_queue.thresholds import optimal_thresholds
-from analytic.robot_control.curve_rules import best_curves, best_level, level_targets
 from analytic.robot_control.switching import best_switching
 from crawlsim.report.drawing import SIMULATED, THEORY, dress, legend_above
+from experiments.curve_rules import best_curves, best_level, level_targets
 from scenarios import Scenario, load
 
 Row = dict[str, Any]

@@ -21,7 +21,7 @@ from analytic.indexing_queue import (
     sojourn_transform,
     solve_chain,
 )
-from analytic.indexing_queue.chain import NO_TIMER, QueueChain
+from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, QueueChain
 from analytic.phase_type import as_phase_type
 from analytic.pipeline import (
     decomposed,
@@ -66,7 +66,7 @@ def fed(hidden: Array, arrivals: Array, service: Any, places: int) -> QueueChain
     order = len(hidden)
     none = np.zeros((2, order, order))
     modes = np.stack([none, np.stack([hidden, arrivals])])
-    return controlled_chain(modes, lambda _: 1, phases, NO_TIMER, places, "partial")
+    return controlled_chain(modes, lambda _: 1, phases, UNLIMITED_PATIENCE, places, "partial")
 
 
 def losses_and_delays(chain: QueueChain, law: Array, mu: float) -> tuple[float, float]:
@@ -139,7 +139,7 @@ def bursty_errors() -> Array:
         turn = 1.0 / burst
         hidden = np.array([[-fast - turn, turn], [turn, -turn]])
         chain = fed(hidden, np.diag([fast, 0.0]), SERVICES["exponential"], 11)
-        law = solve_chain(chain).law
+        law = solve_chain(chain).stationary
         found.append(errors_of_random(chain, law, 0.5, 20, 0.5 / 20))
     return np.array(found)
 

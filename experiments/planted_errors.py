@@ -185,7 +185,7 @@ def answer_here(planted: Planted, simulated: Path) -> Answer:
     """The verdict of this process, which must not have imported the module before."""
     assert planted.module not in sys.modules
     sys.meta_path.insert(0, _Planter(planted))
-    from analytic.indexing_queue.iteration import NotConvergedError
+    from analytic.indexing_queue.solution import NotConvergedError
     from sim.tally import ConservationError
 
     try:

@@ -1,6 +1,6 @@
 """The relative value iteration as talim2001 prints it, with its stop, for its own sake.
 
-`analytic.decision_process.relative_value_iteration` stops when the optimum is known to a given
+`experiments.value_iteration` stops when the optimum is known to a given
 width. The printed stop is no bound: some printed costs were read off too early.
 """
 

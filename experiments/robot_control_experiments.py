@@ -17,12 +17,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from analytic.phase_type import PhaseLaw
-from analytic.robot_control import optimal_number, static_cost, switching_curves
+from analytic.robot_control import static_cost, switching_curves
 from analytic.robot_control.controlled_queue import ControlledQueue
 from analytic.robot_control.optimal_targets import Solved, solved
-from analytic.robot_control.rule_measures import measures_of_targets
 from analytic.robot_control.switching import best_switching
+from analytic.robot_control.target_rules import measures_of_targets
 from crawlsim.report import plot_switching_policy
+from experiments.best_load import optimal_number
 from experiments.printed_iteration import printed_value_iteration
 from scenarios import load
 from scenarios.sections import Costs

@@ -58,7 +58,7 @@ ONE_SERVER = NO_PLACES | {"activation": {"static": 1}, "buffer.waiting_places": 
 
 def solved(scenario: Scenario) -> tuple[Any, Any]:
     chain = chain_of(scenario)
-    return chain, solve_chain(chain).law
+    return chain, solve_chain(chain).stationary
 
 
 def simulated(scenario: Scenario, laws: list[ExactLaw | NoLaw]) -> Results:

@@ -19,7 +19,7 @@ from pipelines import BASE, PIPELINES, pipeline
 import sim
 from analytic import compare, overall, predict
 from analytic.indexing_queue import chain_of, controlled_chain, solve_chain
-from analytic.indexing_queue.chain import NO_TIMER
+from analytic.indexing_queue.chain import UNLIMITED_PATIENCE
 from analytic.page_refresh import cyclic_obsolescence, randomized_obsolescence
 from analytic.phase_type import as_phase_type
 from analytic.pipeline import (
@@ -76,7 +76,7 @@ def poisson_queue(deliveries: float, service: Any, places: int) -> PageQueue:
     modes = np.array([[0.0, 0.0], [-deliveries, deliveries]])[:, :, None, None]
     law = as_phase_type(service)
     assert law is not None
-    chain = controlled_chain(modes, lambda _: 1, law, NO_TIMER, places, "partial")
+    chain = controlled_chain(modes, lambda _: 1, law, UNLIMITED_PATIENCE, places, "partial")
     return page_queue(chain)
 
 
@@ -325,7 +325,7 @@ def test_counting_old_pages_gives_the_same(service: Any, load_: float) -> None:
         | {"robots.access_time": {"exponential": {"mean": 3 / load_}}}
     )
     chain = chain_of(scenario)
-    law = solve_chain(chain).law
+    law = solve_chain(chain).stationary
     plain = obsolescence_rates(page_queue(chain), CHANGES, SHARES)
     counted = counted_slopes(old_and_new(chain, Handling()), law, CHANGES, SHARES)
     assert counted.rates == pytest.approx(plain, rel=1e-12)
@@ -344,7 +344,7 @@ def test_phases_of_timers_that_do_not_matter() -> None:
     found = []
     for timer in (single, double):
         chain = controlled_chain(modes, lambda _: 1, service, timer, places, "partial")
-        law = solve_chain(chain).law
+        law = solve_chain(chain).stationary
         found.append(counted_slopes(old_and_new(chain, Handling()), law, CHANGES, SHARES).rates)
     assert found[1] == pytest.approx(found[0], rel=1e-10)
 
@@ -356,7 +356,7 @@ def test_labels_that_do_not_matter(rules: LabelledRules) -> None:
     """Without dropping and replacement the forward chain of labels gives what the counts give."""
     scenario = scenario_from(BASE).with_("buffer.waiting_places", 3)
     chain = chain_of(scenario)
-    law = solve_chain(chain).law
+    law = solve_chain(chain).stationary
     lost = np.array([[1.2]]) if rules.pushes_out else None
     counted = old_and_new(chain, Handling(rules.last_first, lost))
     expected = counted_slopes(counted, law, [0.2, 0.05], [0.3, 0.2]).rates

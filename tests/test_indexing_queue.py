@@ -27,10 +27,10 @@ from analytic.indexing_queue import (
     chain,
     chain_of,
     controlled_chain,
-    iteration,
     queue_measures,
+    solution,
 )
-from analytic.indexing_queue.generator import dense_generator
+from analytic.indexing_queue.chain import dense_generator
 from analytic.markov import stationary
 from analytic.phase_type import PhaseLaw, as_phase_type, moment
 from scenarios import Scenario, ScenarioError, scenario_from
@@ -723,10 +723,10 @@ REFUSED: dict[str, Scenario] = {
         stale(H2) | {"buffer.waiting_places": 60}
     ),
     "its chain is solved exactly, where it fits in memory": queue(stale(H2)),
-    "the closure of its chain has 18006000 unknowns; it may have 2000000": queue(
+    "the closure of its chain has 18006000 unknowns, limit 2000000": queue(
         stale(H2) | {"buffer.waiting_places": 3000, "robots.available": 1, "buffer.service": H2}
     ),
-    "a round of the closure of its chain takes 2e+11 products; it may take 1e+10": queue(
+    "a round of the closure of its chain needs 2e+11 multiplications, limit 1e+10": queue(
         stale({"erlang": {"shape": 800, "mean": 1.0}}) | {"buffer.waiting_places": 19}
     ),
     "the approximate loss probability is too small to be given; its first digit would be wrong "
@@ -741,10 +741,10 @@ REFUSED: dict[str, Scenario] = {
         }
     ),
     "the targets increase with the level": queue({"activation.switching.targets": [1, 3, 0, 2, 1]}),
-    "the queue has 5000 places": queue(
+    "the queue has 5001 levels, limit 5000": queue(
         {"activation.switching.targets": [1] * 5001, "buffer.waiting_places": 4999}
     ),
-    "robots × levels² is 4e+09, above 1e+09": queue(
+    "robots × levels² is 4e+09, limit 1e+09": queue(
         {
             "activation.switching.targets": [1000] * 2000,
             "buffer.waiting_places": 1998,
@@ -813,12 +813,12 @@ def test_an_activation_that_is_not_decided_is_refused(ask: Any, family: str) -> 
 
 
 NOT_CONVERGED = "the iteration for its chain does not converge: 6 passes left a relative error of "
-NOT_FOUND = "[costs] prices the response time: the sojourn times by class are not found: "
+NOT_FOUND = "[costs] prices the response time: there are no sojourn times by class: "
 """Reached in `test_sojourns`."""
 
 
 def test_an_answer_that_did_not_converge_is_never_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(iteration, "MOST_PASSES", 6)
+    monkeypatch.setattr(solution, "MOST_PASSES", 6)
     scenario = queue(stale(H2) | {"buffer.waiting_places": 10, "name": "stopped-early"})
     predictions, others = predict(scenario)
     reasons = [each.reason for each in others if each.source.startswith("avrachenkov2011 Th")]
@@ -832,7 +832,7 @@ def test_an_answer_that_did_not_converge_is_never_given(monkeypatch: pytest.Monk
 def test_every_reason_is_reached(condition: Callable[..., Any]) -> None:
     words = words_returned(condition)
     assert words or condition.__name__ == "first_come_first_served"
-    settled = "the closure of its chain does not settle: "
+    settled = "the closure of its chain does not converge: "
     reached = (*REFUSED, UNDECIDED, NOT_CONVERGED, NOT_FOUND, settled)
     unreached = {piece for piece in words if not any(piece in reason for reason in reached)}
     assert not unreached

@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 from test_indexing_queue import H2, queue, stale
 
-from analytic import progress
+from analytic import compiling, progress
 from analytic.indexing_queue import (
     chain_of,
     closure,
-    compiling,
-    iteration,
     searching,
+    solution,
     solve_chain,
 )
 from crawlsim.cli import main
@@ -52,7 +51,7 @@ def test_a_large_chain_is_announced_and_a_small_one_is_not(
     built = chain_of(LARGE)
     solve_chain(built)
     assert not [line for line in said() if "solving" in line]
-    monkeypatch.setattr(iteration, "PATIENCE", 0.0)
+    monkeypatch.setattr(solution, "ANNOUNCED", 0.0)
     solve_chain(built)
     assert [line for line in said() if "solving" in line] == [
         f"solving a chain of {built.states} states, about 0 s"
@@ -91,7 +90,7 @@ def test_the_estimate_is_what_was_measured_to_a_factor_of_two(
         }
         | stale(timer)
     )
-    seconds = iteration.seconds_needed(chain_of(scenario))
+    seconds = solution.seconds_needed(chain_of(scenario))
     assert measured / 2 < seconds < 2 * measured
 
 
@@ -107,7 +106,7 @@ def test_a_long_search_is_announced_on_stderr_only(
     words = ["optimize", str(path), "--target", "threshold", *as_json]
     silent, err = called(words, capsys)
     assert "policies" not in err
-    monkeypatch.setattr(searching, "PATIENCE", 0.0)
+    monkeypatch.setattr(searching, "ANNOUNCED", 0.0)
     out, err = called(words, capsys)
     assert err == "crawlsim: large: about 0 s for 15 policies\n"
     assert out == silent

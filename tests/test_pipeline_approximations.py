@@ -15,7 +15,7 @@ from pipelines import pipeline
 import sim
 from analytic import compare, overall, predict
 from analytic.formula import Formula
-from analytic.indexing_queue import NotConvergedError, chain_of, iteration, solve_chain
+from analytic.indexing_queue import NotConvergedError, chain_of, solution, solve_chain
 from analytic.phase_type import as_phase_type, moment
 from analytic.pipeline import (
     FORMULAS,
@@ -230,7 +230,7 @@ def test_chains_that_would_take_too_long_are_not_followed(monkeypatch: pytest.Mo
     scenario = load("pipeline-light").with_(timers | {"buffer.waiting_places": 11})
     queue = chain_of(scenario)
     assert solve_chain(queue).passes > 5
-    monkeypatch.setattr(iteration, "MOST_WORK", 5 * queue.states)
+    monkeypatch.setattr(solution, "MOST_WORK", 5 * queue.states)
     with pytest.raises(NotConvergedError, match="5 passes left"):
         solve_chain(queue)
     assert approximations._discounts_fit(scenario) is None

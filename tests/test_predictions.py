@@ -24,7 +24,7 @@ Tables = dict[str, Any]
 
 SMALL: dict[str, dict[str, int]] = {
     "analytic.indexing_queue.solution": {"LARGEST_MEMORY": 2**17},
-    "analytic.indexing_queue.solved": {"_MOST_WORK": 10**6, "_MOST_UNKNOWNS": 10**4},
+    "analytic.indexing_queue.measures": {"_MOST_WORK": 10**6, "_MOST_UNKNOWNS": 10**4},
     "analytic.pipeline.random_pages": {"MOST_WORK": 10**7},
     "analytic.pipeline.periodic_lists": {
         "MOST_WORK": 10**7,

@@ -228,7 +228,7 @@ def test_the_targets_are_optimal_among_their_neighbours(
 
 def test_the_dimension_of_the_papers_chain() -> None:
     """2046 states, most plausibly W = M = R = 2 and N = 8 (docs/derivations.md)."""
-    assert count_states(order=2, service_phases=2, timer_phases=2, top=9) == 2046
+    assert count_states(order=2, service_phases=2, patience_phases=2, top=9) == 2046
 
 
 @pytest.mark.parametrize(

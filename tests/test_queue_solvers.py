@@ -43,21 +43,23 @@ from analytic.indexing_queue import (
     chain_of,
     controlled_chain,
     fate_rates,
-    generator,
     large_buffers,
     marginals_of,
     queue_measures,
     sojourn_cdf,
     sojourn_moments,
     sojourn_transform,
+    sojourns,
     solution,
     solve_chain,
-    tagged,
 )
-from analytic.indexing_queue.generator import dense_generator
-from analytic.indexing_queue.iteration import iterate
+from analytic.indexing_queue import (
+    chain as chain_module,
+)
+from analytic.indexing_queue.chain import dense_generator
 from analytic.indexing_queue.large_buffers import closure
-from analytic.indexing_queue.lumped import closed_class_count
+from analytic.indexing_queue.marginals import closed_class_count
+from analytic.indexing_queue.solution import iterate
 from analytic.markov import closed_classes, residual, stationary
 from analytic.phase_type import PhaseLaw
 from scenarios import Scenario
@@ -144,7 +146,7 @@ def test_the_iteration_keeps_the_digits_of_every_probability(
     """Probabilities down to 1e-40 at load 1e6; and the error is about what it says."""
     built = chain(waiting, timer, load)
     found = iterate(built)
-    error = largest_error(found.law, stationary(dense_generator(built)))
+    error = largest_error(found.stationary, stationary(dense_generator(built)))
     assert error <= found.error <= 1e-12
     assert found.residual < 1e-12
 
@@ -155,10 +157,10 @@ def test_all_methods_give_the_law_of_the_dense_matrix(name: str) -> None:
     built = chain_of(BY_PHASES[name])
     exact = stationary(dense_generator(built), built.start)
     chosen = solve_chain(built)
-    assert largest_error(chosen.law, exact) < 1e-13
+    assert largest_error(chosen.stationary, exact) < 1e-13
     assert chosen.residual < 1e-13
-    assert residual(dense_generator(built), chosen.law) < 1e-13
-    assert largest_error(iterate(built).law, exact) < 5e-12
+    assert residual(dense_generator(built), chosen.stationary) < 1e-13
+    assert largest_error(iterate(built).stationary, exact) < 5e-12
 
 
 def test_a_wrong_place_in_the_list_of_timers_would_be_seen(
@@ -167,7 +169,7 @@ def test_a_wrong_place_in_the_list_of_timers_would_be_seen(
     """Negative control: a dense matrix that drops the newest timer when a page is picked up."""
     built = chain(3)
     right = stationary(dense_generator(built))
-    found = iterate(built).law
+    found = iterate(built).stationary
 
     def newest(chain: QueueChain, level: int) -> Any:
         done = chain.service.exit_rates[:, None]
@@ -176,8 +178,8 @@ def test_a_wrong_place_in_the_list_of_timers_would_be_seen(
         picked = np.kron(np.eye(2 ** (level - 2)), np.ones((2, 1)))
         return np.kron(chain.turnover[level][0], np.kron(done * chain.service.start, picked))
 
-    monkeypatch.setattr(generator, "_service", newest)
-    wrong = stationary(generator.dense_generator(built))
+    monkeypatch.setattr(chain_module, "_service", newest)
+    wrong = stationary(chain_module.dense_generator(built))
     assert largest_error(found, right) < 5e-12
     assert largest_error(found, wrong) > 1e-3
 
@@ -190,9 +192,9 @@ def test_refused_batches_that_change_no_phase_would_be_seen() -> None:
         moves | {0: 2.0 * modes[int(robots[0])][:1] * (1 - np.eye(2))}
         for moves, robots in zip(built.arrivals, built.active, strict=True)
     )
-    wrong = iterate(replace(built, arrivals=forgotten)).law
+    wrong = iterate(replace(built, arrivals=forgotten)).stationary
     exact = stationary(dense_generator(built))
-    assert largest_error(iterate(built).law, exact) < 5e-12
+    assert largest_error(iterate(built).stationary, exact) < 5e-12
     assert largest_error(wrong, exact) > 1e-3
 
 
@@ -203,7 +205,7 @@ def test_large_chains_with_alike_phases_are_those_with_one(admission: str) -> No
     found = []
     for timer in (alike, ONE):
         built = chain(10, timer, admission=admission)
-        law = solve_chain(built).law
+        law = solve_chain(built).stationary
         rows = queue_measures(built, law, queue().costs, ordered=True)
         found.append({(measure, subject): value for measure, subject, value in rows})
     assert found[0] == pytest.approx(found[1], rel=1e-11, nan_ok=True)
@@ -214,7 +216,7 @@ def test_large_chains_are_solved_as_small_ones(name: str, monkeypatch: pytest.Mo
     """The iteration and the tagged page without matrices, against the enumeration."""
     monkeypatch.setattr(solution, "LARGEST_DENSE", 0)
     monkeypatch.setattr(solution, "LARGEST_BANDED", 0)
-    monkeypatch.setattr(tagged, "LARGEST_DENSE", 0)
+    monkeypatch.setattr(sojourns, "LARGEST_DENSE", 0)
     scenario = BY_PHASES[name].with_("name", f"{name}-iterated".replace("/", "-"))
     assert_as_enumerated(scenario)
     accuracy = accuracy_of(scenario)
@@ -236,7 +238,7 @@ def test_random_chains_are_solved_alike(kind: str, data: st.DataObject) -> None:
     assert closed_class_count(built) == classes
     if classes == 1:
         exact = stationary(dense_generator(built), built.start)
-        assert largest_error(iterate(built).law, exact) < 1e-10
+        assert largest_error(iterate(built).stationary, exact) < 1e-10
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -266,8 +268,8 @@ def test_the_unit_of_time_does_not_matter(waiting: int, timer: PhaseLaw, factor:
     """Elimination, iteration and elimination by level: all rates times 1e9, or 1e-9."""
     plain = chain(waiting, timer)
     scaled = chain(waiting, timer, scale=factor)
-    law = solve_chain(plain).law
-    other = solve_chain(scaled).law
+    law = solve_chain(plain).stationary
+    other = solve_chain(scaled).stationary
     assert largest_error(other, law) < 1e-9
     moments = {row[:2]: row[2] for row in sojourn_moments(plain, law)}
     for name, subject, value in sojourn_moments(scaled, other):
@@ -280,7 +282,7 @@ def test_the_unit_of_time_does_not_matter(waiting: int, timer: PhaseLaw, factor:
 def test_large_chains_conserve_pages(timer: PhaseLaw, load: float) -> None:
     """Fates sum to one, the server is busy with what it serves, Little: to 1e-12."""
     built = chain(10, timer, load)
-    law = solve_chain(built).law
+    law = solve_chain(built).stationary
     marginals = marginals_of(built, law)
     rates = fate_rates(built, marginals)
     ended = rates["lost"] + rates["obsolete"] + rates["served"]
@@ -359,7 +361,11 @@ def test_map_ph_queues_have_exact_levels(arrivals: str, places: int) -> None:
     modes = np.array([[D0, D1]], dtype=float)
     for timer in (PhaseLaw(np.ones(1), np.zeros((1, 1))),):
         built = controlled_chain(modes, lambda _: 0, SERVICE, timer, places, "partial")
-        for law in (solve_chain(built).law, iterate(built).law, stationary(dense_generator(built))):
+        for law in (
+            solve_chain(built).stationary,
+            iterate(built).stationary,
+            stationary(dense_generator(built)),
+        ):
             assert marginals_of(built, law).levels == pytest.approx(expected, rel=1e-11, abs=0)
 
 
@@ -386,7 +392,7 @@ def test_batch_queues_have_exact_levels(admission: str) -> None:
     built = controlled_chain(
         modes, lambda _: 0, PhaseLaw(np.ones(1), -np.ones((1, 1))), never, K, admission
     )
-    for law in (solve_chain(built).law, iterate(built).law):
+    for law in (solve_chain(built).stationary, iterate(built).stationary):
         levels = marginals_of(built, law).levels
         assert levels == pytest.approx([expected[n] for n in range(top + 1)], rel=1e-11, abs=0)
 
@@ -402,8 +408,10 @@ def test_thousands_of_places_are_solved_level_by_level(load: float) -> None:
     assert found.method == "elimination level by level"
     assert found.residual < 1e-14
     weights = [Fraction(load).limit_denominator(10**6) ** n for n in (K, K - 1, K - 400)]
-    assert found.law[K - 1] / found.law[K] == pytest.approx(float(weights[1] / weights[0]))
-    assert found.law[K - 400] / found.law[K] == pytest.approx(
+    assert found.stationary[K - 1] / found.stationary[K] == pytest.approx(
+        float(weights[1] / weights[0])
+    )
+    assert found.stationary[K - 400] / found.stationary[K] == pytest.approx(
         float(weights[2] / weights[0]), rel=1e-10
     )
 
@@ -424,7 +432,7 @@ FOLLOWED = (
 
 def solved(scenario: Scenario) -> tuple[QueueChain, Any]:
     built = chain_of(scenario)
-    return built, solve_chain(built).law
+    return built, solve_chain(built).stationary
 
 
 @pytest.mark.parametrize("name", FOLLOWED)
@@ -450,7 +458,7 @@ def test_sojourn_laws_are_those_of_the_enumerated_chain(name: str) -> None:
 def test_moments_transform_and_distribution_belong_together(timer: PhaseLaw) -> None:
     """E V = ∫ (1 - F) dt, -v'(0) = E V, v(s) = s ∫ exp(-st) F dt, v''(0) = E V^2."""
     built = chain(4, timer)
-    law = solve_chain(built).law
+    law = solve_chain(built).stationary
     moments = {row[:2]: row[2] for row in sojourn_moments(built, law)}
     times, weights = np.polynomial.legendre.leggauss(400)
     times = 60.0 * (times + 1)
@@ -473,7 +481,7 @@ def test_moments_transform_and_distribution_belong_together(timer: PhaseLaw) -> 
 
 def test_the_sojourn_of_all_pages_starts_with_the_lost_ones() -> None:
     built = chain(4)
-    law = solve_chain(built).law
+    law = solve_chain(built).stationary
     rates = fate_rates(built, marginals_of(built, law))
     F = sojourn_cdf(built, law, [0.0, 500.0])
     assert F["all"] == pytest.approx([rates["lost"] / rates["delivered"], 1.0], rel=1e-12)
@@ -485,7 +493,7 @@ def test_sojourn_laws_of_a_chain_with_thousands_of_states() -> None:
     modes = np.array([[[[0.0]], [[0.8]]]])
     one = PhaseLaw(np.ones(1), -np.ones((1, 1)))
     built = controlled_chain(modes, lambda _: 0, one, never, 12, "partial")
-    law = solve_chain(built).law
+    law = solve_chain(built).stationary
     assert built.states == 4096
     p = marginals_of(built, law).levels
     seen = p[:-1] / p[:-1].sum()
@@ -498,13 +506,13 @@ def test_sojourn_laws_of_a_chain_with_thousands_of_states() -> None:
 def test_transforms_are_for_real_arguments(bad: Any) -> None:
     built = chain(2)
     with pytest.raises(ValueError, match=r"s = .* must be real"):
-        sojourn_transform(built, solve_chain(built).law, bad)
+        sojourn_transform(built, solve_chain(built).stationary, bad)
 
 
 @pytest.mark.parametrize("bad", [[-1.0], [math.inf], math.nan])
 def test_times_and_arguments_must_not_be_negative(bad: Any) -> None:
     built = chain(2)
-    law = solve_chain(built).law
+    law = solve_chain(built).stationary
     with pytest.raises(ValueError, match=r"times .* must be finite and >= 0"):
         sojourn_cdf(built, law, bad)
     with pytest.raises(ValueError, match=r"s = .* must be finite and >= 0"):
@@ -561,7 +569,7 @@ CLOSURE_ERRORS = {
 def test_the_closure_is_as_good_as_the_documentation_says(name: str) -> None:
     timer, load, error = CLOSURE_ERRORS[name]
     built = chain(10, timer, load)
-    exact = marginals_of(built, solve_chain(built).law)
+    exact = marginals_of(built, solve_chain(built).stationary)
     found = closure(built).marginals
     levels = np.arange(built.top + 1)
     difference = (found.levels @ levels) / (exact.levels @ levels) - 1
@@ -584,12 +592,12 @@ def test_the_closure_is_exact_where_no_two_pages_with_phases_wait(name: str) -> 
     scenario = BY_PHASES[name]
     assert scenario.buffer is not None
     built = chain_of(scenario)
-    if len(built.timer.start) > 1 and built.top > 2:
-        built = replace(built, timer=PhaseLaw(np.ones(1), np.array([[-0.7]])))
+    if len(built.patience.start) > 1 and built.top > 2:
+        built = replace(built, patience=PhaseLaw(np.ones(1), np.array([[-0.7]])))
     exact = marginals_of(built, stationary(dense_generator(built), built.start))
     found = closure(built).marginals
     assert found.phases == pytest.approx(exact.phases, rel=1e-9, abs=1e-15)
-    assert found.stale == pytest.approx(exact.stale, rel=1e-9, abs=1e-15)
+    assert found.obsolete == pytest.approx(exact.obsolete, rel=1e-9, abs=1e-15)
 
 
 def test_a_buffer_beyond_memory_is_approximated_and_says_so() -> None:
@@ -638,5 +646,5 @@ def test_the_closure_gives_nothing_that_did_not_settle(monkeypatch: pytest.Monke
     scenario = queue(stale(H2) | {"buffer.waiting_places": 41})
     predictions, others = predict(scenario)
     assert not predictions
-    reason = "the closure of its chain does not settle: 2 rounds left a change of "
+    reason = "the closure of its chain does not converge: 2 rounds left a change of "
     assert any(each.reason.startswith(reason) for each in others)

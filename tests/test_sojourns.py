@@ -20,11 +20,11 @@ from analytic.indexing_queue import (
     accuracy_of,
     chain_of,
     controlled_chain,
-    phase_times,
+    position_times,
     sojourn_cdf,
     sojourn_moments,
+    sojourns,
     solve_chain,
-    tagged,
 )
 from analytic.phase_type import PhaseLaw
 from scenarios import Scenario, scenario_from
@@ -107,7 +107,7 @@ def test_a_chain_can_be_followed_twice() -> None:
     """Elimination uses up its matrix, and the one of the first position is the chain's own."""
     law = phases([0.0, 1.0], [[-2.0, 1.0], [1.0, -1.0]])
     built = chain_of(queue(2, law, exponential(0.3)))
-    probabilities = solve_chain(built).law
+    probabilities = solve_chain(built).stationary
     before = built.service.generator.copy()
     first, second = (list(sojourn_moments(built, probabilities)) for _ in range(2))
     assert first == second
@@ -144,7 +144,7 @@ def test_the_distribution_is_summed_until_the_slowest_page_has_ended() -> None:
     """Half of the pages take 0.001, the others 20: at 10 after ten thousand jumps."""
     law = {"hyperexponential": {"probabilities": [0.5, 0.5], "rates": [1000.0, 0.05]}}
     built = chain_of(queue(0, law))
-    served = sojourn_cdf(built, solve_chain(built).law, [10.0, 100.0])["served"]
+    served = sojourn_cdf(built, solve_chain(built).stationary, [10.0, 100.0])["served"]
     expected = [1 - 0.5 * math.exp(-0.5), 1 - 0.5 * math.exp(-5.0)]
     assert served == pytest.approx(expected, rel=1e-12)
 
@@ -165,7 +165,7 @@ def test_fast_phases_leave_the_sojourn_times_exact(
     """512 states against elimination, and against exponential timers, to which they tend."""
     scenario = queue(8, exponential(1.0), fast(e, *rates), rate=0.8)
     found = exact(scenario)
-    monkeypatch.setattr(tagged, "LARGEST_DENSE", 256)
+    monkeypatch.setattr(sojourns, "LARGEST_DENSE", 256)
     assert found == pytest.approx(exact(scenario.with_("name", "by-elimination")), rel=1e-12, abs=0)
     mean = sum(rates) / 2
     limit = exact(queue(8, exponential(1.0), exponential(mean), rate=0.8))
@@ -210,8 +210,8 @@ def worst_state(name: str, shift: float) -> float:
     built, waiting = position(name)
     worst = 0.0
     for arriving in (np.eye(built.inner[-1])[0], np.linspace(1.0, 2.0, built.inner[-1])):
-        expected = tagged._Small(built, shift).spent(waiting + 1, arriving)
-        found = phase_times.integrated_times(built, waiting, arriving, shift)
+        expected = sojourns._Small(built, shift).spent(waiting + 1, arriving)
+        found = position_times.integrated_times(built, waiting, arriving, shift)
         reached = expected > 0
         assert not found[~reached].any()
         worst = max(worst, float(np.max(np.abs(found[reached] / expected[reached] - 1))))
@@ -229,16 +229,16 @@ def test_an_integral_that_is_cut_short_would_be_seen(
     entry: str, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control: it begins late, ends early, or is too coarse."""
-    monkeypatch.setattr(phase_times, "LARGEST_DEFECT", 1.0)
-    monkeypatch.setattr(phase_times, entry, value)
+    monkeypatch.setattr(position_times, "LARGEST_DEFECT", 1.0)
+    monkeypatch.setattr(position_times, entry, value)
     assert max(worst_state(name, 0.0) for name in TIMERS) > 1e-12
 
 
 def test_pages_that_are_lost_in_an_integral_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     built, waiting = position("fast")
-    monkeypatch.setattr(phase_times, "LAST", 1e-2)
+    monkeypatch.setattr(position_times, "LAST", 1e-2)
     with pytest.raises(NotConvergedError, match="of the pages at position 7 leave it"):
-        phase_times.integrated_times(built, waiting, np.ones(built.inner[-1]), 0.0)
+        position_times.integrated_times(built, waiting, np.ones(built.inner[-1]), 0.0)
 
 
 @pytest.mark.parametrize("price", ["response", "loss"])
@@ -248,7 +248,7 @@ def test_without_sojourn_times_all_else_is_given(
     """Levels, shares and the mean of all pages; the cost only if it does not need the others."""
     scenario = queue(8, exponential(1.0), fast(1e-3), rate=0.8, costs={price: 1.0})
     expected = exact(scenario)
-    monkeypatch.setattr(phase_times, "LARGEST_DEFECT", -1.0)
+    monkeypatch.setattr(position_times, "LARGEST_DEFECT", -1.0)
     broken = scenario.with_("name", "without-sojourns")
     found = exact(broken)
     reasons = [row.reason for row in predict(broken)[1]]
@@ -257,7 +257,7 @@ def test_without_sojourn_times_all_else_is_given(
     if price == "response":
         missing.add(("control_cost", None))
     assert found == {key: value for key, value in expected.items() if key not in missing}
-    why = "the sojourn times by class are not found: "
+    why = "there are no sojourn times by class: "
     assert sum(reason.startswith(why) for reason in reasons) == 1
     priced = sum(
         reason.startswith(f"[costs] prices the response time: {why}") for reason in reasons

@@ -14,16 +14,21 @@ from analytic.decision_process import evaluate, policy_iteration
 from analytic.indexing_queue.fixed_robots import best_fixed_number
 from analytic.markov import closed_classes
 from analytic.phase_type import PhaseLaw
-from analytic.robot_control import critical_price, optimal_load, optimal_number, static_cost
+from analytic.robot_control import static_cost
 from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
-from analytic.robot_control.curve_rules import generator_of_curves, level_targets
 from analytic.robot_control.elimination import values as eliminated
-from analytic.robot_control.optimal_targets import solved
-from analytic.robot_control.response import with_response
-from analytic.robot_control.rule_measures import measures_of_chain, measures_of_targets
+from analytic.robot_control.optimal_targets import solved, with_response
 from analytic.robot_control.switching import best_switching, queue_of, switching_curves
-from analytic.robot_control.target_rules import best_targets, target_drift, target_gains
+from analytic.robot_control.target_rules import (
+    best_targets,
+    measures_of_chain,
+    measures_of_targets,
+    target_drift,
+    target_gains,
+)
+from experiments.best_load import critical_price, optimal_load, optimal_number
 from experiments.control_gap import control_gap
+from experiments.curve_rules import generator_of_curves, level_targets
 from scenarios import Scenario, ScenarioError, load
 from scenarios.sections import Costs
 
@@ -427,7 +432,10 @@ def test_the_lower_bound_is_a_prediction() -> None:
             ),
             "states",
         ),
-        (TALIM.with_({"activation": {"static": 1}, "buffer.waiting_places": 9000}), "places"),
+        (
+            TALIM.with_({"activation": {"static": 1}, "buffer.waiting_places": 9000}),
+            "levels × service phases",
+        ),
     ],
 )
 def test_where_no_optimum_is_known_the_reason_is_given(scenario: Scenario, says: str) -> None:

@@ -193,7 +193,7 @@ def test_the_comparison_notices_thresholds_off_by_one(name: str) -> None:
 
 def clocks_that_stand_still(chain: Any, level: int, values: Any, place: int) -> Any:
     """New pages take the first phase of their clock, whatever its start vector says."""
-    timers = len(chain.timer.start)
+    timers = len(chain.patience.start)
     columns = values.shape[-1]
     for _ in range(place if level else place - 1):
         values = values.reshape(-1, timers, columns)[:, 0]
@@ -508,7 +508,7 @@ REFUSED = {
         "buffer.waiting_places": 20,
         "buffer.obsolescence": H2,
     },
-    "there are 63; at most 62": {"robots.available": 63},
+    "there are 63 numbers of robots, limit 62": {"robots.available": 63},
     "all 595665 policies take about": {
         "robots.available": 60,
         "robots.deliveries.thinned": {"process": MMPP, "keep": [0.5] * 60},

@@ -1,8 +1,7 @@
 """The finite indexing queue with obsolescence and controlled robots (avrachenkov2011)."""
 
-from analytic.indexing_queue.arrival_levels import levels_at_arrivals
 from analytic.indexing_queue.chain import (
-    NO_TIMER,
+    UNLIMITED_PATIENCE,
     QueueChain,
     accepted_pages,
     controlled_chain,
@@ -19,25 +18,23 @@ from analytic.indexing_queue.formulas import (
     relaxation_time_of,
     stays_of,
 )
-from analytic.indexing_queue.iteration import NotConvergedError
-from analytic.indexing_queue.large_buffers import Closed, ClosureError, closure
-from analytic.indexing_queue.marginals import Marginals, marginals_of
-from analytic.indexing_queue.measures import (
-    control_cost,
+from analytic.indexing_queue.large_buffers import Closure, ClosureError, closure
+from analytic.indexing_queue.marginals import (
+    Marginals,
     fate_rates,
     level_probabilities,
-    queue_measures,
+    levels_at_arrivals,
+    marginals_of,
 )
-from analytic.indexing_queue.sojourn_laws import sojourn_cdf, sojourn_transform
-from analytic.indexing_queue.solution import Solution, solve_chain
-from analytic.indexing_queue.solved import Accuracy, chain_of
-from analytic.indexing_queue.tagged import sojourn_moments
+from analytic.indexing_queue.measures import Accuracy, chain_of, control_cost, queue_measures
+from analytic.indexing_queue.sojourns import sojourn_cdf, sojourn_moments, sojourn_transform
+from analytic.indexing_queue.solution import NotConvergedError, Solution, solve_chain
 
 __all__ = [
     "FORMULAS",
-    "NO_TIMER",
+    "UNLIMITED_PATIENCE",
     "Accuracy",
-    "Closed",
+    "Closure",
     "ClosureError",
     "ExactLaw",
     "Marginals",

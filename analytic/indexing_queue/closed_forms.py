@@ -1,4 +1,4 @@
-"""Closed forms of the indexing queue with exponential accesses, service and timers."""
+"""Closed forms of the indexing queue with exponential accesses, service and patience."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def mm1k_levels(load: ArrayLike, capacity: int) -> Array:
     load : array_like
         Arrival rate divided by service rate.
     capacity : int
-        K, the places with the one in service.
+        K, pages that the buffer holds, the one in service included.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def mm1k_levels(load: ArrayLike, capacity: int) -> Array:
     return result
 
 
-def birth_death_levels(births: Array, service: float, stale: float, capacity: int) -> Array:
+def birth_death_levels(births: Array, service: float, obsolescence: float, capacity: int) -> Array:
     """Level probabilities where pages enter at a rate given by the level.
 
     Parameters
@@ -46,15 +46,15 @@ def birth_death_levels(births: Array, service: float, stale: float, capacity: in
         Deliveries per unit time at each level; those at the top are lost.
     service : float
         Service rate.
-    stale : float
-        Rate of the exponential timer of each waiting page; 0: never.
+    obsolescence : float
+        Rate at which each waiting page becomes obsolete; 0: never.
     capacity : int
-        Places, the one in service included.
+        Pages that the buffer holds, the one in service included.
 
     Notes
     -----
-    avrachenkov2011, section 3 with one phase everywhere: deaths ``service + (n - 1) · stale``
-    from level n, since the page in service has no timer.
+    avrachenkov2011, section 3 with one phase everywhere: deaths ``service + (n - 1) ·
+    obsolescence`` from level n, since the page in service cannot become obsolete.
     """
-    deaths = service + stale * np.arange(float(capacity))
+    deaths = service + obsolescence * np.arange(float(capacity))
     return birth_death(list(births[:capacity]), list(deaths))

@@ -1,4 +1,4 @@
-"""The law of the busy cycle: from one arrival to an empty system to the next."""
+"""The distribution of the busy cycle: from one arrival to an empty system to the next."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array, csr_array
 from scipy.special import gammainc
 
-from analytic.indexing_queue.chain import QueueChain
-from analytic.indexing_queue.generator import rate_blocks
+from analytic.indexing_queue.chain import QueueChain, rate_blocks
 from scenarios.arrays import Array
 
 LARGEST_CYCLE_CHAIN = 3000
@@ -39,25 +38,25 @@ class _Absorption(NamedTuple):
     begins: Array
 
 
-def cycle_rate(chain: QueueChain, law: Array) -> float:
+def cycle_rate(chain: QueueChain, stationary: Array) -> float:
     """Busy cycles per unit time; the mean cycle time is one divided by it."""
-    return float(_absorption(chain, law).begins.sum())
+    return float(_absorption(chain, stationary).begins.sum())
 
 
-def cycle_speed(chain: QueueChain, law: Array) -> float:
+def cycle_speed(chain: QueueChain, stationary: Array) -> float:
     """Largest rate out of a state: the jumps per unit time of `cycle_cdf`."""
-    found = _absorption(chain, law)
+    found = _absorption(chain, stationary)
     return float((found.moves.sum(axis=0) + found.ends).max())
 
 
-def cycle_cdf(chain: QueueChain, law: Array, times: ArrayLike) -> Array:
+def cycle_cdf(chain: QueueChain, stationary: Array, times: ArrayLike) -> Array:
     """Distribution function ``P(C <= t)`` of the time between two arrivals to an empty system.
 
     Parameters
     ----------
     chain : QueueChain
         Of at most 3000 states.
-    law : ndarray, shape (states,)
+    stationary : ndarray, shape (states,)
         Stationary probabilities.
     times : array_like
         t >= 0.
@@ -79,7 +78,7 @@ def cycle_cdf(chain: QueueChain, law: Array, times: ArrayLike) -> Array:
     Uniformisation, as in `sojourn_cdf`: nothing is subtracted.
     """
     points = np.asarray(times, dtype=float)
-    found = _absorption(chain, law)
+    found = _absorption(chain, stationary)
     total = found.begins.sum()
     if total <= 0:
         return np.full(points.shape, math.nan)
@@ -100,7 +99,7 @@ def cycle_cdf(chain: QueueChain, law: Array, times: ArrayLike) -> Array:
     return shares
 
 
-def _absorption(chain: QueueChain, law: Array) -> _Absorption:
+def _absorption(chain: QueueChain, stationary: Array) -> _Absorption:
     if chain.states > LARGEST_CYCLE_CHAIN:
         raise ValueError(f"{chain.states} states; must be at most {LARGEST_CYCLE_CHAIN}")
     starts = chain.starts
@@ -112,7 +111,7 @@ def _absorption(chain: QueueChain, law: Array) -> _Absorption:
     for origin, target, block in rate_blocks(chain):
         if origin == 0 and target > 0:
             ends[: starts[1]] += block.sum(axis=1)
-            begins[starts[target] : starts[target + 1]] += law[: starts[1]] @ block
+            begins[starts[target] : starts[target + 1]] += stationary[: starts[1]] @ block
             continue
         here, there = np.nonzero(block)
         rates.append(block[here, there])

@@ -9,7 +9,6 @@ import numpy as np
 
 from analytic.active_robots import require_decided
 from analytic.conditions import timers_of
-from analytic.indexing_queue.arrival_levels import levels_at_arrivals
 from analytic.indexing_queue.cycle_laws import (
     LARGEST_CYCLE_CHAIN,
     MOST_CYCLE_JUMPS,
@@ -18,9 +17,9 @@ from analytic.indexing_queue.cycle_laws import (
     cycle_speed,
 )
 from analytic.indexing_queue.formulas import reason_against_chain, reason_against_order
-from analytic.indexing_queue.sojourn_laws import fastest_rate, sojourn_cdf
-from analytic.indexing_queue.solved import chain_of, solution_of
-from analytic.indexing_queue.tagged import ends_of, entries
+from analytic.indexing_queue.marginals import levels_at_arrivals
+from analytic.indexing_queue.measures import chain_of, solution_of
+from analytic.indexing_queue.sojourns import ends_of, entries, fastest_rate, sojourn_cdf
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import LAWS, Law, LawPoints
@@ -121,8 +120,8 @@ def _sojourns(scenario: Scenario, laws: tuple[Law, ...]) -> Iterator[ExactLaw | 
         yield from (NoLaw(law, reason) for law in laws)
         return
     chain = chain_of(scenario)
-    probabilities = solution_of(scenario).law
-    pages, once = ends_of(chain, entries(chain, probabilities), 2)
+    stationary = solution_of(scenario).stationary
+    pages, once = ends_of(chain, entries(chain, stationary), 2)
     positions = chain.states // chain.order
     fastest = min(1e6, _MOST_WORK / positions) / fastest_rate(chain)
     for law in laws:
@@ -133,7 +132,7 @@ def _sojourns(scenario: Scenario, laws: tuple[Law, ...]) -> Iterator[ExactLaw | 
             continue
 
         def cdf(times: Array, name: str = name) -> Array:
-            return sojourn_cdf(chain, probabilities, times)[name]
+            return sojourn_cdf(chain, stationary, times)[name]
 
         longest = min(fastest, scenario.run.warmup)
         yield _law_of_times(
@@ -144,7 +143,7 @@ def _sojourns(scenario: Scenario, laws: tuple[Law, ...]) -> Iterator[ExactLaw | 
 def _levels(scenario: Scenario, law: Law) -> ExactLaw | NoLaw:
     """Levels below which, and above which, a page in a thousand finds the system."""
     chain = chain_of(scenario)
-    shares = levels_at_arrivals(chain, solution_of(scenario).law)
+    shares = levels_at_arrivals(chain, solution_of(scenario).stationary)
     sums = np.cumsum(shares)
     compared = np.flatnonzero((sums > _RAREST_LEVEL) & (1 - sums > _RAREST_LEVEL))
     if len(compared) == 0:
@@ -158,16 +157,16 @@ def _levels(scenario: Scenario, law: Law) -> ExactLaw | NoLaw:
 def _cycles(scenario: Scenario, law: Law) -> ExactLaw | NoLaw:
     """Busy cycles: the chain is followed from one arrival to an empty system to the next."""
     chain = chain_of(scenario)
-    probabilities = solution_of(scenario).law
+    stationary = solution_of(scenario).stationary
     if chain.states > LARGEST_CYCLE_CHAIN:
         return NoLaw(law, f"the chain has {chain.states} states, more than {LARGEST_CYCLE_CHAIN}")
-    rate = cycle_rate(chain, probabilities)
+    rate = cycle_rate(chain, stationary)
     if rate <= 0:
         return NoLaw(law, "the system is never empty, or nothing arrives then")
-    fastest = MOST_CYCLE_JUMPS / cycle_speed(chain, probabilities)
+    fastest = MOST_CYCLE_JUMPS / cycle_speed(chain, stationary)
 
     def cdf(times: Array) -> Array:
-        return cycle_cdf(chain, probabilities, times)
+        return cycle_cdf(chain, stationary, times)
 
     longest = min(fastest, scenario.run.warmup)
     return _law_of_times(law, cdf, 1 / rate, longest, "busy cycle of the chain (own)")

@@ -1,25 +1,72 @@
-"""The best fixed number of robots for the indexing queue."""
+"""The best fixed number of robots for the indexing queue, or the best set where robots differ."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from analytic.indexing_queue.searching import CONSTANT, cheapest_sets, searched
-from analytic.indexing_queue.unlike_robots import BestSets, kinds_of_robots
+from analytic.conditions import buffer_and_robots
+from analytic.indexing_queue.chain import controlled_chain
+from analytic.indexing_queue.measures import service_and_patience, size_of
+from analytic.indexing_queue.policy_costs import level_rates, policy_costs
+from analytic.indexing_queue.searching import (
+    CONSTANT,
+    all_costs,
+    always,
+    check_time,
+    cost_of_none,
+    seconds_together,
+    uncontrolled,
+)
 from analytic.optimum import NoOptimumError, Optimum
+from analytic.progress import Progress, followed
 from scenarios import Scenario
 from scenarios.arrays import Array
+from scenarios.deliveries import Independent, Marked, alone, as_modes, order_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Set = tuple[int, ...]
+
+MOST_SETS = 2**14
+"""Distinct sets of robots up to which all of them are tried."""
 
 _ALIKE = 1e-12
+"""Costs that differ by less, relatively, are the same."""
+
 _TOGETHER = 256
+"""Numbers of robots that are solved together."""
+
+
+class BestSets(NamedTuple):
+    """The best robots of each number, from none on.
+
+    Attributes
+    ----------
+    sets : tuple of tuple of int
+    costs : tuple of float
+        NaN where no set of so many has a cost.
+    tried : int
+        Sets that were costed.
+    distinct : int
+        Sets that differ in more than the numbers of robots that are alike.
+    """
+
+    sets: tuple[Set, ...]
+    costs: tuple[float, ...]
+    tried: int
+    distinct: int
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every distinct set was tried."""
+        return self.tried == self.distinct
 
 
 @dataclass(frozen=True)
@@ -77,24 +124,22 @@ class StaticSearch:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the rows should know."""
-        return (*self._of_none(), *self._of_sets())
-
-    def _of_none(self) -> Iterator[str]:
+        notes = []
         if np.isnan(self.costs[0]):
-            reason = "no cost, for the response has a price and nothing is ever served"
-            yield f"0 robots: {reason}"
-
-    def _of_sets(self) -> Iterator[str]:
-        if self.best is None:
-            return
-        if self.best.is_complete:
-            yield f"the best of all {self.best.distinct:,} different sets of robots"
-        else:
-            yield (
-                f"not proved to be the best: {self.best.tried:,} of "
-                f"{_counted(self.best.distinct)} different sets were tried, by adding a robot, "
-                "leaving one out or exchanging two while that helped"
+            notes.append(
+                "0 robots: no cost, for the response has a price and nothing is ever served"
             )
+        best = self.best
+        if best is not None and best.is_complete:
+            notes.append(f"the best of all {best.distinct:,} different sets of robots")
+        elif best is not None:
+            distinct = best.distinct
+            shown = f"{distinct:,}" if distinct < 10**9 else f"{distinct:.1e}"
+            notes.append(
+                f"not proved to be the best: {best.tried:,} of {shown} different sets were tried, "
+                "by adding a robot, leaving one out or exchanging two while that helped"
+            )
+        return tuple(notes)
 
     def to_frame(self) -> pd.DataFrame:
         """Number of robots and cost as a DataFrame."""
@@ -127,7 +172,7 @@ def best_fixed_number(scenario: Scenario) -> StaticSearch:
         )
     every = range(scenario.robots.available + 1)
     parts = [every[start : start + _TOGETHER] for start in range(0, len(every), _TOGETHER)]
-    costs = np.concatenate([searched(scenario, part, CONSTANT) for part in parts])
+    costs = np.concatenate([all_costs(scenario, part, CONSTANT) for part in parts])
     return StaticSearch(scenario.name, scenario.time_unit, with_some_cost(costs))
 
 
@@ -140,13 +185,9 @@ def with_some_cost(costs: Array) -> Array:
         If none has one.
     """
     if np.isnan(costs).all():
-        why = "nothing is served, or no steady state is unique"
+        why = "nothing is served, or the steady state is not unique"
         raise NoOptimumError(f"no number has a cost: {why}")
     return costs
-
-
-def _counted(number: int) -> str:
-    return f"{number:,}" if number < 10**9 else f"{number:.1e}"
 
 
 def optimal_fixed_number(scenario: Scenario) -> Optimum:
@@ -170,3 +211,154 @@ def optimal_fixed_number(scenario: Scenario) -> Optimum:
         proved=None if search.best is None else search.is_complete,
         gap=0.0 if search.best is not None and search.is_complete else None,
     )
+
+
+def kinds_of_robots(scenario: Scenario) -> list[list[int]]:
+    """The robots of an independent or marked process, those with equal entries together.
+
+    Empty where robots are not told apart: free modes, thinned batches, accesses of their own.
+    """
+    deliveries = scenario.robots.deliveries if scenario.robots else None
+    if not isinstance(deliveries, Independent | Marked):
+        return []
+    entries = deliveries.root if isinstance(deliveries, Independent) else deliveries.root.robots
+    kinds: list[list[int]] = []
+    for robot, entry in enumerate(entries):
+        same = next((kind for kind in kinds if entries[kind[0]] == entry), None)
+        if same is None:
+            kinds.append([robot])
+        else:
+            same.append(robot)
+    return kinds
+
+
+def cheapest_sets(scenario: Scenario, kinds: list[list[int]]) -> BestSets:
+    """The cheapest robots of each number, of an independent or marked process.
+
+    Robots that are not chosen run on unheard, so that their phases do not matter.
+
+    Raises
+    ------
+    NoOptimumError
+        If the cost has no exact value, or the sets take too long.
+    """
+    free = uncontrolled(scenario)
+    buffer, robots = buffer_and_robots(scenario)
+    deliveries = robots.deliveries
+    assert isinstance(deliveries, Independent | Marked)
+    _, phases, patience, top = size_of(free)
+    sizes = phases * patience ** np.minimum(np.arange(top), 60.0)
+
+    def seconds(chosen: Set) -> float:
+        order = order_of(deliveries, chosen)
+        return seconds_together([float(order), *(order * sizes).tolist()], 1, CONSTANT)
+
+    some = itertools.islice(_distinct_sets(kinds), MOST_SETS)
+    check_time(sum(map(seconds, some)), "the sets of robots take")
+    laws = service_and_patience(free)
+    capacity = buffer.waiting_places + 1
+
+    def cost(chosen: Set) -> float:
+        if not chosen:
+            return cost_of_none(scenario)
+        modes = as_modes(alone(deliveries, chosen))
+        chain = controlled_chain(modes, always(len(chosen)), *laws, capacity, buffer.admission)
+        return float(policy_costs(level_rates([chain], scenario.costs), CONSTANT.follows(1))[0])
+
+    return best_sets(kinds, cost, f"{scenario.name}: sets of robots")
+
+
+def best_sets(
+    kinds: list[list[int]], cost: Callable[[Set], float], doing: str, most: int = MOST_SETS
+) -> BestSets:
+    """The cheapest set of each size.
+
+    Robots that are alike are counted, not listed: of each kind the first ones of the file stand for
+    any. Of more than `most` distinct sets the beginnings of the file's list are tried, and those
+    that a descent meets: it begins with none, with all and with the best beginning, adds a robot,
+    leaves one out or exchanges two while that helps.
+
+    Parameters
+    ----------
+    kinds : list of list of int
+        As `kinds_of_robots`.
+    cost : callable
+        Of a set, in increasing order; NaN where it has none.
+    doing : str
+        What a long search says that it does.
+    most : int
+    """
+    distinct = math.prod(len(kind) + 1 for kind in kinds)
+    tried: dict[Set, float] = {}
+    if distinct <= most:
+        for chosen in followed(_distinct_sets(kinds), doing, distinct):
+            tried[chosen] = cost(chosen)
+    else:
+        _descend(kinds, cost, tried, Progress(doing))
+    sizes = range(sum(map(len, kinds)) + 1)
+    sets = tuple(_cheapest(tried, size) for size in sizes)
+    costs = tuple(tried.get(each, math.nan) for each in sets)
+    return BestSets(sets, costs, len(tried), distinct)
+
+
+def _distinct_sets(kinds: list[list[int]]) -> Iterator[Set]:
+    """Every set of robots, one of those that differ only in robots that are alike."""
+    counts = itertools.product(*(range(len(kind) + 1) for kind in kinds))
+    return (_named(kinds, each) for each in counts)
+
+
+def _named(kinds: list[list[int]], counts: tuple[int, ...]) -> Set:
+    """So many robots of each kind, the first ones of the file."""
+    chosen = (kind[:count] for kind, count in zip(kinds, counts, strict=True))
+    return tuple(sorted(itertools.chain.from_iterable(chosen)))
+
+
+def _cheapest(tried: dict[Set, float], size: int) -> Set:
+    """The cheapest set of a size; of equals the first in lexicographic order."""
+    some = {each: cost for each, cost in tried.items() if len(each) == size}
+    least = min((cost for cost in some.values() if not math.isnan(cost)), default=math.nan)
+    alike = (each for each, cost in some.items() if cost <= least + _ALIKE * abs(least))
+    return min(alike, default=min(some, default=()))
+
+
+def _descend(
+    kinds: list[list[int]],
+    cost: Callable[[Set], float],
+    tried: dict[Set, float],
+    progress: Progress,
+) -> None:
+    """Steepest descent from three starts; the costs of all sets on the way go into `tried`."""
+
+    def costed(counts: tuple[int, ...]) -> float:
+        chosen = _named(kinds, counts)
+        if chosen not in tried:
+            tried[chosen] = cost(chosen)
+            progress.step()
+        value = tried[chosen]
+        return math.inf if math.isnan(value) else value
+
+    most = tuple(map(len, kinds))
+    first = [tuple(sum(r < n for r in kind) for kind in kinds) for n in range(sum(most) + 1)]
+    for start in (first[0], first[-1], min(first, key=costed)):
+        here = start
+        paid = costed(start)
+        while True:
+            best = min(_neighbours(here, most), key=costed)
+            value = costed(best)
+            is_better = value < paid - _ALIKE * abs(paid) or math.isinf(paid)
+            if not is_better or math.isinf(value):
+                break
+            here = best
+            paid = value
+
+
+def _neighbours(counts: tuple[int, ...], most: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """One robot more, one less, and one of a kind in place of one of another."""
+    kinds = range(len(counts))
+    more = [kind for kind in kinds if counts[kind] < most[kind]]
+    less = [kind for kind in kinds if counts[kind] > 0]
+    for added, left_out in itertools.product([None, *more], [None, *less]):
+        if added != left_out:
+            yield tuple(
+                count + (kind == added) - (kind == left_out) for kind, count in enumerate(counts)
+            )

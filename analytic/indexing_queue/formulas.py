@@ -11,18 +11,17 @@ import numpy as np
 from analytic import conditions
 from analytic.active_robots import require_decided, robots_at
 from analytic.formula import Formula, Values, dependent, is_covered, obstacles
-from analytic.indexing_queue.chain import count_states
+from analytic.indexing_queue.chain import count_states, dense_generator
 from analytic.indexing_queue.closed_forms import birth_death_levels, mm1k_levels
-from analytic.indexing_queue.generator import dense_generator
 from analytic.indexing_queue.large_buffers import ClosureError, closure
-from analytic.indexing_queue.marginals import marginals_of
-from analytic.indexing_queue.measures import control_cost, fate_rates, level_probabilities
-from analytic.indexing_queue.solved import (
+from analytic.indexing_queue.marginals import fate_rates, level_probabilities, marginals_of
+from analytic.indexing_queue.measures import (
     Accuracy,
     Solved,
     approximated,
     chain_of,
     closure_fits,
+    control_cost,
     converged,
     fits_in_memory,
     loss_approximated,
@@ -35,13 +34,17 @@ from analytic.indexing_queue.solved import (
     solved,
     too_large_for_exactness,
 )
-from analytic.indexing_queue.tagged import sojourn_moments
+from analytic.indexing_queue.sojourns import sojourn_moments
 from analytic.markov import relaxation_time
 from analytic.phase_type import exponential_rate
 from scenarios import Scenario
 
 _LARGEST_SPECTRUM = 400
+"""States up to which the eigenvalues of a chain are computed."""
+
 _QUICK = 10**7
+"""Multiplications of an elimination that takes a fraction of a second."""
+
 _LOSSES = ("loss_rate", "loss_probability")
 
 
@@ -54,14 +57,14 @@ def relaxation_time_of(scenario: Scenario) -> float | None:
 
 
 def empty_probability(scenario: Scenario) -> float | None:
-    """Stationary probability of the empty queue, where its relaxation time is known."""
+    """Stationary probability of the empty system, where its relaxation time is known."""
     if not _has_small_chain(scenario):
         return None
-    return float(solution_of(scenario).law[: chain_of(scenario).order].sum())
+    return float(solution_of(scenario).stationary[: chain_of(scenario).order].sum())
 
 
 def _has_small_chain(scenario: Scenario) -> bool:
-    """Whether the spectrum of its chain is found in no time, told before anything is built."""
+    """Whether its eigenvalues can be computed quickly; decided before anything is built."""
     return is_covered((*_BUILT, fits_in_memory, _few_states, one_closed_class), scenario)
 
 
@@ -81,37 +84,37 @@ class Stays(NamedTuple):
 
 
 def stays_of(scenario: Scenario) -> Stays | None:
-    """How long pages may stay, where the queue is solved in no time.
+    """How long pages may stay, where the queue is solved quickly.
 
-    A page is gone when the busy period ends, at the latest: ``(1 - p0) / f``, with p0 the
-    probability of the empty system and f the rate at which it gets pages. It may be gone before:
-    by its timer; or, where a full buffer pushes out its oldest page, when as many have been lost
-    as can wait.
+    A page has left when the busy period ends, at the latest: ``(1 - p0) / f``, with p0 the
+    probability of the empty system and f the rate at which pages enter it. It may leave before:
+    when its patience runs out; or, where a full buffer pushes out its oldest page, when as many
+    have been lost as can wait.
     """
     if not is_covered((*_BUILT, fits_in_memory, _solved_at_once, one_closed_class), scenario):
         return None
-    assert scenario.buffer is not None
+    buffer, _ = conditions.buffer_and_robots(scenario)
     chain = chain_of(scenario)
-    law = solution_of(scenario).law
-    rates = fate_rates(chain, marginals_of(chain, law))
-    empty = law[: chain.order]
+    stationary = solution_of(scenario).stationary
+    rates = fate_rates(chain, marginals_of(chain, stationary))
+    empty = stationary[: chain.order]
     entering = chain.batch_rates[0].T @ (chain.accepted[0] > 0)
     flow = float(empty @ entering)
-    timer = conditions.timers_of(scenario)
+    patience = conditions.timers_of(scenario)
     longest = (1.0 - float(empty.sum())) / flow if flow > 0 else math.inf
-    if timer is not None and (stale := exponential_rate(timer)):
-        longest = min(longest, 1.0 / stale)
-    if scenario.buffer.when_full == "push-out" and rates["lost"] > 0:
-        longest = min(longest, scenario.buffer.waiting_places / rates["lost"])
+    if patience is not None and (obsolescence := exponential_rate(patience)):
+        longest = min(longest, 1.0 / obsolescence)
+    if buffer.when_full == "push-out" and rates["lost"] > 0:
+        longest = min(longest, buffer.waiting_places / rates["lost"])
     served = rates["served"] / rates["delivered"] if rates["delivered"] else 0.0
     return Stays(longest, served)
 
 
 @dependent
 def _solved_at_once(scenario: Scenario) -> str | None:
-    """The chain has at most 400 states, or takes at most 10^7 products level by level."""
-    order, phases, timers, _ = size_of(scenario)
-    quick = timers == 1 and count_states(*size_of(scenario)) * (2 * order * phases) ** 2 <= _QUICK
+    """The chain has at most 400 states, or needs at most 10^7 products level by level."""
+    order, phases, patience, _ = size_of(scenario)
+    quick = patience == 1 and count_states(*size_of(scenario)) * (2 * order * phases) ** 2 <= _QUICK
     return None if quick else _few_states(scenario)
 
 
@@ -135,17 +138,17 @@ def reason_against_order(scenario: Scenario) -> str | None:
 def _birth_death(scenario: Scenario) -> Values:
     """Measures of the level alone, from the product form."""
     access, service, capacity = conditions.poisson_parameters(scenario)
-    timer = conditions.timers_of(scenario)
+    patience = conditions.timers_of(scenario)
     at = robots_at(scenario)
-    stale = 0.0 if timer is None else exponential_rate(timer)
-    assert stale is not None
+    obsolescence = 0.0 if patience is None else exponential_rate(patience)
+    assert obsolescence is not None
     robots = np.array([at(level) for level in range(capacity + 1)], dtype=float)
-    levels = birth_death_levels(access * robots, service, stale, capacity)
+    levels = birth_death_levels(access * robots, service, obsolescence, capacity)
     waiting = np.maximum(np.arange(capacity + 1.0) - 1, 0)
     delivered = access * float(levels @ robots)
     rates = {
         "loss": access * robots[-1] * levels[-1],
-        "obsolescence": stale * float(levels @ waiting),
+        "obsolescence": obsolescence * float(levels @ waiting),
         "success": service * float(levels[1:].sum()),
     }
     yield "arrival_rate", None, delivered
@@ -177,31 +180,31 @@ def _from_chain(*measures: str) -> Callable[[Scenario], Values]:
     """Evaluator of some of the measures of the chain."""
 
     def evaluate(scenario: Scenario) -> Values:
-        found = solved(scenario)
-        assert isinstance(found, Solved)
-        return [row for row in found.rows if row[0] in measures]
+        result = solved(scenario)
+        assert isinstance(result, Solved)
+        return [row for row in result.rows if row[0] in measures]
 
     return evaluate
 
 
 def _from_closure(scenario: Scenario) -> Values:
-    found = approximated(scenario)
-    assert isinstance(found, tuple)
+    rows = approximated(scenario)
+    assert isinstance(rows, tuple)
     unpriced = conditions.priced(scenario) is not None
     left_out = (*_LOSSES, *["control_cost"] * unpriced)
-    return [row for row in found if row[0] not in left_out]
+    return [row for row in rows if row[0] not in left_out]
 
 
 def _loss_from_closure(scenario: Scenario) -> Values:
-    found = approximated(scenario)
-    assert isinstance(found, tuple)
-    return [row for row in found if row[0] in _LOSSES]
+    rows = approximated(scenario)
+    assert isinstance(rows, tuple)
+    return [row for row in rows if row[0] in _LOSSES]
 
 
 def accuracy_of(scenario: Scenario) -> Accuracy | ClosureError | None:
     """How the chain of a scenario was solved and how well; None where it is not.
 
-    A `ClosureError` where it is approximated: what is known of that approximation's errors.
+    A `ClosureError` where it is approximated: the errors known of that approximation.
 
     Raises
     ------
@@ -213,9 +216,9 @@ def accuracy_of(scenario: Scenario) -> Accuracy | ClosureError | None:
         return ClosureError()
     if not is_covered(_CHAIN, scenario):
         return None
-    found = solved(scenario)
-    assert isinstance(found, Solved)
-    return found.accuracy
+    result = solved(scenario)
+    assert isinstance(result, Solved)
+    return result.accuracy
 
 
 _BUILT = (
@@ -339,7 +342,7 @@ FORMULAS: tuple[Formula, ...] = (
     Formula(
         paper="avrachenkov2011",
         number="section 3, timers taken to be independent",
-        quantity="levels, rates and shares of large buffers with phases of timers",
+        quantity="levels, rates and shares of large buffers with phase-type timers",
         function=closure,
         kind="approximation",
         origin="own",
@@ -349,7 +352,7 @@ FORMULAS: tuple[Formula, ...] = (
     Formula(
         paper="avrachenkov2011",
         number="section 3, timers taken to be independent",
-        quantity="loss of large buffers with phases of timers",
+        quantity="loss of large buffers with phase-type timers",
         function=closure,
         kind="approximation",
         origin="own",

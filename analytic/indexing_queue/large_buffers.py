@@ -1,8 +1,8 @@
-"""Large buffers whose timers have phases, approximately: the timers of a level independent.
+"""Large buffers with phases of patience, approximately: waiting pages taken as independent.
 
-What is kept is the phase of one waiting page at a time, given level,
-position, arrival and service phase. Its equations are exact but for one thing: how another page's
-obsolescence, which moves it forward, depends on its own phase. There independence is assumed
+What is kept is the phase of one waiting page at a time, given level, position, arrival and service
+phase. Its equations are exact but for one thing: how another page's obsolescence, which moves it
+forward, depends on its own phase. There independence is assumed
 (docs/derivations.md, "Large chains"; errors in docs/queue-solvers.md).
 """
 
@@ -13,10 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from analytic.indexing_queue.chain import QueueChain
-from analytic.indexing_queue.iteration import NotConvergedError
-from analytic.indexing_queue.lumped import phase_rates, stationary_phases, with_obsolescence
-from analytic.indexing_queue.marginals import Marginals
-from analytic.indexing_queue.tables import mean_profile
+from analytic.indexing_queue.marginals import (
+    Marginals,
+    mean_profile,
+    phase_rates,
+    stationary_phases,
+    with_obsolescence,
+)
+from analytic.indexing_queue.solution import NotConvergedError
 from analytic.progress import Progress
 from scenarios.arrays import Array
 
@@ -30,7 +34,7 @@ SMALLEST_LOSS = 0.01
 
 
 class ClosureError(NamedTuple):
-    """Errors of the closure where the exact law was known: largest of docs/queue-solvers.md.
+    """Largest errors of the closure where the exact solution was known (docs/queue-solvers.md).
 
     Attributes
     ----------
@@ -47,15 +51,15 @@ class ClosureError(NamedTuple):
     def __str__(self) -> str:
         """In words, for a line below a table."""
         return (
-            "approximation, timers taken to be independent; where the exact law was known it was "
-            f"right to {self.share:g} (shares of pages), {self.level:g} (levels) and "
+            "approximation with independent obsolescence timers; where the exact solution was "
+            f"known it was right to {self.share:g} (shares of pages), {self.level:g} (levels) and "
             f"{100 * self.mean:g} % (pages in the system), with timers that are either very short "
             "or very long to 0.005, 0.04 and 7 % (docs/queue-solvers.md)"
         )
 
 
-class Closed(NamedTuple):
-    """The law of level, arrival and service phase, approximately.
+class Closure(NamedTuple):
+    """The distribution of level, arrival and service phase, approximately.
 
     Attributes
     ----------
@@ -71,13 +75,13 @@ class Closed(NamedTuple):
     change: float
 
 
-def closure(chain: QueueChain) -> Closed:
-    """Level, arrival and service phase of a queue with timers of several phases, approximately.
+def closure(chain: QueueChain) -> Closure:
+    """Level, arrival and service phase of a queue with phases of patience, approximately.
 
-    Exact for timers of one phase and for one waiting place. Of P(level, ν, m, phase of the page
-    at position l) each equation is exact, except that with F that probability, and θ_k the rate
-    of obsolescence of the page at position k given level, ν and m, an obsolescence of page k
-    takes page l along at rate ``F θ_k``: pages are taken to be independent given (level, ν, m).
+    Exact where patience has one phase, and for one waiting place. Of P(level, ν, m, phase of the
+    page at position l) each equation is exact, except that with F that probability, and θ_k the
+    rate of obsolescence of the page at position k given level, ν and m, an obsolescence of page k
+    moves page l at rate ``F θ_k``: pages are taken as independent given (level, ν, m).
 
     Parameters
     ----------
@@ -90,45 +94,46 @@ def closure(chain: QueueChain) -> Closed:
 
     Notes
     -----
-    Errors against the exact law: docs/queue-solvers.md.
+    Errors against the exact solution: docs/queue-solvers.md.
     """
-    states = chain.order * len(chain.service.start) * len(chain.timer.start)
+    states = chain.order * chain.service_phases * chain.patience_phases
     progress = Progress(
         f"closure of the queue, {chain.top} levels of {states} phases, levels renewed"
     )
     rates = phase_rates(chain)
-    shape = (chain.order, len(chain.service.start))
+    profile = mean_profile(chain)
+    shape = (chain.order, chain.service_phases)
     pages: Positions = [
-        np.ones((*shape, max(level - 1, 0), 1)) * mean_profile(chain)
-        for level in range(chain.top + 1)
+        np.ones((*shape, max(level - 1, 0), 1)) * profile for level in range(chain.top + 1)
     ]
     for round_ in range(1, MOST_ROUNDS + 1):
-        stale = np.stack([(each @ chain.timer.exit_rates).sum(axis=2) for each in pages])
-        phases = stationary_phases(chain, with_obsolescence(chain, rates, stale))
+        exits = chain.patience.exit_rates
+        obsolete = np.stack([(each @ exits).sum(axis=2) for each in pages])
+        phases = stationary_phases(chain, with_obsolescence(chain, rates, obsolete))
         change = 0.0
         levels = range(2, chain.top + 1)
         for level in (*reversed(levels), *levels):
-            change = max(change, _renewed(chain, phases, pages, level))
+            change = max(change, _renew(chain, phases, pages, level))
             progress.step()
         if change <= TOLERANCE:
-            return Closed(Marginals(phases, stale * phases), round_, change)
+            return Closure(Marginals(phases, obsolete * phases), round_, change)
     raise NotConvergedError(f"{MOST_ROUNDS} rounds left a change of {change:.1e}")
 
 
-def _renewed(chain: QueueChain, phases: Array, pages: Positions, level: int) -> float:
+def _renew(chain: QueueChain, phases: Array, pages: Positions, level: int) -> float:
     """Solve for the phases of the pages of a level, given the others; the largest change.
 
-    `pages` holds conditional probabilities, shape (order, phases, positions, timer phases).
+    `pages` holds conditional probabilities, shape (order, phases, positions, patience phases).
     """
     flow = _from_below(chain, phases, pages, level)
     if level < chain.top:
         flow += _from_above(chain, phases, pages, level)
-    places = level - 1
+    waiting = level - 1
     size = flow[:, :, 0, :].size
-    inflow = np.moveaxis(flow, 2, 0).reshape(places, size, 1)
+    inflow = np.moveaxis(flow, 2, 0).reshape(waiting, size, 1)
     moving = _moves(chain, pages, level)
-    found = np.linalg.solve(np.swapaxes(moving, 1, 2), inflow)
-    joint = np.moveaxis(found.reshape(places, *flow.shape[:2], -1), 0, 2)
+    solved = np.linalg.solve(np.swapaxes(moving, 1, 2), inflow)
+    joint = np.moveaxis(solved.reshape(waiting, *flow.shape[:2], -1), 0, 2)
     total = joint.sum(axis=3, keepdims=True)
     new = np.divide(joint, total, out=pages[level].copy(), where=total > 0)
     change = float(np.max(np.abs(new - pages[level])))
@@ -138,7 +143,7 @@ def _renewed(chain: QueueChain, phases: Array, pages: Positions, level: int) -> 
 
 def _from_below(chain: QueueChain, phases: Array, pages: Positions, level: int) -> Array:
     """Flow into the phases of the pages of a level with deliveries."""
-    shape = (*phases.shape[1:], level - 1, len(chain.timer.start))
+    shape = (*phases.shape[1:], level - 1, chain.patience_phases)
     flow = np.zeros(shape)
     for origin in range(level):
         matrices = chain.arrivals[origin].get(level - origin)
@@ -150,19 +155,19 @@ def _from_below(chain: QueueChain, phases: Array, pages: Positions, level: int) 
         joint = here[:, :, None, None] * pages[origin]
         flow[:, :, :old] += np.einsum("mwv,wmlr->vmlr", full, joint)
         entered = np.einsum("mwv,wm->vm", full, here)
-        flow[:, :, old:] += entered[:, :, None, None] * chain.timer.start
+        flow[:, :, old:] += entered[:, :, None, None] * chain.patience.start
     return flow
 
 
 def _from_above(chain: QueueChain, phases: Array, pages: Positions, level: int) -> Array:
-    """Flow into them with services and obsolescences; those behind move forward."""
+    """The same flow with services and obsolescences; the pages behind move forward."""
     joint = phases[level + 1][:, :, None, None] * pages[level + 1]
     done = np.einsum("m,wmlr->wlr", chain.service.exit_rates, joint[:, :, 1:])
     turns = np.broadcast_to(chain.turnover[level + 1], (phases.shape[2], chain.order, chain.order))
     flow: Array = np.einsum("m,mwv,wlr->vmlr", chain.service.start, turns, done)
-    stale = pages[level + 1] @ chain.timer.exit_rates
-    ahead = np.cumsum(stale, axis=2)[:, :, :-1, None]
-    behind = np.cumsum(stale[:, :, ::-1], axis=2)[:, :, -2::-1, None]
+    obsolete = pages[level + 1] @ chain.patience.exit_rates
+    ahead = np.cumsum(obsolete, axis=2)[:, :, :-1, None]
+    behind = np.cumsum(obsolete[:, :, ::-1], axis=2)[:, :, -2::-1, None]
     flow += ahead * joint[:, :, 1:] + behind * joint[:, :, :-1]
     return flow
 
@@ -174,8 +179,8 @@ def _moves(chain: QueueChain, pages: Positions, level: int) -> Array:
     service or a delivery.
     """
     order = chain.order
-    phases = len(chain.service.start)
-    timers = len(chain.timer.start)
+    phases = chain.service_phases
+    patience = chain.patience_phases
     inner = np.zeros((order * phases, order * phases))
     quiet = chain.arrivals[level].get(0)
     out = np.zeros((order, phases))
@@ -187,8 +192,10 @@ def _moves(chain: QueueChain, pages: Positions, level: int) -> Array:
             inner[phase::phases, phase::phases] -= matrix
         out += quiet.sum(axis=2).T
     inner += np.diag(out.ravel()) - np.kron(np.eye(order), chain.service.generator)
-    fixed = np.kron(inner, np.eye(timers)) - np.kron(np.eye(order * phases), chain.timer.generator)
-    stale = pages[level] @ chain.timer.exit_rates
-    others = np.moveaxis(stale.sum(axis=2, keepdims=True) - stale, 2, 0)
-    diagonal = np.repeat(others.reshape(level - 1, -1), timers, axis=1)
+    fixed = np.kron(inner, np.eye(patience)) - np.kron(
+        np.eye(order * phases), chain.patience.generator
+    )
+    obsolete = pages[level] @ chain.patience.exit_rates
+    others = np.moveaxis(obsolete.sum(axis=2, keepdims=True) - obsolete, 2, 0)
+    diagonal = np.repeat(others.reshape(level - 1, -1), patience, axis=1)
     return fixed + diagonal[:, :, None] * np.eye(fixed.shape[0])

@@ -1,28 +1,35 @@
-"""What the measures need of a stationary law: level, arrival and service phase, obsolescences."""
+"""The chain without the phases of patience: level, arrival phase and service phase.
+
+The phases of patience enter it through the rates of obsolescence alone, and it is exact once these
+are (docs/derivations.md); with exponential patience it is the whole chain.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_matrix
 
-from analytic.indexing_queue.chain import QueueChain
+from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, QueueChain, rate_blocks
+from analytic.markov import Band, closed_classes, stationary_banded
 from scenarios.arrays import Array
 
 
 class Marginals(NamedTuple):
-    """Sums of a stationary law over the phases of the timers.
+    """Sums of a stationary distribution over the phases of patience.
 
     Attributes
     ----------
     phases : ndarray, shape (levels, order, service phases)
         Probabilities; those of level 0 stand in the first service phase.
-    stale : ndarray, shape (levels, order, service phases)
+    obsolete : ndarray, shape (levels, order, service phases)
         Obsolescences per unit time.
     """
 
     phases: Array
-    stale: Array
+    obsolete: Array
 
     @property
     def levels(self) -> Array:
@@ -31,8 +38,22 @@ class Marginals(NamedTuple):
         return result
 
 
-def sums_over_timers(rates: Array, waiting: int) -> Array:
-    """Sum of a rate of each waiting page's timer phase, shape (phases^waiting,)."""
+def marginals_of(chain: QueueChain, stationary: Array) -> Marginals:
+    """Sums of the probabilities of all states, shape (states,), level by level."""
+    shape = (chain.top + 1, chain.order, chain.service_phases)
+    phases = np.zeros(shape)
+    obsolete = np.zeros(shape)
+    starts = chain.starts
+    phases[0, :, 0] = stationary[: starts[1]]
+    for level in range(1, chain.top + 1):
+        here = stationary[starts[level] : starts[level + 1]].reshape(*shape[1:], -1)
+        phases[level] = here.sum(axis=2)
+        obsolete[level] = here @ _sums_over_pages(chain.patience.exit_rates, level - 1)
+    return Marginals(phases, obsolete)
+
+
+def _sums_over_pages(rates: Array, waiting: int) -> Array:
+    """Sum of a rate of each waiting page's patience phase, shape (phases^waiting,)."""
     if len(rates) == 1:
         return rates * waiting
     total = np.zeros(1)
@@ -41,16 +62,178 @@ def sums_over_timers(rates: Array, waiting: int) -> Array:
     return total
 
 
-def marginals_of(chain: QueueChain, law: Array) -> Marginals:
-    """Sums of a law over all states, shape (states,), level by level."""
-    shape = (chain.top + 1, chain.order, len(chain.service.start))
-    phases = np.zeros(shape)
-    stale = np.zeros(shape)
-    starts = chain.starts
-    exits = chain.timer.exit_rates
-    phases[0, :, 0] = law[: starts[1]]
-    for level in range(1, chain.top + 1):
-        here = law[starts[level] : starts[level + 1]].reshape(*shape[1:], -1)
-        phases[level] = here.sum(axis=2)
-        stale[level] = here @ sums_over_timers(exits, level - 1)
-    return Marginals(phases, stale)
+def level_probabilities(chain: QueueChain, stationary: Array) -> Array:
+    """Fraction of time with 0, 1, … pages in the system, shape (levels,)."""
+    return marginals_of(chain, stationary).levels
+
+
+def fate_rates(chain: QueueChain, marginals: Marginals) -> dict[str, float]:
+    """Pages per unit time that are delivered, lost, obsolete and served.
+
+    avrachenkov2011, Theorems 2 and 3: numerators and the intensity of the input flow.
+    """
+    sizes = np.arange(chain.batch_rates.shape[1])
+    batches = np.einsum("ikw,iw->ik", chain.batch_rates, marginals.phases.sum(axis=2))
+    refused = sizes - chain.accepted
+    served = marginals.phases[1:] @ chain.service.exit_rates
+    return {
+        "delivered": float((batches * sizes).sum()),
+        "lost": float((batches * refused)[:, 1:].sum()),
+        "obsolete": float(marginals.obsolete.sum()),
+        "served": float(served.sum()),
+    }
+
+
+def levels_at_arrivals(chain: QueueChain, stationary: Array) -> Array:
+    """Share of the delivered pages that find 0, 1, … pages in the system.
+
+    The pages of a batch come one after the other: a page finds those of its own batch that have
+    entered ahead of it, too.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    stationary : ndarray, shape (states,)
+        Stationary probabilities.
+
+    Returns
+    -------
+    ndarray, shape (levels,)
+        Zeros where no page is ever delivered.
+
+    Notes
+    -----
+    Pages that find a level, per unit time, divided by all pages: the intensities of
+    avrachenkov2011, Theorem 2, level by level. With Poisson deliveries of single pages at a
+    constant rate it is the distribution of the level itself (PASTA).
+    """
+    here = marginals_of(chain, stationary).phases.sum(axis=2)
+    batches = np.einsum("ikw,iw->ik", chain.batch_rates, here)
+    arrivals = np.zeros(chain.top + 1)
+    for level, rates in enumerate(batches):
+        for size in range(1, len(rates)):
+            entering = int(chain.accepted[level, size])
+            for ahead in range(size):
+                arrivals[level + min(ahead, entering)] += rates[size]
+    total = arrivals.sum()
+    return arrivals / total if total > 0 else arrivals
+
+
+def mean_profile(chain: QueueChain) -> Array:
+    """Probabilities of the phases of patience at a random moment of a page's patience."""
+    start, generator = chain.patience
+    if len(start) == 1:
+        return np.ones(1)
+    spent = np.maximum(np.linalg.solve(-generator.T, start), 0.0)
+    profile: Array = spent / spent.sum()
+    return profile
+
+
+def _largest_step(chain: QueueChain) -> int:
+    """Most pages that enter at once, at least 1."""
+    return max(1, *(max(moves, default=0) for moves in chain.arrivals))
+
+
+def _widths(chain: QueueChain) -> tuple[int, int]:
+    """Entries below and above the diagonal that the rates need."""
+    inner = chain.order * chain.service_phases
+    return 2 * inner - 1, (_largest_step(chain) + 1) * inner - 1
+
+
+def elimination_work(chain: QueueChain) -> int:
+    """Multiplications that `stationary_phases` needs."""
+    lower, upper = _widths(chain)
+    states = chain.order * (1 + chain.service_phases * chain.top)
+    return states * lower * upper
+
+
+def phase_rates(chain: QueueChain) -> Band:
+    """Rates between the states of level, arrival and service phase, obsolescences apart."""
+    patient = replace(chain, patience=UNLIMITED_PATIENCE)
+    starts = patient.starts
+    band = Band(int(starts[-1]), *_widths(chain))
+    rates = band.rates
+    for origin, target, block in rate_blocks(patient):
+        rows = slice(starts[origin], starts[origin + 1])
+        rates[rows, starts[target] : starts[target + 1]] += block
+    return band
+
+
+def with_obsolescence(chain: QueueChain, band: Band, obsolete: Array) -> Band:
+    """A copy of the rates of `phase_rates` with those of obsolescence added.
+
+    `obsolete` has shape (levels, order, service phases): obsolescences per unit time while the
+    chain is there.
+    """
+    complete = band.copy()
+    inner = chain.order * chain.service_phases
+    waiting = np.arange(chain.order + inner, complete.states)
+    complete.rates[waiting, waiting - inner] += obsolete[2:].ravel()
+    return complete
+
+
+def stationary_phases(chain: QueueChain, band: Band) -> Array:
+    """Probabilities of level, arrival phase and service phase, given the rates between them.
+
+    Returns
+    -------
+    ndarray, shape (levels, order, service phases)
+        Those of level 0 stand in the first service phase.
+    """
+    stationary = stationary_banded(band.copy(), chain.order, chain.start)
+    phases = np.zeros((chain.top + 1, chain.order, chain.service_phases))
+    phases[0, :, 0] = stationary[: chain.order]
+    phases[1:] = stationary[chain.order :].reshape(phases[1:].shape)
+    return phases
+
+
+def stationary_levels(chain: QueueChain, phases: Array, obsolete: Array) -> Array:
+    """Probabilities of the levels, given those of the phases at each level.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    phases : ndarray, shape (levels, order, service phases)
+        Probabilities up to a factor for each level.
+    obsolete : ndarray, shape (levels, order, service phases)
+        Obsolescences per unit time while the chain is there.
+    """
+    band = Band(chain.top + 1, 1, _largest_step(chain))
+    rates = band.rates
+    even = 1.0 / phases[0].size
+    for level, moves in enumerate(chain.arrivals):
+        total = phases[level].sum()
+        shares = phases[level] / total if total > 0 else np.full(phases[level].shape, even)
+        if level >= 1:
+            down = shares @ chain.service.exit_rates
+            rates[level, level - 1] = down.sum() + float((shares * obsolete[level]).sum())
+        for entering, matrices in moves.items():
+            if entering > 0:
+                out = matrices.sum(axis=2)
+                drawn = shares[:, :1] * chain.service.start if level == 0 else shares
+                rates[level, level + entering] += float((out.T * drawn).sum())
+    return stationary_banded(band)
+
+
+def closed_class_count(chain: QueueChain) -> int:
+    """Number of closed classes of the whole chain, found on the smaller one.
+
+    From every state pages can be served until the system is empty, so that each closed class has
+    a state of level 0; and a waiting page can become obsolete in every phase of its patience, after
+    some time, if it can in one. So the two chains reach the same states of level 0.
+    """
+    patient = replace(chain, patience=UNLIMITED_PATIENCE)
+    starts = patient.starts
+    rows = []
+    columns = []
+    for origin, target, block in rate_blocks(patient):
+        here, there = np.nonzero(block > 0)
+        rows.append(here + starts[origin])
+        columns.append(there + starts[target])
+    if chain.patience.exit_rates.any() and chain.top >= 2:
+        waiting = np.arange(starts[2], starts[-1])
+        rows.append(waiting)
+        columns.append(waiting - (starts[2] - starts[1]))
+    row = np.concatenate(rows)
+    edges = coo_matrix((np.ones(len(row)), (row, np.concatenate(columns))), shape=(starts[-1],) * 2)
+    return len(closed_classes(edges.tocsr(), chain.start))

@@ -1,84 +1,238 @@
-"""Measures of the indexing queue from the stationary law of its chain."""
+"""The chain of a scenario, its solution and its measures, and what stands against them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
-from analytic.indexing_queue.chain import QueueChain
-from analytic.indexing_queue.marginals import Marginals, marginals_of
-from analytic.indexing_queue.tagged import sojourn_moments
+from analytic import conditions
+from analytic.active_robots import most_active, robots_at
+from analytic.arrival_process import access_rate, delivery_modes, joint_order
+from analytic.conditions import buffer_and_robots
+from analytic.formula import dependent
+from analytic.indexing_queue.chain import (
+    UNLIMITED_PATIENCE,
+    QueueChain,
+    controlled_chain,
+    switching_chain,
+)
+from analytic.indexing_queue.large_buffers import SMALLEST_LOSS, closure
+from analytic.indexing_queue.marginals import (
+    Marginals,
+    closed_class_count,
+    fate_rates,
+    marginals_of,
+)
+from analytic.indexing_queue.sojourns import Row, sojourn_moments
+from analytic.indexing_queue.solution import (
+    NotConvergedError,
+    Solution,
+    size_beyond_memory,
+    solve_chain,
+)
+from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate, phase_count
+from scenarios import Scenario
+from scenarios.activation import Switching
 from scenarios.arrays import Array
-from scenarios.measures import Subject
+from scenarios.deliveries import joint_size
 from scenarios.sections import Costs
 
-Row = tuple[str, Subject, float]
+_MOST_UNKNOWNS = 2_000_000
+_MOST_WORK = 10**10
 
 
-def level_probabilities(chain: QueueChain, law: Array) -> Array:
-    """Fraction of time with 0, 1, … pages in the system, shape (levels,)."""
-    return marginals_of(chain, law).levels
+# --- the chain --------------------------------------------------------------------------------
 
 
-def fate_rates(chain: QueueChain, marginals: Marginals) -> dict[str, float]:
-    """Pages per unit time that are delivered, lost, obsolete and served.
+def service_and_patience(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
+    """The laws of the service time and of the patience, of phase type."""
+    buffer, _ = buffer_and_robots(scenario)
+    service = as_phase_type(buffer.service)
+    assert service is not None
+    law = conditions.timers_of(scenario)
+    if law is None or top_level(scenario) == 1:  # where no page ever waits, none becomes obsolete
+        return service, UNLIMITED_PATIENCE
+    if (rate := exponential_rate(law)) is not None:
+        return service, PhaseLaw(np.ones(1), np.array([[-rate]]))
+    return service, as_phase_type(law) or UNLIMITED_PATIENCE
 
-    avrachenkov2011, Theorems 2 and 3: numerators and the intensity of the input flow.
+
+def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
+    """Arrival, service and patience phases and the highest level, without building anything.
+
+    Raises
+    ------
+    NoAnswerError
+        If the robots have too many joint phases.
     """
-    sizes = np.arange(chain.batch_rates.shape[1])
-    batches = np.einsum("ikw,iw->ik", chain.batch_rates, marginals.phases.sum(axis=2))
-    refused = sizes - chain.accepted
-    served = marginals.phases[1:] @ chain.service.exit_rates
-    return {
-        "delivered": float((batches * sizes).sum()),
-        "lost": float((batches * refused)[:, 1:].sum()),
-        "obsolete": float(marginals.stale.sum()),
-        "served": float(served.sum()),
-    }
+    buffer, robots = buffer_and_robots(scenario)
+    if isinstance(scenario.activation, Switching):
+        order = robots.available + 1
+    elif robots.deliveries is not None:
+        order = joint_size(robots.deliveries)[0]
+    else:
+        order = joint_order(robots, max(most_active(scenario), 1))
+    phases = phase_count(buffer.service)
+    assert phases is not None
+    top = top_level(scenario)
+    law = conditions.timers_of(scenario)
+    if law is None or top == 1 or exponential_rate(law) is not None:
+        return order, phases, 1, top
+    return order, phases, phase_count(law) or 1, top
 
 
-def control_cost(rates: dict[str, float], others: dict[str, float], costs: Costs) -> float:
-    """The cost per unit time: each price times its measure, terms without a price left out.
+def top_level(scenario: Scenario) -> int:
+    """The highest level: the capacity, or more where batches enter as a whole."""
+    buffer, robots = buffer_and_robots(scenario)
+    capacity = buffer.waiting_places + 1
+    if robots.deliveries is None or buffer.admission != "complete":
+        return capacity
+    return capacity + joint_size(robots.deliveries)[1] - 1
 
-    Parameters
+
+@lru_cache(maxsize=1)
+def chain_of(scenario: Scenario) -> QueueChain:
+    """The chain of a scenario that meets the conditions of `FORMULAS`' last rows.
+
+    Raises
+    ------
+    ScenarioError
+        If the activation is still to be optimised (`analytic.resolve` decides it).
+    """
+    buffer, robots = buffer_and_robots(scenario)
+    service, patience = service_and_patience(scenario)
+    capacity = buffer.waiting_places + 1
+    rule = scenario.activation
+    if isinstance(rule, Switching):
+        assert robots.access_time is not None
+        rate = access_rate(robots.access_time)
+        assert rate is not None
+        return switching_chain(rate, robots.available, rule.targets, service, patience, capacity)
+    modes = delivery_modes(robots, max(most_active(scenario), 1), rule)
+    at = robots_at(scenario)
+    return controlled_chain(modes, at, service, patience, capacity, buffer.admission)
+
+
+# --- its solution -----------------------------------------------------------------------------
+
+
+class Accuracy(NamedTuple):
+    """How the chain of a scenario was solved, and how well.
+
+    Attributes
     ----------
-    rates : dict
-        Of `fate_rates`.
-    others : dict
-        "starvation", "response" (mean sojourn of served pages) and "robots".
-
-    Notes
-    -----
-    avrachenkov2011 (2) and talim2001 section 2, joined.
+    states : int
+    method : str
+    passes : int
+        Passes over the states of an iteration, else 0.
+    residual, error : float
+        As in `Solution`.
     """
-    terms = others | {"loss": rates["lost"], "obsolescence": rates["obsolete"]}
-    prices = {name: getattr(costs, name) for name in terms}
-    return math.fsum(prices[name] * terms[name] for name in terms if prices[name])
+
+    states: int
+    method: str
+    passes: int
+    residual: float
+    error: float
+
+    def __str__(self) -> str:
+        """In words, for a line below a table."""
+        passes = f" in {self.passes} passes" if self.passes else ""
+        return (
+            f"chain of {self.states} states by {self.method}{passes}: "
+            f"residual {self.residual:.1e}, relative error about {self.error:.0e}"
+        )
 
 
-def queue_measures(chain: QueueChain, law: Array, costs: Costs, *, ordered: bool) -> Iterator[Row]:
+class Solved(NamedTuple):
+    """All measures of a chain, and how they were computed.
+
+    Attributes
+    ----------
+    rows : tuple
+    accuracy : Accuracy
+    missing : str or None
+        Why there are no sojourn times by class, for another reason than the order of service.
+    """
+
+    rows: tuple[Row, ...]
+    accuracy: Accuracy
+    missing: str | None = None
+
+
+@lru_cache(maxsize=1)
+def solution_of(scenario: Scenario) -> Solution:
+    """The solution of its chain, kept for those who ask next: a large one takes a minute.
+
+    Raises
+    ------
+    NotConvergedError
+        As `solve_chain`.
+    """
+    return solve_chain(chain_of(scenario))
+
+
+@lru_cache(maxsize=8)
+def solved(scenario: Scenario) -> Solved | str:
+    """All measures of the chain, solved once for all formulas; or why there are none."""
+    buffer, _ = buffer_and_robots(scenario)
+    chain = chain_of(scenario)
+    ordered = buffer.discipline == "fifo" and buffer.when_full == "lose-new"
+    try:
+        solution = solution_of(scenario)
+    except NotConvergedError as failure:
+        return str(failure)
+    accuracy = Accuracy(chain.states, *solution[1:])
+    stationary = solution.stationary
+    try:
+        rows = tuple(queue_measures(chain, stationary, scenario.costs, ordered=ordered))
+    except NotConvergedError as failure:
+        rows = tuple(queue_measures(chain, stationary, scenario.costs, ordered=False))
+        return Solved(rows, accuracy, str(failure))
+    return Solved(rows, accuracy)
+
+
+@lru_cache(maxsize=8)
+def approximated(scenario: Scenario) -> tuple[Row, ...] | str:
+    """All measures of the closure; or why there are none."""
+    chain = chain_of(scenario)
+    try:
+        marginals = closure(chain).marginals
+    except NotConvergedError as failure:
+        return str(failure)
+    return tuple(_measures(chain, marginals, scenario.costs, None))
+
+
+# --- its measures -----------------------------------------------------------------------------
+
+
+def queue_measures(
+    chain: QueueChain, stationary: Array, costs: Costs, *, ordered: bool
+) -> Iterator[Row]:
     """Every measure of the queue, as (measure, subject, value).
 
     Parameters
     ----------
     chain : QueueChain
-    law : ndarray, shape (states,)
+    stationary : ndarray, shape (states,)
         Stationary probabilities.
     costs : Costs
     ordered : bool
         Whether pages are served first come first served and nothing is pushed out; only then
         are the sojourn times those of the tagged page. Otherwise Little's law gives the means.
     """
-    sojourns = list(sojourn_moments(chain, law)) if ordered else None
-    yield from measures_of(chain, marginals_of(chain, law), costs, sojourns)
+    sojourns = list(sojourn_moments(chain, stationary)) if ordered else None
+    yield from _measures(chain, marginals_of(chain, stationary), costs, sojourns)
 
 
-def measures_of(
+def _measures(
     chain: QueueChain, marginals: Marginals, costs: Costs, sojourns: list[Row] | None
 ) -> Iterator[Row]:
-    """The same from sums of the law, with the sojourn times; None where they are not known."""
+    """The same from the marginals, with the sojourn times; None where they are not known."""
     levels = marginals.levels
     rates = fate_rates(chain, marginals)
     delivered = rates["delivered"]
@@ -106,3 +260,112 @@ def measures_of(
     others = {"starvation": float(levels[0]), "robots": robots}
     others["response"] = means.get("served", math.nan)
     yield "control_cost", None, control_cost(rates, others, costs)
+
+
+def control_cost(rates: dict[str, float], others: dict[str, float], costs: Costs) -> float:
+    """The cost per unit time: each price times its measure, terms without a price left out.
+
+    Parameters
+    ----------
+    rates : dict
+        Of `fate_rates`.
+    others : dict
+        "starvation", "response" (mean sojourn of served pages) and "robots".
+
+    Notes
+    -----
+    avrachenkov2011 (2) and talim2001 section 2, joined.
+    """
+    terms = others | {"loss": rates["lost"], "obsolescence": rates["obsolete"]}
+    prices = {name: getattr(costs, name) for name in terms}
+    return math.fsum(prices[name] * terms[name] for name in terms if prices[name])
+
+
+# --- what stands against them -------------------------------------------------------------------
+
+
+@dependent
+def fits_in_memory(scenario: Scenario) -> str | None:
+    """The solution of its chain takes at most 1 GB."""
+    size = size_beyond_memory(*size_of(scenario))
+    return size and f"its chain has {size}; the solution may take at most 1 GB"
+
+
+@dependent
+def too_large_for_exactness(scenario: Scenario) -> str | None:
+    """The chain is too large for an exact solution, and patience has several phases."""
+    exact = fits_in_memory(scenario) is None or size_of(scenario)[2] == 1
+    return "its chain is solved exactly, where it fits in memory" if exact else None
+
+
+@dependent
+def closure_fits(scenario: Scenario) -> str | None:
+    """The closure has at most 2 million unknowns, and needs at most 10^10 products a round."""
+    order, phases, patience, top = size_of(scenario)
+    unknowns = order * phases * patience * top * (top - 1) // 2
+    if unknowns > _MOST_UNKNOWNS:
+        return f"the closure of its chain has {unknowns} unknowns, limit {_MOST_UNKNOWNS}"
+    work = top * (top - 1) * (order * phases * patience) ** 3
+    if work > _MOST_WORK:
+        return f"a round of the closure of its chain needs {work:.0e} multiplications, limit 1e+10"
+    return None
+
+
+@dependent
+def settled(scenario: Scenario) -> str | None:
+    """The iteration for the closure converges."""
+    rows = approximated(scenario)
+    if isinstance(rows, tuple):
+        return None
+    return f"the closure of its chain does not converge: {rows}"
+
+
+@dependent
+def loss_approximated(scenario: Scenario) -> str | None:
+    """The approximate loss probability is at least 0.01, so that its first digit is right."""
+    rows = approximated(scenario)
+    assert isinstance(rows, tuple)
+    loss = next((value for name, _, value in rows if name == "loss_probability"), 0.0)
+    if loss >= SMALLEST_LOSS:
+        return None
+    wrong = f"its first digit would be wrong below {SMALLEST_LOSS:g}"
+    return f"the approximate loss probability is too small to be given; {wrong}"
+
+
+@lru_cache(maxsize=8)
+def _closed_classes(scenario: Scenario) -> int:
+    return closed_class_count(chain_of(scenario))
+
+
+@dependent
+def one_closed_class(scenario: Scenario) -> str | None:
+    """The chain forgets where it started."""
+    classes = _closed_classes(scenario)
+    return None if classes == 1 else f"its chain has {classes} closed classes"
+
+
+@dependent
+def converged(scenario: Scenario) -> str | None:
+    """The iteration for a large chain converges."""
+    result = solved(scenario)
+    if isinstance(result, Solved):
+        return None
+    return f"the iteration for its chain does not converge: {result}"
+
+
+@dependent
+def sojourns_found(scenario: Scenario) -> str | None:
+    """The tagged page can be followed to its end."""
+    result = solved(scenario)
+    if not isinstance(result, Solved) or result.missing is None:
+        return None
+    return f"there are no sojourn times by class: {result.missing}"
+
+
+@dependent
+def response_found(scenario: Scenario) -> str | None:
+    """The tagged page can be followed to its end, where the response has a price."""
+    missing = sojourns_found(scenario)
+    if missing is None or not scenario.costs.response:
+        return None
+    return f"[costs] prices the response time: {missing}"

@@ -1,10 +1,10 @@
 """Cost of very many level-dependent numbers of robots at once, with the work on levels shared.
 
 The level goes down one page at a time. What happens from a level until the level below is first
-reached depends on the robots at that level and above only, so that policies which agree from some
-level upwards share the work on those levels: the policies are walked as a tree from the top level
-downwards, and the states of a level are eliminated once per node. The tagged page does not see the
-robots, so that its sojourn is a reward of the states too.
+reached depends only on the robots at that level and above. So policies that agree from some level
+upwards share the work on those levels: the policies form a tree from the top level downwards, and
+the states of a level are eliminated once per node. The tagged page does not see the robots, so
+that its sojourn is a reward of the states too.
 
 Nothing is subtracted anywhere (Grassmann, Taksar and Heyman, 1985): at any load all terms of the
 cost keep their relative digits.
@@ -14,22 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.chain import QueueChain
-from analytic.indexing_queue.generator import one_gone, rate_blocks, with_clocks
+from analytic.indexing_queue.chain import QueueChain, one_gone, rate_blocks, with_patience
 from analytic.markov import closed_classes, stationary, until_exit
-from analytic.phase_type import PhaseLaw
 from scenarios.arrays import Array
 from scenarios.sections import Costs
 
-Indices = NDArray[np.integer[Any]]
+Indices = NDArray[np.intp]
 
 _LARGEST_PIECE = 1_000_000
-"""Numbers of one level that are held at a time; more policies are taken in turns."""
+"""Numbers of one level that are held at a time; more policies are taken in parts."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +93,8 @@ def _of_number(chain: QueueChain, costs: Costs, served: list[Array]) -> LevelRat
     ]
     down = [np.zeros((sizes[i], sizes[i - 1] if i else 0)) for i in levels]
     for origin, target, block in rate_blocks(chain):
-        place = down[origin] if target < origin else up[origin][target - origin][0]
-        place += block
+        rates = down[origin] if target < origin else up[origin][target - origin][0]
+        rates += block
     rewards = [_rewards(chain, level, costs, served)[None] for level in levels]
     return LevelRates(up=up, down=down, rewards=rewards, response=costs.response)
 
@@ -111,7 +108,7 @@ def _rewards(chain: QueueChain, level: int, costs: Costs, served: list[Array]) -
     if level == 0:
         cost += costs.starvation
     elif level > 1:
-        gone = one_gone(chain.timer.exit_rates, level - 1).sum(axis=1)
+        gone = one_gone(chain.patience.exit_rates, level - 1).sum(axis=1)
         cost += costs.obsolescence * np.tile(gone, len(cost) // len(gone))
     columns = np.stack([np.ones_like(cost), cost], axis=1)
     if not costs.response:
@@ -122,58 +119,57 @@ def _rewards(chain: QueueChain, level: int, costs: Costs, served: list[Array]) -
 def _sojourn_rewards(chain: QueueChain, level: int, served: list[Array]) -> Array:
     """Sojourn time of the served pages among those that enter per unit time, and their number.
 
-    A page that enters as the l-th of a batch at level i stands at position i + l, behind pages
-    whose phases are those of the state, and l - 1 pages with new clocks.
+    A page that enters as the l-th of a batch at level i stands at position i + l, behind the pages
+    of the state and l - 1 pages whose patience has just begun.
     """
     entering = np.zeros((chain.inner[level], 2))
     gains = [entering]
-    for place in range(1, int(chain.accepted[level].max()) + 1):
-        entering = entering + _seen_from(chain, level, served[level + place - 1], place)
+    for rank in range(1, int(chain.accepted[level].max()) + 1):
+        entering = entering + _seen_from(chain, level, served[level + rank - 1], rank)
         gains.append(entering)
     rates = chain.batch_rates[level, 1:]
     of_batches = np.stack([gains[entered] for entered in chain.accepted[level, 1:].tolist()])
-    found: Array = np.einsum("kw,kic->wic", rates, of_batches).reshape(-1, 2)
-    return found
+    rewards: Array = np.einsum("kw,kic->wic", rates, of_batches).reshape(-1, 2)
+    return rewards
 
 
-def _seen_from(chain: QueueChain, level: int, values: Array, place: int) -> Array:
-    """Values at a position, averaged over the new clocks of the `place` pages that enter."""
-    timers = len(chain.timer.start)
-    new = place if level else place - 1
+def _seen_from(chain: QueueChain, level: int, values: Array, rank: int) -> Array:
+    """Values at a position, averaged over the first phases of the `rank` pages that enter."""
+    start = chain.patience.start
     columns = values.shape[-1]
-    for _ in range(new):
-        values = np.einsum("stc,t->sc", values.reshape(-1, timers, columns), chain.timer.start)
+    for _ in range(rank if level else rank - 1):
+        values = np.einsum("stc,t->sc", values.reshape(-1, len(start), columns), start)
     return values if level else chain.service.start[None, :] @ values
 
 
 def _served_from(chain: QueueChain) -> list[Array]:
     """Mean time of the pages that will be served, and their probability, for each position.
 
-    Entry p has shape (service phases × timer phases^p, 2): the tagged page at position p + 1, the
-    phases of those ahead and its own (docs/derivations.md, "Sojourn times").
+    Entry p has shape (service phases × patience phases^p, 2): the tagged page at position p + 1,
+    the phases of those ahead and its own (docs/derivations.md, "Sojourn times").
     """
     service = chain.service
-    timer = chain.timer
+    patience = chain.patience
     done = service.exit_rates
-    found = [_reached(service.generator, done, np.zeros_like(done), done)]
+    positions = [_reached(service.generator, done, np.zeros_like(done), done)]
     for waiting in range(1, chain.top):
-        closer = _one_closer(service, timer, waiting)
-        own = np.tile(timer.exit_rates, len(closer) // len(timer.start))
-        time, served = (closer @ found[-1]).T
-        within = with_clocks(service.generator, timer, waiting)
-        found.append(_reached(within, own + closer.sum(axis=1), time, served))
-    return found
+        closer = _one_closer(chain, waiting)
+        own = np.tile(patience.exit_rates, len(closer) // len(patience.start))
+        time, served = (closer @ positions[-1]).T
+        within = with_patience(service.generator, patience, waiting)
+        positions.append(_reached(within, own + closer.sum(axis=1), time, served))
+    return positions
 
 
-def _one_closer(service: PhaseLaw, timer: PhaseLaw, waiting: int) -> Array:
-    """Rates at which the last of `waiting` pages moves up: a service, or one ahead goes stale."""
-    phases = len(service.start)
-    timers = len(timer.start)
-    picked = np.kron(np.ones((timers, 1)), np.eye(timers ** (waiting - 1)))
+def _one_closer(chain: QueueChain, waiting: int) -> Array:
+    """Rates at which the last of `waiting` pages moves up: a service, or an obsolescence ahead."""
+    service = chain.service
+    phases = chain.patience_phases
+    picked = np.kron(np.ones((phases, 1)), np.eye(phases ** (waiting - 1)))
     closer = np.kron(service.exit_rates[:, None] * service.start[None, :], picked)
     if waiting > 1:
-        stale = np.kron(one_gone(timer.exit_rates, waiting - 1), np.eye(timers))
-        closer += np.kron(np.eye(phases), stale)
+        gone = np.kron(one_gone(chain.patience.exit_rates, waiting - 1), np.eye(phases))
+        closer += np.kron(np.eye(chain.service_phases), gone)
     return closer
 
 
@@ -186,7 +182,7 @@ def _reached(within: Array, exits: Array, time: Array, served: Array) -> Array:
 
 @dataclass(frozen=True)
 class _Branch:
-    """Policies that are settled from a level upwards, and what is known of the levels above it.
+    """Policies given from a level upwards, and what is known of the levels above it.
 
     `robots` has shape (nodes,), the index of the number active at this level. Entry n of the lists
     is about n levels above: `falls`, from that level to the one below; `gains`, the rewards on the
@@ -200,7 +196,7 @@ class _Branch:
     exponents: list[NDArray[np.int64]]
 
     def halves(self) -> tuple[_Branch, _Branch]:
-        """The same in two parts that can be dropped one after the other."""
+        """The same in two halves, of which one can be finished and dropped before the other."""
         middle = len(self.robots) // 2
         return self._part(slice(middle)), self._part(slice(middle, None))
 
@@ -257,7 +253,7 @@ def _most_nodes(rates: LevelRates, level: int, numbers: int) -> int:
 
 
 def _extended(rates: LevelRates, follows: NDArray[np.bool_], branch: _Branch) -> _Branch:
-    """The branch with the level below settled too, in every way that is allowed."""
+    """The branch with every allowed number at the level below, too."""
     level = branch.level - 1
     if level == rates.top:
         chosen = np.arange(len(follows))
@@ -269,10 +265,10 @@ def _extended(rates: LevelRates, follows: NDArray[np.bool_], branch: _Branch) ->
         cost = _stationary_cost(within, gains, rates.response)
         return _Branch(0, chosen, [], [cost[:, None, None]], [])
     down = np.broadcast_to(rates.down[level], (len(chosen), *rates.down[level].shape))
-    found = until_exit(within, down.sum(axis=-1), np.concatenate([down, gains], axis=-1))
-    falls, gains = np.split(found, [down.shape[-1]], axis=-1)
+    rewards = until_exit(within, down.sum(axis=-1), np.concatenate([down, gains], axis=-1))
+    falls, gains = np.split(rewards, [down.shape[-1]], axis=-1)
     shift = np.frexp(gains.max(axis=(1, 2)))[1].astype(np.int64)
-    kept = _farthest_step(rates) - 1
+    kept = max(len(steps) for steps in rates.up) - 2  # levels that a batch from below can reach
     return _Branch(
         level,
         chosen,
@@ -280,11 +276,6 @@ def _extended(rates: LevelRates, follows: NDArray[np.bool_], branch: _Branch) ->
         [np.ldexp(gains, -shift[:, None, None]), *(each[parent] for each in branch.gains[:kept])],
         [exponent + shift, *(each[parent] for each in branch.exponents[:kept])],
     )
-
-
-def _farthest_step(rates: LevelRates) -> int:
-    """Levels that are passed at most at once, upwards."""
-    return max(len(steps) for steps in rates.up) - 1
 
 
 def _censored(
@@ -308,9 +299,8 @@ def _censored(
 
 
 def _stationary_cost(within: Array, gains: Array, response: float) -> Array:
-    """The cost per unit time from the censored chain on level 0 and the rewards between visits."""
-    law = _stationary_laws(within)
-    totals = (law[:, None, :] @ gains)[:, 0]
+    """The cost per unit time, from the chain censored to level 0 and the rewards in between."""
+    totals = (_stationary_each(within)[:, None, :] @ gains)[:, 0]
     with np.errstate(invalid="ignore", divide="ignore"):
         cost: Array = totals[:, 1] / totals[:, 0]
         if response:
@@ -318,11 +308,11 @@ def _stationary_cost(within: Array, gains: Array, response: float) -> Array:
     return cost
 
 
-def _stationary_laws(rates: Array) -> Array:
+def _stationary_each(rates: Array) -> Array:
     """Stationary vectors of many small chains; NaN where a chain has several closed classes."""
     eliminated = rates.copy()
     count, size, _ = rates.shape
-    law = np.ones((count, size))
+    weights = np.ones((count, size))
     with np.errstate(all="ignore"):
         for last in range(size - 1, 0, -1):
             onward = eliminated[:, last, :last]
@@ -330,9 +320,9 @@ def _stationary_laws(rates: Array) -> Array:
             into = eliminated[:, :last, last]
             eliminated[:, :last, :last] += into[:, :, None] * onward[:, None, :]
         for state in range(1, size):
-            law[:, state] = (law[:, :state] * eliminated[:, :state, state]).sum(axis=-1)
-        law /= law.sum(axis=-1, keepdims=True)
-    for index in np.flatnonzero(~np.isfinite(law).all(axis=-1)):
+            weights[:, state] = (weights[:, :state] * eliminated[:, :state, state]).sum(axis=-1)
+        weights /= weights.sum(axis=-1, keepdims=True)
+    for index in np.flatnonzero(~np.isfinite(weights).all(axis=-1)):
         one = len(closed_classes(rates[index])) == 1
-        law[index] = stationary(rates[index]) if one else np.nan
-    return law
+        weights[index] = stationary(rates[index]) if one else np.nan
+    return weights

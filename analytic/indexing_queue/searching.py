@@ -6,37 +6,29 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytic import conditions
 from analytic.arrival_process import delivery_modes
+from analytic.conditions import buffer_and_robots
 from analytic.formula import Condition, obstacles
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.formulas import FORMULAS
+from analytic.indexing_queue.measures import service_and_patience, size_of
 from analytic.indexing_queue.policy_costs import level_rates, policy_costs
-from analytic.indexing_queue.solved import chain_of, laws_of, size_of
-from analytic.indexing_queue.unlike_robots import (
-    MOST_SETS,
-    BestSets,
-    best_sets,
-    distinct_sets,
-)
 from analytic.optimum import NoOptimumError
 from scenarios import Scenario
-from scenarios.activation import Threshold
 from scenarios.arrays import Array
-from scenarios.deliveries import Independent, Marked, alone, as_modes, order_of
 
 MOST_POLICIES = 5_000_000
 
 LONGEST = 900.0
 """Seconds that a search may take, about."""
 
-PATIENCE = 5.0
-"""Seconds from which on one is told beforehand."""
+ANNOUNCED = 5.0
+"""Seconds from which on a search is announced."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -84,26 +76,28 @@ CONSTANT = Family(
 """The same number at every level."""
 
 
-def numbers_of(scenario: Scenario) -> tuple[int, ...]:
-    """Numbers of robots that thresholds may use: 1 … available, 0 where the file's own list it."""
-    assert scenario.robots is not None
-    rule = scenario.activation
-    lowest = 0 if isinstance(rule, Threshold) and 0 in rule.robots else 1
-    return tuple(range(lowest, scenario.robots.available + 1))
+def uncontrolled(scenario: Scenario) -> Scenario:
+    """The scenario without its [activation].
+
+    Raises
+    ------
+    NoOptimumError
+        If the cost of a policy has no exact value.
+    """
+    free = scenario.with_("activation", None)
+    reason = "; ".join(obstacles(_COVERED, free))
+    if reason:
+        raise NoOptimumError(reason)
+    return free
 
 
-def top_level(scenario: Scenario) -> int:
-    """The highest level: all places taken, or more where batches enter as a whole."""
-    return size_of(scenario.with_("activation", None))[3]
-
-
-def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> Array:
+def all_costs(scenario: Scenario, numbers: Sequence[int], family: Family) -> Array:
     """The exact cost of every policy of a family.
 
     Parameters
     ----------
     scenario : Scenario
-        Its [activation] is not looked at.
+        Its [activation] is ignored.
     numbers : sequence of int
         Numbers of robots, increasing.
     family : Family
@@ -119,82 +113,41 @@ def searched(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arra
     NoOptimumError
         If the cost has no exact value, or there are too many policies.
     """
-    uncontrolled = scenario.with_("activation", None)
-    reason = "; ".join(obstacles(_COVERED, uncontrolled))
-    if reason:
-        raise NoOptimumError(reason)
-    count = family.members(len(numbers), top_level(scenario) + 1)
+    free = uncontrolled(scenario)
+    order, phases, patience, top = size_of(free)
+    count = family.members(len(numbers), top + 1)
     if count > MOST_POLICIES:
-        many = f"there are {_size(count)} policies"
-        raise NoOptimumError(f"{many}; at most {MOST_POLICIES} are searched")
-    order, phases, timers, top = size_of(uncontrolled)
-    waiting = range(top)
-    sizes = [float(order), *(float(order * phases * timers ** min(n, 60)) for n in waiting)]
+        shown = f"{count}" if count < 10**6 else f"{count:.2g}" if count < 2**63 else "over 10^18"
+        raise NoOptimumError(f"there are {shown} policies, limit {MOST_POLICIES}")
+    sizes = [float(order), *(float(order * phases * patience ** min(n, 60)) for n in range(top))]
     together = seconds_together(sizes, len(numbers), family)
-    alone = seconds_alone(sizes, count)
-    seconds = min(together, alone)
-    if seconds > LONGEST:
-        long = f"all {count} policies take about {seconds / 60:.2g} minutes"
-        raise NoOptimumError(f"{long}; at most {LONGEST / 60:.0f} are spent")
-    if seconds > PATIENCE:
+    one_by_one = count * (0.05 + 3e-6 * sum(sizes))  # by the formula of the index: measured
+    seconds = min(together, one_by_one)
+    check_time(seconds, f"all {count} policies take")
+    if seconds > ANNOUNCED:
         _LOG.info("%s: about %.0f s for %s policies", scenario.name, seconds, count)
-    if together <= alone:
-        costs = _together(uncontrolled, numbers, family)
+    if together <= one_by_one:
+        costs = _together(free, numbers, family)
     else:
-        costs = _one_by_one(uncontrolled, numbers, family)
+        policies = _members(family.follows(len(numbers)), top + 1)
+        costs = np.array([_formula_cost(free, [numbers[i] for i in each]) for each in policies])
     if numbers[0] == 0:  # then the first policy has no robot at any level
-        costs[0] = _cost_of_none(scenario)
+        costs[0] = cost_of_none(scenario)
     return costs
 
 
-def cheapest_sets(scenario: Scenario, kinds: list[list[int]]) -> BestSets:
-    """The cheapest robots of each number, of an independent or marked process.
-
-    Robots that are not chosen run on unheard, so that their phases do not matter.
+def check_time(seconds: float, what: str) -> None:
+    """Refuse a search that would take too long; `what` takes so long.
 
     Raises
     ------
     NoOptimumError
-        If the cost has no exact value, or the sets take too long.
     """
-    uncontrolled = scenario.with_("activation", None)
-    reasons = (condition(uncontrolled) for condition in _COVERED)
-    if (reason := next((each for each in reasons if each is not None), None)) is not None:
-        raise NoOptimumError(reason)
-    assert scenario.buffer is not None
-    assert scenario.robots is not None
-    deliveries = scenario.robots.deliveries
-    assert isinstance(deliveries, Independent | Marked)
-    service, timer = laws_of(uncontrolled)
-    _, phases, timers, top = size_of(uncontrolled)
-    room = scenario.buffer.waiting_places + 1, scenario.buffer.admission
-
-    sizes = phases * timers ** np.minimum(np.arange(top), 60.0)
-
-    def seconds(chosen: tuple[int, ...]) -> float:
-        order = order_of(deliveries, chosen)
-        return seconds_together([float(order), *(order * sizes).tolist()], 1, CONSTANT)
-
-    some = islice(distinct_sets(kinds), MOST_SETS)
-    if (whole := sum(map(seconds, some))) > LONGEST:
-        long = f"the sets of robots take about {whole / 60:.2g} minutes"
-        raise NoOptimumError(f"{long}; at most {LONGEST / 60:.0f} are spent")
-
-    def cost(chosen: tuple[int, ...]) -> float:
-        if not chosen:
-            return _cost_of_none(scenario)
-        modes = as_modes(alone(deliveries, chosen))
-        chain = controlled_chain(modes, _always(len(chosen)), service, timer, *room)
-        return float(policy_costs(level_rates([chain], scenario.costs), CONSTANT.follows(1))[0])
-
-    return best_sets(kinds, cost, f"{scenario.name}: sets of robots")
+    if seconds > LONGEST:
+        raise NoOptimumError(f"{what} about {seconds / 60:.2g} minutes, limit {LONGEST / 60:.0f}")
 
 
-def _size(number: int) -> str:
-    return f"{number}" if number < 10**6 else f"{number:.2g}" if number < 2**63 else "over 10^18"
-
-
-def _cost_of_none(scenario: Scenario) -> float:
+def cost_of_none(scenario: Scenario) -> float:
     """Cost while no robot ever works: always empty, and without a response."""
     return math.nan if scenario.costs.response else scenario.costs.starvation
 
@@ -217,44 +170,31 @@ def seconds_together(sizes: Sequence[float], numbers: int, family: Family) -> fl
     return work + 1e-4 * numbers * len(sizes)
 
 
-def seconds_alone(sizes: Sequence[float], count: int) -> float:
-    """About how long the policies take, each by the formula of the index: measured."""
-    return count * (0.05 + 3e-6 * sum(sizes))
-
-
 def _together(scenario: Scenario, numbers: Sequence[int], family: Family) -> Array:
     """All policies at once."""
-    assert scenario.robots is not None
-    assert scenario.buffer is not None
-    chain = chain_of(scenario)
-    modes = delivery_modes(scenario.robots, scenario.robots.available)
-    room = scenario.buffer.waiting_places + 1, scenario.buffer.admission
+    buffer, robots = buffer_and_robots(scenario)
+    modes = delivery_modes(robots, robots.available)
+    laws = service_and_patience(scenario)
+    capacity = buffer.waiting_places + 1
     chains = [
-        controlled_chain(modes, _always(robots), chain.service, chain.timer, *room)
-        for robots in numbers
+        controlled_chain(modes, always(number), *laws, capacity, buffer.admission)
+        for number in numbers
     ]
     return policy_costs(level_rates(chains, scenario.costs), family.follows(len(numbers)))
 
 
-def _always(robots: int) -> Callable[[int], int]:
+def always(robots: int) -> Callable[[int], int]:
     """The same number at every level."""
     return lambda _: robots
-
-
-def _one_by_one(scenario: Scenario, numbers: Sequence[int], family: Family) -> Array:
-    """Each policy by the formula for its cost."""
-    policies = _members(family.follows(len(numbers)), top_level(scenario) + 1)
-    costs = [_formula_cost(scenario, [numbers[index] for index in each]) for each in policies]
-    return np.array(costs)
 
 
 def _members(follows: NDArray[np.bool_], levels: int) -> list[tuple[int, ...]]:
     """The policies of a family in the order of `policy_costs`, each from level 0 upwards."""
     below = [np.flatnonzero(row).tolist() for row in follows]
-    found: list[tuple[int, ...]] = [(number,) for number in range(len(follows))]
+    members: list[tuple[int, ...]] = [(number,) for number in range(len(follows))]
     for _ in range(levels - 1):
-        found = [(number, *each) for each in found for number in below[each[0]]]
-    return found
+        members = [(number, *each) for each in members for number in below[each[0]]]
+    return members
 
 
 def _formula_cost(scenario: Scenario, robots: Sequence[int]) -> float:

@@ -1,37 +1,69 @@
-"""The stationary law of the chain, by the method that its size asks for."""
+"""The stationary distribution of the chain, by the method that its size asks for."""
 
 from __future__ import annotations
 
+import logging
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from analytic.indexing_queue.chain import QueueChain, count_states
-from analytic.indexing_queue.generator import dense_generator
-from analytic.indexing_queue.iteration import iterate
-from analytic.indexing_queue.lumped import elimination_work, phase_rates, stationary_phases
-from analytic.markov import residual, stationary
+from analytic.indexing_queue.chain import QueueChain, count_states, dense_generator
+from analytic.indexing_queue.marginals import (
+    elimination_work,
+    marginals_of,
+    mean_profile,
+    phase_rates,
+    stationary_levels,
+    stationary_phases,
+    with_obsolescence,
+)
+from analytic.markov import Band, residual, stationary
+from analytic.progress import Progress
+from analytic.refusal import NoAnswerError
 from scenarios.arrays import Array
 
 LARGEST_DENSE = 1000
 """States up to which the dense elimination is used."""
 
 LARGEST_BANDED = 10**9
-"""Multiplications up to which chains without timer phases are solved by elimination."""
+"""Multiplications up to which chains without phases of patience are solved by elimination."""
+
+LARGEST_COARSE = 5 * 10**7
+"""Multiplications up to which the arrival and service phases are kept in the small chain."""
 
 LARGEST_MEMORY = 2**30
 """Bytes that a solution may take."""
 
 _HIGHEST = 64
-"""Levels or phases of timers up to which their states are counted."""
+"""Levels or phases of patience up to which their states are counted."""
+
+ANNOUNCED = 5.0
+"""Seconds from which on an iteration is announced."""
+
+MOST_PASSES = 2000
+
+MOST_WORK = 2 * 10**9
+"""States times passes: about a quarter of an hour."""
+
+TOLERANCE = 1e-12
+
+ROUNDING = 1e-14
+"""Relative changes of this size say no more about the convergence."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class NotConvergedError(NoAnswerError):
+    """The iteration did not reach its tolerance; there is no answer."""
 
 
 class Solution(NamedTuple):
-    """A stationary law, and what is known of its accuracy.
+    """A stationary distribution, and what is known of its accuracy.
 
     Attributes
     ----------
-    law : ndarray, shape (states,)
+    stationary : ndarray, shape (states,)
     method : str
     passes : int
         Passes over the states; 0 where there was no iteration.
@@ -39,25 +71,22 @@ class Solution(NamedTuple):
         Largest difference of the flows into and out of a state, relative to the largest flow.
     error : float
         Estimate of the largest relative error of a probability. Of an elimination, one rounding
-        per state: nothing is subtracted, so that small probabilities are no worse.
+        per state: nothing is subtracted, so that small probabilities are no worse. Of an iteration,
+        from the last changes and the factor by which they shrink.
     """
 
-    law: Array
+    stationary: Array
     method: str
     passes: int
     residual: float
     error: float
 
 
-def _has_no_timer_phases(chain: QueueChain) -> bool:
-    return len(chain.timer.start) == 1
-
-
 def solve_chain(chain: QueueChain) -> Solution:
-    """Stationary law of a chain with one closed class.
+    """Stationary distribution of a chain with one closed class.
 
-    State reduction for small chains; state reduction within the band of neighbouring levels for
-    timers without phases (the recursion of the paper's Theorem 1, from the top level down, where
+    State reduction for small chains; state reduction within the band of neighbouring levels where
+    patience has one phase (the recursion of the paper's Theorem 1, from the top level down, where
     a heavy load does not cost digits); else Gauss-Seidel with aggregation.
 
     Parameters
@@ -76,62 +105,195 @@ def solve_chain(chain: QueueChain) -> Solution:
     The equations are (4) of avrachenkov2011 (docs/derivations.md); the elimination is that of
     Grassmann, Taksar and Heyman (1985).
     """
-    phases = len(chain.service.start)
-    timers = len(chain.timer.start)
-    size = size_beyond_memory(chain.order, phases, timers, chain.top)
+    size = size_beyond_memory(chain.order, chain.service_phases, chain.patience_phases, chain.top)
     if size is not None:
         raise ValueError(f"the chain has {size}; the solution may take at most 1 GB")
-    if _has_no_timer_phases(chain) and elimination_work(chain) <= LARGEST_BANDED:
-        return _by_level(chain)
+    rounding = chain.states * float(np.finfo(float).eps)
+    if chain.patience_phases == 1 and elimination_work(chain) <= LARGEST_BANDED:
+        band = with_obsolescence(chain, phase_rates(chain), _independent_obsolescence(chain))
+        phases = stationary_phases(chain, band)
+        probabilities = np.concatenate([phases[0, :, 0], phases[1:].ravel()])
+        imbalance = band.residual(probabilities)
+        return Solution(probabilities, "elimination level by level", 0, imbalance, rounding)
     if chain.states <= LARGEST_DENSE:
         generator = dense_generator(chain)
-        law = stationary(generator, chain.start)
-        return _direct("elimination", law, residual(generator, law))
-    found = iterate(chain)
-    method = "Gauss-Seidel with aggregation"
-    return Solution(found.law, method, found.passes, found.residual, found.error)
+        probabilities = stationary(generator, chain.start)
+        imbalance = residual(generator, probabilities)
+        return Solution(probabilities, "elimination", 0, imbalance, rounding)
+    return iterate(chain)
 
 
-def _direct(method: str, law: Array, imbalance: float) -> Solution:
-    return Solution(law, method, 0, imbalance, len(law) * float(np.finfo(float).eps))
-
-
-def _by_level(chain: QueueChain) -> Solution:
-    """By elimination within a band; of timers without phases."""
-    waiting = np.maximum(np.arange(chain.top + 1.0) - 1, 0)
-    stale = waiting * chain.timer.exit_rates[0]
-    shape = (1, chain.order, len(chain.service.start))
-    band = phase_rates(chain, stale[:, None, None] * np.ones(shape))
-    phases = stationary_phases(chain, band)
-    law = np.concatenate([phases[0, :, 0], phases[1:].ravel()])
-    return _direct("elimination level by level", law, band.residual(law))
-
-
-def memory_needed(order: int, service_phases: int, timer_phases: int, top: int) -> int:
+def memory_needed(order: int, service_phases: int, patience_phases: int, top: int) -> int:
     """Bytes that the solution and the sojourn times take, about.
 
-    The law, the flow into the largest level, what the tagged page needs for each position, and the
-    matrix of a timer.
+    The probabilities, the flow into the largest level, what the tagged page needs for each
+    position, and the matrix of one page's patience.
     """
-    vectors: int = timer_phases ** max(top - 1, 0)
-    positions: int = sum(timer_phases**places for places in range(top))
+    vectors: int = patience_phases ** max(top - 1, 0)
+    positions: int = sum(patience_phases**waiting for waiting in range(top))
     inner = order * service_phases
-    law = order + inner * positions
+    probabilities = order + inner * positions
     numbers = positions
-    if timer_phases <= _HIGHEST:
-        numbers = min(positions, sum(level ** (timer_phases - 1) for level in range(1, top + 1)))
-    work = (inner + order + 2) * vectors + numbers * inner**2 + timer_phases**2
-    return 8 * (law + work + service_phases * (positions + 4 * vectors))
+    if patience_phases <= _HIGHEST:
+        numbers = min(positions, sum(level ** (patience_phases - 1) for level in range(1, top + 1)))
+    work = (inner + order + 2) * vectors + numbers * inner**2 + patience_phases**2
+    return 8 * (probabilities + work + service_phases * (positions + 4 * vectors))
 
 
-def size_beyond_memory(order: int, service_phases: int, timer_phases: int, top: int) -> str | None:
+def size_beyond_memory(
+    order: int, service_phases: int, patience_phases: int, top: int
+) -> str | None:
     """States of a chain, and what its solution takes; None where that is at most 1 GB."""
-    if timer_phases > 1 and top > _HIGHEST:
+    if patience_phases > 1 and top > _HIGHEST:
         return "more than 10^15 states"
-    memory = memory_needed(order, service_phases, timer_phases, top)
+    memory = memory_needed(order, service_phases, patience_phases, top)
     if memory <= LARGEST_MEMORY:
         return None
-    states = count_states(order, service_phases, timer_phases, top)
+    states = count_states(order, service_phases, patience_phases, top)
     if states >= 10**15:
         return "more than 10^15 states"
     return f"{states} states and takes {memory / 2**30:.1f} GB"
+
+
+def seconds_needed(chain: QueueChain) -> float:
+    """About how long `iterate` takes, once it is compiled: measured on one core, to a factor of 2.
+
+    The inverses of the blocks, the products with them, and what each state takes besides. A heavy
+    load can take ten times as many passes.
+    """
+    inner = chain.order * chain.service_phases
+    levels = range(1, chain.top + 1)
+    blocks: int = sum(level ** (chain.patience_phases - 1) for level in levels)
+    products = 1e-9 * blocks * inner**3 + 2.4e-7 * chain.states * inner
+    return products + 1.5e-6 * chain.states * min(inner, 5)
+
+
+def iterate(chain: QueueChain, tolerance: float = TOLERANCE) -> Solution:
+    """Stationary distribution of a large chain: symmetric Gauss-Seidel with aggregation.
+
+    Passes over the states without a matrix, down and up the levels in turn (`kernels`), and between
+    them the small chain of `marginals`, which corrects the probabilities of level, arrival phase
+    and service phase.
+
+    Parameters
+    ----------
+    chain : QueueChain
+        With one closed class.
+    tolerance : float
+        Estimated relative error of each probability.
+
+    Raises
+    ------
+    NotConvergedError
+        If the tolerance is not reached within `MOST_PASSES` passes and `MOST_WORK`.
+
+    Notes
+    -----
+    Given level, arrival and service phase, only the total rate of obsolescence depends on the
+    phases of patience; so the small chain is exact up to that number
+    (docs/derivations.md, "Large chains").
+    """
+    from analytic.indexing_queue.kernels import (
+        block_times,
+        imbalance,
+        sweep,
+        tables_of,
+        working_space,
+    )
+
+    if (seconds := seconds_needed(chain)) > ANNOUNCED:
+        _LOG.info("solving a chain of %s states, about %.0f s", chain.states, seconds)
+    small = elimination_work(chain) <= LARGEST_COARSE
+    rates = phase_rates(chain) if small else None
+    # below level 2 no page waits, and the small chain alone is right
+    tables = tables_of(chain, 2 if small else 0)
+    times = np.zeros(int(tables.blocks[-1]))
+    for level, (first, last) in enumerate(pairwise(tables.blocks)):
+        groups = tables.order * (tables.phases if level > 0 else 1)
+        here = times[first:last].reshape(-1, groups, groups)
+        block_times(tables, level, max(level - 1, 0), 0.0, here)
+    probabilities = _first_guess(chain, rates)
+    work = working_space(chain)
+    changes: list[float] = []
+    errors: list[float] = []
+    most = max(min(MOST_PASSES, MOST_WORK // chain.states), 1)
+    progress = Progress(f"chain of {chain.states:,} states, passes")
+    while len(changes) < most:
+        changes.append(sweep(tables, probabilities, times, work, len(changes) % 2 == 1))
+        _aggregate(chain, rates, probabilities)
+        errors.append(_error(changes))
+        progress.step()
+        if max(errors[-2:]) <= tolerance and abs(probabilities.sum() - 1) < 1e-9:
+            flow, spare, _ = work
+            left = imbalance(tables, probabilities, (flow, spare, np.empty_like(flow)))
+            method = "Gauss-Seidel with aggregation"
+            return Solution(probabilities, method, len(changes), left, max(errors[-2:]))
+    raise NotConvergedError(f"{most} passes left a relative error of {errors[-1]:.1e}")
+
+
+def _error(changes: list[float]) -> float:
+    """The error that is left if the changes go on shrinking as they did."""
+    if len(changes) < 5:
+        return np.inf
+    last = changes[-1]
+    if last <= ROUNDING:
+        return ROUNDING
+    factor = max((last / changes[-5]) ** 0.25, (last / changes[-3]) ** 0.5, 0.5)
+    return last * factor / (1 - factor) if factor < 1 else np.inf
+
+
+def _independent_obsolescence(chain: QueueChain) -> Array:
+    """Rates of obsolescence if every waiting page's phase were that of a random moment.
+
+    Shape (levels, order, service phases); exact where patience has one phase.
+    """
+    waiting = np.maximum(np.arange(chain.top + 1.0) - 1, 0)
+    each = float(mean_profile(chain) @ chain.patience.exit_rates)
+    rates: Array = (waiting * each)[:, None, None] * np.ones((1, chain.order, chain.service_phases))
+    return rates
+
+
+def _first_guess(chain: QueueChain, rates: Band | None) -> Array:
+    """Each waiting page in its phase at a random moment, independent of everything else."""
+    obsolete = _independent_obsolescence(chain)
+    profile = mean_profile(chain)
+    phases = _coarse(chain, rates, np.full(obsolete.shape, 1.0 / obsolete[0].size), obsolete)
+    probabilities = np.empty(chain.states)
+    starts = chain.starts
+    waiting = np.ones(1)
+    probabilities[: starts[1]] = phases[0, :, 0]
+    for level in range(1, chain.top + 1):
+        joint = np.multiply.outer(phases[level], waiting)
+        probabilities[starts[level] : starts[level + 1]] = joint.ravel()
+        waiting = np.multiply.outer(waiting, profile).ravel()
+    return probabilities
+
+
+def _coarse(chain: QueueChain, rates: Band | None, phases: Array, obsolete: Array) -> Array:
+    """Probabilities of level and phases, given the rates of obsolescence.
+
+    Without `rates` between the phases, those of the level alone: then `phases` are used, up to a
+    factor for each level.
+    """
+    if rates is not None:
+        return stationary_phases(chain, with_obsolescence(chain, rates, obsolete))
+    levels = stationary_levels(chain, phases, obsolete)
+    totals = phases.sum(axis=(1, 2))
+    factors = np.divide(levels, totals, out=np.zeros_like(levels), where=totals > 0)
+    scaled: Array = phases * factors[:, None, None]
+    return scaled
+
+
+def _aggregate(chain: QueueChain, rates: Band | None, probabilities: Array) -> None:
+    """Scale, in place, to the probabilities of level and phases that the patience phases imply."""
+    now = marginals_of(chain, probabilities)
+    here = now.phases > 0
+    default = _independent_obsolescence(chain)
+    obsolete = np.divide(now.obsolete, now.phases, out=default, where=here)
+    right = _coarse(chain, rates, now.phases, obsolete)
+    factors = np.divide(right, now.phases, out=np.zeros_like(right), where=here)
+    starts = chain.starts
+    probabilities[: starts[1]] *= factors[0, :, 0]
+    for level in range(1, chain.top + 1):
+        rows = probabilities[starts[level] : starts[level + 1]].reshape(factors[level].size, -1)
+        rows *= factors[level].reshape(-1, 1)

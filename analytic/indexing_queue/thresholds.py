@@ -2,7 +2,7 @@
 
 A policy is a list of numbers of robots, strictly decreasing, with a non-decreasing list of
 thresholds, one shorter. Every policy is evaluated. Several lists can describe one policy, since a
-number between equal thresholds is never active: what is solved is the number at each level.
+number between equal thresholds is never active: what is compared is the number at each level.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.searching import NON_INCREASING, numbers_of, searched, top_level
+from analytic.indexing_queue.measures import top_level
+from analytic.indexing_queue.searching import NON_INCREASING, all_costs
 from analytic.optimum import NoOptimumError, Optimum
 from scenarios import Scenario
+from scenarios.activation import Threshold
 from scenarios.arrays import Array
 
 if TYPE_CHECKING:
@@ -85,10 +87,10 @@ class ThresholdSearch:
 
         Shorter lists first, then larger numbers. The form of avrachenkov2011, Table 1.
         """
-        best = {used: found for used, found in self._best_by_set().items() if found >= 0}
-        single = [self.costs[found] for used, found in best.items() if len(used) == 1]
+        best = {used: row for used, row in self._best_by_set().items() if row >= 0}
+        single = [self.costs[row] for used, row in best.items() if len(used) == 1]
         base = float(min(single, default=nan))
-        rows = [self._described(used, found, base) for used, found in best.items()]
+        rows = [self._described(used, row, base) for used, row in best.items()]
         return tuple(sorted(rows, key=lambda row: (len(row.robots), [-n for n in row.robots])))
 
     @cached_property
@@ -117,7 +119,7 @@ class ThresholdSearch:
         if max(at, default=0) > self.top:
             raise ValueError(f"at {at} must be at most the highest level, {self.top}")
         by_level = [robots[sum(level > one for one in at)] for level in range(self.top + 1)]
-        return float(self.costs[self._place([self.numbers.index(each) for each in by_level])])
+        return float(self.costs[self._row([self.numbers.index(each) for each in by_level])])
 
     def costs_against_threshold(self, robots: Sequence[int]) -> Array:
         """Cost per unit time of two numbers of robots for every threshold between them.
@@ -146,28 +148,28 @@ class ThresholdSearch:
 
         return pd.DataFrame(self.table, columns=ThresholdPolicy._fields)
 
-    def _place(self, policy: Sequence[int]) -> int:
-        """Row of a policy, given by indices for each level: how many stand before it."""
-        place = 0
+    def _row(self, policy: Sequence[int]) -> int:
+        """Row of a policy, given by indices for each level: how many come before it."""
+        row = 0
         least = 0
         for level in range(self.top, -1, -1):
-            place += sum(self._count(smaller, level) for smaller in range(least, policy[level]))
+            row += sum(self._count(smaller, level) for smaller in range(least, policy[level]))
             least = policy[level]
-        return place
+        return row
 
     def _policy(self, row: int) -> list[int]:
-        """Numbers of robots at levels 0, 1, … of the policy in a row; the inverse of `_place`."""
-        found = []
+        """Numbers of robots at levels 0, 1, … of the policy in a row; the inverse of `_row`."""
+        robots = []
         index = 0
         for level in range(self.top, -1, -1):
             while row >= (count := self._count(index, level)):
-                row = row - count
-                index = index + 1
-            found.append(self.numbers[index])
-        return found[::-1]
+                row -= count
+                index += 1
+            robots.append(self.numbers[index])
+        return robots[::-1]
 
     def _count(self, index: int, level: int) -> int:
-        """Policies with a given number at a level, once those above it are settled."""
+        """Policies with a given number at a level, once those at the levels above are given."""
         return comb(level + len(self.numbers) - 1 - index, level)
 
     def _best_by_set(self) -> dict[tuple[int, ...], int]:
@@ -177,9 +179,9 @@ class ThresholdSearch:
         below its largest, which is the one of the empty system.
         """
         best: dict[tuple[int, ...], int] = {}
-        for used, found in sorted(self._best_in_full().items(), key=lambda item: len(item[0])):
-            fewer = (used[:place] + used[place + 1 :] for place in range(1, len(used)))
-            candidates = [best[each] for each in fewer] + [found]
+        for used, in_full in sorted(self._best_in_full().items(), key=lambda item: len(item[0])):
+            fewer = (used[:index] + used[index + 1 :] for index in range(1, len(used)))
+            candidates = [best[each] for each in fewer] + [in_full]
             known = [row for row in candidates if row >= 0]
             least = min((self.costs[row] for row in known), default=nan)
             alike = [row for row in known if self.costs[row] <= least + _ALIKE * abs(least)]
@@ -243,13 +245,14 @@ def best_thresholds(scenario: Scenario) -> ThresholdSearch:
     """
     if scenario.buffer is None or scenario.robots is None:
         raise NoOptimumError("there is no [buffer]")
-    numbers = numbers_of(scenario)
+    rule = scenario.activation
+    lowest = 0 if isinstance(rule, Threshold) and 0 in rule.robots else 1
+    numbers = tuple(range(lowest, scenario.robots.available + 1))
     if len(numbers) > _MOST_NUMBERS:
-        allowed = f"at most {_MOST_NUMBERS} numbers of robots are searched"
-        raise NoOptimumError(f"there are {len(numbers)}; {allowed}")
-    costs = searched(scenario, numbers, NON_INCREASING)
+        raise NoOptimumError(f"there are {len(numbers)} numbers of robots, limit {_MOST_NUMBERS}")
+    costs = all_costs(scenario, numbers, NON_INCREASING)
     if np.isnan(costs).all():
-        why = "nothing is served, or no steady state is unique"
+        why = "nothing is served, or the steady state is not unique"
         raise NoOptimumError(f"no policy has a cost: {why}")
     top = top_level(scenario)
     return ThresholdSearch(scenario.name, scenario.time_unit, numbers, top, costs)
@@ -264,20 +267,16 @@ def optimal_thresholds(scenario: Scenario) -> Optimum:
         As `best_thresholds`.
     """
     search = best_thresholds(scenario)
-    return threshold_optimum(search, [*_least_number(scenario, search), *search.notes()])
-
-
-def _least_number(scenario: Scenario, search: ThresholdSearch) -> list[str]:
-    """That no level without a robot was tried, and what would have it tried."""
-    if search.numbers[0] == 0:
-        return []
-    priced = ", or with [costs] staleness" if scenario.pages else ""
-    said = "at least one robot at every level, as in avrachenkov2011"
-    return [f"{said}; none is tried where the file's thresholds list 0{priced}"]
+    notes = search.notes()
+    if search.numbers[0] > 0:
+        priced = ", or with [costs] staleness" if scenario.pages else ""
+        least = "at least one robot at every level, as in avrachenkov2011"
+        notes = (f"{least}; none is tried where the file's thresholds list 0{priced}", *notes)
+    return threshold_optimum(search, notes)
 
 
 class Searched(Protocol):
-    """A search of thresholds, of whatever kind: what it found, and the rows of its table."""
+    """A search of thresholds, of whatever kind: its optimum, and the rows of its table."""
 
     @property
     def optimum(self) -> ThresholdPolicy:
@@ -291,7 +290,7 @@ class Searched(Protocol):
 
 
 def threshold_optimum(search: Searched, notes: Sequence[str]) -> Optimum:
-    """What a search of thresholds found, as every optimiser hands it back."""
+    """The optimum of a search of thresholds, as every optimiser returns it."""
     best = search.optimum
     rule = {"robots": list(best.robots), "at": list(best.at)}
     return Optimum(

@@ -17,9 +17,8 @@ from analytic import conditions, page_conditions
 from analytic.active_robots import most_active, robots_at
 from analytic.formula import Condition, Formula, Values, dependent
 from analytic.indexing_queue import chain_of, count_states, sojourn_transform
-from analytic.indexing_queue.marginals import marginals_of
-from analytic.indexing_queue.measures import fate_rates
-from analytic.indexing_queue.solved import (
+from analytic.indexing_queue.marginals import fate_rates, marginals_of
+from analytic.indexing_queue.measures import (
     Solved,
     converged,
     fits_in_memory,
@@ -81,7 +80,7 @@ def _decomposition(scenario: Scenario) -> Values:
     mu = own.page_changes(scenario)
     shares = own.page_shares(scenario)
     chain = chain_of(scenario)
-    stationary = solution_of(scenario).law
+    stationary = solution_of(scenario).stationary
     rates = fate_rates(chain, marginals_of(chain, stationary))
     lost = 1.0 - rates["served"] / rates["delivered"]
     between = own.law_without_buffer(scenario)

@@ -9,10 +9,11 @@ import numpy as np
 
 from analytic.indexing_queue.fixed_robots import (
     StaticSearch,
+    best_sets,
+    kinds_of_robots,
     optimal_fixed_number,
     with_some_cost,
 )
-from analytic.indexing_queue.unlike_robots import best_sets, kinds_of_robots
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.conditions import capacity_of, copies_leave_together, robots_of
 from analytic.pipeline.costs import (

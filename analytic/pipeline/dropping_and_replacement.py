@@ -19,7 +19,7 @@ from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes
 from analytic.formula import Values, dependent
 from analytic.indexing_queue import QueueChain
-from analytic.indexing_queue.chain import NO_TIMER, controlled_chain
+from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
 from analytic.indexing_queue.measures import control_cost
 from analytic.phase_type import as_phase_type
 from analytic.pipeline.conditions import (
@@ -370,7 +370,7 @@ def _labelled(scenario: Scenario) -> tuple[LabelledPage, ...] | str:
     assert service is not None
     at = robots_at(scenario)
     modes = delivery_modes(robots_of(scenario), max(most_active(scenario), 1), scenario.activation)
-    chain = controlled_chain(modes, at, service, NO_TIMER, top, "partial")
+    chain = controlled_chain(modes, at, service, UNLIMITED_PATIENCE, top, "partial")
     deliveries = tuple(modes[at(level), 1] for level in range(top + 1))
     classes = tuple(
         PageClass(count, *kind) for count, kind in zip(counts.tolist(), kinds.tolist(), strict=True)

@@ -19,8 +19,12 @@ from analytic.formula import (
     is_covered,
     obstacles,
 )
-from analytic.indexing_queue.measures import control_cost
-from analytic.indexing_queue.solved import converged, fits_in_memory, one_closed_class
+from analytic.indexing_queue.measures import (
+    control_cost,
+    converged,
+    fits_in_memory,
+    one_closed_class,
+)
 from analytic.page_refresh import stale_answers
 from analytic.pipeline import conditions as own
 from analytic.pipeline.dropping_and_replacement import (

@@ -23,7 +23,7 @@ from analytic import page_conditions
 from analytic.active_robots import most_active
 from analytic.arrival_process import access_rate
 from analytic.formula import Values, dependent
-from analytic.indexing_queue.solved import size_of
+from analytic.indexing_queue.measures import size_of
 from analytic.markov import stationary
 from analytic.phase_type import PhaseLaw, as_phase_type, phase_count
 from analytic.pipeline.conditions import (

@@ -18,8 +18,8 @@ from analytic import conditions
 from analytic.active_robots import robots_at
 from analytic.formula import dependent
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
-from analytic.indexing_queue.generator import rate_blocks
-from analytic.indexing_queue.solved import size_of
+from analytic.indexing_queue.chain import rate_blocks
+from analytic.indexing_queue.measures import size_of
 from analytic.phase_type import PhaseLaw, moment
 from analytic.pipeline.conditions import MOST_WORK, kinds_of_pages, page_changes, page_shares
 from scenarios import Scenario
@@ -76,7 +76,7 @@ def page_queue(chain: QueueChain, stationary: Array | None = None) -> PageQueue:
     ValueError
         If waiting pages have timers.
     """
-    if chain.timer.exit_rates.any():
+    if chain.patience.exit_rates.any():
         raise ValueError(
             "waiting pages become obsolete; this queue is of pages that wait for their service"
         )
@@ -98,7 +98,7 @@ def page_queue(chain: QueueChain, stationary: Array | None = None) -> PageQueue:
     level = np.concatenate([np.zeros(order, int), np.repeat(np.arange(chain.top) + 1, block)])
     phase = np.concatenate([np.zeros(order, int), np.tile(np.arange(phases), order * chain.top)])
     if stationary is None:
-        stationary = solve_chain(chain).law
+        stationary = solve_chain(chain).stationary
     return PageQueue(chain.service, stationary, level, phase, base, accepted, lower)
 
 

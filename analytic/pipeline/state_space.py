@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix, diags_array
 from scipy.sparse.linalg import splu
 
-from analytic.decision_process import stationary_law
 from analytic.indexing_queue import QueueChain
+from analytic.markov import stationary_sparse
 from analytic.progress import followed
 from analytic.refusal import NoAnswerError
 from scenarios.arrays import Array
@@ -53,7 +53,7 @@ class Explored:
         generator = sum(self.rates[1:], self.rates[0]).tolil()
         generator.setdiag(0.0)
         generator.setdiag(-np.asarray(generator.sum(axis=1)).ravel())
-        return stationary_law(generator.tocsr())
+        return stationary_sparse(generator.tocsr())
 
 
 def explore(

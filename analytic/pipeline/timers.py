@@ -25,8 +25,8 @@ from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes
 from analytic.formula import dependent
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
-from analytic.indexing_queue.chain import NO_TIMER, controlled_chain
-from analytic.indexing_queue.solved import size_of
+from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
+from analytic.indexing_queue.measures import size_of
 from analytic.markov import birth_death
 from analytic.phase_type import PhaseLaw, as_phase_type, phases_after
 from analytic.pipeline.conditions import (
@@ -115,7 +115,7 @@ class OldAndNew:
     def starts(self) -> Iterator[OldNewState]:
         """All pages old, in the order of the chain's states."""
         phases = len(self.chain.service.start)
-        timers = len(self.chain.timer.start)
+        timers = len(self.chain.patience.start)
         for level in range(self.chain.top + 1):
             waiting = max(level - 1, 0)
             serving = 1 if level else -1
@@ -134,7 +134,7 @@ class OldAndNew:
 
     def dropped(self, state: OldNewState) -> Iterator[Move]:
         """Timers end, or change phase."""
-        timer = self.chain.timer
+        timer = self.chain.patience
         if len(timer.start) == 1:
             theta = float(timer.exit_rates[0])
             yield Move(theta * state.old, state._replace(old=state.old - 1))
@@ -179,7 +179,7 @@ class OldAndNew:
                 for phase, share in _draws(self.chain.service.start)
             ]
             waiting = entering - 1
-        timer = self.chain.timer.start
+        timer = self.chain.patience.start
         drawn = list(product(_draws(timer), repeat=waiting if len(timer) > 1 else 0))
         for share, after in begun:
             for timers in drawn:
@@ -223,7 +223,7 @@ def old_and_new(chain: QueueChain, handling: Handling) -> Explored:
     ValueError
         If timers have several phases, and pages leave the buffer otherwise than in their order.
     """
-    if len(chain.timer.start) > 1 and (handling.last_first or handling.lost is not None):
+    if len(chain.patience.start) > 1 and (handling.last_first or handling.lost is not None):
         raise ValueError("timers with several phases need first come first served, no push-out")
     walk = OldAndNew(chain, handling)
     return explore(walk.starts(), walk.moves, kinds=2)
@@ -322,7 +322,7 @@ def counts_fit(scenario: Scenario) -> str | None:
 def _counted(scenario: Scenario) -> tuple[Explored, Array]:
     """Old and new pages of a scenario, and the stationary distribution of its queue."""
     chain = chain_of(scenario)
-    return old_and_new(chain, handling_of(scenario)), solve_chain(chain).law
+    return old_and_new(chain, handling_of(scenario)), solve_chain(chain).stationary
 
 
 def slopes_with_timers(scenario: Scenario) -> Callable[[ArrayLike, ArrayLike], Slopes]:
@@ -543,7 +543,9 @@ def timed_rates_and_ages(
     top = len(rates) - 1
     modes = np.stack([-rates, rates], axis=1)[:, :, None, None]
     law = PhaseLaw(np.array([1.0]), np.array([[-service]]))
-    chain = controlled_chain(modes, lambda level: min(level, top), law, NO_TIMER, top, "partial")
+    chain = controlled_chain(
+        modes, lambda level: min(level, top), law, UNLIMITED_PATIENCE, top, "partial"
+    )
     walk = _DroppedByNumber(chain, Handling(), drops)
     counted = explore(walk.starts(), walk.moves, kinds=2)
     stationary = level_probabilities(deliveries, service, drops)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from analytic.indexing_queue.compiling import compiled
+from analytic.compiling import compiled
 from analytic.probing.profile import Cells
 
 Array = Any

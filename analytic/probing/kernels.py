@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analytic.indexing_queue.compiling import compiled
+from analytic.compiling import compiled
 
 Array = Any
 

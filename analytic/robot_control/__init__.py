@@ -2,9 +2,6 @@
 
 from analytic.robot_control.formulas import FORMULAS
 from analytic.robot_control.static import (
-    critical_price,
-    optimal_load,
-    optimal_number,
     static_cost,
     static_loss_rate,
     static_starvation,
@@ -14,9 +11,6 @@ from analytic.robot_control.switching import best_switching, switching_curves
 __all__ = [
     "FORMULAS",
     "best_switching",
-    "critical_price",
-    "optimal_load",
-    "optimal_number",
     "static_cost",
     "static_loss_rate",
     "static_starvation",

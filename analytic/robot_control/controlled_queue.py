@@ -52,9 +52,9 @@ class ControlledQueue:
     service : PhaseLaw
         The controller sees its phase.
     obsolescence : float
-        Rate at which each waiting page becomes obsolete; not an epoch of decision.
+        Rate at which each waiting page becomes obsolete; obsolescence does not trigger switching.
     capacity : int
-        K, the places with the one in service.
+        K, pages that the buffer holds, the one in service included.
     """
 
     access: float
@@ -171,7 +171,7 @@ class ControlledQueue:
         return self.process(nothing).generator(self.options_of(targets))
 
     def switches_on(self, policy: Indices) -> NDArray[np.bool_]:
-        """Whether a policy switches on, shape (places, available + 1); forced where it must."""
+        """Whether a policy switches a robot on, shape (places, available + 1)."""
         first, _ = self._options
         on = (policy - first[:-1]).astype(bool)
         on[0] = True
@@ -193,14 +193,14 @@ class ControlledQueue:
 
     @cached_property
     def between_places(self) -> tuple[csr_matrix, csr_matrix, csr_matrix]:
-        """Rates between places: by one robot's deliveries, by services, without a decision."""
+        """Rates between places: by one robot's deliveries, by services, by all other events."""
         m = self.phases
         K = self.capacity
         alpha = self.service.start
         exits = self.service.exit_rates
         T = self.service.generator
         blocks = [lil_matrix((self.places, self.places)) for _ in range(3)]
-        delivered, served, quiet = blocks
+        delivered, served, undecided = blocks
         for level in range(K + 1):
             here = slice(0, 1) if level == 0 else slice(1 + (level - 1) * m, 1 + level * m)
             above = here if level == K else slice(here.stop, here.stop + m)
@@ -209,9 +209,9 @@ class ControlledQueue:
                 below = slice(0, 1) if level == 1 else slice(here.start - m, here.start)
                 begins = np.ones(1) if level == 1 else alpha
                 served[here, below] = exits[:, None] * begins[None, :]
-                quiet[here, here] = T - np.diag(np.diag(T))
+                undecided[here, here] = T - np.diag(np.diag(T))
             if level >= 2:
-                quiet[here, below] = self.obsolescence * (level - 1) * np.eye(m)
+                undecided[here, below] = self.obsolescence * (level - 1) * np.eye(m)
         return tuple(map(csr_matrix, blocks))
 
     @cached_property
@@ -231,14 +231,14 @@ class ControlledQueue:
     @cached_property
     def _undecided(self) -> csr_matrix:
         """Rates between states without a decision: changes of phase and obsolescence."""
-        quiet = self.between_places[2].tocoo()
+        moves = self.between_places[2].tocoo()
         count = self.available + 1
         robots = np.arange(self.available + 1)
-        row = _spread(quiet.row, robots, count)
-        column = _spread(quiet.col, robots, count)
+        row = _spread(moves.row, robots, count)
+        column = _spread(moves.col, robots, count)
         shape = (self.states + 1, self.states + 1)
-        found = coo_matrix((np.repeat(quiet.data, count), (row, column)), shape=shape)
-        return csr_matrix(csr_matrix(found)[1:, 1:])
+        rates = coo_matrix((np.repeat(moves.data, count), (row, column)), shape=shape)
+        return csr_matrix(csr_matrix(rates)[1:, 1:])
 
 
 def _spread(places: Indices, robots: Indices, count: int) -> Indices:

@@ -1,4 +1,4 @@
-"""Compiled: cost and values of a target rule, in time proportional to robots × places².
+"""Compiled: cost and values of a target rule, in time proportional to robots × levels².
 
 With targets that do not increase with the level let ``g(r)`` be the highest level with a target of
 r or more (-1: none). The number of active robots changes so: from r to r + 1 only by a service that
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.compiling import compiled
+from analytic.compiling import compiled
 
 Array = NDArray[Any]
 

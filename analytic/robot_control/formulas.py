@@ -10,13 +10,23 @@ import numpy as np
 from analytic import conditions
 from analytic.active_robots import robots_at
 from analytic.formula import Formula, Values, dependent
-from analytic.robot_control.rule_measures import RuleMeasures, measures_of_targets
 from analytic.robot_control.static import static_cost, static_loss_rate, static_starvation
 from analytic.robot_control.switching import MOST_PLACES, best_switching, queue_of
-from analytic.robot_control.target_rules import is_covered
+from analytic.robot_control.target_rules import (
+    RuleMeasures,
+    is_covered,
+    measures_of_targets,
+)
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.sections import Costs
+
+LARGEST = 10**9
+"""Robots × levels² up to which the measures of a rule are computed."""
+
+LARGEST_BOUND = 20_000
+LARGEST_GENERAL = 2_000
+"""States up to which the optimum is, with exponential service and without obsolescence, or else."""
 
 _SOME_PRICE = Costs(loss=1.0)
 """The measures of a rule do not depend on the prices."""
@@ -54,12 +64,12 @@ def _measures(scenario: Scenario) -> RuleMeasures:
 
 
 def _switching(scenario: Scenario) -> Values:
-    found = _measures(scenario)
-    yield "starvation_probability", None, found.starvation
-    yield "loss_rate", None, found.loss_rate
-    yield "mean_active_robots", None, found.mean_active
-    yield "throughput", None, found.throughput
-    for level, probability in enumerate([] if found.levels is None else found.levels):
+    rule = _measures(scenario)
+    yield "starvation_probability", None, rule.starvation
+    yield "loss_rate", None, rule.loss_rate
+    yield "mean_active_robots", None, rule.mean_active
+    yield "throughput", None, rule.throughput
+    for level, probability in enumerate([] if rule.levels is None else rule.levels):
         yield "level_probability", level, float(probability)
 
 
@@ -79,10 +89,8 @@ def switching(scenario: Scenario) -> str | None:
 
 
 def falling_targets(scenario: Scenario) -> str | None:
-    """One list of targets, which do not increase with the level; below 5000 places."""
+    """One list of targets, not increasing with the level; at most 5000 levels."""
     rule = scenario.activation
-    robots = scenario.robots
-    assert robots is not None
     if not isinstance(rule, Switching):
         return None
     if len(rule.targets) > 1:
@@ -91,14 +99,14 @@ def falling_targets(scenario: Scenario) -> str | None:
         return "the targets increase with the level"
     levels = len(rule.targets[0])
     if levels > MOST_PLACES:
-        return f"the queue has {levels - 1} places"
+        return f"the queue has {levels} levels, limit {MOST_PLACES}"
     work = max(rule.targets[0]) * levels**2
-    return None if work <= LARGEST else f"robots × levels² is {work:.2g}, above {LARGEST:.0g}"
+    return None if work <= LARGEST else f"robots × levels² is {work:.2g}, limit {LARGEST:.0g}"
 
 
 @dependent
 def optimum_known(scenario: Scenario) -> str | None:
-    """The optimal rule is known, and its chain has at most 20000 states, or 2000 of other kinds."""
+    """The optimal rule is known; its chain has at most 20000 states, 2000 if not exponential."""
     queue = queue_of(scenario)
     if scenario.costs.response and not is_covered(queue):
         return "[costs] prices the response; the search for the bound is left to `optimize`"
@@ -106,10 +114,6 @@ def optimum_known(scenario: Scenario) -> str | None:
     most = LARGEST_BOUND if is_covered(queue) else LARGEST_GENERAL
     return None if states <= most else f"its chain has {states} states"
 
-
-LARGEST = 10**9
-LARGEST_BOUND = 20_000
-LARGEST_GENERAL = 2_000
 
 _STATIC = (
     conditions.has_buffer,

@@ -1,7 +1,12 @@
-"""The best targets for a cost per unit time, by whichever solver covers the queue."""
+"""The best targets: for a cost per unit time, and where the mean response has a price.
+
+The first by whichever solver covers the queue; the second, a quotient of two rewards, by a sequence
+of the first.
+"""
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,16 +14,27 @@ from numpy.typing import NDArray
 
 from analytic.decision_process import evaluate, policy_iteration
 from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
-from analytic.robot_control.target_rules import best_targets, is_covered
+from analytic.robot_control.target_rules import best_targets, is_covered, measures_of_targets
+from scenarios.sections import Costs
 
 Indices = NDArray[np.integer[Any]]
 
 WIDTH = 1e-10
 """Bounds closer than this are close enough, relatively to the largest cost per unit time of any
-state; of optima that are smaller than that it is the digits of the values that are used up."""
+state; an optimum that is far smaller has too few digits left in the values."""
 
 MOST_GENERAL = 20_000
 """States, where the structure of the chain is not used: half a minute (measured)."""
+
+
+_NEAR = 1e-4
+"""Relative distance of the cost to its bound at which the search with a response ends."""
+
+_MOST = 400
+"""Problems that this search solves at most; the bound holds whenever it ends."""
+
+_STEPS = 6
+"""Multipliers tried for each interval of throughputs."""
 
 
 class Solved(NamedTuple):
@@ -41,18 +57,18 @@ def solved(queue: ControlledQueue, rewards: Rewards, targets: Indices | None = N
 
     Notes
     -----
-    By structure where service is exponential and nothing goes stale; the general solver is asked
-    where that leaves the bounds apart, and for every other queue.
+    By structure where service is exponential and pages do not become obsolete; the general solver
+    is used where that leaves the bounds apart, and for every other queue.
     """
     if targets is None:
         balanced = max(int(queue.service_rates.max() / queue.access), 1)
         targets = np.full(queue.places, min(balanced, queue.available))
     if not is_covered(queue):
         return _generally(queue, rewards, targets)
-    found = best_targets(queue, rewards, targets)
+    structured = best_targets(queue, rewards, targets)
     largest = float(np.abs(rewards.over(np.arange(queue.available + 1))).max())
-    fast = Solved(found.targets, found.gain, found.lower)
-    if found.gain - found.lower <= WIDTH * largest or queue.states > MOST_GENERAL:
+    fast = Solved(structured.targets, structured.gain, structured.lower)
+    if structured.gain - structured.lower <= WIDTH * largest or queue.states > MOST_GENERAL:
         return fast
     other = _generally(queue, rewards, fast.targets)
     best = min(fast, other, key=lambda each: each.cost)
@@ -62,11 +78,136 @@ def solved(queue: ControlledQueue, rewards: Rewards, targets: Indices | None = N
 def _generally(queue: ControlledQueue, rewards: Rewards, targets: Indices) -> Solved:
     """The same for any queue, by policy iteration on its decision process.
 
-    Should the optimum be no target rule, then the targets that it begins with in each place, with
-    their own cost; the bound is that of the optimum.
+    Should the optimum be no target rule, the targets are those up to which it switches on without
+    a gap in each place, with their own cost; the bound is that of the optimum.
     """
     process = queue.process(rewards)
     optimum = policy_iteration(process, queue.options_of(targets))
     on = np.logical_and.accumulate(queue.switches_on(optimum.policy)[:, :-1], axis=1)
-    found = on.sum(axis=1)
-    return Solved(found, evaluate(process, queue.options_of(found)).gain, optimum.lower)
+    targets = on.sum(axis=1)
+    return Solved(targets, evaluate(process, queue.options_of(targets)).gain, optimum.lower)
+
+
+class _Point(NamedTuple):
+    """A rule: its full cost, its mean response and its throughput."""
+
+    cost: float
+    response: float
+    throughput: float
+    solution: Solved
+
+
+class _Problem:
+    """Minimise ``c + w A / B``: c a cost, A the sojourn times and B the number of pages served."""
+
+    def __init__(self, queue: ControlledQueue, costs: Costs) -> None:
+        self.queue = queue
+        self.costs = costs
+        self.base = queue.rewards(costs)
+        self.price = costs.response
+        self.count = 0
+        self.best = self._solve(self.base, None)
+
+    def solve(self, sojourn: float, served: float) -> _Point:
+        """The best rule for ``c + sojourn · A + served · B``; it may be the best of all so far."""
+        return self._tried(
+            self.base.plus(sojourn, self.queue.sojourn).plus(served, self.queue.served)
+        )
+
+    @property
+    def enough(self) -> float:
+        """A bound at which the search ends."""
+        return self.best.cost * (1 - _NEAR)
+
+    def most_served(self) -> float:
+        """A bound above the throughput of every rule."""
+        none = self.base.plus(-1.0, self.base)
+        return -self._tried(none.plus(-1.0, self.queue.served)).solution.lower
+
+    def _tried(self, linear: Rewards) -> _Point:
+        point = self._solve(linear, self.best.solution.targets)
+        if point.cost < self.best.cost:
+            self.best = point
+        return point
+
+    def _solve(self, linear: Rewards, start: Indices | None) -> _Point:
+        self.count += 1
+        solution = solved(self.queue, linear, start)
+        measures = measures_of_targets(self.queue, solution.targets)
+        cost = measures.cost(self.costs)
+        return _Point(cost, measures.response, measures.throughput, solution)
+
+
+def _dinkelbach(problem: _Problem) -> _Point:
+    """Rules that are best for the tangent of the quotient, as long as they get better.
+
+    Where the response is all that has a price this is Dinkelbach's iteration for a quotient.
+    """
+    point = problem.best
+    while problem.count < _MOST:
+        weight = problem.price / point.throughput
+        following = problem.solve(weight, -weight * point.response)
+        if not following.cost < point.cost * (1 - 1e-13):
+            return point
+        point = following
+    return point
+
+
+class _Interval(NamedTuple):
+    """A bound below the cost of every rule with a throughput in it, and the multiplier used."""
+
+    bound: float
+    low: float
+    high: float
+    multiplier: float
+
+
+def _bounded(problem: _Problem, parent: _Interval, edges: tuple[float, float]) -> _Interval:
+    """The bound of a part of an interval.
+
+    There ``c + w A / B >= c + (w / high) A``, and for any multiplier ``nu (B - edge) <= 0`` where
+    the edge is `high` for nu >= 0 and `low` for nu < 0. Any multiplier gives a bound; a good one
+    has a best rule inside the interval. The search begins with that of the whole.
+    """
+    low, high = edges
+    weight = problem.price / high
+    multiplier = parent.multiplier
+    best = _Interval(parent.bound, low, high, multiplier)
+    step = 0.02 * weight * problem.best.response
+    last = 0
+    for _ in range(_STEPS):
+        point = problem.solve(weight, multiplier)
+        value = point.solution.lower - multiplier * (low if multiplier < 0 else high)
+        if value > best.bound:
+            best = _Interval(value, low, high, multiplier)
+        side = (point.throughput > high) - (point.throughput < low)
+        if side == 0 or best.bound >= problem.enough:
+            break
+        step *= -0.4 if side == -last else 1.6
+        step = abs(step) * side
+        last = side
+        multiplier += step
+    return best
+
+
+def with_response(queue: ControlledQueue, costs: Costs) -> Solved:
+    """The best targets, and a bound below every rule, where the mean response has a price.
+
+    Notes
+    -----
+    ``c + w A / B`` is not a cost per unit time, and a rule that is best for its own tangent may be
+    a local optimum. So the range of B is cut into intervals, each with a bound; the interval with
+    the least bound is halved until no bound is below the best cost known, or `_MOST` problems are
+    solved.
+    """
+    problem = _Problem(queue, costs)
+    first = _dinkelbach(problem)
+    slope = -problem.price * first.response / first.throughput
+    heap = [_Interval(-float("inf"), 0.0, problem.most_served(), slope)]
+    while problem.count < _MOST and heap[0].bound < problem.enough:
+        whole = heappop(heap)
+        middle = (whole.low + whole.high) / 2
+        for edges in ((whole.low, middle), (middle, whole.high)):
+            heappush(heap, _bounded(problem, whole, edges))
+    solution = problem.best.solution
+    return Solved(solution.targets, problem.best.cost, min(heap[0].bound, problem.best.cost))

@@ -12,30 +12,37 @@ from numpy.typing import NDArray
 
 from analytic import conditions
 from analytic.arrival_process import access_rate
+from analytic.conditions import buffer_and_robots
 from analytic.formula import Condition, obstacles
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate, moment
 from analytic.robot_control.controlled_queue import ControlledQueue
-from analytic.robot_control.optimal_targets import MOST_GENERAL, solved
-from analytic.robot_control.response import with_response
-from analytic.robot_control.rule_measures import RuleMeasures, measures_of_targets
-from analytic.robot_control.target_rules import is_covered
+from analytic.robot_control.optimal_targets import MOST_GENERAL, solved, with_response
+from analytic.robot_control.target_rules import (
+    RuleMeasures,
+    is_covered,
+    measures_of_targets,
+)
 from scenarios import Scenario
 from scenarios.distributions import PhaseType
 from scenarios.sections import Costs
 
-_WIDE = 1e-3
-"""A bound that is farther below the cost is called so."""
-
 Indices = NDArray[np.integer[Any]]
 
+_WIDE = 1e-3
+"""Relative distance of the bound below the cost from which on it is shown."""
+
 MOST_STATES = 4_000_000
+"""States, where the structure of the chain is used."""
+
 MOST_PLACES = 5_000
+"""Levels with their service phases."""
+
 MOST_QUOTIENT = 2_000
 """States with a price on the response, where the structure is not used: hundreds of problems."""
 
 MOST_WORK = 2 * 10**10
-"""Robots × places², where the structure of the chain is used: 10^9 take two to five seconds."""
+"""Robots × levels², where the structure of the chain is used: 10^9 take two to five seconds."""
 
 
 class Curves(NamedTuple):
@@ -141,8 +148,8 @@ class SwitchingSearch:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the table should know."""
-        found = self.measures
-        active = f"{found.fewest} to {found.most} active robots, {found.mean_active:.4g} on average"
+        rule = self.measures
+        active = f"{rule.fewest} to {rule.most} active robots, {rule.mean_active:.4g} on average"
         bound = f"no rule of this kind costs less than {self.lower_bound:.10g}"
         gap = (self.cost - self.lower_bound) / self.cost if self.cost > 0 else 0.0
         return active, f"{bound} ({100 * gap:.2g} % less)" if gap > _WIDE else bound
@@ -162,15 +169,15 @@ _COVERED: tuple[Condition, ...] = (
 
 def _phases_seen(scenario: Scenario) -> str | None:
     """Targets can be given for each phase of the service."""
-    assert scenario.buffer is not None
-    law = scenario.buffer.service
+    buffer, _ = buffer_and_robots(scenario)
+    law = buffer.service
     if exponential_rate(law) is not None or isinstance(law, PhaseType):
         return None
     return f"targets by service phase need a phase-type service; write the {law.key} law as one"
 
 
 def queue_of(scenario: Scenario) -> ControlledQueue:
-    """The queue of a scenario; its [activation] does not matter.
+    """The queue of a scenario; its [activation] is ignored.
 
     Raises
     ------
@@ -181,35 +188,33 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
     reason = "; ".join(obstacles((*_COVERED, _phases_seen), plain))
     if reason:
         raise NoOptimumError(reason)
-    assert scenario.buffer is not None
-    assert scenario.robots is not None
-    assert scenario.robots.access_time is not None
-    rate = exponential_rate(scenario.buffer.service)
-    law = PhaseLaw(np.ones(1), np.array([[-rate]])) if rate else None
-    service = law or as_phase_type(scenario.buffer.service)
-    timer = conditions.timers_of(scenario)
-    access = access_rate(scenario.robots.access_time)
-    obsolescence = 0.0 if timer is None else exponential_rate(timer)
+    buffer, robots = buffer_and_robots(scenario)
+    assert robots.access_time is not None
+    rate = exponential_rate(buffer.service)
+    single = PhaseLaw(np.ones(1), np.array([[-rate]])) if rate else None
+    service = single or as_phase_type(buffer.service)
+    patience = conditions.timers_of(scenario)
+    access = access_rate(robots.access_time)
+    obsolescence = 0.0 if patience is None else exponential_rate(patience)
     assert service is not None
     assert access is not None
     assert obsolescence is not None
-    places = scenario.buffer.waiting_places + 1
-    return ControlledQueue(access, scenario.robots.available, service, obsolescence, places)
+    capacity = buffer.waiting_places + 1
+    return ControlledQueue(access, robots.available, service, obsolescence, capacity)
 
 
 def _check_size(queue: ControlledQueue, costs: Costs) -> None:
-    """Refuse what would take very long."""
+    """Refuse a queue whose solution would take very long."""
     general = MOST_QUOTIENT if costs.response else MOST_GENERAL
     most = MOST_STATES if is_covered(queue) else general
     states = queue.states
     if states > most:
-        raise NoOptimumError(f"its chain has {states} states; at most {most} are solved")
+        raise NoOptimumError(f"its chain has {states} states, limit {most}")
     if queue.places > MOST_PLACES:
-        many = f"its queue has {queue.places - 1} places"
-        raise NoOptimumError(f"{many}; fewer than {MOST_PLACES} are solved")
+        raise NoOptimumError(f"levels × service phases is {queue.places - 1}, limit {MOST_PLACES}")
     work = queue.available * queue.places**2
     if is_covered(queue) and work > MOST_WORK:
-        raise NoOptimumError(f"robots × places² is {work:.2g}; at most {MOST_WORK:.0e} is solved")
+        raise NoOptimumError(f"robots × levels² is {work:.2g}, limit {MOST_WORK:.0e}")
 
 
 def best_switching(scenario: Scenario) -> SwitchingSearch:
@@ -231,18 +236,15 @@ def best_switching(scenario: Scenario) -> SwitchingSearch:
     costs = scenario.costs
     _check_size(queue, costs)
     plain = not costs.response
-    found = solved(queue, queue.rewards(costs)) if plain else with_response(queue, costs)
+    best = solved(queue, queue.rewards(costs)) if plain else with_response(queue, costs)
     name = scenario.name
     unit = scenario.time_unit
-    search = SwitchingSearch(name, unit, queue, costs, found.targets, found.lower)
-    lower = found.lower if plain else max(found.lower, _bound_by_service(queue, costs))
+    search = SwitchingSearch(name, unit, queue, costs, best.targets, best.lower)
+    lower = best.lower
+    if not plain:  # another bound: the least cost without the response, and a response without wait
+        without = solved(queue, queue.rewards(costs)).lower
+        lower = max(lower, without + costs.response * moment(queue.service, 1))
     return replace(search, lower_bound=min(max(lower, 0.0), search.cost))
-
-
-def _bound_by_service(queue: ControlledQueue, costs: Costs) -> float:
-    """The least cost without the response, and the price of a response that is service alone."""
-    without = solved(queue, queue.rewards(costs)).lower
-    return without + costs.response * moment(queue.service, 1)
 
 
 def optimal_switching(scenario: Scenario) -> Optimum:

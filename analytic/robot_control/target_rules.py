@@ -1,23 +1,148 @@
-"""The optimal target rule where service is exponential and pages do not become obsolete.
+"""Target rules: their measures, and the best one where service is exponential without obsolescence.
 
-The same optimum as `analytic.decision_process.policy_iteration` on the same queue, by the structure
-of its chains (`analytic.robot_control.elimination`): for a million states in seconds.
+The optimum is that of `analytic.decision_process.policy_iteration` on the same queue, here by the
+structure of its chains (`analytic.robot_control.elimination`): for a million states in seconds.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
+from analytic.markov import closed_classes, stationary_sparse
 from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
 from scenarios.arrays import Array
+from scenarios.sections import Costs
 
 Indices = NDArray[np.integer[Any]]
 
+_IMBALANCE = 1e-8
+"""Largest difference of flows in and out, relatively, that rounding explains."""
+
+_MOST_LEVELS = 3 * 10**9
+"""Multiplications for the probability of every level; of longer queues they are left out."""
+
 _TIE = 1e-13
+"""Options whose values differ by less, relatively to the largest value, are equally good."""
+
 _MOST = 200
+"""Iterations at most."""
+
+
+class RuleMeasures(NamedTuple):
+    """What a rule does in the long run, per unit time.
+
+    Attributes
+    ----------
+    starvation, loss_rate, obsolescence_rate, throughput : float
+        Fraction of time with an empty queue; pages lost, obsolete, indexed.
+    mean_active, mean_in_system : float
+    fewest, most : int
+        Least and largest number of active robots that recur.
+    response : float
+        Mean sojourn of the pages that are served.
+    levels : ndarray, shape (capacity + 1,), or None
+        Level probabilities; None where the queue is too long to have them all.
+    """
+
+    starvation: float
+    loss_rate: float
+    obsolescence_rate: float
+    throughput: float
+    mean_active: float
+    mean_in_system: float
+    fewest: int
+    most: int
+    response: float
+    levels: Array | None
+
+    def cost(self, costs: Costs) -> float:
+        """The cost per unit time."""
+        terms = (
+            (costs.starvation, self.starvation),
+            (costs.loss, self.loss_rate),
+            (costs.obsolescence, self.obsolescence_rate),
+            (costs.robots, self.mean_active),
+            (costs.response, self.response),
+        )
+        return math.fsum(price * term for price, term in terms if price)
+
+
+def _parts(queue: ControlledQueue) -> list[Rewards]:
+    """Rewards whose gains are the first six measures; then that of the sojourn times."""
+    empty = {"loss": 0.0, "starvation": 0.0, "obsolescence": 0.0, "robots": 0.0}
+    one = {name: queue.rewards(Costs(**(empty | {name: 1.0}))) for name in empty}
+    level = Rewards(queue.levels.astype(float), np.zeros(queue.places))
+    order = (one["starvation"], one["loss"], one["obsolescence"], queue.served)
+    return [*order, one["robots"], level, queue.sojourn]
+
+
+def _measures(
+    queue: ControlledQueue, gains: Array, recurrent: tuple[int, int], levels: Array | None
+) -> RuleMeasures:
+    """The measures, with the identity of flows asserted."""
+    starved, lost, obsolete, served, active, level, sojourn = map(float, gains)
+    delivered = queue.access * active
+    imbalance = abs(delivered - lost - obsolete - served)
+    assert imbalance <= _IMBALANCE * max(delivered, 1e-300), imbalance
+    response = sojourn / served if served > 0 else math.nan
+    flows = starved, lost, obsolete, served, active, level
+    return RuleMeasures(*flows, *recurrent, response=response, levels=levels)
+
+
+def measures_of_targets(queue: ControlledQueue, targets: Indices) -> RuleMeasures:
+    """Measures of a target rule.
+
+    Parameters
+    ----------
+    queue : ControlledQueue
+    targets : ndarray of int, shape (places,)
+        The first at least 1.
+
+    Raises
+    ------
+    ValueError
+        If the chain has several closed classes.
+
+    Notes
+    -----
+    Exact identity, asserted: access · mean_active = loss_rate + obsolescence_rate + throughput.
+    Where `is_covered` and the targets do not increase, by elimination without a
+    subtraction, and the largest number that recurs is ``min(targets[0], targets[1] + 1)``: with as
+    many robots as the target of level 1 a service at level 1 still adds one, once.
+    """
+    if not is_covered(queue) or np.any(np.diff(targets) > 0):
+        return measures_of_chain(queue, queue.generator_of(targets))
+    parts = _parts(queue)
+    shares = []
+    if queue.places**3 * int(targets[0]) <= _MOST_LEVELS:
+        unit = np.eye(queue.places)
+        shares = [Rewards(row, np.zeros(queue.places)) for row in unit]
+    gains = target_gains(queue, targets, [*parts, *shares])
+    recurrent = int(targets[-1]), int(min(targets[0], targets[1] + 1))
+    levels = gains[len(parts) :] if shares else None
+    return _measures(queue, gains[: len(parts)], recurrent, levels)
+
+
+def measures_of_chain(queue: ControlledQueue, generator: csr_matrix) -> RuleMeasures:
+    """Measures of any stationary rule, from the generator of its chain on the states of the queue.
+
+    Raises
+    ------
+    ValueError
+        If the chain has several closed classes.
+    """
+    stationary = np.concatenate([[0.0], stationary_sparse(generator)]).reshape(queue.places, -1)
+    robots = np.arange(queue.available + 1)
+    gains = np.array([float((each.over(robots) * stationary).sum()) for each in _parts(queue)])
+    (recurrent,) = closed_classes(generator)
+    active = (recurrent + 1) % (queue.available + 1)
+    levels: Array = np.bincount(queue.levels, stationary.sum(axis=1)).astype(float)
+    return _measures(queue, gains, (int(active.min()), int(active.max())), levels)
 
 
 class TargetSolution(NamedTuple):
@@ -72,8 +197,8 @@ def target_gains(queue: ControlledQueue, targets: Indices, rewards: list[Rewards
     """
     from analytic.robot_control.elimination import gains
 
-    found: Array = gains(targets.astype(np.int64), _rates(queue), *_columns(queue, rewards))[1:]
-    return found
+    result: Array = gains(targets.astype(np.int64), _rates(queue), *_columns(queue, rewards))[1:]
+    return result
 
 
 def target_drift(queue: ControlledQueue, rewards: Rewards, values: Array) -> Array:
@@ -95,7 +220,7 @@ def target_drift(queue: ControlledQueue, rewards: Rewards, values: Array) -> Arr
 
 
 def _improved(values: Array, targets: Indices) -> Indices:
-    """Targets that are best for the values; what is as good as the best stays as it was."""
+    """Targets that are best for the values; a target as good as the best is kept."""
     gain = np.diff(values, axis=0)
     tie = _TIE * float(np.max(np.abs(values)))
     robots = np.arange(len(gain))[:, None]
@@ -120,15 +245,15 @@ def best_targets(
         With exponential service and without obsolescence.
     rewards : Rewards
         The cost per unit time.
-    targets : ndarray of int, shape (levels,), optional
-        Where to begin; otherwise so many robots that the load is one.
+    targets : ndarray of int, shape (levels,)
+        Where to begin.
     tolerance : float
         Stop when the bounds are no farther apart; 0: when no target changes.
 
     Notes
     -----
-    An improved rule is cut to targets that do not increase with the level; that the rule found is
-    optimal among all is what the bounds say, whatever the cut did.
+    An improved rule is cut to targets that do not increase with the level; whether the result is
+    optimal among all rules is what the bounds say, whatever the cut did.
     """
     from analytic.robot_control.elimination import values as evaluated
 
@@ -142,7 +267,7 @@ def best_targets(
     better = targets
     while iteration < _MOST and (iteration == 0 or not np.array_equal(better, targets)):
         targets = better
-        iteration = iteration + 1
+        iteration += 1
         gain, values = evaluated(targets.astype(np.int64), queue.available, rates, *columns)
         drift = target_drift(queue, rewards, values)
         lower = max(best.lower, float(np.nanmin(drift)))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.compiling import compiled
+from analytic.compiling import compiled
 from analytic.routing.pairs import is_less, plus, ratio
 
 Floats = NDArray[Any]

@@ -7,7 +7,7 @@ their terms.
 
 from __future__ import annotations
 
-from analytic.indexing_queue.compiling import compiled
+from analytic.compiling import compiled
 
 
 @compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from analytic.indexing_queue.compiling import compiled
+from analytic.compiling import compiled
 from scenarios.arrays import Array
 
 

@@ -1,11 +1,11 @@
-"""Time that a page spends at one position, where the phases of its timers change fast.
+"""Time that a page spends at one position, where the phases of patience change fast.
 
-The phases of the service and of each timer at one position run independently until the first of
-them ends, so that ``e^(Tt)`` is a Kronecker product of small matrices and ``(sI - T)^-1`` is the
+The phases of the service and of each page's patience run independently until the first of them
+ends, so that ``e^(Tt)`` is a Kronecker product of small matrices and ``(sI - T)^-1`` is the
 integral of ``e^(-st) e^(Tt)``. In the logarithm of the time the trapezoidal rule converges
 exponentially for it (the integrand is analytic and decays doubly exponentially), with positive
-weights: nothing is subtracted, and rates twelve orders of magnitude apart cost forty doublings of
-the time only.
+weights: nothing is subtracted, and rates twelve orders of magnitude apart cost only forty doublings
+of the time.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ import numpy as np
 from scipy.special import loggamma
 
 from analytic.indexing_queue.chain import QueueChain
-from analytic.indexing_queue.iteration import NotConvergedError
+from analytic.indexing_queue.solution import NotConvergedError
 from analytic.phase_type import PhaseLaw
 from scenarios.arrays import Array
 
 LARGEST_DEFECT = 1e-11
-"""Relative difference, of pages that leave a position and those that come, that is let pass."""
+"""Relative difference of the pages that leave a position and those that come, at most."""
 
 ALIASING = 1e-16
 """Relative error of the trapezoidal rule."""
 
 FIRST = 1e-8
-"""First time, at the largest rate of a state: what happens before is of the order of its square."""
+"""First time, in units of one over the largest rate; what happens before is of second order."""
 
 LAST = 1e-18
-"""Share of what is added up that is left out after the last time."""
+"""Share of the sum that is left out after the last time."""
 
 WIDEST = 4
-"""Phases of two or more timers up to which their matrices are multiplied out."""
+"""Joint phases of several pages up to which their matrices are multiplied out."""
 
 
 def integrated_times(chain: QueueChain, waiting: int, arriving: Array, shift: float) -> Array:
-    """Time spent in each state of service phase and timer phases by what arrives there.
+    """Time spent in each state of service phase and patience phases by what arrives there.
 
     Parameters
     ----------
     chain : QueueChain
     waiting : int
-        Timers.
-    arriving : ndarray, shape (service phases × timer phases^waiting,)
+        Pages whose patience runs.
+    arriving : ndarray, shape (service phases × patience phases^waiting,)
     shift : float
         One more rate out of every state, >= 0.
 
@@ -54,10 +54,9 @@ def integrated_times(chain: QueueChain, waiting: int, arriving: Array, shift: fl
     total = float(arriving.sum())
     if total == 0:
         return np.zeros_like(arriving)
-    service = chain.service
-    timer = chain.timer
-    laws = [service] + [timer] * (waiting > 0)
-    largest = shift + sum(_largest(law) * n for law, n in zip(laws, (1, waiting), strict=False))
+    laws = [chain.service] + [chain.patience] * (waiting > 0)
+    fastest = [float(_augmented(law).sum(axis=1).max()) for law in laws]
+    largest = shift + sum(rate * n for rate, n in zip(fastest, (1, waiting), strict=False))
     per_doubling = _times_per_doubling(chain, waiting)
     ratio = 2.0 ** (1 / per_doubling)
     step = float(np.log(ratio))
@@ -75,16 +74,11 @@ def integrated_times(chain: QueueChain, waiting: int, arriving: Array, shift: fl
         if time * left.sum() <= LAST * spent.sum():
             break
         times = 2 * times
-        moves = [[_squared(matrix) for matrix in law] for law in moves]
+        moves = [[_normed(matrix @ matrix) for matrix in law] for law in moves]
     defect = _ended(chain, waiting, spent, shift) / total
     if not abs(defect - 1) <= LARGEST_DEFECT:
         raise NotConvergedError(f"{defect!r} of the pages at position {waiting + 1} leave it")
     return spent / defect
-
-
-def _largest(law: PhaseLaw) -> float:
-    """Largest rate out of a phase."""
-    return float(np.max(_augmented(law).sum(axis=1)))
 
 
 def _augmented(law: PhaseLaw) -> Array:
@@ -103,10 +97,10 @@ def _times_per_doubling(chain: QueueChain, waiting: int) -> int:
     with a relative error ``2 |Γ(k + 1 + iw)| / k!`` for w = 2 pi / step. Phases that go round have
     complex x, at angles of at most pi / 2 - pi / n for n phases.
     """
-    timers = len(chain.timer.start)
-    phases = len(chain.service.start)
-    steps = np.arange((timers - 1) * waiting + phases)
-    angle = np.pi / 2 - np.pi / max(timers, phases, 2)
+    patience = chain.patience_phases
+    phases = chain.service_phases
+    steps = np.arange((patience - 1) * waiting + phases)
+    angle = np.pi / 2 - np.pi / max(patience, phases, 2)
     for points in range(1, 64):
         frequency = 2 * np.pi * points / np.log(2.0)
         decay = loggamma(steps + 1 + 1j * frequency).real - loggamma(steps + 1.0)
@@ -127,16 +121,11 @@ def _short(law: PhaseLaw, time: float) -> Array:
         return np.eye(len(rates))
     jump = rates / fastest + np.diag(1 - out / fastest)
     term = np.eye(len(rates))
-    found = term.copy()
+    total = term.copy()
     for jumps in range(1, len(rates) + 3):
         term = term @ jump * (fastest * time / jumps)
-        found += term
-    return _normed(found)
-
-
-def _squared(matrix: Array) -> Array:
-    """After twice the time."""
-    return _normed(matrix @ matrix)
+        total += term
+    return _normed(total)
 
 
 def _normed(matrix: Array) -> Array:
@@ -147,27 +136,26 @@ def _normed(matrix: Array) -> Array:
 
 def _moved(arriving: Array, matrices: list[Array], waiting: int) -> Array:
     """A vector over all phases, times the Kronecker product of what each of them does."""
-    service, *timers = (matrix[:-1, :-1] for matrix in matrices)
-    moved = (arriving.reshape(len(service), -1).T @ service).ravel()
+    service, *patience = (matrix[:-1, :-1] for matrix in matrices)
+    moved: Array = (arriving.reshape(len(service), -1).T @ service).ravel()
     left = waiting
     while left:
-        together = timers[0]
+        together = patience[0]
         count = 1
-        while count < left and len(together) * len(timers[0]) <= WIDEST:
-            together = np.kron(together, timers[0])
-            count = count + 1
+        while count < left and len(together) * len(patience[0]) <= WIDEST:
+            together = np.kron(together, patience[0])
+            count += 1
         moved = (moved.reshape(len(together), -1).T @ together).ravel()
         left -= count
-    found: Array = moved
-    return found
+    return moved
 
 
 def _ended(chain: QueueChain, waiting: int, spent: Array, shift: float) -> float:
     """Rate at which pages leave the position, from the time spent there."""
-    phases = len(chain.service.start)
-    timers = len(chain.timer.start)
+    phases = chain.service_phases
+    patience = chain.patience_phases
     left = shift * spent.sum() + spent.reshape(phases, -1).sum(axis=1) @ chain.service.exit_rates
-    for place in range(waiting):
-        each = spent.reshape(phases * timers**place, timers, -1).sum(axis=(0, 2))
-        left += each @ chain.timer.exit_rates
+    for page in range(waiting):
+        each = spent.reshape(phases * patience**page, patience, -1).sum(axis=(0, 2))
+        left += each @ chain.patience.exit_rates
     return float(left)

@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_matrix, csr_matrix, diags_array
 
 from analytic.robot_control.controlled_queue import ControlledQueue
-from analytic.robot_control.rule_measures import RuleMeasures, measures_of_chain
-from analytic.robot_control.rule_measures import measures_of_targets as of_targets
+from analytic.robot_control.target_rules import (
+    RuleMeasures,
+    measures_of_chain,
+    measures_of_targets,
+)
 from scenarios.sections import Costs
 
 Indices = NDArray[np.integer[Any]]
@@ -71,13 +74,13 @@ def best_curves(queue: ControlledQueue, costs: Costs) -> CurveRule:
 
     Pairs whose chain has several closed classes are left out: what they cost depends on the start.
     """
-    found = []
+    rules = []
     for service in range(queue.capacity + 1):
         for delivery in range(-1, queue.capacity + 1):
             measures = _measured(queue, service, delivery)
             if measures is not None:
-                found.append(CurveRule(service, delivery, measures.cost(costs)))
-    return min(found, key=lambda rule: rule.cost)
+                rules.append(CurveRule(service, delivery, measures.cost(costs)))
+    return min(rules, key=lambda rule: rule.cost)
 
 
 def _measured(queue: ControlledQueue, service: int, delivery: int) -> RuleMeasures | None:
@@ -97,9 +100,9 @@ def best_level(queue: ControlledQueue, costs: Costs) -> tuple[int, float]:
 
     The one curve that a scenario file can say: ``service = level + 1``, ``delivery = level - 1``.
     """
-    found = {
-        level: of_targets(queue, level_targets(queue, level)).cost(costs)
+    cost_of = {
+        level: measures_of_targets(queue, level_targets(queue, level)).cost(costs)
         for level in range(queue.capacity + 1)
     }
-    best = min(found, key=lambda level: found[level])
-    return best, found[best]
+    best = min(cost_of, key=lambda level: cost_of[level])
+    return best, cost_of[best]

@@ -1,4 +1,4 @@
-"""How the kernels of `analytic` are compiled: kept on disk, and said when it takes its time."""
+"""How the compiled functions of `analytic` are made: kept on disk, announced when slow."""
 
 from __future__ import annotations
 

@@ -1,0 +1,379 @@
+"""Sojourn times: a page followed from its entry to its end, served or obsolete.
+
+avrachenkov2011, Theorem 4 and Corollary 1, as derived in docs/derivations.md. The state of the
+tagged page is its position, the phase of the service, and the patience phases of the pages ahead
+and of its own. What happens behind the page, and to the robots, does not matter.
+
+Classes of pages are "served", "obsolete", "accepted" (all pages that enter) and "all" (with time 0
+for pages refused on arrival).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammainc
+
+from analytic.indexing_queue.chain import QueueChain, one_gone, with_patience
+from analytic.indexing_queue.marginals import fate_rates, marginals_of
+from analytic.indexing_queue.position_times import integrated_times
+from analytic.markov import until_exit
+from analytic.progress import Progress
+from scenarios.arrays import Array
+from scenarios.measures import Subject
+
+Row = tuple[str, Subject, float]
+
+LARGEST_DENSE = 200
+"""States of a position up to which it is solved with a dense matrix."""
+
+MOST_PASSES = 300
+"""Passes of Gauss-Seidel within a position; more are needed where phases change much faster than
+pages move up. The integral takes about as long as that."""
+
+ROUNDING = 1e-15
+"""Relative changes of this size are rounding."""
+
+MOST_JUMPS = 10**6
+"""Jumps up to the longest time, at the largest rate of a state."""
+
+
+class Ends(NamedTuple):
+    """Rates at which pages end, in sum over some vector of states."""
+
+    served: float
+    obsolete: float
+
+    @property
+    def accepted(self) -> float:
+        """Both."""
+        return self.served + self.obsolete
+
+
+def entries(chain: QueueChain, stationary: Array) -> list[Array]:
+    """Pages that enter per unit time, by their position and the phases ahead of them.
+
+    Entry p is a vector over (service phase, patience phases of the pages ahead, own patience phase)
+    of a page that enters at position p + 1 counted from the server.
+    """
+    vectors: list[Array] = [np.zeros(states) for states in chain.inner[1:]]
+    starts = chain.starts
+    for level in range(chain.top + 1):
+        here = stationary[starts[level] : starts[level + 1]].reshape(chain.order, -1)
+        flows = chain.batch_rates[level] @ here
+        accepted = chain.accepted[level]
+        for ahead in range(int(accepted[1:].max(initial=0))):  # pages of the same batch
+            entering = flows[1:][accepted[1:] > ahead].sum(axis=0)
+            if level == 0:
+                entering = np.kron(entering, chain.service.start)
+            for _ in range(ahead + (level > 0)):
+                entering = np.kron(entering, chain.patience.start)
+            vectors[level + ahead] += entering
+    return vectors
+
+
+def sojourn_moments(chain: QueueChain, stationary: Array) -> Iterator[Row]:
+    """First and second moments of the time from entry to end, by class of pages.
+
+    avrachenkov2011, Theorem 4 and Corollary 1, as derived in docs/derivations.md.
+    "accepted" are all pages that enter; classes without pages are left out.
+    """
+    pages, once, twice = ends_of(chain, entries(chain, stationary), 3)
+    for name in ("served", "obsolete", "accepted"):
+        rate = getattr(pages, name)
+        if rate > 0:
+            yield "sojourn_time", name, getattr(once, name) / rate
+            yield "sojourn_time_second_moment", name, 2 * getattr(twice, name) / rate
+
+
+def sojourn_transform(chain: QueueChain, stationary: Array, s: ArrayLike) -> dict[str, Array]:
+    """Laplace-Stieltjes transform ``E exp(-s V)`` of the sojourn time V, by class of pages.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    stationary : ndarray, shape (states,)
+        Stationary probabilities.
+    s : array_like
+        Real, >= 0 (a complex s is refused); per unit time.
+
+    Returns
+    -------
+    dict of ndarray
+        By class, of the shape of s; classes without pages are left out.
+
+    Raises
+    ------
+    ValueError
+        If an s is complex, negative or not finite.
+
+    Notes
+    -----
+    avrachenkov2011, Theorem 4: ``a (sI - T)^-1 t_c / a (-T)^-1 t_c``.
+    """
+    points = _not_negative("s", s)
+    starts = entries(chain, stationary)
+    progress = Progress(f"sojourn times in a chain of {chain.states:,} states", points.size)
+    ends = []
+    for each in points.ravel():
+        ends.append(ends_of(chain, starts, 1, float(each))[0])
+        progress.step()
+    return _by_class(chain, stationary, starts, np.array(ends).reshape(*points.shape, 2))
+
+
+def sojourn_cdf(chain: QueueChain, stationary: Array, times: ArrayLike) -> dict[str, Array]:
+    """Distribution function ``P(V <= t)`` of the sojourn time V, by class of pages.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    stationary : ndarray, shape (states,)
+        Stationary probabilities.
+    times : array_like
+        t >= 0.
+
+    Returns
+    -------
+    dict of ndarray
+        By class, of the shape of `times`; classes without pages are left out. That of "all" jumps
+        at 0 to the loss probability.
+
+    Raises
+    ------
+    ValueError
+        If a time is negative or not finite, or so long that a million jumps are expected in it.
+
+    Notes
+    -----
+    avrachenkov2011, Theorem 4: ``1 - a e^{Tt} f_c / a f_c`` with ``f_c = (-T)^-1 t_c``, here
+    ``∫_0^t a e^{Tu} t_c du`` by uniformisation: the page ends with jump k + 1 of a Poisson process
+    with probabilities that are sums of products, and that jump comes before t with probability
+    ``gammainc(k + 1, rate t)``. Absolute error below 1e-14 times the number of jumps' logarithm.
+    """
+    points = _not_negative("times", times)
+    starts = entries(chain, stationary)
+    rate = fastest_rate(chain)
+    expected = rate * float(points.max(initial=0.0))
+    if expected > MOST_JUMPS:
+        raise ValueError(
+            f"{expected:.3g} jumps are expected up to time {points.max():g}; "
+            f"must be at most {MOST_JUMPS}"
+        )
+    jumps = 1 + math.ceil(expected + 9 * math.sqrt(expected) + 30)
+    shares = np.zeros((*points.shape, 2))
+    for jump, ends in enumerate(_ends_by_jump(chain, starts, rate, jumps)):
+        shares += gammainc(jump + 1, rate * points)[..., None] * ends
+    return _by_class(chain, stationary, starts, shares)
+
+
+def _not_negative(name: str, values: ArrayLike) -> Array:
+    if np.iscomplexobj(values):
+        raise ValueError(f"{name} = {values!r} must be real")
+    array = np.asarray(values, dtype=float)
+    if not np.all((array >= 0) & np.isfinite(array)):
+        raise ValueError(f"{name} = {values!r} must be finite and >= 0")
+    return array
+
+
+def fastest_rate(chain: QueueChain) -> float:
+    """Largest rate out of a state of the tagged page."""
+    service = np.max(-np.diag(chain.service.generator))
+    return float(service + (chain.top - 1) * np.max(-np.diag(chain.patience.generator)))
+
+
+def _by_class(
+    chain: QueueChain, stationary: Array, starts: list[Array], rates: Array
+) -> dict[str, Array]:
+    """Per page of each class, from rates of served and obsolete pages, shape (…, 2)."""
+    pages = ends_of(chain, starts, 1)[0]
+    accepted = rates.sum(axis=-1)
+    by_class = {"served": rates[..., 0], "obsolete": rates[..., 1], "accepted": accepted}
+    result = {
+        name: value / getattr(pages, name)
+        for name, value in by_class.items()
+        if getattr(pages, name) > 0
+    }
+    fates = fate_rates(chain, marginals_of(chain, stationary))
+    if fates["delivered"] > 0:
+        result["all"] = (fates["lost"] + accepted) / fates["delivered"]
+    return result
+
+
+def _ends_by_jump(
+    chain: QueueChain, starts: list[Array], rate: float, jumps: int
+) -> Iterator[Array]:
+    """Rates of pages that end, served and obsolete, with jump 1, 2, … of a Poisson process."""
+    from analytic.indexing_queue.kernels import step, tables_of, working_space
+
+    positions = _positions_alone(chain)
+    tables = tables_of(positions)
+    (flow, spare, _) = working_space(positions)
+    limits = positions.starts.tolist()
+    probabilities = np.concatenate([np.zeros(1), *starts])
+    rates = np.empty_like(flow)
+    total = probabilities.sum()
+    for _ in range(jumps):
+        ends = [
+            _ends_at(chain, position, probabilities[limits[position] : limits[position + 1]])
+            for position in range(1, positions.top + 1)
+        ]
+        yield np.sum(ends, axis=0) / rate
+        step(tables, probabilities, (flow, spare, rates), rate)
+        if probabilities.sum() <= 1e-18 * total:
+            return
+
+
+def _positions_alone(chain: QueueChain) -> QueueChain:
+    """The chain of the positions: one arrival phase, no arrivals."""
+    empty = np.zeros((chain.top + 1, 1))
+    return replace(
+        chain,
+        arrivals=({},) * (chain.top + 1),
+        turnover=(np.ones((1, 1, 1)),) * (chain.top + 1),
+        batch_rates=empty[:, None, :],
+        active=empty,
+    )
+
+
+def ends_of(chain: QueueChain, entries: list[Array], powers: int, shift: float = 0.0) -> list[Ends]:
+    """``a (sI - T)^-k t`` for k = 1 … powers: with T the moves of the page, t its ends.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    entries : list of ndarray
+        a, of `entries`.
+    powers : int
+    shift : float
+        s, one more rate out of every state, >= 0.
+
+    Returns
+    -------
+    list of Ends
+        One for each power.
+
+    Raises
+    ------
+    NotConvergedError
+        If the integral over the time at a position of a large chain loses pages.
+
+    Notes
+    -----
+    Row vectors, from the last position to the first. Only sums and products of what is not
+    negative; each position is needed for the next one only.
+    """
+    largest = chain.inner[-1]
+    positions = (_Small if largest <= LARGEST_DENSE else _Large)(chain, shift)
+    above: list[Array | None] = [None] * powers
+    ends = np.zeros((powers, 2))
+    for position in range(chain.top, 0, -1):
+        flow = entries[position - 1]
+        for power in range(powers):
+            later = above[power]
+            arriving = flow.copy() if later is None else flow + positions.passed(position, later)
+            flow = positions.spent(position, arriving)
+            above[power] = flow
+            ends[power] += _ends_at(chain, position, flow)
+    return [Ends(*map(float, row)) for row in ends]
+
+
+def _ends_at(chain: QueueChain, position: int, spent: Array) -> tuple[float, float]:
+    """Services and obsolescences of the page itself, while it is at a position."""
+    if position == 1:
+        return float(spent @ chain.service.exit_rates), 0.0
+    own = chain.patience.exit_rates
+    return 0.0, float(spent.reshape(-1, len(own)).sum(axis=0) @ own)
+
+
+class _Small:
+    """The positions of a small chain, with dense matrices."""
+
+    def __init__(self, chain: QueueChain, shift: float) -> None:
+        self.chain = chain
+        self.shift = shift
+        self._known: tuple[int, Array] = (0, np.zeros((0, 0)))
+
+    def passed(self, position: int, above: Array) -> Array:
+        """What a vector at the next position passes on to this one."""
+        service = self.chain.service
+        patience = self.chain.patience_phases
+        phases = self.chain.service_phases
+        ahead = patience ** (position - 1)
+        picked_up = service.exit_rates[:, None] * service.start[None, :]
+        each = above.reshape(phases, patience, ahead).sum(axis=1)
+        flow: Array = (picked_up.T @ each).ravel()
+        if position > 1:
+            gone = one_gone(self.chain.patience.exit_rates, position - 1)
+            flow += np.einsum("mat,ab->mbt", above.reshape(phases, ahead, patience), gone).ravel()
+        return flow
+
+    def spent(self, position: int, arriving: Array) -> Array:
+        """Time spent at a position by what arrives there."""
+        if self._known[0] != position:
+            self._known = position, self._mean_times(position)
+        spent: Array = arriving @ self._known[1]
+        return spent
+
+    def _mean_times(self, position: int) -> Array:
+        """Mean time in each state of a position from each start; nothing is subtracted."""
+        service = self.chain.service
+        within = with_patience(service.generator, self.chain.patience, position - 1)
+        ends = np.repeat(service.exit_rates, len(within) // len(service.start))
+        if position > 1:
+            gone = one_gone(self.chain.patience.exit_rates, position - 1).sum(axis=1)
+            ends = ends + np.tile(gone, len(within) // len(gone))
+        ends = (ends + self.shift)[None]
+        times: Array = until_exit(within[None].copy(), ends, np.eye(len(within))[None])[0]
+        return times
+
+
+class _Large:
+    """The same without matrices, by the passes of `kernels`."""
+
+    def __init__(self, chain: QueueChain, shift: float) -> None:
+        from analytic.indexing_queue.kernels import tables_of, working_space
+
+        self.chain = _positions_alone(chain)
+        self.shift = shift
+        self.tables = tables_of(self.chain)
+        _, self.spare, self.code = working_space(self.chain)
+        self.slow = False
+
+    def passed(self, position: int, above: Array) -> Array:
+        """What a vector at the next position passes on to this one."""
+        from analytic.indexing_queue.kernels import from_above
+
+        flow = np.zeros(self.chain.inner[position])
+        from_above(self.tables, above, position, 1, flow, self.spare)
+        return flow
+
+    def spent(self, position: int, arriving: Array) -> Array:
+        """Time spent at a position by what arrives there."""
+        if not self.slow:
+            here = self._relaxed(position, arriving)
+            if here is not None:
+                return here
+            self.slow = True
+        return integrated_times(self.chain, position - 1, arriving, self.shift)
+
+    def _relaxed(self, position: int, arriving: Array) -> Array | None:
+        """The same by Gauss-Seidel; None if phases go to and fro too fast for it."""
+        from analytic.indexing_queue.kernels import block_times, number_phases, relax
+
+        waiting = position - 1
+        patience = self.chain.patience_phases
+        phases = self.chain.service_phases
+        times = np.zeros((position ** (patience - 1), phases, phases))
+        block_times(self.tables, position, waiting, self.shift, times)
+        number_phases(patience, position, patience**waiting, self.code)
+        here = np.zeros(self.chain.inner[position])
+        for count in range(MOST_PASSES):
+            change = relax(self.tables, here, arriving, times, self.code, count % 2 == 0)
+            if change <= ROUNDING:
+                return here
+        return None
