@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scenarios.arrays import Array
-from scenarios.distributions import (
+from scenarios.laws import (
     Distribution,
     Erlang,
     Exponential,

@@ -24,7 +24,7 @@ from analytic.phase_type import (
 )
 from analytic.refusal import NoAnswerError
 from scenarios.arrays import Array
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Distribution,
     Empirical,

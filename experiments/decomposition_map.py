@@ -36,7 +36,7 @@ from analytic.pipeline import (
 from analytic.pipeline.one_robot import DeliveredQueue
 from analytic.pipeline.queues import Delays
 from scenarios.arrays import Array
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Distribution,
     Erlang,

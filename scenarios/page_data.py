@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scenarios.accessing import Accessing, Cyclic
+from scenarios.accessing import Accessing
+from scenarios.accessing.cyclic import Cyclic
 from scenarios.arrays import Array
 from scenarios.columns import Column
 from scenarios.sections import Pages, Robots, Zipf, ZipfHosts

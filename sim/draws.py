@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scenarios.deliveries import batch_matrices
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Distribution,
     Empirical,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from scenarios.laws import LawPoints
+from scenarios.law_points import LawPoints
 from sim import rules
 from sim.tally import LawsTally
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Distribution,
     Empirical,

@@ -29,7 +29,7 @@ class SharedPlan:
     """
 
     def __init__(self, policy: Planned, pages: Pages, kept: int = _KEPT) -> None:
-        self._policy, self._shares = policy, access_shares(policy, pages)  # type: ignore[arg-type]  # one of the union
+        self._policy, self._shares = policy, access_shares(policy, pages)
         self._kept = kept
         self._lock = Lock()
         self._start()
@@ -81,4 +81,4 @@ def sequence_blocks(policy: Policy, pages: Pages, stream: np.random.Generator) -
     """
     if isinstance(policy, Planned) and not isinstance(policy, Periodic):
         return iter(_shared(policy, pages))
-    return policy.sequence(access_shares(policy, pages), stream)  # type: ignore[arg-type]  # one of the union
+    return policy.sequence(access_shares(policy, pages), stream)

@@ -8,7 +8,7 @@ from functools import partial
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
-from scenarios.laws import LawPoints
+from scenarios.law_points import LawPoints
 from scenarios.page_data import (
     change_rates,
     host_spacings,

@@ -53,7 +53,7 @@ from analytic.pipeline import (
 from analytic.pipeline.queues import PageQueue
 from experiments import decomposition_map
 from scenarios import Scenario, load, scenario_from
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Erlang,
     Exponential,

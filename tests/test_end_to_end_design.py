@@ -38,7 +38,7 @@ from analytic.pipeline.level_costs import birth_death, by_level, members, nth_po
 from analytic.pipeline.level_search import descended
 from crawlsim.report.optima import PLOTS
 from scenarios import Scenario, ScenarioError, load
-from scenarios.distributions import Deterministic
+from scenarios.laws import Deterministic
 from scenarios.page_data import change_rates, page_weights
 
 SHARES = "robots.accessing.frequencies"

@@ -20,7 +20,7 @@ from analytic.pipeline import obsolescence_rates, page_queue, queue_of_pages
 from analytic.pipeline.best_frequencies import best_end_to_end_shares
 from analytic.pipeline.criteria import own_criterion
 from scenarios import Scenario, ScenarioError, load
-from scenarios.distributions import Exponential
+from scenarios.laws import Exponential
 from scenarios.page_data import change_rates, page_weights
 
 

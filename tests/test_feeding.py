@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from systems import queue
 
 from scenarios import Scenario, load, scenario_from
-from scenarios.distributions import Exponential
+from scenarios.laws import Exponential
 from scenarios.processes import Mmpp
 from sim import compiled_engine
 from sim.compiled_engine import probes, replication, servers, supply

@@ -26,7 +26,7 @@ from analytic.page_refresh import (
 from analytic.transforms import log_transform
 from scenarios import Scenario, ScenarioError, dumps, load, scenario_from
 from scenarios.accessing import POLICIES
-from scenarios.distributions import Deterministic, Gamma
+from scenarios.laws import Deterministic, Gamma
 from scenarios.page_data import host_spacings, page_hosts
 from sim import rules, simpy_engine
 from sim.estimates.controls import controls_of

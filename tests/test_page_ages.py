@@ -26,7 +26,7 @@ from analytic.pipeline import (
 )
 from crawlsim.cli.tables import comparison_table
 from scenarios import Scenario, load
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Empirical,
     Erlang,

@@ -31,7 +31,7 @@ from analytic.pipeline.stand_ins import stand_in, with_phases
 from analytic.pipeline.timer_laws import drop_rates, level_law, survival, timed_rates_and_ages
 from analytic.transforms import moments, transform
 from scenarios import Scenario, load
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Empirical,
     Erlang,

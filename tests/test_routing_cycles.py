@@ -36,7 +36,7 @@ from analytic.routing.kernels import _dual_bound
 from analytic.routing.pairs import is_less, plus, ratio
 from analytic.routing.visits import accesses
 from scenarios import scenario_from
-from scenarios.distributions import Deterministic
+from scenarios.laws import Deterministic
 from scenarios.processes import Poisson, Renewal
 
 

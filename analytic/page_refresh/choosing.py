@@ -22,9 +22,9 @@ from analytic.page_refresh.obsolescence import crawl_rates
 from analytic.page_refresh.optimum import best_random_shares, best_shares
 from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
-from scenarios.accessing import Randomized
 from scenarios.accessing.index import IndexPolicy
-from scenarios.distributions import Deterministic, Distribution
+from scenarios.accessing.randomized import Randomized
+from scenarios.laws import Deterministic, Distribution
 from scenarios.page_data import change_rates, page_weights
 
 _KEY = "robots.accessing.frequencies"

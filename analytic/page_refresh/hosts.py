@@ -20,7 +20,7 @@ from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
 from scenarios.arrays import Array
-from scenarios.distributions import Deterministic, Distribution, Empirical, Uniform
+from scenarios.laws import Deterministic, Distribution, Empirical, Uniform
 from scenarios.page_data import (
     access_shares,
     change_rates,

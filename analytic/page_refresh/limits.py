@@ -20,7 +20,7 @@ from analytic.page_refresh.hosts import hosts_never_wait
 from analytic.page_refresh.optimum import proportional_bound
 from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
-from scenarios.accessing import GoldenRatio
+from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.page_data import access_shares, change_rates, page_weights
 
 _SLOW = 0.02

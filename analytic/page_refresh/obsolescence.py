@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analytic.transforms import exc, excess, lifted, log_transform, mean_time
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution
+from scenarios.laws import Distribution
 
 _ROUNDING = 1e-9
 """What the sum of all shares may be above 1."""

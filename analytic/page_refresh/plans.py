@@ -35,7 +35,7 @@ def _first(policy: Planned, pages: Pages, slots: int) -> Indices:
     """The first pages of the plan; read-only, since it is kept for the formulas that share it."""
     blocks = []
     count = 0
-    for block in policy.plan(access_shares(policy, pages)):  # type: ignore[arg-type]  # one of the union
+    for block in policy.plan(access_shares(policy, pages)):
         blocks.append(block)
         count += len(block)
         if count >= slots:

@@ -18,7 +18,7 @@ from analytic.page_refresh.obsolescence import (
     randomized_obsolescence,
 )
 from scenarios.arrays import Array
-from scenarios.distributions import Deterministic
+from scenarios.laws import Deterministic
 
 _FORGOTTEN = 40.0
 """Exponent of what is left of a start after which it counts as forgotten."""

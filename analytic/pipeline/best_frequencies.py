@@ -33,7 +33,7 @@ from analytic.pipeline.walked import slopes_by_counts, slopes_by_timers
 from analytic.progress import Progress
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution, Exponential
+from scenarios.laws import Distribution, Exponential
 from scenarios.page_data import change_rates, page_weights
 
 _KEY = "robots.accessing.frequencies"

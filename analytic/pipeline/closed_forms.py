@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from analytic.page_refresh import randomized_obsolescence, slot_distances
 from analytic.transforms import log_transform, mean_time, moments
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution
+from scenarios.laws import Distribution
 
 
 def single_place_rates(

@@ -7,11 +7,11 @@ from analytic.active_robots import robots_at
 from analytic.formula import Condition
 from analytic.phase_type import exponential_rate, phase_count
 from scenarios import Scenario
-from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic
+from scenarios.accessing.randomized import Randomized
 from scenarios.activation import Switching, These
 from scenarios.deliveries import Independent, Marked, alone, brings_pages, joint_size
-from scenarios.distributions import Distribution
+from scenarios.laws import Distribution
 
 
 def changes_matter_to_the_queue(scenario: Scenario) -> str | None:

@@ -33,8 +33,8 @@ from analytic.pipeline.reading import (
 from analytic.pipeline.shared_list import fetching, shared_age, shared_rate
 from analytic.transforms import mean_time
 from scenarios import Scenario
-from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic
+from scenarios.accessing.randomized import Randomized
 from scenarios.arrays import Array
 
 _SMALLEST = 1e-6

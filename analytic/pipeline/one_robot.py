@@ -27,7 +27,7 @@ from analytic.transforms import (
     moments,
 )
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution
+from scenarios.laws import Distribution
 
 
 @dataclass(frozen=True, eq=False)

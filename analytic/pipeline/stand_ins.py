@@ -21,7 +21,7 @@ from analytic.refusal import NoAnswerError
 from analytic.transforms import moments
 from scenarios import Scenario
 from scenarios.activation import Switching
-from scenarios.distributions import (
+from scenarios.laws import (
     Distribution,
     Erlang,
     Exponential,

@@ -28,7 +28,7 @@ from analytic.pipeline.old_and_new import (
 )
 from analytic.transforms import mean_time
 from scenarios.arrays import Array
-from scenarios.distributions import Deterministic, Distribution, Empirical, Erlang, Gamma, Uniform
+from scenarios.laws import Deterministic, Distribution, Empirical, Erlang, Gamma, Uniform
 
 _PANELS = 6_000
 _KNOTS = 500

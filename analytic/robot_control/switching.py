@@ -21,7 +21,7 @@ from analytic.robot_control.response import with_response
 from analytic.robot_control.rule_measures import RuleMeasures, measures_of_targets
 from analytic.robot_control.target_rules import is_covered
 from scenarios import Scenario
-from scenarios.distributions import PhaseType
+from scenarios.laws import PhaseType
 from scenarios.sections import Costs
 
 _WIDE = 1e-3

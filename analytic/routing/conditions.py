@@ -14,7 +14,7 @@ from analytic.phase_type import exponential_rate, phase_count
 from analytic.routing.losses import gap_law
 from analytic.routing.words import primitive_length
 from scenarios import Scenario
-from scenarios.distributions import Distribution, Empirical, Erlang
+from scenarios.laws import Distribution, Empirical, Erlang
 from scenarios.sections import Period, Random, Servers
 
 LARGEST_ORDER = 400

@@ -20,7 +20,7 @@ from analytic.markov import stationary
 from analytic.phase_type import PhaseLaw
 from analytic.transforms import matrix_transform
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution, Exponential
+from scenarios.laws import Distribution, Exponential
 from scenarios.processes import ArrivalProcess, Map, Mmpp, Poisson
 
 

@@ -26,7 +26,7 @@ from analytic.routing.stale_times import powers, stale_time_at, stale_times
 from analytic.routing.words import average_loss, check_word
 from analytic.transforms import log_transform, mean_time
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution
+from scenarios.laws import Distribution
 from scenarios.processes import ArrivalProcess
 
 Row = Callable[[int], Array]

@@ -12,7 +12,7 @@ from analytic.arrival_process import gap_map, interval_phases
 from analytic.routing.losses import gap_law
 from analytic.transforms import exc, excess, lifted, log_transform
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution
+from scenarios.laws import Distribution
 from scenarios.processes import ArrivalProcess
 
 

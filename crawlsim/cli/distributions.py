@@ -14,7 +14,7 @@ from rich.table import Table
 from crawlsim.cli.output import add_columns, csv_text, number, show_table
 from crawlsim.cli.tables import COLOURS, name_of, share_shown
 from scenarios import Results, Scenario
-from scenarios.laws import LawPoints
+from scenarios.law_points import LawPoints
 
 if TYPE_CHECKING:
     from analytic import LawComparison

@@ -13,8 +13,8 @@ from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import progress_bar, warn
 from crawlsim.cli.workers import workers
 from scenarios import Results, Scenario
-from scenarios.accessing import GoldenRatio
-from scenarios.laws import LawPoints
+from scenarios.accessing.golden_ratio import GoldenRatio
+from scenarios.law_points import LawPoints
 from scenarios.page_data import access_shares
 
 _MOST = 1000

@@ -9,7 +9,7 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.deliveries import joint_size, modes_of
-from scenarios.laws import LawPoints
+from scenarios.law_points import LawPoints
 from scenarios.page_data import change_rates, host_spacings, page_hosts, page_weights
 from scenarios.sections import Buffer as BufferSection
 from sim.compiled_engine.alarms import new_alarms

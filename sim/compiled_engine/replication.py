@@ -9,8 +9,8 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.activation import Switching
-from scenarios.distributions import Exponential
-from scenarios.laws import LawPoints
+from scenarios.law_points import LawPoints
+from scenarios.laws import Exponential
 from sim import rules
 from sim.compiled_engine.building import largest_batch, new_world, number_of_trips, tracks_phases
 from sim.compiled_engine.events import advance, begin, begin_deliveries, finish

@@ -9,7 +9,7 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.arrays import Array
-from scenarios.distributions import Exponential
+from scenarios.laws import Exponential
 from scenarios.measures import Subject
 from scenarios.processes import Map, Mmpp
 from sim import rules

@@ -23,7 +23,7 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.distributions import Exponential
+from scenarios.laws import Exponential
 from scenarios.processes import Map, Mmpp
 from sim import rules
 from sim.draws import gap_law
