@@ -8,7 +8,6 @@ from typing import Any
 
 from sim import rules
 from sim.clock import Alarm, Clock
-from sim.draws import cumulative
 from sim.pages import Pages
 from sim.tally.pages import ClientsTally
 
@@ -39,7 +38,7 @@ class Clients:
         self._stream = stream
         self._mean = 1.0 / rate
         total = sum(weights)
-        self._cumulative = cumulative([weight / total for weight in weights])
+        self._cumulative = rules.cumulative([weight / total for weight in weights])
         self._queries = self._stale = 0
 
     def start(self) -> None:

@@ -8,7 +8,6 @@ from scenarios import Scenario
 from scenarios.activation import Static, These, Threshold
 from scenarios.deliveries import joint_size
 from sim import rules
-from sim.draws import cumulative
 
 ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules.COMPLETE}
 """Admissions of the scenario file as `rules.admitted` knows them."""
@@ -58,4 +57,4 @@ def mean_times(mode: Any) -> list[float | None]:
 def joint_events(mode: Any) -> list[tuple[float, ...]]:
     """For each phase, cumulative probabilities over (batch size, next phase)."""
     rates = [_event_rates(mode, phase).ravel() for phase in range(mode.shape[1])]
-    return [cumulative(list(each / each.sum())) if each.any() else () for each in rates]
+    return [rules.cumulative(list(each / each.sum())) if each.any() else () for each in rates]

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from sim import rules
 from sim.buffer import Buffer
 from sim.clock import Alarm, Clock
+from sim.draws import stationary_phase
 from sim.layout import joint_events, mean_times
 from sim.loads import DirectIndex, Loads
-from sim.start_phase import stationary_phase
 
 Draw = Callable[[], float]
 Note = Callable[[float, str, int | None, int | None], None]

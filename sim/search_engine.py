@@ -20,7 +20,7 @@ from sim import rules
 from sim.buffer import Buffer, BufferRules
 from sim.clients import Clients
 from sim.clock import Alarm, Clock
-from sim.draws import TrackedService, draws_of_process, sampler
+from sim.draws import TrackedService, sampler
 from sim.event_log import EventLog
 from sim.law_counter import LawCounter
 from sim.layout import ADMISSION, buffer_sizes, robots_at_levels
@@ -211,4 +211,4 @@ class SearchEngine:
     def _trips(self, robots: int) -> list[Callable[[], float]]:
         assert self._scenario.robots is not None
         law = self._scenario.robots.access_time
-        return [draws_of_process(law, self._stream("access", robot)) for robot in range(robots)]
+        return [sampler(law, self._stream("access", robot)) for robot in range(robots)]

@@ -10,7 +10,7 @@ from scenarios.sections import Period, Random
 from scenarios.sections import Servers as ServersSection
 from sim import rules
 from sim.clock import Alarm, Clock
-from sim.draws import cumulative, draws_of_process, sampler
+from sim.draws import sampler
 from sim.event_log import EventLog
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
@@ -164,7 +164,7 @@ class ParallelServers:
         self._stream = partial(stream, seed, replication)
         self._clock = Clock()
         self._servers = self._all_servers(scenario.servers)
-        gap = draws_of_process(scenario.servers.arrivals, self._stream("arrival"))
+        gap = sampler(scenario.servers.arrivals, self._stream("arrival"))
         self._traffic = Traffic(self._clock, gap, self._route(scenario.servers), self._servers)
         self._tally: Tally | None = None
 
@@ -193,7 +193,7 @@ class ParallelServers:
             word = routing.root
             return lambda packet: word[packet % len(word)]
         assert isinstance(routing, Random)
-        sums = cumulative(routing.root)
+        sums = rules.cumulative(routing.root)
         own = self._stream("routing")
         return lambda packet: rules.pick(sums, own.random())  # noqa: ARG005  # drawn, not counted
 

@@ -28,8 +28,8 @@ from analytic.pipeline import (
 from analytic.pipeline.approximations import APPROXIMATIONS
 from analytic.pipeline.replaced_copies import replacement_ages_and_rates
 from analytic.pipeline.stand_ins import stand_in, with_phases
-from analytic.pipeline.timer_laws import drop_rates, level_law, survival, timed_rates_and_ages
-from analytic.transforms import moments, transform
+from analytic.pipeline.timer_laws import drop_rates, level_law, timed_rates_and_ages
+from analytic.transforms import moments, survival, transform
 from scenarios import Scenario, load
 from scenarios.laws import (
     Deterministic,

@@ -16,11 +16,11 @@ from analytic import page_conditions as conditions
 from analytic.page_refresh.obsolescence import equal_spacing_bound, erlang_two
 from analytic.page_refresh.optimum import best_shares
 from analytic.page_refresh.plans import planned_slots
-from analytic.transforms import log_transform, mean_time
+from analytic.transforms import log_transform, mean_time, shortest
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
 from scenarios.arrays import Array
-from scenarios.laws import Deterministic, Distribution, Empirical, Uniform
+from scenarios.laws import Deterministic, Distribution
 from scenarios.page_data import (
     access_shares,
     change_rates,
@@ -226,25 +226,16 @@ def hosts_never_wait(scenario: Scenario) -> str | None:
         return None
     if conditions.one_robot(scenario) is not None:
         return "several robots may wait for a host"
-    shortest = _shortest_access(scenario)
+    law = conditions.access_law(scenario)
+    least = 0.0 if law is None else shortest(law)
     spacing = host_spacings(robots, pages)
-    if shortest >= spacing.max():
+    if least >= spacing.max():
         return None
     waits = "accesses may wait for their hosts"
-    if shortest == 0.0 or conditions.resolved_frequencies(scenario) is not None:
+    if least == 0.0 or conditions.resolved_frequencies(scenario) is not None:
         return waits
     distance = _least_distances(scenario)
-    return None if np.all(distance * shortest > spacing * (1 + _MARGIN)) else waits
-
-
-def _shortest_access(scenario: Scenario) -> float:
-    """A time below which no access takes."""
-    law = conditions.access_law(scenario)
-    if isinstance(law, Deterministic):
-        return law.value
-    if isinstance(law, Uniform):
-        return law.low
-    return min(law.observations) if isinstance(law, Empirical) else 0.0
+    return None if np.all(distance * least > spacing * (1 + _MARGIN)) else waits
 
 
 def _least_distances(scenario: Scenario) -> Array:

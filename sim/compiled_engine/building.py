@@ -12,6 +12,7 @@ from scenarios.deliveries import joint_size, modes_of
 from scenarios.law_points import LawPoints
 from scenarios.page_data import change_rates, host_spacings, page_hosts, page_weights
 from scenarios.sections import Buffer as BufferSection
+from sim import rules
 from sim.compiled_engine.alarms import new_alarms
 from sim.compiled_engine.deadlines import new_deadlines
 from sim.compiled_engine.supply import Supply
@@ -31,10 +32,10 @@ from sim.compiled_engine.world import (
     World,
     record,
 )
-from sim.draws import cumulative, phase_tables
+from sim.draws import stationary_phase
 from sim.law_counter import table_of
+from sim.laws.phase_type import parameters
 from sim.layout import ADMISSION, buffer_sizes, joint_events, mean_times, robots_at_levels
-from sim.start_phase import stationary_phase
 
 _PAGE = np.dtype(
     [
@@ -112,7 +113,7 @@ def _service(scenario: Scenario) -> Service:
     tables: tuple[Any, ...] = (np.zeros(0), np.zeros(0), np.zeros((0, 0)))
     tracked = tracks_phases(scenario)
     if tracked and scenario.buffer is not None:
-        tables = tuple(map(np.array, phase_tables(scenario.buffer.service)))  # type: ignore[arg-type]  # several rows of targets need a phase-type service
+        tables = tuple(map(np.array, parameters(scenario.buffer.service)))  # type: ignore[arg-type]  # several rows of targets need a phase-type service
     return Service(state, tracked, *tables)
 
 
@@ -283,5 +284,5 @@ def _clients(scenario: Scenario) -> Clients:
         weights = page_weights(pages).tolist()
         total = sum(weights)
         mean = 1.0 / section.query_rate
-        sums = np.array(cumulative([weight / total for weight in weights]))
+        sums = np.array(rules.cumulative([weight / total for weight in weights]))
     return Clients(record(mean_gap=mean, next=np.inf, queries=0, stale=0), sums)

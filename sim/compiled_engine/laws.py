@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from scenarios.processes import Map, Mmpp
-from sim import rules
-from sim.compiled_engine.jit import inner, kernel
-from sim.draws import drawing, first_phase, gap_law, map_tables
-
-_RULES = (
-    rules.draw_exponential,
-    rules.draw_constant,
-    rules.draw_gamma,
-    rules.draw_uniform,
-    rules.draw_hyperexponential,
-    rules.draw_phase_type,
-    rules.draw_empirical,
-    rules.draw_map_gap,
-)
-EXPONENTIAL, CONSTANT, GAMMA, UNIFORM, HYPEREXPONENTIAL, PHASE_TYPE, EMPIRICAL, MAP_GAP = range(8)
+from sim.compiled_engine.jit import inner, kernel, let_kernels_call
+from sim.draws import how_to_draw
 
 
 class Law(NamedTuple):
@@ -29,30 +19,22 @@ class Law(NamedTuple):
 
     Attributes
     ----------
-    rule : int
-        Which draw function of `sim.rules`.
-    numbers, values, means : ndarray of float, shape (k,)
-        Its parameters, in the order of that function: numbers first, then sequences of numbers.
-    table : ndarray of float, shape (m, n)
-        Its parameter that is a sequence of sequences.
-    phase : ndarray of int, shape (1,)
-        The phase now, of a Markovian process.
+    fill : function
+        Fills a block of times, from the parameters and a stream; one is compiled for each law.
+    parameters : tuple of float and ndarray
+        As the draw function of the law in `sim.laws` wants them.
     """
 
-    rule: int
-    numbers: Any
-    values: Any
-    means: Any
-    table: Any
-    phase: Any
+    fill: Callable[..., None]
+    parameters: tuple[Any, ...]
 
 
 def law_of(process: Any, stream: Any) -> Law:
     """The law of the successive gaps of a process, or of a distribution."""
-    if isinstance(process, Mmpp | Map):
-        phase = first_phase(process, stream)
-        return _law(rules.draw_map_gap, map_tables(process), phase)
-    return _law(*drawing(gap_law(process)))
+    draw, parameters = how_to_draw(process, stream)
+    return Law(
+        _filler(draw), tuple(each if np.isscalar(each) else np.array(each) for each in parameters)
+    )
 
 
 def laws_of(process: Any, streams: list[Any]) -> list[Law]:
@@ -62,38 +44,19 @@ def laws_of(process: Any, streams: list[Any]) -> list[Law]:
     return [law_of(process, None)] * len(streams) if streams else []
 
 
-def _law(rule: Any, parameters: Any, phase: int = 0) -> Law:
-    arrays = [np.array(parameter, dtype=np.float64) for parameter in parameters]
-    numbers = np.array([array for array in arrays if array.ndim == 0], dtype=np.float64)
-    vectors = [array for array in arrays if array.ndim == 1] + [np.zeros(0), np.zeros(0)]
-    tables = [array for array in arrays if array.ndim == 2] + [np.zeros((0, 0))]
-    which = _RULES.index(rule)
-    return Law(which, numbers, vectors[0], vectors[1], tables[0], np.array([phase]))
-
-
-@inner
-def draw(law: Law, stream: Any) -> float:
-    """The next time of a law."""
-    if law.rule == EXPONENTIAL:
-        return rules.draw_exponential(stream, law.numbers[0])
-    if law.rule == CONSTANT:
-        return rules.draw_constant(stream, law.numbers[0])
-    if law.rule == GAMMA:
-        return rules.draw_gamma(stream, law.numbers[0], law.numbers[1])
-    if law.rule == UNIFORM:
-        return rules.draw_uniform(stream, law.numbers[0], law.numbers[1])
-    if law.rule == HYPEREXPONENTIAL:
-        return rules.draw_hyperexponential(stream, law.values, law.means)
-    if law.rule == PHASE_TYPE:
-        return rules.draw_phase_type(stream, law.values, law.means, law.table)
-    if law.rule == EMPIRICAL:
-        return rules.draw_empirical(stream, law.values)
-    gap, law.phase[0] = rules.draw_map_gap(stream, law.phase[0], law.values, law.table)
-    return gap
-
-
-@kernel
 def fill(times: Any, law: Law, stream: Any) -> None:
     """Draw a block of times."""
-    for index in range(len(times)):
-        times[index] = draw(law, stream)
+    law.fill(times, law.parameters, stream)
+
+
+@cache
+def _filler(draw: Any) -> Callable[..., None]:
+    let_kernels_call(sys.modules[draw.__module__])
+    draw = inner(draw)
+
+    @kernel
+    def filled(times: Any, parameters: Any, stream: Any) -> None:
+        for index in range(len(times)):
+            times[index] = draw(stream, *parameters)
+
+    return filled

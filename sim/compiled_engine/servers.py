@@ -17,7 +17,6 @@ from sim.compiled_engine.laws import law_of
 from sim.compiled_engine.service import take
 from sim.compiled_engine.supply import Supply
 from sim.compiled_engine.world import Times, record
-from sim.draws import cumulative
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
 
@@ -106,7 +105,9 @@ def _new_servers(scenario: Scenario, supply: Supply) -> Servers:
         ends=new_alarms(len(server)),
         times=supply.times(),
         period=np.array(routing.root if isinstance(routing, Period) else [], dtype=np.int64),
-        cumulative=np.array(cumulative(routing.root)) if isinstance(routing, Random) else none,
+        cumulative=np.array(rules.cumulative(routing.root))
+        if isinstance(routing, Random)
+        else none,
     )
 
 

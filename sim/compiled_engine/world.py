@@ -60,7 +60,7 @@ class Service(NamedTuple):
     tracked : bool
         Whether the phase is asked for.
     start, means, jumps : ndarray
-        As in `rules.draw_phase_type`.
+        As in `sim.laws.phase_type.draw`.
     """
 
     state: Any
