@@ -86,7 +86,7 @@ class Monitor:
         Increasing.
     importance : Cycle
         What a unit of waiting costs.
-    note : callable, optional
+    log_event : callable, optional
         Writes the event log: time, event, updates that are pending after it.
     """
 
@@ -95,12 +95,12 @@ class Monitor:
         clock: Clock,
         times: Sequence[float],
         importance: Cycle,
-        note: Callable[[float, str, int], None] | None = None,
+        log_event: Callable[[float, str, int], None] | None = None,
     ) -> None:
         self._clock = clock
         self._times = times
         self._importance = importance
-        self._note = note
+        self._log_event = log_event
         self._pending: list[float] = []
         self._probes = self._seen = 0
         self._cost = self._fresh_time = self._last = 0.0
@@ -112,8 +112,8 @@ class Monitor:
     def update(self, now: float) -> None:
         """The source was updated; an update at the very time of a probe comes before it."""
         self._pending.append(now)
-        if self._note:
-            self._note(now, "update", len(self._pending))
+        if self._log_event:
+            self._log_event(now, "update", len(self._pending))
 
     def _probe(self, alarm: Alarm) -> None:
         self._probes += 1
@@ -124,8 +124,8 @@ class Monitor:
             self._seen += 1
             self._cost += integral(self._importance, mark(self._importance, update), now)
         self._pending.clear()
-        if self._note:
-            self._note(alarm.time, "probe", 0)
+        if self._log_event:
+            self._log_event(alarm.time, "probe", 0)
         if self._probes < len(self._times):
             self._clock.at(self._times[self._probes], _PROBE, alarm)
 

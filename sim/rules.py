@@ -27,7 +27,7 @@ SERVED, OBSOLETE, PUSHED_OUT, REPLACED = range(4)
 CYCLE = 4
 
 
-# Turns of the accessing policy that a robot looks at before it waits for a host.
+# Pages of the accessing policy that a robot looks at before it waits for a host.
 LOOKAHEAD = 1024
 
 

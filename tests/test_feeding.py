@@ -54,7 +54,7 @@ def test_blocks_give_the_numbers_of_each_stream_in_order(
     times = fed.times()
     for row, events, spared in used:
         for _ in range(events):
-            if times.dry[0]:
+            if times.exhausted[0]:
                 fed.refill()
                 times = fed.times()
             for _ in range(max(needs[row] - spared, 1)):
@@ -103,7 +103,7 @@ def test_a_row_that_is_not_used_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -
     taken = 0
     while taken < 200_000:
         times = fed.times()
-        while not times.dry[0]:
+        while not times.exhausted[0]:
             take_one(times, 7)
             taken += 1
         fed.refill()

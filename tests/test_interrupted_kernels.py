@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.compiled_engine.interrupts import interrupts_held
+from sim.compiled_engine.jit import interrupts_held
 
 
 def test_an_interrupt_waits_for_the_end_and_is_not_lost() -> None:

@@ -20,7 +20,7 @@ from scenarios.accessing.compiling import CRAWL_VALUE, DEFICIT, WHITTLE, urgenci
 from scenarios.accessing.crawl_value import CrawlValue
 from scenarios.accessing.deadline import Deadline
 from scenarios.accessing.whittle import Whittle
-from sim.plans import SharedPlan
+from sim.page_source import SharedPlan
 
 SHARES = [0.5, 0.2, 0.2, 0.1]
 DEADLINE = Deadline.model_validate({"policy": "deadline", "frequencies": SHARES})

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from sim import rules
-from sim.compiled_engine.deadlines import add, drop
+from sim.compiled_engine.alarms import add_timer, drop_timer
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.pages import index_copy, renew
-from sim.compiled_engine.service import CLOCK, start_service, take
+from sim.compiled_engine.service import TIMER, start_service, take
 from sim.compiled_engine.world import NONE, Buffer, Laws, World
 
 
 @inner
 def deliver(world: World, service: Any, now: float, pages: int) -> None:
-    """A robot brings the first `pages` of the load; they enter as far as the rules admit."""
+    """The first `pages` of the load are delivered; they enter as far as the rules admit."""
     buffer = world.buffer
     buffer.state.delivered += pages
     if buffer.fixed.replace:
@@ -34,7 +34,7 @@ def admit(world: World, service: Any, now: float, first: int, pages: int) -> Non
     fixed = world.buffer.fixed
     entering = rules.admitted(pages, state.level, fixed.capacity, fixed.admission)
     if world.buffer.laws.state.counted:
-        see_arrivals(world.buffer.laws, state.level, pages, entering)
+        count_arrivals(world.buffer.laws, state.level, pages, entering)
     if entering > 0:
         enter(world, service, now, first, entering)
     for number in range(first + entering, first + pages):
@@ -47,7 +47,7 @@ def enter(world: World, service: Any, now: float, first: int, pages: int) -> Non
     buffer = world.buffer
     idle = buffer.state.level == 0
     if idle and buffer.laws.state.counted:
-        see_cycle(buffer.laws, now)
+        count_cycle(buffer.laws, now)
     change_level(buffer, now, pages)
     for number in range(first, first + pages):
         if idle:
@@ -80,11 +80,11 @@ def replaces(world: World, now: float, number: int) -> bool:
     if slot == NONE:
         return False
     if buffer.laws.state.counted:
-        see_arrivals(buffer.laws, buffer.state.level, 1, 0)
+        count_arrivals(buffer.laws, buffer.state.level, 1, 0)
     end(buffer, rules.REPLACED, now - buffer.items[slot].entered)
     put(buffer, slot, number, now)
-    stop_clock(buffer, slot)
-    set_clock(world, slot, now)
+    stop_timer(buffer, slot)
+    start_timer(world, slot, now)
     return True
 
 
@@ -121,29 +121,29 @@ def wait(world: World, now: float, number: int) -> None:
         items[state.newest].newer = slot
     state.newest = slot
     put(buffer, slot, number, now)
-    items[slot].place = state.entered
+    items[slot].sequence = state.entered
     state.entered += 1
     if buffer.fixed.replace:
         buffer.slot_of[items[slot].page] = slot
-    set_clock(world, slot, now)
+    start_timer(world, slot, now)
 
 
 @inner
-def set_clock(world: World, slot: int, now: float) -> None:
-    """The clock of a waiting page."""
+def start_timer(world: World, slot: int, now: float) -> None:
+    """The obsolescence timer of a waiting page."""
     buffer = world.buffer
-    place = buffer.items[slot].place
+    sequence = buffer.items[slot].sequence
     if buffer.fixed.timers:
-        add(buffer.due, slot, place, now + take(world.indexing, CLOCK))
+        add_timer(buffer.due, slot, sequence, now + take(world.indexing, TIMER))
     elif buffer.fixed.page_change:
-        add(buffer.due, slot, place, buffer.items[slot].stale_from)
+        add_timer(buffer.due, slot, sequence, buffer.items[slot].stale_from)
 
 
 @inner
-def stop_clock(buffer: Buffer, slot: int) -> None:
-    """The clock of a page that waits no longer means nothing."""
+def stop_timer(buffer: Buffer, slot: int) -> None:
+    """The timer of a page that waits no longer means nothing."""
     if buffer.fixed.timers or buffer.fixed.page_change:
-        drop(buffer.due, slot)
+        drop_timer(buffer.due, slot)
 
 
 @inner
@@ -165,7 +165,7 @@ def leave(buffer: Buffer, slot: int) -> None:
     state.free = slot
     if buffer.fixed.replace:
         buffer.slot_of[items[slot].page] = NONE
-    stop_clock(buffer, slot)
+    stop_timer(buffer, slot)
 
 
 @inner
@@ -216,27 +216,27 @@ def end(buffer: Buffer, fate: int, sojourn: float) -> None:
     buffer.sojourn[fate] += sojourn
     buffer.square[fate] += sojourn * sojourn
     if buffer.laws.state.counted:
-        see(buffer.laws, fate, sojourn)
+        count_time(buffer.laws, fate, sojourn)
 
 
 @inner
-def see(laws: Laws, row: int, time: float) -> None:
+def count_time(laws: Laws, row: int, time: float) -> None:
     """A page has met a fate after some time, or a cycle has ended."""
     laws.counts[row, rules.pick_of_many(laws.points[row], time)] += 1
 
 
 @inner
-def see_arrivals(laws: Laws, level: int, pages: int, entering: int) -> None:
+def count_arrivals(laws: Laws, level: int, pages: int, entering: int) -> None:
     """Pages are delivered to a level, and the first of them enter."""
     for number in range(pages):
         laws.levels[level + min(number, entering)] += 1
 
 
 @inner
-def see_cycle(laws: Laws, now: float) -> None:
+def count_cycle(laws: Laws, now: float) -> None:
     """The system ceases to be empty."""
     if laws.state.cycle_start >= 0:
-        see(laws, rules.CYCLE, now - laws.state.cycle_start)
+        count_time(laws, rules.CYCLE, now - laws.state.cycle_start)
     laws.state.cycle_start = now
 
 
@@ -255,7 +255,7 @@ def total_age(buffer: Buffer, now: float) -> float:
 
 
 @inner
-def cut_buffer(buffer: Buffer, now: float) -> None:
+def end_warmup_of_buffer(buffer: Buffer, now: float) -> None:
     """Forget what was counted so far: the warm-up is over."""
     state = buffer.state
     state.delivered = 0

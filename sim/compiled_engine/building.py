@@ -13,10 +13,9 @@ from scenarios.law_points import LawPoints
 from scenarios.page_data import change_rates, host_spacings, page_hosts, page_weights
 from scenarios.sections import Buffer as BufferSection
 from sim import rules
-from sim.compiled_engine.alarms import new_alarms
-from sim.compiled_engine.deadlines import new_deadlines
+from sim.compiled_engine.alarms import new_alarms, new_timers
+from sim.compiled_engine.host_spacing import Hosts, new_hosts
 from sim.compiled_engine.supply import Supply
-from sim.compiled_engine.turns import Turns, new_turns
 from sim.compiled_engine.world import (
     FREE,
     JOINT,
@@ -56,15 +55,15 @@ _ITEM = np.dtype(
         ("stale_from", np.float64),
         ("page", np.int64),
         ("number", np.int64),
-        ("place", np.int64),
+        ("sequence", np.int64),
         ("older", np.int64),
         ("newer", np.int64),
     ]
 )
 
 
-def number_of_trips(scenario: Scenario) -> int:
-    """Robots that ever start on a trip of their own."""
+def accessing_robots(scenario: Scenario) -> int:
+    """Robots that ever start an access of their own."""
     assert scenario.robots is not None
     if scenario.robots.deliveries is not None:
         return 0
@@ -103,7 +102,7 @@ def new_world(
         buffer=_buffer(scenario, points),
         pages=_pages(scenario),
         robots=_robots(scenario, delivery),
-        turns=_turns(scenario),
+        hosts=_hosts(scenario),
         clients=_clients(scenario),
     )
 
@@ -129,7 +128,7 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
         fixed=_no_buffer() if section is None else _buffer_rules(scenario, section),
         state=_empty_buffer(),
         items=items,
-        due=new_deadlines(top),
+        due=new_timers(top),
         slot_of=np.full(pages, NONE),
         load=np.recarray(largest_batch(scenario), _ITEM),
         level_time=np.zeros(top + 1),
@@ -206,13 +205,13 @@ def _pages(scenario: Scenario) -> Pages:
     age.delivered = 0.0
     age.since = 0.0
     age.time = 0.0
-    state = record(known=section is not None, copies=0, asked=0, window_start=0.0)
+    state = record(known=section is not None, copies=0, used=0, window_start=0.0)
     return Pages(state, page, age, np.zeros(0, dtype=np.int64))
 
 
 def _robots(scenario: Scenario, delivery: Any) -> Robots:
     rule = scenario.activation
-    trips = number_of_trips(scenario)
+    fleet = accessing_robots(scenario)
     switched = isinstance(rule, Switching)
     active_at = [0] if switched else robots_at_levels(scenario)
     means = np.zeros((0, 0))
@@ -228,16 +227,16 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
     return Robots(
         state=record(
             kind=_kind(scenario),
-            active=trips if switched else 0,
+            active=fleet if switched else 0,
             active_since=0.0,
             robots_time=0.0,
             mode=active_at[0],
             phase=phase,
             next_event=np.inf,
         ),
-        trips=new_alarms(trips),
-        idle=new_alarms(trips),
-        carried=np.full(trips, NONE),
+        ends=new_alarms(fleet),
+        idle=new_alarms(fleet),
+        carried=np.full(fleet, NONE),
         active_at=np.array(active_at),
         targets=np.array(rule.targets) if isinstance(rule, Switching) else np.zeros((0, 0), int),
         means=means,
@@ -256,12 +255,12 @@ def _kind(scenario: Scenario) -> int:
     return FREE if robots.deliveries is None else JOINT
 
 
-def _turns(scenario: Scenario) -> Turns:
+def _hosts(scenario: Scenario) -> Hosts:
     robots = scenario.robots
     pages = scenario.pages
     if robots is None or pages is None or robots.host_spacing is None:
-        return new_turns(np.zeros(0), np.zeros(0))
-    return new_turns(page_hosts(pages), host_spacings(robots, pages))
+        return new_hosts(np.zeros(0), np.zeros(0))
+    return new_hosts(page_hosts(pages), host_spacings(robots, pages))
 
 
 def _joint_tables(modes: Any) -> tuple[Any, Any]:

@@ -1,8 +1,11 @@
-"""How the kernels are compiled; `scenarios.compiling` keeps what was compiled."""
+"""How the kernels are compiled and called; `scenarios.compiling` keeps what was compiled."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, wraps
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast
@@ -12,7 +15,6 @@ from numba.extending import register_jitable
 
 from scenarios.compiling import kept
 from sim import rates, rules
-from sim.compiled_engine.interrupts import interrupts_held
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -65,3 +67,23 @@ def kernel(function: Function) -> Function:
 
     call.compiled = compiled  # type: ignore[attr-defined]  # for those that ask what was compiled
     return cast("Function", call)
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Let an interrupt that comes meanwhile come at the end.
+
+    Reading the fields of a record calls Python, where an interrupt would be raised; compiled code
+    then goes on with what it has not read. Only the main thread hears of interrupts.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[tuple[int, Any]] = []
+    handler = signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came and callable(handler):
+            handler(*came[0])

@@ -67,10 +67,10 @@ def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     run = scenario.run
     supply = _supply(scenario.servers, own)
     routing = own("routing")
-    servers = _fed(_new_servers(scenario, supply), supply)
+    servers = _refilled(_new_servers(scenario, supply), supply)
     servers.state.arrival = take(servers.times, len(servers.server))
     while not advance_servers(servers, routing):
-        servers = _fed(servers, supply)
+        servers = _refilled(servers, supply)
     tally = Tally(window=run.horizon - run.warmup, servers=_tally(servers))
     tally.check(run.horizon, robots=0)
     return tally
@@ -83,7 +83,7 @@ def _supply(section: ServersSection, own: Any) -> Supply:
     return Supply(laws, [*services, arrivals], np.ones(len(laws), dtype=np.int64))
 
 
-def _fed(servers: Servers, supply: Supply) -> Servers:
+def _refilled(servers: Servers, supply: Supply) -> Servers:
     supply.refill()
     return servers._replace(times=supply.times())
 
@@ -125,7 +125,7 @@ def _tally(servers: Servers) -> ServersTally:
 
 @kernel
 def advance_servers(servers: Servers, routing: Any) -> bool:
-    """Go on until the horizon (True), or until a block of numbers may run dry (False)."""
+    """Go on until the horizon (True), or until a block of numbers may be exhausted (False)."""
     return go_on(servers, routing)
 
 
@@ -133,7 +133,7 @@ def advance_servers(servers: Servers, routing: Any) -> bool:
 def go_on(servers: Servers, routing: Any) -> bool:
     """The loop of `advance_servers`; every packet takes a number, so that it comes to an end."""
     state = servers.state
-    while not servers.times.dry[0]:
+    while not servers.times.exhausted[0]:
         first = soonest(servers.ends)
         ends = servers.ends.time[first]
         now = min(ends, state.arrival, state.warmup, state.horizon)
@@ -142,7 +142,7 @@ def go_on(servers: Servers, routing: Any) -> bool:
         elif state.arrival == now:
             arrive(servers, routing, now)
         elif state.warmup == now:
-            cut(servers, now)
+            end_warmup(servers, now)
         else:
             count_all_busy(servers, now)
             return True
@@ -200,7 +200,7 @@ def count_all_busy(servers: Servers, now: float) -> None:
 
 
 @inner
-def cut(servers: Servers, now: float) -> None:
+def end_warmup(servers: Servers, now: float) -> None:
     """Forget what was counted so far: the warm-up is over."""
     servers.state.warmup = np.inf
     for index in range(len(servers.server)):

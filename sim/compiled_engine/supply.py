@@ -13,7 +13,7 @@ from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_shares
 from sim.compiled_engine.laws import Law, fill
 from sim.compiled_engine.world import Times
-from sim.plans import sequence_blocks
+from sim.page_source import sequence_blocks
 
 
 class Supply:
@@ -51,7 +51,7 @@ class Supply:
         return Times(self._drawn, self._next, self._end, self._needs, np.zeros(1, dtype=np.bool_))
 
     def refill(self) -> None:
-        """Fill up the rows that are half empty, what is dry among them.
+        """Fill up the rows that are half empty, what is exhausted among them.
 
         The others are left alone: of many robots only a few may be at work.
         """
@@ -97,12 +97,12 @@ class Sequence:
         self._blocks = blocks
         self._ahead = ahead
 
-    def after(self, pages: Any, asked: int) -> tuple[Any, int]:
-        """At least `ahead` pages more, and where they begin, after the first `asked` of these."""
-        left = len(pages) - asked
+    def after(self, pages: Any, used: int) -> tuple[Any, int]:
+        """At least `ahead` pages more, and where they begin, after the first `used` of these."""
+        left = len(pages) - used
         if left >= self._ahead:
-            return pages, asked
-        parts = [pages[asked:]]
+            return pages, used
+        parts = [pages[used:]]
         while left < self._ahead:
             parts.append(next(self._blocks))
             left += len(parts[-1])
@@ -116,9 +116,9 @@ class _Repeated:
         self._cycle = len(cycle)
         self._pages = np.tile(cycle, 2 + ahead // len(cycle))
 
-    def after(self, pages: Any, asked: int) -> tuple[Any, int]:  # noqa: ARG002  # same call as its sibling
+    def after(self, pages: Any, used: int) -> tuple[Any, int]:  # noqa: ARG002  # same call as its sibling
         """At least `ahead` pages more, and where they begin."""
-        return self._pages, asked % self._cycle
+        return self._pages, used % self._cycle
 
 
 def sequence_of(scenario: Scenario, stream: Any, ahead: int) -> Sequence | _Repeated:
