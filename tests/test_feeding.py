@@ -19,8 +19,8 @@ from scenarios.processes import Mmpp
 from sim import compiled_engine
 from sim.compiled_engine import probes, replication, servers, supply
 from sim.compiled_engine.jit import PAUSE, kernel
-from sim.compiled_engine.laws import laws_of
 from sim.compiled_engine.service import take
+from sim.compiled_engine.supply import laws_of
 from sim.draws import sampler
 from sim.streams import stream
 

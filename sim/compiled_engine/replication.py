@@ -14,9 +14,8 @@ from scenarios.laws import Exponential
 from sim import rules
 from sim.compiled_engine.building import accessing_robots, largest_batch, new_world, tracks_phases
 from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
-from sim.compiled_engine.laws import law_of, laws_of
 from sim.compiled_engine.refresh import begin_refresh, refresh
-from sim.compiled_engine.supply import Supply, sequence_of
+from sim.compiled_engine.supply import Supply, law_of, laws_of, sequence_of
 from sim.compiled_engine.world import Buffer, Pages
 from sim.law_counter import laws_tally
 from sim.layout import robots_at_levels

@@ -13,9 +13,8 @@ from scenarios.sections import Servers as ServersSection
 from sim import rules
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import inner, kernel, loop
-from sim.compiled_engine.laws import law_of
 from sim.compiled_engine.service import take
-from sim.compiled_engine.supply import Supply
+from sim.compiled_engine.supply import Supply, law_of
 from sim.compiled_engine.world import Times, record
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
