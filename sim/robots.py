@@ -39,7 +39,28 @@ class Robots(Protocol):
         """Time integral of the active robots since the end of the warm-up."""
 
 
-class FreeRobots:
+class _ByLevel:
+    """Robots of whom the level says how many are active; nothing else is counted about them."""
+
+    def __init__(self, clock: Clock, buffer: Target, active_at: Sequence[int]) -> None:
+        self._clock = clock
+        self._buffer = buffer
+        self._active_at = active_at
+
+    @property
+    def active(self) -> int:
+        """Number of active robots now."""
+        return self._active_at[self._buffer.level]
+
+    def end_warmup(self, now: float) -> None:
+        """Nothing is counted here: the level says how many robots are active."""
+
+    def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
+        """Time integral of the active robots since the end of the warm-up."""
+        return rules.time_of_robots(level_time, self._active_at)
+
+
+class FreeRobots(_ByLevel):
     """Robots with accesses of their own; the level just before a delivery decides who is heard.
 
     A robot that is switched off keeps running, and what it would deliver is discarded.
@@ -63,25 +84,17 @@ class FreeRobots:
         access_times: Sequence[Draw],
         source: PageSource,
     ) -> None:
-        self._clock = clock
-        self._buffer = buffer
-        self._active_at = active_at
+        super().__init__(clock, buffer, active_at)
         self._access_times = access_times
         self._source = source
         self._carried = [-1] * len(access_times)
-
-    @property
-    def active(self) -> int:
-        """Number of active robots now."""
-        return self._active_at[self._buffer.level]
 
     def start(self) -> None:
         """Begin the first accesses, at time 0."""
         for robot, access_time in enumerate(self._access_times):
             self._carried[robot] = self._source.next_page()
-            self._clock.at(
-                access_time(), _DELIVERY + robot, Alarm(self._clock, self._arrive, robot)
-            )
+            end = Alarm(self._clock, self._arrive, robot)
+            self._clock.at(access_time(), _DELIVERY + robot, end)
 
     def _arrive(self, alarm: Alarm) -> None:
         robot = alarm.index
@@ -91,13 +104,6 @@ class FreeRobots:
             self._buffer.deliver(now, (load,), robot)
             self._carried[robot] = self._source.next_page()
         self._clock.at(now + self._access_times[robot](), _DELIVERY + robot, alarm)
-
-    def end_warmup(self, now: float) -> None:
-        """Nothing is counted here: the level says how many robots are active."""
-
-    def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
-        """Time integral of the active robots since the end of the warm-up."""
-        return rules.time_of_robots(level_time, self._active_at)
 
 
 class SwitchedRobots:
@@ -183,14 +189,16 @@ class SwitchedRobots:
         return self._robots_time
 
 
-class PoliteRobots:
+class PoliteRobots(_ByLevel):
     """Robots that all work, and wait where no host may be accessed.
 
     A robot for which there is no page asks again when the next host becomes free; no time of an
-    access is drawn meanwhile.
+    access is drawn meanwhile. Those that wait count as active.
 
     Parameters
     ----------
+    active_at : sequence of int
+        The number of robots, at each level.
     access_times : sequence of callable
         For each robot, a function that draws its next access time.
     source : PageSource
@@ -204,19 +212,18 @@ class PoliteRobots:
         self,
         clock: Clock,
         buffer: Target,
+        active_at: Sequence[int],
         access_times: Sequence[Draw],
         source: PageSource,
         spacing: HostSpacing,
         log_event: LogEvent | None = None,
     ) -> None:
-        self._clock = clock
-        self._buffer = buffer
+        super().__init__(clock, buffer, active_at)
         self._access_times = access_times
         self._source = source
         self._spacing = spacing
         self._log_event = log_event
         self._carried = [-1] * len(access_times)
-        self.active = len(access_times)
 
     def start(self) -> None:
         """Every robot asks for its first page at time 0, the lower one first."""
@@ -237,15 +244,8 @@ class PoliteRobots:
             self._log_event(now, "access", robot, page)
         self._clock.at(now + self._access_times[robot](), _DELIVERY + robot, alarm)
 
-    def end_warmup(self, now: float) -> None:
-        """Nothing is counted here: all robots are active, those that wait included."""
 
-    def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
-        """Time integral of the active robots since the end of the warm-up."""
-        return rules.time_of_robots(level_time, [self.active] * len(level_time))
-
-
-class JointRobots:
+class JointRobots(_ByLevel):
     """All robots together deliver as a batch Markovian process, one per number of active robots.
 
     The phase is common and kept at a change of mode; each phase event takes one exponential and
@@ -271,10 +271,8 @@ class JointRobots:
         stream: Any,
         source: PageSource,
     ) -> None:
+        super().__init__(clock, buffer, active_at)
         self._source = source
-        self._clock = clock
-        self._buffer = buffer
-        self._active_at = active_at
         self._stream = stream
         self._order = modes.shape[2]
         used = sorted(set(active_at))
@@ -286,11 +284,6 @@ class JointRobots:
         self._in_event = False
         if len(used) > 1:
             buffer.level_changed = self._follow_level
-
-    @property
-    def active(self) -> int:
-        """Number of active robots now."""
-        return self._active_at[self._buffer.level]
 
     def start(self) -> None:
         """Wait for the first phase event."""
@@ -324,10 +317,3 @@ class JointRobots:
         if mode != self._mode and not self._in_event:
             self._mode = mode
             self._await_event(now)
-
-    def end_warmup(self, now: float) -> None:
-        """Nothing is counted here: the level says how many robots are active."""
-
-    def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
-        """Time integral of the active robots since the end of the warm-up."""
-        return rules.time_of_robots(level_time, self._active_at)

@@ -196,7 +196,9 @@ class SearchEngine:
         if robots.host_spacing is not None and section is not None:
             least = host_spacings(robots, section).tolist()
             spacing = HostSpacing(source.next_page, page_hosts(section).tolist(), least)
-            return PoliteRobots(self._clock, self._buffer, times, source, spacing, self._log_event)
+            return PoliteRobots(
+                self._clock, self._buffer, active_at, times, source, spacing, self._log_event
+            )
         return FreeRobots(self._clock, self._buffer, active_at, times, source)
 
     def _access_times(self, robots: int) -> list[Callable[[], float]]:
