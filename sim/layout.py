@@ -16,9 +16,8 @@ ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules
 def buffer_sizes(scenario: Scenario) -> tuple[int, int]:
     """Places with the one in service, and the highest level that can be reached."""
     assert scenario.buffer is not None
-    assert scenario.robots is not None
     capacity = scenario.buffer.waiting_places + 1
-    deliveries = scenario.robots.deliveries
+    deliveries = scenario.robots.deliveries if scenario.robots else None
     if scenario.buffer.admission != "complete" or deliveries is None:
         return capacity, capacity
     return capacity, capacity + joint_size(deliveries)[1] - 1
@@ -37,8 +36,7 @@ def robots_at_levels(scenario: Scenario) -> list[int]:
 
 def robots_may_wait(scenario: Scenario) -> bool:
     """Whether an active robot may wait for a host, with no access going on."""
-    assert scenario.robots is not None
-    return scenario.robots.host_spacing is not None
+    return scenario.robots is not None and scenario.robots.host_spacing is not None
 
 
 def _event_rates(mode: Any, phase: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -160,14 +161,13 @@ class ProbedSource:
         assert scenario.source is not None
         assert scenario.probing is not None
         self._replication = replication
-        self._log = log
         self._horizon = scenario.probing.horizon
         self._clock = Clock()
         self._monitor = Monitor(
             self._clock,
             given_times(scenario.probing),
             _cycle(scenario.source.importance),
-            self._write if log else None,
+            partial(self._write, log) if log else None,
         )
         self._updates = Updates(
             self._clock,
@@ -180,16 +180,13 @@ class ProbedSource:
         """Run from time 0 to the horizon."""
         self._updates.start()
         self._monitor.start()
-        end = Alarm(self._clock, lambda _alarm: None)
-        self._clock.at(self._horizon, rules.tie_order(rules.HORIZON, 0), end)
-        self._clock.run(until=end)
+        self._clock.run_to(self._horizon)
         tally = Tally(window=self._horizon, probing=self._monitor.tally(self._updates.count))
         tally.check(self._horizon, 0)
         return tally
 
-    def _write(self, now: float, event: str, pending: int) -> None:
-        assert self._log is not None
-        self._log.add((self._replication, now, event, None, None, pending, 0))
+    def _write(self, log: EventLog, now: float, event: str, pending: int) -> None:
+        log.add((self._replication, now, event, None, None, pending, 0))
 
 
 def _cycle(rate: Rate) -> Cycle:

@@ -54,33 +54,30 @@ class SearchEngine:
         log: EventLog | None,
         points: LawPoints | None = None,
     ) -> None:
+        assert scenario.robots is not None  # only servers and probing do without
         self._scenario = scenario
+        self._section = scenario.robots
         self._replication = replication
         self._stream = partial(stream, seed, replication)
-        self._log = log
-        self._log_event = self._write if log else None
+        self._log_event = partial(self._write, log) if log else None
         self._clock = Clock()
         self._service: TrackedService | None = None
         self._pages, self._laws = self._all_pages(), self._law_counter(points)
         self._buffer = self._target()
         self._robots = self._fleet()
         self._clients = self._all_clients()
-        self._tally: Tally | None = None
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
         run = self._scenario.run
-        assert self._scenario.robots is not None
         self._robots.start()
         if self._clients:
             self._clients.start()
         self._clock.once(run.warmup, rules.tie_order(rules.WARMUP, 0), self._end_warmup)
-        end = Alarm(self._clock, self._finish)
-        self._clock.at(run.horizon, rules.tie_order(rules.HORIZON, 0), end)
-        self._clock.run(until=end)
-        assert self._tally is not None
-        self._tally.check(run.horizon, self._scenario.robots.available)
-        return self._tally
+        self._clock.run_to(run.horizon)
+        tally = self._tally(run.horizon)
+        tally.check(run.horizon, self._section.available)
+        return tally
 
     def _end_warmup(self, alarm: Alarm) -> None:
         self._robots.end_warmup(alarm.time)
@@ -91,12 +88,11 @@ class SearchEngine:
         if self._clients:
             self._clients.end_warmup()
 
-    def _finish(self, alarm: Alarm) -> None:
-        now = alarm.time
-        window = alarm.time - self._scenario.run.warmup
+    def _tally(self, now: float) -> Tally:
+        window = now - self._scenario.run.warmup
         queue = self._buffer.tally(now) if isinstance(self._buffer, Buffer) else None
         level_time = queue.level_time if queue else (window,)
-        self._tally = Tally(
+        return Tally(
             window=window,
             robots_time=self._robots.robots_time(now, level_time),
             buffer=queue,
@@ -106,11 +102,12 @@ class SearchEngine:
             laws=self._laws.tally() if self._laws else None,
         )
 
-    def _write(self, now: float, event: str, robot: int | None, page: int | None) -> None:
-        assert self._log is not None
+    def _write(
+        self, log: EventLog, now: float, event: str, robot: int | None, page: int | None
+    ) -> None:
         level = self._buffer.level
         active = self._robots.active
-        self._log.add((self._replication, now, event, robot, page, level, active))
+        log.add((self._replication, now, event, robot, page, level, active))
 
     def _law_counter(self, points: LawPoints | None) -> LawCounter | None:
         if points is None or self._scenario.buffer is None:
@@ -125,10 +122,10 @@ class SearchEngine:
 
     def _all_clients(self) -> Clients | None:
         section = self._scenario.clients
-        if section is None or self._pages is None:
+        pages = self._scenario.pages
+        if section is None or pages is None or self._pages is None:
             return None
-        assert self._scenario.pages is not None
-        weights = page_weights(self._scenario.pages).tolist()
+        weights = page_weights(pages).tolist()
         own = self._stream("query")
         return Clients(self._clock, self._pages, section.query_rate, weights, own)
 
@@ -167,16 +164,15 @@ class SearchEngine:
 
     def _page_source(self) -> PageSource:
         section = self._scenario.pages
-        robots = self._scenario.robots
-        if section is None or self._pages is None or robots is None or robots.accessing is None:
+        policy = self._section.accessing
+        if section is None or self._pages is None or policy is None:
             return AnonymousPages()
-        blocks = sequence_blocks(robots.accessing, section, self._stream("accessing"))
+        blocks = sequence_blocks(policy, section, self._stream("accessing"))
         return ChosenPages(blocks, self._pages)
 
     def _fleet(self) -> Robots:
         """The robots, as the scenario has them delivered and activated."""
-        assert self._scenario.robots is not None
-        robots = self._scenario.robots
+        robots = self._section
         rule = self._scenario.activation
         source = self._page_source()
         if isinstance(rule, Switching):
@@ -202,6 +198,5 @@ class SearchEngine:
         return FreeRobots(self._clock, self._buffer, active_at, times, source)
 
     def _access_times(self, robots: int) -> list[Callable[[], float]]:
-        assert self._scenario.robots is not None
-        law = self._scenario.robots.access_time
+        law = self._section.access_time
         return [sampler(law, self._stream("access", robot)) for robot in range(robots)]

@@ -163,33 +163,29 @@ class ParallelServers:
         assert scenario.servers is not None
         self._run = scenario.run
         self._replication = replication
-        self._log = log
         self._stream = partial(stream, seed, replication)
         self._clock = Clock()
+        self._log_event = partial(self._write, log) if log else None
         self._servers = self._all_servers(scenario.servers)
         gap = sampler(scenario.servers.arrivals, self._stream("arrival"))
         self._traffic = Traffic(self._clock, gap, self._route(scenario.servers), self._servers)
-        self._tally: Tally | None = None
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
         self._traffic.start()
         self._clock.once(self._run.warmup, rules.tie_order(rules.WARMUP, 0), self._end_warmup)
-        end = Alarm(self._clock, self._finish)
-        self._clock.at(self._run.horizon, rules.tie_order(rules.HORIZON, 0), end)
-        self._clock.run(until=end)
-        assert self._tally is not None
-        self._tally.check(self._run.horizon, robots=0)
-        return self._tally
+        self._clock.run_to(self._run.horizon)
+        tally = self._tally(self._run.horizon)
+        tally.check(self._run.horizon, robots=0)
+        return tally
 
     def _all_servers(self, section: ServersSection) -> list[Server]:
         preemptive = section.discipline == "preemptive"
-        log_event = self._write if self._log else None
-        draws = [sampler(law, self._stream("service", i)) for i, law in enumerate(section.laws)]
-        return [
-            Server(self._clock, index, draw, preemptive, log_event)
-            for index, draw in enumerate(draws)
-        ]
+        servers = []
+        for index, law in enumerate(section.laws):
+            draw = sampler(law, self._stream("service", index))
+            servers.append(Server(self._clock, index, draw, preemptive, self._log_event))
+        return servers
 
     def _route(self, section: ServersSection) -> Callable[[int], int]:
         routing = section.routing
@@ -205,7 +201,7 @@ class ParallelServers:
         for server in self._servers:
             server.end_warmup(alarm.time)
 
-    def _finish(self, alarm: Alarm) -> None:
+    def _tally(self, now: float) -> Tally:
         each = self._servers
         counted = ServersTally(
             arrived=tuple(server.arrived for server in each),
@@ -213,11 +209,12 @@ class ParallelServers:
             served=tuple(server.served for server in each),
             inside_at_start=tuple(server.inside_at_start for server in each),
             inside_at_end=tuple(int(server.busy) for server in each),
-            busy_time=tuple(server.busy_time(alarm.time) for server in each),
+            busy_time=tuple(server.busy_time(now) for server in each),
         )
-        self._tally = Tally(window=alarm.time - self._run.warmup, servers=counted)
+        return Tally(window=now - self._run.warmup, servers=counted)
 
-    def _write(self, now: float, event: str, server: int | None, packet: int | None) -> None:
-        assert self._log is not None
+    def _write(
+        self, log: EventLog, now: float, event: str, server: int | None, packet: int | None
+    ) -> None:
         level = sum(each.busy for each in self._servers)
-        self._log.add((self._replication, now, event, server, packet, level, 0))
+        log.add((self._replication, now, event, server, packet, level, 0))

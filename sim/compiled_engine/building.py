@@ -12,6 +12,7 @@ from scenarios.deliveries import joint_size, modes_of
 from scenarios.law_points import LawPoints
 from scenarios.page_data import change_rates, host_spacings, page_hosts, page_weights
 from scenarios.sections import Buffer as BufferSection
+from scenarios.sections import Robots as RobotsSection
 from sim import rules
 from sim.compiled_engine.alarms import new_alarms, new_timers
 from sim.compiled_engine.host_spacing import Hosts, new_hosts
@@ -34,7 +35,14 @@ from sim.compiled_engine.world import (
 from sim.draws import stationary_phase
 from sim.law_counter import table_of
 from sim.laws.phase_type import parameters
-from sim.layout import ADMISSION, buffer_sizes, joint_events, mean_times, robots_at_levels
+from sim.layout import (
+    ADMISSION,
+    buffer_sizes,
+    joint_events,
+    mean_times,
+    robots_at_levels,
+    robots_may_wait,
+)
 
 _PAGE = np.dtype(
     [
@@ -64,19 +72,18 @@ _ITEM = np.dtype(
 
 def accessing_robots(scenario: Scenario) -> int:
     """Robots that ever start an access of their own."""
-    assert scenario.robots is not None
-    if scenario.robots.deliveries is not None:
+    if scenario.robots is None or scenario.robots.deliveries is not None:
         return 0
     if isinstance(scenario.activation, Switching):
         return scenario.robots.available
     return max(robots_at_levels(scenario))
 
 
-def largest_batch(scenario: Scenario) -> int:
+def largest_batch(robots: RobotsSection | None) -> int:
     """The most pages that are delivered at once."""
-    assert scenario.robots is not None
-    deliveries = scenario.robots.deliveries
-    return 1 if deliveries is None else joint_size(deliveries)[1]
+    if robots is None or robots.deliveries is None:
+        return 1
+    return joint_size(robots.deliveries)[1]
 
 
 def tracks_phases(scenario: Scenario) -> bool:
@@ -130,7 +137,7 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
         items=items,
         due=new_timers(top),
         slot_of=np.full(pages, NONE),
-        load=np.recarray(largest_batch(scenario), _ITEM),
+        load=np.recarray(largest_batch(scenario.robots), _ITEM),
         level_time=np.zeros(top + 1),
         ended=np.zeros(4, dtype=np.int64),
         sojourn=np.zeros(4),
@@ -246,13 +253,12 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
 
 def _kind(scenario: Scenario) -> int:
     """Which kind of fleet it is."""
-    robots = scenario.robots
-    assert robots is not None
-    if robots.host_spacing is not None:
+    if robots_may_wait(scenario):
         return POLITE
     if isinstance(scenario.activation, Switching):
         return SWITCHED
-    return FREE if robots.deliveries is None else JOINT
+    joint = scenario.robots is not None and scenario.robots.deliveries is not None
+    return JOINT if joint else FREE
 
 
 def _hosts(scenario: Scenario) -> Hosts:

@@ -41,13 +41,15 @@ class Replication:
     def __init__(
         self, scenario: Scenario, replication: int, seed: int, points: LawPoints | None = None
     ) -> None:
+        assert scenario.robots is not None  # only servers and probing do without
         self._scenario = scenario
+        self._robots = scenario.robots
         self._points = points if scenario.buffer else None
         self._stream = partial(stream, seed, replication)
         self._change, self._query = self._stream("change"), self._stream("query")
         self._delivery, self._service = self._stream("delivery"), self._stream("service")
         self._fleet = accessing_robots(scenario)
-        self._batch = largest_batch(scenario)
+        self._batch = largest_batch(scenario.robots)
         self._access, self._indexing = self._access_times(), self._indexing_times()
         ahead = max(_AHEAD, 2 * (self._fleet + self._batch))
         self._sequence = sequence_of(scenario, self._stream("accessing"), ahead)
@@ -56,7 +58,6 @@ class Replication:
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
-        assert self._scenario.robots is not None
         begin(self._world, self._change, self._query)
         self._refill()
         if self._is_simple:
@@ -64,14 +65,13 @@ class Replication:
         else:
             self._advance()
         tally = self._tally(float(finish(self._world)))
-        tally.check(self._scenario.run.horizon, self._scenario.robots.available)
+        tally.check(self._scenario.run.horizon, self._robots.available)
         return tally
 
     @property
     def _is_simple(self) -> bool:
         """Whether one robot brings its pages straight into the index, whatever their hosts."""
-        assert self._scenario.robots is not None
-        polite = self._scenario.robots.host_spacing is not None
+        polite = self._robots.host_spacing is not None
         return self._scenario.buffer is None and self._fleet == 1 and not polite
 
     def _advance(self) -> None:
@@ -99,9 +99,8 @@ class Replication:
 
     def _access_times(self) -> Supply:
         """One row per robot."""
-        assert self._scenario.robots is not None
         streams = [self._stream("access", robot) for robot in range(self._fleet)]
-        laws = laws_of(self._scenario.robots.access_time, streams)
+        laws = laws_of(self._robots.access_time, streams)
         return Supply(laws, streams, np.ones(self._fleet, dtype=np.int64))
 
     def _indexing_times(self) -> Supply:
