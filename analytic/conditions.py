@@ -9,7 +9,7 @@ from analytic.formula import premise
 from analytic.phase_type import MOST_PHASES, exponential_rate, phase_count
 from scenarios import Scenario
 from scenarios.activation import Optimal, Static, Switching, These
-from scenarios.distributions import Distribution
+from scenarios.laws import Distribution
 from scenarios.processes import Renewal
 from scenarios.sections import Buffer, Robots
 

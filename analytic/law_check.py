@@ -18,7 +18,7 @@ from analytic.crosscheck import Verdict
 from analytic.indexing_queue import ExactLaw, NoLaw
 from analytic.significance import FAMILY_ERROR, holm, replications_to_see, visible_errors
 from scenarios.arrays import Array
-from scenarios.laws import Law
+from scenarios.law_points import Law
 from scenarios.rare import dispersion
 from scenarios.results import Results
 

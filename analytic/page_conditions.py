@@ -15,10 +15,11 @@ from analytic.markov import closed_classes
 from analytic.phase_type import exponential_rate
 from analytic.transforms import mean_time
 from scenarios import Scenario
-from scenarios.accessing import Accessing, Randomized
+from scenarios.accessing import Accessing
 from scenarios.accessing.policy import Periodic, Planned
+from scenarios.accessing.randomized import Randomized
 from scenarios.arrays import Array
-from scenarios.distributions import Deterministic, Distribution, Exponential
+from scenarios.laws import Deterministic, Distribution, Exponential
 from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 from scenarios.sections import Pages, Robots

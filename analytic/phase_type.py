@@ -7,14 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from analytic.laws import function_of
 from scenarios.arrays import Array
-from scenarios.distributions import (
-    Distribution,
-    Erlang,
-    Exponential,
-    Hyperexponential,
-    PhaseType,
-)
+from scenarios.laws import Distribution, Erlang
 
 MOST_PHASES = 4096
 """Phases of a law up to which its matrix is written down: 128 MB."""
@@ -38,10 +33,8 @@ class PhaseLaw(NamedTuple):
 
 def exponential_rate(law: Distribution) -> float | None:
     """Rate of an exponential law, however it is written; None for any other law."""
-    if isinstance(law, Exponential):
-        return law.rate if law.rate is not None else 1.0 / (law.mean or 1.0)
-    if isinstance(law, Erlang):
-        return 1.0 / law.mean if law.shape == 1 else None
+    if isinstance(law, Erlang) and law.shape > 1:  # seen without its matrix
+        return None
     phases = as_phase_type(law)
     if phases is None:
         return None
@@ -52,13 +45,8 @@ def exponential_rate(law: Distribution) -> float | None:
 
 def phase_count(law: Distribution) -> int | None:
     """Number of phases of a law, or None where it is not of phase type; nothing is built."""
-    if isinstance(law, Erlang):
-        return law.shape
-    if isinstance(law, Hyperexponential):
-        return len(law.probabilities)
-    if isinstance(law, PhaseType):
-        return len(law.alpha)
-    return 1 if isinstance(law, Exponential) else None
+    count = function_of(law, "phase_count")
+    return None if count is None else count(law)
 
 
 def has_phases(law: Distribution) -> bool:
@@ -72,20 +60,8 @@ def as_phase_type(law: Distribution) -> PhaseLaw | None:
     An Erlang law of more than `MOST_PHASES` phases is too large; all others are written out in the
     scenario.
     """
-    if isinstance(law, Exponential):
-        rate = law.rate if law.rate is not None else 1.0 / (law.mean or 1.0)
-        return PhaseLaw(np.ones(1), np.array([[-rate]]))
-    if isinstance(law, Erlang):
-        if law.shape > MOST_PHASES:
-            return None
-        rate = law.shape / law.mean
-        steps = np.diag(np.full(law.shape, -rate)) + np.diag(np.full(law.shape - 1, rate), 1)
-        return PhaseLaw(np.eye(law.shape)[0], steps)
-    if isinstance(law, Hyperexponential):
-        return PhaseLaw(np.array(law.probabilities), -np.diag(law.rates))
-    if isinstance(law, PhaseType):
-        return PhaseLaw(np.array(law.alpha), np.array(law.T))
-    return None
+    phases = function_of(law, "phases")
+    return None if phases is None else phases(law)
 
 
 def moment(law: PhaseLaw, order: int) -> float:

@@ -27,7 +27,7 @@ from scenarios import scenario_from
 from scenarios.accessing import POLICIES
 from scenarios.accessing.golden_ratio import golden_cycle
 from scenarios.accessing.policy import Planned
-from scenarios.distributions import Exponential
+from scenarios.laws import Exponential
 from sim import compiled_engine, simpy_engine
 
 SIZES = (50_000, 1_000_000, 10_000_000)

@@ -21,7 +21,7 @@ from racing import write
 
 from analytic.phase_type import PhaseLaw
 from analytic.routing import SpacingCosts, best_word, certified_word, loss_costs, visit_costs
-from scenarios.distributions import Deterministic, Exponential
+from scenarios.laws import Deterministic, Exponential
 from scenarios.processes import Renewal
 
 RATES = (0.2, 0.4, 0.8, 1.2, 2.0, 4.0)

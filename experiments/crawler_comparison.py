@@ -41,8 +41,8 @@ from experiments.crawlers import (
     harmonic_rates,
     random_visit_rates,
 )
-from scenarios.accessing import Whittle
-from scenarios.distributions import Deterministic, Exponential
+from scenarios.accessing.whittle import Whittle
+from scenarios.laws import Deterministic, Exponential
 
 Array = NDArray[Any]
 Row = dict[str, Any]

@@ -17,7 +17,7 @@ from scipy.sparse.linalg import spsolve
 from analytic.page_refresh.optimum import best_random_shares
 from analytic.transforms import exc
 from scenarios.arrays import Array
-from scenarios.distributions import Exponential
+from scenarios.laws import Exponential
 
 __all__ = [
     "AdaptiveIntervals",

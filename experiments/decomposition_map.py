@@ -36,7 +36,7 @@ from analytic.pipeline import (
 from analytic.pipeline.periodic_lists import DeliveredQueue
 from analytic.pipeline.random_pages import Delays
 from scenarios.arrays import Array
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Distribution,
     Erlang,

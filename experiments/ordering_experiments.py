@@ -29,7 +29,7 @@ from scipy.stats import t as student
 
 from analytic.page_refresh import cyclic_obsolescence
 from analytic.transforms import mean_time, transform
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Distribution,
     Exponential,

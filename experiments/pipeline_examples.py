@@ -21,7 +21,7 @@ from analytic.pipeline import (
 )
 from scenarios import Scenario, load
 from scenarios.arrays import Array
-from scenarios.distributions import Exponential
+from scenarios.laws import Exponential
 from scenarios.page_data import change_rates, page_weights
 
 ROBOTS = (3, 5, 6, 7, 8, 9, 10, 12, 16)

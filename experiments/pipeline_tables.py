@@ -14,7 +14,7 @@ import numpy as np
 from analytic.pipeline import decomposed, exact_method, thinned_randomized
 from scenarios import Scenario, load
 from scenarios.arrays import Array
-from scenarios.distributions import Exponential
+from scenarios.laws import Exponential
 from scenarios.page_data import page_weights
 
 PLACES = 6

@@ -28,8 +28,8 @@ from analytic.page_refresh import schedule_bound, sequence_obsolescence
 from analytic.transforms import log_transform
 from crawlsim.report.drawing import dress, legend_above
 from scenarios import Scenario, scenario_from
-from scenarios.accessing import Whittle
-from scenarios.distributions import Deterministic, Distribution, Exponential, Hyperexponential
+from scenarios.accessing.whittle import Whittle
+from scenarios.laws import Deterministic, Distribution, Exponential, Hyperexponential
 from scenarios.page_data import change_rates, page_weights
 
 POLICIES: dict[str, dict[str, Any]] = {

@@ -33,7 +33,7 @@ from analytic.routing import (
 )
 from analytic.transforms import transform
 from scenarios import Scenario, scenario_from
-from scenarios.distributions import Deterministic, Exponential, Hyperexponential
+from scenarios.laws import Deterministic, Exponential, Hyperexponential
 from scenarios.processes import ArrivalProcess, Mmpp, Poisson, Renewal
 
 Row = dict[str, Any]

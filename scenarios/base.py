@@ -104,7 +104,7 @@ class OneKey:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        members = {member.key: member for member in _members(source)}
+        members = {member.key: member for member in members_of(source)}
         tags = {key: f"<{key}>" if _is_whole(each) else key for key, each in members.items()}
         choices = {tags[key]: _member_schema(each, handler) for key, each in members.items()}
 
@@ -125,12 +125,12 @@ class OneKey:
         return {"oneOf": [_member_json(key, choice, handler) for key, choice in choices.items()]}
 
 
-def _members(union: Any) -> list[Any]:
-    """The classes of a union, those of annotated unions inside it included."""
+def members_of(union: Any) -> list[Any]:
+    """The classes of a union such as `Distribution`, those of unions inside it included."""
     if typing.get_origin(union) is Annotated:
-        return _members(typing.get_args(union)[0])
+        return members_of(typing.get_args(union)[0])
     inner = typing.get_args(union)
-    return [each for part in inner for each in _members(part)] if inner else [union]
+    return [each for part in inner for each in members_of(part)] if inner else [union]
 
 
 def _is_whole(member: Any) -> bool:

@@ -6,50 +6,28 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scenarios.accessing import POLICIES
-from scenarios.activation import Optimal, Static, Switching, These, Threshold
-from scenarios.deliveries import Independent, Marked, Modes, Thinned
-from scenarios.distributions import (
-    Deterministic,
-    Empirical,
-    Erlang,
-    Exponential,
-    Gamma,
-    Hyperexponential,
-    PhaseType,
-    Uniform,
-)
+from scenarios.activation import Activation
+from scenarios.base import members_of
+from scenarios.deliveries import Deliveries
 from scenarios.errors import MISSING, ScenarioError
-from scenarios.processes import Bmap, Map, Mmpp, Poisson, Renewal
+from scenarios.laws import LAWS
+from scenarios.processes import ArrivalProcess, Markovian
 from scenarios.sections import Period, Random, Robots, Servers
 
-_TIMES = (
-    Deterministic,
-    Exponential,
-    Erlang,
-    Gamma,
-    Uniform,
-    Hyperexponential,
-    PhaseType,
-    Empirical,
-    Poisson,
-    Renewal,
-    Mmpp,
-    Map,
-    Bmap,
+_TABLES = (
+    (*LAWS, *members_of(ArrivalProcess), *members_of(Markovian)),
+    members_of(Activation),
+    members_of(Deliveries),
+    (Period, Random),
 )
+"""Classes that stand in a table by their keys, of which it has one."""
 
 _GROUPS: tuple[frozenset[str], ...] = (
-    frozenset(each.key for each in _TIMES),
-    frozenset(each.key for each in (Static, These, Threshold, Switching, Optimal)),
-    frozenset(each.key for each in (Modes, Independent, Thinned, Marked)),
-    frozenset(each.key for each in (Period, Random)),
+    *(frozenset(each.key for each in classes) for classes in _TABLES),
     frozenset({"zipf", "file"}),
     frozenset({"zipf", "column"}),
-    *(
-        frozenset(group)
-        for section in (Exponential, Empirical, Robots, Servers)
-        for group in section.one_of
-    ),
+    *(frozenset(group) for law in LAWS for group in law.one_of),
+    *(frozenset(group) for group in (*Robots.one_of, *Servers.one_of)),
 )
 """Keys that exclude one another within a table."""
 

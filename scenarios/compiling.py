@@ -71,6 +71,13 @@ class _Cache(FunctionCache):
             self._turn_to_folder(sig)
             super().save_overload(sig, data)
 
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """Of the signature and the machine: the folder's name stands for all the code.
+
+        numba adds the functions that this one is made of, by numbers that every process gives anew.
+        """
+        return sig, codegen.magic_tuple()
+
     def _turn_to_folder(self, sig: Any) -> None:
         folder = self._above / f"crawlsim-{_stamp(self._compiled, _passed(sig))}"
         folder.mkdir(exist_ok=True)

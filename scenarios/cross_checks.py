@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scenarios.accessing import Cyclic
+from scenarios.accessing.cyclic import Cyclic
 from scenarios.activation import Optimal, Static, Switching, These, Threshold
 from scenarios.base import listed, one_of
 from scenarios.columns import Column
 from scenarios.deliveries import Independent, Marked
-from scenarios.distributions import PhaseType
 from scenarios.errors import refused
+from scenarios.laws import PhaseType
 from scenarios.measures import MEASURES
 from scenarios.sections import Robots, Zipf
 from scenarios.system import System

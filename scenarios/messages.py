@@ -95,7 +95,9 @@ def _allowed(details: ErrorDetails) -> str:
         return f"must be {expected}{nearest(details['input'], _quoted_in(expected), QUOTE)}"
     if kind == "string_too_long":
         return f"must have at most {context['max_length']} characters"
-    return _WORDS.get(kind, details["msg"])
+    if kind == "value_error":
+        return str(context["error"])
+    return _WORDS.get(kind, re.sub(r"^\w+ should ", "must ", details["msg"]))
 
 
 def _quoted_in(text: str) -> list[str]:

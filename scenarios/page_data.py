@@ -1,11 +1,17 @@
-"""What the words of [pages] and of an accessing policy stand for, as numbers."""
+"""What the words of [pages] and of an accessing policy stand for, as numbers.
+
+Change rates and weights are computed once for all who ask, and are read-only.
+"""
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scenarios.accessing import Accessing, Cyclic
+from scenarios.accessing import Accessing
+from scenarios.accessing.cyclic import Cyclic
 from scenarios.arrays import Array
 from scenarios.columns import Column
 from scenarios.sections import Pages, Robots, Zipf, ZipfHosts
@@ -13,24 +19,31 @@ from scenarios.sections import Pages, Robots, Zipf, ZipfHosts
 _GOLDEN = (5**0.5 - 1) / 2
 
 
+@lru_cache(maxsize=1)
 def change_rates(pages: Pages) -> Array:
     """Change rate of each page, shape (pages,)."""
     given = pages.change_rates
     if isinstance(given, Zipf):
         law = given.root
         shares = np.arange(1.0, law.pages + 1) ** -law.exponent
-        rates: Array = law.total * shares / shares.sum()
-        return rates
-    return np.array(given.numbers if isinstance(given, Column) else given)
+        return _read_only(law.total * shares / shares.sum())
+    return _read_only(np.array(given.numbers if isinstance(given, Column) else given))
 
 
+@lru_cache(maxsize=1)
 def page_weights(pages: Pages) -> Array:
     """Weight of each page in the cost and among the queries, shape (pages,)."""
-    if pages.weights == "change-rate":
+    given = pages.weights
+    if given == "change-rate":
         return change_rates(pages)
-    if pages.weights == "uniform":
-        return np.ones(pages.count)
-    return np.array(pages.weights.numbers if isinstance(pages.weights, Column) else pages.weights)
+    if given == "uniform":
+        return _read_only(np.ones(pages.count))
+    return _read_only(np.array(given.numbers if isinstance(given, Column) else given))
+
+
+def _read_only(values: Array) -> Array:
+    values.flags.writeable = False
+    return values
 
 
 def page_hosts(pages: Pages) -> NDArray[np.intp]:

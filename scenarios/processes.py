@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 from pydantic import ConfigDict, RootModel, model_validator
 
 from scenarios.base import Matrix, NonNegative, OneKey, Positive, Section
-from scenarios.distributions import Distribution
 from scenarios.errors import refused
+from scenarios.laws import Distribution
 from scenarios.validity import check_batches, check_every_phase_reaches, check_generator
 
 

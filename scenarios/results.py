@@ -185,8 +185,9 @@ class Results:
     variance_ratios : mapping (measure, subject) -> float
         Where the estimates were corrected by them: the variance with controls over that without.
     law_counts : mapping (measure, subject) -> ndarray of int, shape (replications, classes)
-        Where distributions are to be compared: of `scenarios.laws.LAWS`, how many times lay below
-        the first of the points, between it and the second, …; how many pages found each level.
+        Where distributions are to be compared: of `scenarios.law_points.LAWS`, how many times lay
+        below the first of the points, between it and the second, …; how many pages found each
+        level.
     """
 
     scenario: str

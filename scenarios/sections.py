@@ -11,8 +11,8 @@ from scenarios.accessing import Accessing
 from scenarios.base import ByType, Count, NonNegative, Number, OneKey, Positive, Section
 from scenarios.columns import Column
 from scenarios.deliveries import Deliveries
-from scenarios.distributions import Distribution, Exponential
 from scenarios.errors import refused
+from scenarios.laws import Distribution, Exponential
 from scenarios.processes import ArrivalProcess, Rate
 from scenarios.validity import check_probabilities
 

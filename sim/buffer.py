@@ -1,4 +1,4 @@
-"""The indexing engine: a finite buffer, one server, and an obsolescence clock per waiting page."""
+"""The indexing engine: a finite buffer, one server, and an obsolescence timer per waiting page."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ from dataclasses import dataclass
 
 from sim import rules
 from sim.clock import Alarm, Clock
+from sim.event_log import LogEvent
 from sim.law_counter import LawCounter
-from sim.pages import Copy, Pages
+from sim.pages import Load, Pages
 from sim.tally import BufferTally
 
 Draw = Callable[[], float]
-Note = Callable[[float, str, int | None, int | None], None]
-
-Load = Copy | None
-"""What a robot brings: a copy of a page, or a page without identity."""
 
 Item = tuple[int, float, Load]
-"""A page in the system: its place in the order of the queue, its time of entry, its copy."""
+"""A page in the system: its sequence number, its time of entry, its copy."""
 
 _SERVICE = rules.tie_order(rules.SERVICE, 0)
 _OBSOLESCENCE = rules.tie_order(rules.OBSOLESCENCE, 0)
@@ -31,7 +28,7 @@ _NOBODY: Item = (-1, 0.0, None)
 class BufferRules:
     """What does not change during a run: sizes, admission, discipline, and the laws to draw from.
 
-    `obsolescence` is None where no clock is drawn; `page_change` drops a waiting copy when its
+    `obsolescence` is None where no timer is drawn; `page_change` drops a waiting copy when its
     original changes. `top` is the highest level.
     """
 
@@ -50,7 +47,7 @@ class Buffer:
     """The pages in the system.
 
     `level` is their number, the page in service included. A page that finds the server free
-    starts at once and never has an obsolescence clock; the clock of a waiting page is discarded
+    starts at once and never has an obsolescence timer; the timer of a waiting page is discarded
     when its service starts.
 
     Parameters
@@ -59,7 +56,7 @@ class Buffer:
     fixed : BufferRules
     pages : Pages, optional
         Whose index is refreshed when an indexing ends.
-    note : callable, optional
+    log_event : callable, optional
         Writes the event log: time, event, robot, page.
     laws : LawCounter, optional
         Counts sojourn times, cycle times and levels at arrivals.
@@ -70,13 +67,13 @@ class Buffer:
         clock: Clock,
         fixed: BufferRules,
         pages: Pages | None = None,
-        note: Note | None = None,
+        log_event: LogEvent | None = None,
         laws: LawCounter | None = None,
     ) -> None:
         self._clock = clock
         self._fixed = fixed
         self._pages = pages
-        self._note = note
+        self._log_event = log_event
         self._laws = laws
         self._draw_service = fixed.service
         self._draw_obsolescence = fixed.obsolescence
@@ -87,7 +84,7 @@ class Buffer:
         self._entered = 0
         self._in_service = _NOBODY
         self._waiting: OrderedDict[int, Item] = OrderedDict()
-        self._place_of: dict[int, int] = {}
+        self._number_of: dict[int, int] = {}
         self._service_end = Alarm(clock, self._complete_service)
         self._start_counting(0.0)
 
@@ -112,7 +109,7 @@ class Buffer:
         if self.level < fixed.capacity:
             entering = rules.admitted(len(loads), self.level, fixed.capacity, fixed.admission)
         if self._laws:
-            self._laws.see_arrivals(self.level, len(loads), entering)
+            self._laws.count_arrivals(self.level, len(loads), entering)
         if entering:
             self._enter(now, loads[:entering], robot)
         for load in loads[entering:]:
@@ -121,63 +118,63 @@ class Buffer:
     def _enter(self, now: float, loads: Sequence[Load], robot: int | None) -> None:
         before = self.level
         if self._laws and before == 0:
-            self._laws.see_cycle(now)
+            self._laws.count_cycle(now)
         self._change_level(now, len(loads))
         for load in loads:
-            place = self._entered
-            self._entered = place + 1
+            number = self._entered
+            self._entered = number + 1
             if before == 0:
-                self._start_service(now, (place, now, load))
+                self._start_service(now, (number, now, load))
                 before = 1
             else:
-                self._wait(now, place, load)
-            if self._note:
-                self._note(now, "delivery", robot, _shown(place, load))
+                self._wait(now, number, load)
+            if self._log_event:
+                self._log_event(now, "delivery", robot, _shown(number, load))
         if self.level_changed:
             self.level_changed(now)
 
     def _overflow(self, now: float, load: Load, robot: int | None) -> None:
         """A page that finds no room: lost, or pushing out the page that has waited longest."""
-        place = self._entered
+        number = self._entered
         if not (self._fixed.push_out and self._waiting):
             self._refused += 1
-            if self._note:
-                self._note(now, "loss", robot, None if load is None else load.page)
+            if self._log_event:
+                self._log_event(now, "loss", robot, None if load is None else load.page)
             return
-        self._entered = place + 1
+        self._entered = number + 1
         oldest = self._next_waiting(last=False)
         self._end(rules.PUSHED_OUT, now - oldest[1])
-        self._wait(now, place, load)
-        if self._note:
-            self._note(now, "push-out", None, _shown(oldest[0], oldest[2]))
-            self._note(now, "delivery", robot, _shown(place, load))
+        self._wait(now, number, load)
+        if self._log_event:
+            self._log_event(now, "push-out", None, _shown(oldest[0], oldest[2]))
+            self._log_event(now, "delivery", robot, _shown(number, load))
 
     def _replaces(self, now: float, load: Load, robot: int | None) -> bool:
         """A newer copy takes the place of its own waiting older copy, if there is one."""
         assert load is not None
-        place = self._place_of.get(load.page)
-        if place is None:
+        number = self._number_of.get(load.page)
+        if number is None:
             return False
         if self._laws:
-            self._laws.see_arrivals(self.level, pages=1, entering=0)
-        self._end(rules.REPLACED, now - self._waiting[place][1])
-        self._wait(now, place, load)
-        if self._note:
-            self._note(now, "replacement", robot, load.page)
+            self._laws.count_arrivals(self.level, pages=1, entering=0)
+        self._end(rules.REPLACED, now - self._waiting[number][1])
+        self._wait(now, number, load)
+        if self._log_event:
+            self._log_event(now, "replacement", robot, load.page)
         return True
 
-    def _wait(self, now: float, place: int, load: Load) -> None:
-        item = (place, now, load)
-        self._waiting[place] = item
+    def _wait(self, now: float, number: int, load: Load) -> None:
+        item = (number, now, load)
+        self._waiting[number] = item
         if self._fixed.replace and load is not None:
-            self._place_of[load.page] = place
+            self._number_of[load.page] = number
         if self._draw_obsolescence:
-            self._set_clock(now + self._draw_obsolescence(), item)
+            self._start_timer(now + self._draw_obsolescence(), item)
         elif self._fixed.page_change and load is not None and load.stale_from < math.inf:
-            self._set_clock(load.stale_from, item)
+            self._start_timer(load.stale_from, item)
 
-    def _set_clock(self, due: float, item: Item) -> None:
-        """The clock of a waiting page; it means nothing once the page waits no longer."""
+    def _start_timer(self, due: float, item: Item) -> None:
+        """The obsolescence timer of a page; it means nothing once the page waits no longer."""
 
         def expire(alarm: Alarm) -> None:
             if self._waiting.get(item[0]) is item:
@@ -190,8 +187,8 @@ class Buffer:
         self._forget(item[2])
         self._end(rules.OBSOLETE, now - item[1])
         self._change_level(now, -1)
-        if self._note:
-            self._note(now, "obsolescence", None, _shown(item[0], item[2]))
+        if self._log_event:
+            self._log_event(now, "obsolescence", None, _shown(item[0], item[2]))
         if self.level_changed:
             self.level_changed(now)
 
@@ -202,7 +199,7 @@ class Buffer:
 
     def _forget(self, load: Load) -> None:
         if load is not None:
-            self._place_of.pop(load.page, None)
+            self._number_of.pop(load.page, None)
 
     def _start_service(self, now: float, item: Item) -> None:
         self._in_service = item
@@ -210,15 +207,15 @@ class Buffer:
 
     def _complete_service(self, alarm: Alarm) -> None:
         now = alarm.time
-        place, entered, load = self._in_service
+        number, entered, load = self._in_service
         self._end(rules.SERVED, now - entered)
         if load is not None and self._pages:
             self._pages.index(now, load)
         self._change_level(now, -1)
         if self._waiting:
             self._start_service(now, self._next_waiting(self._fixed.newest_first))
-        if self._note:
-            self._note(now, "service", None, _shown(place, load))
+        if self._log_event:
+            self._log_event(now, "service", None, _shown(number, load))
         if self.level_changed:
             self.level_changed(now)
         if self.service_completed:
@@ -234,7 +231,7 @@ class Buffer:
         self._sojourn[fate] += sojourn
         self._square[fate] += sojourn * sojourn
         if self._laws:
-            self._laws.see(fate, sojourn)
+            self._laws.count_time(fate, sojourn)
 
     def _start_counting(self, now: float) -> None:
         self._delivered = self._refused = 0
@@ -254,14 +251,14 @@ class Buffer:
             total += now - item[1]
         return total
 
-    def cut(self, now: float) -> None:
+    def end_warmup(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
         self._start_counting(now)
         if self._laws:
-            self._laws.cut()
+            self._laws.end_warmup()
 
     def tally(self, now: float) -> BufferTally:
-        """What was counted from the cut up to now."""
+        """What was counted from the end of the warm-up to now."""
         self._change_level(now, 0)
         return BufferTally(
             delivered=self._delivered,
@@ -277,6 +274,6 @@ class Buffer:
         )
 
 
-def _shown(place: int, load: Load) -> int:
+def _shown(number: int, load: Load) -> int:
     """How the event log names a page: by its index, or by its running number."""
-    return place if load is None else load.page
+    return number if load is None else load.page

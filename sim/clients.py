@@ -8,9 +8,8 @@ from typing import Any
 
 from sim import rules
 from sim.clock import Alarm, Clock
-from sim.draws import cumulative
 from sim.pages import Pages
-from sim.tally.pages import ClientsTally
+from sim.tally import ClientsTally
 
 _QUERY = rules.tie_order(rules.QUERY, 0)
 
@@ -39,7 +38,7 @@ class Clients:
         self._stream = stream
         self._mean = 1.0 / rate
         total = sum(weights)
-        self._cumulative = cumulative([weight / total for weight in weights])
+        self._cumulative = rules.cumulative([weight / total for weight in weights])
         self._queries = self._stale = 0
 
     def start(self) -> None:
@@ -54,10 +53,10 @@ class Clients:
         gap = rules.draw_exponential(self._stream, self._mean)
         self._clock.at(alarm.time + gap, _QUERY, alarm)
 
-    def cut(self) -> None:
+    def end_warmup(self) -> None:
         """Forget what was counted so far: the warm-up is over."""
         self._queries = self._stale = 0
 
     def tally(self) -> ClientsTally:
-        """What was counted since the cut."""
+        """What was counted since the end of the warm-up."""
         return ClientsTally(self._queries, self._stale)

@@ -9,6 +9,8 @@ from typing import Any
 
 import simpy
 
+from sim import rules
+
 
 class Alarm(simpy.Event):
     """An event at a known time, with one action; it can be set again once it has gone off."""
@@ -44,3 +46,9 @@ class Clock(simpy.Environment):
     def once(self, time: float, order: int, action: Callable[[Any], None], index: int = 0) -> None:
         """Call an action once at a time."""
         self.at(time, order, Alarm(self, action, index))
+
+    def run_to(self, horizon: float) -> None:
+        """Let everything happen up to a time, that time included."""
+        end = Alarm(self, lambda _alarm: None)
+        self.at(horizon, rules.tie_order(rules.HORIZON, 0), end)
+        self.run(until=end)

@@ -1,126 +1,78 @@
-"""From a distribution or a process of the scenario to a function that draws the next time."""
+"""What is drawn for a law or a process of the scenario: successive times, and the first phase."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
+from scenarios.arrays import Array
 from scenarios.deliveries import batch_matrices
-from scenarios.distributions import (
-    Deterministic,
-    Distribution,
-    Empirical,
-    Erlang,
-    Exponential,
-    Gamma,
-    Hyperexponential,
-    PhaseType,
-    Uniform,
-)
+from scenarios.laws import Distribution, Exponential, PhaseType
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
-from sim import rules
-from sim.start_phase import interval_stationary_phase
+from sim import laws, rules
+from sim.laws.phase_type import parameters
 
 Draw = Callable[[], float]
 
-Drawing = tuple[Callable[..., float], tuple[Any, ...]]
-"""A draw function of `sim.rules` and its parameters, the stream left out."""
+
+def sampler(process: Any, stream: Any) -> Draw:
+    """A function that draws the next time of a law, or the next gap of a process."""
+    draw, given = how_to_draw(process, stream)
+    return partial(draw, stream, *given)
 
 
-def cumulative(probabilities: Sequence[float]) -> tuple[float, ...]:
-    """Cumulative probabilities, exactly 1 from the last positive one on."""
-    sums = list(accumulate(probabilities))
-    last = max(index for index, value in enumerate(probabilities) if value > 0)
-    return tuple(sums[:last]) + (1.0,) * (len(sums) - last)
+def how_to_draw(process: Any, stream: Any) -> tuple[Callable[..., float], tuple[Any, ...]]:
+    """The draw function of a law or of the gaps of a process, and its parameters.
 
-
-def phase_tables(law: PhaseType) -> tuple[Any, Any, Any]:
-    """Start, mean times and jumps of a phase-type law, as `rules.draw_phase_type` wants them."""
-    means = []
-    jumps = []
-    for phase, row in enumerate(law.T):
-        rate = -row[phase]
-        onward = [max(entry, 0.0) / rate for entry in row]
-        means.append(1.0 / rate)
-        jumps.append(cumulative([*onward, max(0.0, 1.0 - sum(onward))]))
-    return cumulative(law.alpha), tuple(means), tuple(jumps)
-
-
-def _exponential(law: Exponential) -> Drawing:
-    mean = law.mean if law.mean is not None else 1.0 / (law.rate or 1.0)
-    return rules.draw_exponential, (mean,)
-
-
-def _deterministic(law: Deterministic) -> Drawing:
-    return rules.draw_constant, (law.value,)
-
-
-def _gamma(law: Gamma | Erlang) -> Drawing:
-    return rules.draw_gamma, (float(law.shape), law.mean / law.shape)
-
-
-def _uniform(law: Uniform) -> Drawing:
-    return rules.draw_uniform, (law.low, law.high - law.low)
-
-
-def _hyperexponential(law: Hyperexponential) -> Drawing:
-    means = tuple(1.0 / rate for rate in law.rates)
-    return rules.draw_hyperexponential, (cumulative(law.probabilities), means)
-
-
-def _phase_type(law: PhaseType) -> Drawing:
-    return rules.draw_phase_type, phase_tables(law)
-
-
-def _empirical(law: Empirical) -> Drawing:
-    return rules.draw_empirical, (law.observations,)
-
-
-_DRAWINGS: dict[type, Callable[[Any], Drawing]] = {
-    Exponential: _exponential,
-    Deterministic: _deterministic,
-    Gamma: _gamma,
-    Erlang: _gamma,
-    Uniform: _uniform,
-    Hyperexponential: _hyperexponential,
-    PhaseType: _phase_type,
-    Empirical: _empirical,
-}
-
-
-def drawing(law: Distribution) -> Drawing:
-    """The rule by which a distribution is drawn, and its parameters after the stream."""
-    return _DRAWINGS[type(law)](law)
-
-
-def sampler(law: Distribution, stream: Any) -> Draw:
-    """A function that draws the next time of a distribution from a stream."""
-    rule, parameters = drawing(law)
-    return partial(rule, stream, *parameters)
-
-
-def draws_of_process(process: Any, stream: Any) -> Draw:
-    """A function that draws the successive gaps of a process, or of a distribution."""
+    A Markovian process starts in a phase drawn from the law just after an arrival.
+    """
     if isinstance(process, Mmpp | Map):
-        return MapGaps(process, stream)
-    return sampler(gap_law(process), stream)
+        return draw_map_gap, ([first_phase(process, stream)], *map_tables(process))
+    return laws.how_to_draw(gap_law(process))
 
 
 def gap_law(process: Any) -> Distribution:
-    """The law of the independent gaps of a process, or the distribution itself."""
+    """The law of the independent gaps of a process, or the law itself."""
     if isinstance(process, Renewal):
         return process.gap
     if isinstance(process, Poisson):
         return Exponential(rate=process.rate)
-    return process  # type: ignore[no-any-return]  # what is left are distributions
+    return process  # type: ignore[no-any-return]  # what is left are laws
+
+
+def draw_map_gap(
+    stream: Any, phase: list[int], means: Sequence[float], following: Sequence[Sequence[float]]
+) -> float:
+    """The time to the next arrival of a Markovian process.
+
+    Each step takes one exponential (the time in the phase) and one uniform (what comes next).
+
+    Parameters
+    ----------
+    stream : Generator
+    phase : list of int
+        Its one entry is the phase now, and is set to the one just after the arrival.
+    means : sequence of float
+        Mean time in each phase.
+    following : sequence of sequence of float
+        Cumulative probabilities of what comes next: first the phases without an arrival, then the
+        phases with one.
+    """
+    order = len(means)
+    total = 0.0
+    chosen = 0
+    while chosen < order:
+        total += rules.draw_exponential(stream, means[phase[0]])
+        chosen = rules.pick(following[phase[0]], stream.random())
+        phase[0] = chosen % order
+    return total
 
 
 def map_tables(process: Mmpp | Map) -> tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]:
-    """Mean times and what follows, as `rules.draw_map_gap` wants them."""
+    """Mean times and what follows, as `draw_map_gap` wants them."""
     hidden, arrivals = batch_matrices(process)
     means = []
     following = []
@@ -129,7 +81,9 @@ def map_tables(process: Mmpp | Map) -> tuple[tuple[float, ...], tuple[tuple[floa
         quiet = hidden[phase].copy()
         quiet[phase] = 0.0
         means.append(1.0 / rate)
-        following.append(cumulative((np.concatenate([quiet, arrivals[phase]]) / rate).tolist()))
+        following.append(
+            rules.cumulative((np.concatenate([quiet, arrivals[phase]]) / rate).tolist())
+        )
     return tuple(means), tuple(following)
 
 
@@ -139,27 +93,69 @@ def first_phase(process: Mmpp | Map, stream: Any) -> int:
     return interval_stationary_phase(hidden, arrivals, stream)
 
 
-class MapGaps:
-    """The successive gaps of a Markovian arrival process, one per call.
+def stationary_phases(generator: Array) -> Array | None:
+    """The stationary vector of a generator by state reduction; None where it is not unique.
 
-    They start interval-stationary (`first_phase`).
+    No subtraction, hence no cancellation (Grassmann, Taksar and Heyman, 1985).
     """
+    recurrent = _closed_class(generator)
+    if recurrent is None:
+        return None
+    rates = generator[np.ix_(recurrent, recurrent)].copy()
+    size = len(rates)
+    for last in range(size - 1, 0, -1):
+        rates[:last, last] /= rates[last, :last].sum()
+        rates[:last, :last] += np.outer(rates[:last, last], rates[last, :last])
+    weights = np.zeros(size)
+    weights[0] = 1.0
+    for state in range(1, size):
+        weights[state] = weights[:state] @ rates[:state, state]
+    stationary = np.zeros(len(generator))
+    stationary[recurrent] = weights / weights.sum()
+    return stationary
 
-    def __init__(self, process: Mmpp | Map, stream: Any) -> None:
-        self._stream = stream
-        self._tables = map_tables(process)
-        self._phase = first_phase(process, stream)
 
-    def __call__(self) -> float:
-        """Draw the next gap."""
-        gap, self._phase = rules.draw_map_gap(self._stream, self._phase, *self._tables)
-        return gap
+def _closed_class(generator: Array) -> list[int] | None:
+    """States of the only closed class, or None if there are several."""
+    size = len(generator)
+    reach = np.eye(size, dtype=bool) | (generator > 0)
+    for _ in range(max(size - 1, 1).bit_length()):
+        reach = (reach.astype(np.float64) @ reach) > 0
+    closed = [i for i in range(size) if all(reach[j, i] for j in range(size) if reach[i, j])]
+    mutual = all(reach[i, j] for i in closed for j in closed)
+    return closed if mutual else None
+
+
+def stationary_phase(generator: Array, stream: Any) -> int:
+    """A phase drawn from the stationary law; phase 0, without a draw, where it is not unique."""
+    if len(generator) == 1:
+        return 0
+    return _drawn(stationary_phases(generator), stream)
+
+
+def interval_stationary_phase(hidden: Array, arrivals: Array, stream: Any) -> int:
+    """A phase drawn from the law just after an arrival of the process (hidden, arrivals)."""
+    if len(hidden) == 1:
+        return 0
+    stationary = stationary_phases(hidden + arrivals)
+    if stationary is None:
+        return 0
+    after = stationary @ arrivals
+    return _drawn(after / after.sum(), stream)
+
+
+def _drawn(law: Array | None, stream: Any) -> int:
+    if law is None:
+        return 0
+    sums = np.cumsum(law)
+    sums[np.flatnonzero(law)[-1] :] = 1.0
+    return rules.pick(sums.tolist(), stream.random())
 
 
 class TrackedService:
     """A phase-type service whose phase can be asked for while it lasts.
 
-    The draws are those of `rules.draw_phase_type`, in the same order.
+    The draws are those of `sim.laws.phase_type`, in the same order.
 
     Parameters
     ----------
@@ -170,7 +166,7 @@ class TrackedService:
     """
 
     def __init__(self, law: PhaseType, stream: Any, now: Callable[[], float]) -> None:
-        self._start, self._means, self._jumps = phase_tables(law)
+        self._start, self._means, self._jumps = parameters(law)
         self._stream = stream
         self._now = now
         self._path: list[tuple[float, int]] = []

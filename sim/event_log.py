@@ -13,6 +13,9 @@ from sim.staging import staging
 
 COLUMNS = ("replication", "time", "event", "robot", "page", "level", "active")
 
+LogEvent = Callable[[float, str, int | None, int | None], None]
+"""Writes one line: time, event, robot or server, page or packet."""
+
 Row = tuple[int, float, str, int | None, int | None, int, int]
 T = TypeVar("T")
 

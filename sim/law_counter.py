@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from scenarios.laws import LawPoints
+from scenarios.law_points import LawPoints
 from sim import rules
 from sim.tally import LawsTally
 
@@ -49,28 +49,28 @@ class LawCounter:
         self._top = top
         self._table = table_of(points).tolist()
         self._cycle_start = -1.0
-        self.cut()
+        self.end_warmup()
 
-    def cut(self) -> None:
+    def end_warmup(self) -> None:
         """Forget what was counted so far, but not when the present cycle began."""
         self._counts = [[0] * len(row) for row in self._table]
         self._levels = [0] * (self._top + 1)
 
-    def see(self, row: int, time: float) -> None:
+    def count_time(self, row: int, time: float) -> None:
         """A page has met a fate after some time, or a cycle has ended."""
         self._counts[row][rules.pick_of_many(self._table[row], time)] += 1
 
-    def see_arrivals(self, level: int, pages: int, entering: int) -> None:
+    def count_arrivals(self, level: int, pages: int, entering: int) -> None:
         """Pages are delivered to a level, and the first of them enter."""
         for number in range(pages):
             self._levels[level + min(number, entering)] += 1
 
-    def see_cycle(self, now: float) -> None:
+    def count_cycle(self, now: float) -> None:
         """The system ceases to be empty."""
         if self._cycle_start >= 0:
-            self.see(rules.CYCLE, now - self._cycle_start)
+            self.count_time(rules.CYCLE, now - self._cycle_start)
         self._cycle_start = now
 
     def tally(self) -> LawsTally:
-        """What was counted since the cut."""
+        """What was counted since the end of the warm-up."""
         return laws_tally(self._points, self._counts, self._levels)

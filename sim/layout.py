@@ -8,7 +8,6 @@ from scenarios import Scenario
 from scenarios.activation import Static, These, Threshold
 from scenarios.deliveries import joint_size
 from sim import rules
-from sim.draws import cumulative
 
 ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules.COMPLETE}
 """Admissions of the scenario file as `rules.admitted` knows them."""
@@ -17,9 +16,8 @@ ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules
 def buffer_sizes(scenario: Scenario) -> tuple[int, int]:
     """Places with the one in service, and the highest level that can be reached."""
     assert scenario.buffer is not None
-    assert scenario.robots is not None
     capacity = scenario.buffer.waiting_places + 1
-    deliveries = scenario.robots.deliveries
+    deliveries = scenario.robots.deliveries if scenario.robots else None
     if scenario.buffer.admission != "complete" or deliveries is None:
         return capacity, capacity
     return capacity, capacity + joint_size(deliveries)[1] - 1
@@ -38,8 +36,7 @@ def robots_at_levels(scenario: Scenario) -> list[int]:
 
 def robots_may_wait(scenario: Scenario) -> bool:
     """Whether an active robot may wait for a host, with no access going on."""
-    assert scenario.robots is not None
-    return scenario.robots.host_spacing is not None
+    return scenario.robots is not None and scenario.robots.host_spacing is not None
 
 
 def _event_rates(mode: Any, phase: int) -> Any:
@@ -58,4 +55,4 @@ def mean_times(mode: Any) -> list[float | None]:
 def joint_events(mode: Any) -> list[tuple[float, ...]]:
     """For each phase, cumulative probabilities over (batch size, next phase)."""
     rates = [_event_rates(mode, phase).ravel() for phase in range(mode.shape[1])]
-    return [cumulative(list(each / each.sum())) if each.any() else () for each in rates]
+    return [rules.cumulative(list(each / each.sum())) if each.any() else () for each in rates]

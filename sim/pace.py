@@ -11,10 +11,9 @@ from scenarios import Scenario, ScenarioError
 from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
 from scenarios.processes import Map, Mmpp, Rate
-from sim.draws import gap_law, map_tables
+from sim.draws import gap_law, map_tables, stationary_phases
+from sim.laws import draws_and_mean
 from sim.layout import mean_times, robots_at_levels
-from sim.means import draws_and_mean
-from sim.start_phase import stationary_phases
 
 _MOST_EVENTS = 2.0**53
 """A clock has 53 binary digits: with more events up to its end, times between them are lost."""

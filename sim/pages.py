@@ -7,13 +7,14 @@ is all that matters, and it stays valid until it has passed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sim import rules
-from sim.tally.pages import AgesTally, PagesTally
+from sim.event_log import LogEvent
+from sim.tally import AgesTally, PagesTally
 
 
 class Copy(NamedTuple):
@@ -29,10 +30,8 @@ class Copy(NamedTuple):
     delivered: float
 
 
-def page_source(blocks: Iterator[Any]) -> Callable[[], int]:
-    """A function that gives the next page of a sequence in blocks."""
-    pages = (page for block in blocks for page in block.tolist())
-    return pages.__next__
+Load = Copy | None
+"""What a robot delivers: a copy of a page, or a page without identity."""
 
 
 class Pages:
@@ -108,18 +107,42 @@ class Pages:
         self._age_since = [now] * len(self._means)
         self._age_time = [0.0] * len(self._means)
 
-    def cut(self, now: float) -> None:
+    def end_warmup(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
         self._start_counting(now)
 
     def tally(self, now: float) -> PagesTally:
-        """What was counted from the cut up to now."""
+        """What was counted from the end of the warm-up to now."""
         for page in range(len(self._means)):
             self._close(now, page)
         return PagesTally(np.array(self._deliveries), np.array(self._stale_time))
 
     def ages(self, now: float) -> AgesTally:
-        """How old the copies in the index were from the cut up to now."""
+        """How old the copies in the index were from the end of the warm-up to now."""
         for page in range(len(self._means)):
             self._grow_older(now, page)
         return AgesTally(np.array(self._age_time))
+
+
+class DirectIndex:
+    """Without a buffer each delivery refreshes the index at once."""
+
+    level = 0
+
+    def __init__(
+        self,
+        pages: Pages,
+        log_event: LogEvent | None,
+    ) -> None:
+        self._pages = pages
+        self._log_event = log_event
+        self.level_changed: Callable[[float], None] | None = None
+        self.service_completed: Callable[[float], None] | None = None
+
+    def deliver(self, now: float, loads: tuple[Load, ...], robot: int | None = None) -> None:
+        """A robot brings a batch."""
+        for load in loads:
+            assert load is not None
+            self._pages.index(now, load)
+            if self._log_event:
+                self._log_event(now, "delivery", robot, load.page)

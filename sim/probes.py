@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -86,7 +87,7 @@ class Monitor:
         Increasing.
     importance : Cycle
         What a unit of waiting costs.
-    note : callable, optional
+    log_event : callable, optional
         Writes the event log: time, event, updates that are pending after it.
     """
 
@@ -95,12 +96,12 @@ class Monitor:
         clock: Clock,
         times: Sequence[float],
         importance: Cycle,
-        note: Callable[[float, str, int], None] | None = None,
+        log_event: Callable[[float, str, int], None] | None = None,
     ) -> None:
         self._clock = clock
         self._times = times
         self._importance = importance
-        self._note = note
+        self._log_event = log_event
         self._pending: list[float] = []
         self._probes = self._seen = 0
         self._cost = self._fresh_time = self._last = 0.0
@@ -112,8 +113,8 @@ class Monitor:
     def update(self, now: float) -> None:
         """The source was updated; an update at the very time of a probe comes before it."""
         self._pending.append(now)
-        if self._note:
-            self._note(now, "update", len(self._pending))
+        if self._log_event:
+            self._log_event(now, "update", len(self._pending))
 
     def _probe(self, alarm: Alarm) -> None:
         self._probes += 1
@@ -124,8 +125,8 @@ class Monitor:
             self._seen += 1
             self._cost += integral(self._importance, mark(self._importance, update), now)
         self._pending.clear()
-        if self._note:
-            self._note(alarm.time, "probe", 0)
+        if self._log_event:
+            self._log_event(alarm.time, "probe", 0)
         if self._probes < len(self._times):
             self._clock.at(self._times[self._probes], _PROBE, alarm)
 
@@ -160,14 +161,13 @@ class ProbedSource:
         assert scenario.source is not None
         assert scenario.probing is not None
         self._replication = replication
-        self._log = log
         self._horizon = scenario.probing.horizon
         self._clock = Clock()
         self._monitor = Monitor(
             self._clock,
             given_times(scenario.probing),
             _cycle(scenario.source.importance),
-            self._write if log else None,
+            partial(self._write, log) if log else None,
         )
         self._updates = Updates(
             self._clock,
@@ -180,16 +180,13 @@ class ProbedSource:
         """Run from time 0 to the horizon."""
         self._updates.start()
         self._monitor.start()
-        end = Alarm(self._clock, lambda _alarm: None)
-        self._clock.at(self._horizon, rules.tie_order(rules.HORIZON, 0), end)
-        self._clock.run(until=end)
+        self._clock.run_to(self._horizon)
         tally = Tally(window=self._horizon, probing=self._monitor.tally(self._updates.count))
         tally.check(self._horizon, 0)
         return tally
 
-    def _write(self, now: float, event: str, pending: int) -> None:
-        assert self._log is not None
-        self._log.add((self._replication, now, event, None, None, pending, 0))
+    def _write(self, log: EventLog, now: float, event: str, pending: int) -> None:
+        log.add((self._replication, now, event, None, None, pending, 0))
 
 
 def _cycle(rate: Rate) -> Cycle:

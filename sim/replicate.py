@@ -14,7 +14,7 @@ import numpy as np
 
 from scenarios import Estimate, Results, Scenario, ScenarioError
 from scenarios.base import one_of
-from scenarios.laws import LawPoints
+from scenarios.law_points import LawPoints
 from scenarios.scenario import require_scenario
 from sim import compiled_engine, simpy_engine
 from sim.compiled_engine.interrupts import interrupts_watched

@@ -9,13 +9,14 @@ from typing import Any, Protocol
 from sim import rules
 from sim.buffer import Buffer
 from sim.clock import Alarm, Clock
+from sim.draws import stationary_phase
+from sim.event_log import LogEvent
+from sim.host_spacing import HostSpacing
 from sim.layout import joint_events, mean_times
-from sim.loads import DirectIndex, Loads
-from sim.start_phase import stationary_phase
+from sim.page_source import PageSource
+from sim.pages import DirectIndex
 
 Draw = Callable[[], float]
-Note = Callable[[float, str, int | None, int | None], None]
-
 Target = Buffer | DirectIndex
 
 _DELIVERY = rules.tie_order(rules.DELIVERY, 0)
@@ -29,17 +30,38 @@ class Robots(Protocol):
         """Number of active robots now."""
 
     def start(self) -> None:
-        """Begin all trips at time 0."""
+        """Begin the first accesses, at time 0."""
 
-    def cut(self, now: float) -> None:
+    def end_warmup(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
 
     def robots_time(self, now: float, level_time: Sequence[float]) -> float:
-        """Time integral of the active robots since the cut."""
+        """Time integral of the active robots since the end of the warm-up."""
 
 
-class FreeRobots:
-    """Robots with trips of their own; the level just before a delivery decides who is heard.
+class _ByLevel:
+    """Robots of whom the level says how many are active; nothing else is counted about them."""
+
+    def __init__(self, clock: Clock, buffer: Target, active_at: Sequence[int]) -> None:
+        self._clock = clock
+        self._buffer = buffer
+        self._active_at = active_at
+
+    @property
+    def active(self) -> int:
+        """Number of active robots now."""
+        return self._active_at[self._buffer.level]
+
+    def end_warmup(self, now: float) -> None:
+        """Nothing is counted here: the level says how many robots are active."""
+
+    def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
+        """Time integral of the active robots since the end of the warm-up."""
+        return rules.time_of_robots(level_time, self._active_at)
+
+
+class FreeRobots(_ByLevel):
+    """Robots with accesses of their own; the level just before a delivery decides who is heard.
 
     A robot that is switched off keeps running, and what it would deliver is discarded.
 
@@ -49,10 +71,9 @@ class FreeRobots:
     ----------
     active_at : sequence of int
         Active robots at each level.
-    trips : sequence of callable
+    access_times : sequence of callable
         For each robot that is ever active, a function that draws its next access time.
-    loads : Loads
-        What the robots carry.
+    source : PageSource
     """
 
     def __init__(
@@ -60,42 +81,29 @@ class FreeRobots:
         clock: Clock,
         buffer: Target,
         active_at: Sequence[int],
-        trips: Sequence[Draw],
-        loads: Loads,
+        access_times: Sequence[Draw],
+        source: PageSource,
     ) -> None:
-        self._clock = clock
-        self._buffer = buffer
-        self._active_at = active_at
-        self._trips = trips
-        self._loads = loads
-        self._carried = [-1] * len(trips)
-
-    @property
-    def active(self) -> int:
-        """Number of active robots now."""
-        return self._active_at[self._buffer.level]
+        super().__init__(clock, buffer, active_at)
+        self._access_times = access_times
+        self._source = source
+        self._carried = [-1] * len(access_times)
 
     def start(self) -> None:
-        """Begin all trips at time 0."""
-        for robot, trip in enumerate(self._trips):
-            self._carried[robot] = self._loads.ask()
-            self._clock.at(trip(), _DELIVERY + robot, Alarm(self._clock, self._arrive, robot))
+        """Begin the first accesses, at time 0."""
+        for robot, access_time in enumerate(self._access_times):
+            self._carried[robot] = self._source.next_page()
+            end = Alarm(self._clock, self._arrive, robot)
+            self._clock.at(access_time(), _DELIVERY + robot, end)
 
     def _arrive(self, alarm: Alarm) -> None:
         robot = alarm.index
         now = alarm.time
         if robot < self._active_at[self._buffer.level]:
-            load = self._loads.bring(now, self._carried[robot])
+            load = self._source.deliver(now, self._carried[robot])
             self._buffer.deliver(now, (load,), robot)
-            self._carried[robot] = self._loads.ask()
-        self._clock.at(now + self._trips[robot](), _DELIVERY + robot, alarm)
-
-    def cut(self, now: float) -> None:
-        """Nothing is counted here: the level says how many robots are active."""
-
-    def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
-        """Time integral of the active robots since the cut."""
-        return rules.time_of_robots(level_time, self._active_at)
+            self._carried[robot] = self._source.next_page()
+        self._clock.at(now + self._access_times[robot](), _DELIVERY + robot, alarm)
 
 
 class SwitchedRobots:
@@ -103,7 +111,7 @@ class SwitchedRobots:
 
     A robot is switched off by its own delivery, accepted or lost. Then, and at a service
     completion, the lowest-numbered idle robot is switched on if fewer are active than the target
-    of the level, both counted after the event. A trip begins when its robot is switched on.
+    of the level, both counted after the event. An access begins when its robot is switched on.
 
     Parameters
     ----------
@@ -111,8 +119,7 @@ class SwitchedRobots:
         Targets by level, one row per service phase (a single row where phases do not count).
     service_phase : callable
         The phase of the service now; 0 where phases do not count or nobody is served.
-    loads : Loads
-        What the robots carry.
+    source : PageSource
     """
 
     def __init__(
@@ -120,33 +127,33 @@ class SwitchedRobots:
         clock: Clock,
         buffer: Buffer,
         targets: Sequence[Sequence[int]],
-        trips: Sequence[Draw],
+        access_times: Sequence[Draw],
         service_phase: Callable[[float], int],
-        loads: Loads,
-        note: Note | None = None,
+        source: PageSource,
+        log_event: LogEvent | None = None,
     ) -> None:
         self._clock = clock
         self._buffer = buffer
         self._targets = targets
-        self._trips = trips
+        self._access_times = access_times
         self._service_phase = service_phase
-        self._loads = loads
-        self._note = note
-        self._carried = [-1] * len(trips)
-        self._alarms = [Alarm(clock, self._arrive, robot) for robot in range(len(trips))]
+        self._source = source
+        self._log_event = log_event
+        self._carried = [-1] * len(access_times)
+        self._alarms = [Alarm(clock, self._arrive, robot) for robot in range(len(access_times))]
         self._idle: list[int] = []
-        self.active = len(trips)
+        self.active = len(access_times)
         self._active_since = self._robots_time = 0.0
         buffer.service_completed = self._reconsider
 
     def start(self) -> None:
-        """Begin all trips at time 0: every available robot is active."""
-        for robot in range(len(self._trips)):
-            self._begin_trip(0.0, robot)
+        """Begin the first accesses, at time 0: every available robot is active."""
+        for robot in range(len(self._access_times)):
+            self._begin_access(0.0, robot)
 
-    def _begin_trip(self, now: float, robot: int) -> None:
-        self._carried[robot] = self._loads.ask()
-        self._clock.at(now + self._trips[robot](), _DELIVERY + robot, self._alarms[robot])
+    def _begin_access(self, now: float, robot: int) -> None:
+        self._carried[robot] = self._source.next_page()
+        self._clock.at(now + self._access_times[robot](), _DELIVERY + robot, self._alarms[robot])
 
     def _count(self, now: float, step: int) -> None:
         self._robots_time += self.active * (now - self._active_since)
@@ -158,7 +165,7 @@ class SwitchedRobots:
         robot = alarm.index
         heappush(self._idle, robot)
         self._count(now, -1)
-        self._buffer.deliver(now, (self._loads.bring(now, self._carried[robot]),), robot)
+        self._buffer.deliver(now, (self._source.deliver(now, self._carried[robot]),), robot)
         self._reconsider(now)
 
     def _reconsider(self, now: float) -> None:
@@ -167,22 +174,78 @@ class SwitchedRobots:
         if self._idle and rules.switches_on(self.active, self._targets[row][level]):
             robot = heappop(self._idle)
             self._count(now, 1)
-            self._begin_trip(now, robot)
-            if self._note:
-                self._note(now, "switch-on", robot, None)
+            self._begin_access(now, robot)
+            if self._log_event:
+                self._log_event(now, "switch-on", robot, None)
 
-    def cut(self, now: float) -> None:
+    def end_warmup(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
         self._active_since = now
         self._robots_time = 0.0
 
     def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
-        """Time integral of the active robots since the cut."""
+        """Time integral of the active robots since the end of the warm-up."""
         self._count(now, 0)
         return self._robots_time
 
 
-class JointRobots:
+class PoliteRobots(_ByLevel):
+    """Robots that all work, and wait where no host may be accessed.
+
+    A robot for which there is no page asks again when the next host becomes free; no time of an
+    access is drawn meanwhile. Those that wait count as active.
+
+    Parameters
+    ----------
+    active_at : sequence of int
+        The number of robots, at each level.
+    access_times : sequence of callable
+        For each robot, a function that draws its next access time.
+    source : PageSource
+    spacing : HostSpacing
+        Which page a robot fetches, and when it may.
+    log_event : callable, optional
+        Hears of the start of each access.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        buffer: Target,
+        active_at: Sequence[int],
+        access_times: Sequence[Draw],
+        source: PageSource,
+        spacing: HostSpacing,
+        log_event: LogEvent | None = None,
+    ) -> None:
+        super().__init__(clock, buffer, active_at)
+        self._access_times = access_times
+        self._source = source
+        self._spacing = spacing
+        self._log_event = log_event
+        self._carried = [-1] * len(access_times)
+
+    def start(self) -> None:
+        """Every robot asks for its first page at time 0, the lower one first."""
+        for robot in range(len(self._access_times)):
+            self._clock.at(0.0, _DELIVERY + robot, Alarm(self._clock, self._arrive, robot))
+
+    def _arrive(self, alarm: Alarm) -> None:
+        robot = alarm.index
+        now = alarm.time
+        page = self._carried[robot]
+        if page >= 0:
+            self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
+        page = self._carried[robot] = self._spacing.next_page(now)
+        if page < 0:
+            self._clock.at(self._spacing.next_release, _DELIVERY + robot, alarm)
+            return
+        if self._log_event:
+            self._log_event(now, "access", robot, page)
+        self._clock.at(now + self._access_times[robot](), _DELIVERY + robot, alarm)
+
+
+class JointRobots(_ByLevel):
     """All robots together deliver as a batch Markovian process, one per number of active robots.
 
     The phase is common and kept at a change of mode; each phase event takes one exponential and
@@ -195,8 +258,8 @@ class JointRobots:
     modes : ndarray, shape (robots + 1, largest batch + 1, order, order)
         D0, D1, … for each number of active robots.
     stream : Generator
-    loads : Loads
-        What the robots carry; each delivered page asks the policy when it is delivered.
+    source : PageSource
+        Asked for the page of a delivery at that moment.
     """
 
     def __init__(
@@ -206,12 +269,10 @@ class JointRobots:
         active_at: Sequence[int],
         modes: Any,
         stream: Any,
-        loads: Loads,
+        source: PageSource,
     ) -> None:
-        self._loads = loads
-        self._clock = clock
-        self._buffer = buffer
-        self._active_at = active_at
+        super().__init__(clock, buffer, active_at)
+        self._source = source
         self._stream = stream
         self._order = modes.shape[2]
         used = sorted(set(active_at))
@@ -223,11 +284,6 @@ class JointRobots:
         self._in_event = False
         if len(used) > 1:
             buffer.level_changed = self._follow_level
-
-    @property
-    def active(self) -> int:
-        """Number of active robots now."""
-        return self._active_at[self._buffer.level]
 
     def start(self) -> None:
         """Wait for the first phase event."""
@@ -249,8 +305,8 @@ class JointRobots:
         batch, self._phase = divmod(chosen, self._order)
         if batch:
             self._in_event = True
-            loads = self._loads
-            pages = tuple(loads.bring(now, loads.ask()) for _ in range(batch))
+            source = self._source
+            pages = tuple(source.deliver(now, source.next_page()) for _ in range(batch))
             self._buffer.deliver(now, pages)
             self._in_event = False
             self._mode = self._active_at[self._buffer.level]
@@ -261,10 +317,3 @@ class JointRobots:
         if mode != self._mode and not self._in_event:
             self._mode = mode
             self._await_event(now)
-
-    def cut(self, now: float) -> None:
-        """Nothing is counted here: the level says how many robots are active."""
-
-    def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
-        """Time integral of the active robots since the cut."""
-        return rules.time_of_robots(level_time, self._active_at)

@@ -1,7 +1,7 @@
 """The decisions of the model as pure functions on numbers; both engines call these.
 
 Rule 1: whatever decides what happens at an event lives here: who goes first at equal times, how
-many pages of a batch enter, how many robots work, which value a draw gives.
+many pages of a batch enter, how many robots work. Draws of laws stand in `sim.laws`.
 Rule 2: this file knows no engine and no clock; it imports `math` only, so that it compiles.
 
 Draws take the Generator of their source and use it in a fixed order, so that two engines that
@@ -10,7 +10,6 @@ call them on the same stream see the same numbers.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,7 +27,7 @@ SERVED, OBSOLETE, PUSHED_OUT, REPLACED = range(4)
 CYCLE = 4
 
 
-# Turns of the accessing policy that a robot looks at before it waits for a host.
+# Pages of the accessing policy that a robot looks at before it waits for a host.
 LOOKAHEAD = 1024
 
 
@@ -100,6 +99,17 @@ def turns_away(busy: bool, preemptive: bool) -> bool:
     return busy and not preemptive
 
 
+def cumulative(probabilities: Sequence[float]) -> tuple[float, ...]:
+    """Cumulative probabilities, exactly 1 from the last positive one on, as `pick` wants them."""
+    last = max(index for index, value in enumerate(probabilities) if value > 0)
+    sums = []
+    total = 0.0
+    for value in probabilities[:last]:
+        total += value
+        sums.append(total)
+    return tuple(sums) + (1.0,) * (len(probabilities) - last)
+
+
 def pick(cumulative: Sequence[float], uniform: float) -> int:
     """Index of the first cumulative probability above `uniform`; the last must be 1 or more."""
     index = 0
@@ -121,98 +131,6 @@ def pick_of_many(cumulative: Sequence[float], uniform: float) -> int:
     return low
 
 
-def draw_constant(stream: Any, value: float) -> float:  # noqa: ARG001  # same call as its siblings
-    """Always the same time; nothing is drawn."""
-    return value
-
-
 def draw_exponential(stream: Any, mean: float) -> float:
     """An exponential time."""
     return stream.standard_exponential() * mean  # type: ignore[no-any-return]  # a Generator of either engine
-
-
-def draw_uniform(stream: Any, low: float, width: float) -> float:
-    """A uniform time in [low, low + width)."""
-    return low + width * stream.random()  # type: ignore[no-any-return]  # as above
-
-
-def draw_gamma(stream: Any, shape: float, scale: float) -> float:
-    """A gamma time.
-
-    Below shape 1 the draw is ``G(shape + 1) · U ** (1 / shape)``: numpy's own draw for such
-    shapes is not the same to the last bit in compiled code.
-    """
-    if shape >= 1.0:
-        return stream.standard_gamma(shape) * scale  # type: ignore[no-any-return]  # as above
-    larger = stream.standard_gamma(shape + 1.0)
-    return larger * math.pow(stream.random(), 1.0 / shape) * scale  # type: ignore[no-any-return]  # as above
-
-
-def draw_hyperexponential(
-    stream: Any, cumulative: Sequence[float], means: Sequence[float]
-) -> float:
-    """An exponential time whose mean is drawn first."""
-    mean = means[pick(cumulative, stream.random())]
-    return stream.standard_exponential() * mean  # type: ignore[no-any-return]  # as above
-
-
-def draw_phase_type(
-    stream: Any,
-    start: Sequence[float],
-    means: Sequence[float],
-    jumps: Sequence[Sequence[float]],
-) -> float:
-    """A phase-type time, phase by phase.
-
-    Parameters
-    ----------
-    stream : Generator
-    start : sequence of float
-        Cumulative start probabilities.
-    means : sequence of float
-        Mean time in each phase.
-    jumps : sequence of sequence of float
-        Cumulative probabilities of the next phase; one entry more than phases, the last being
-        absorption.
-    """
-    phases = len(means)
-    phase = pick(start, stream.random())
-    total = 0.0
-    while phase < phases:
-        total += stream.standard_exponential() * means[phase]
-        phase = pick(jumps[phase], stream.random())
-    return total
-
-
-def draw_empirical(stream: Any, values: Sequence[float]) -> float:
-    """One of the observations, each with the same probability."""
-    index = int(stream.random() * len(values))
-    return values[min(index, len(values) - 1)]
-
-
-def draw_map_gap(
-    stream: Any, phase: int, means: Sequence[float], following: Sequence[Sequence[float]]
-) -> tuple[float, int]:
-    """The time to the next arrival of a Markovian process, and the phase just after it.
-
-    Each step takes one exponential (the time in the phase) and one uniform (what comes next).
-
-    Parameters
-    ----------
-    stream : Generator
-    phase : int
-        The phase now.
-    means : sequence of float
-        Mean time in each phase.
-    following : sequence of sequence of float
-        Cumulative probabilities of what comes next: first the phases without an arrival, then the
-        phases with one.
-    """
-    order = len(means)
-    total = 0.0
-    while True:
-        total += draw_exponential(stream, means[phase])
-        chosen = pick(following[phase], stream.random())
-        phase = chosen % order
-        if chosen >= order:
-            return total, phase

@@ -8,7 +8,7 @@ from functools import partial
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
-from scenarios.laws import LawPoints
+from scenarios.law_points import LawPoints
 from scenarios.page_data import (
     change_rates,
     host_spacings,
@@ -20,18 +20,16 @@ from sim import rules
 from sim.buffer import Buffer, BufferRules
 from sim.clients import Clients
 from sim.clock import Alarm, Clock
-from sim.draws import TrackedService, draws_of_process, sampler
+from sim.draws import TrackedService, sampler
 from sim.event_log import EventLog
+from sim.host_spacing import HostSpacing
 from sim.law_counter import LawCounter
 from sim.layout import ADMISSION, buffer_sizes, robots_at_levels
-from sim.loads import Anonymous, Chosen, DirectIndex, Loads
-from sim.pages import Pages, page_source
-from sim.plans import sequence_blocks
-from sim.polite_robots import PoliteRobots
-from sim.robots import FreeRobots, JointRobots, Robots, SwitchedRobots
+from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
+from sim.pages import DirectIndex, Pages
+from sim.robots import FreeRobots, JointRobots, PoliteRobots, Robots, SwitchedRobots
 from sim.streams import stream
 from sim.tally import Tally
-from sim.turns import PoliteTurns
 
 
 class SearchEngine:
@@ -56,49 +54,45 @@ class SearchEngine:
         log: EventLog | None,
         points: LawPoints | None = None,
     ) -> None:
+        assert scenario.robots is not None  # only servers and probing do without
         self._scenario = scenario
+        self._section = scenario.robots
         self._replication = replication
         self._stream = partial(stream, seed, replication)
-        self._log = log
-        self._note = self._write if log else None
+        self._log_event = partial(self._write, log) if log else None
         self._clock = Clock()
         self._service: TrackedService | None = None
         self._pages, self._laws = self._all_pages(), self._law_counter(points)
         self._buffer = self._target()
         self._robots = self._fleet()
         self._clients = self._all_clients()
-        self._tally: Tally | None = None
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
         run = self._scenario.run
-        assert self._scenario.robots is not None
         self._robots.start()
         if self._clients:
             self._clients.start()
-        self._clock.once(run.warmup, rules.tie_order(rules.WARMUP, 0), self._cut)
-        end = Alarm(self._clock, self._finish)
-        self._clock.at(run.horizon, rules.tie_order(rules.HORIZON, 0), end)
-        self._clock.run(until=end)
-        assert self._tally is not None
-        self._tally.check(run.horizon, self._scenario.robots.available)
-        return self._tally
+        self._clock.once(run.warmup, rules.tie_order(rules.WARMUP, 0), self._end_warmup)
+        self._clock.run_to(run.horizon)
+        tally = self._tally(run.horizon)
+        tally.check(run.horizon, self._section.available)
+        return tally
 
-    def _cut(self, alarm: Alarm) -> None:
-        self._robots.cut(alarm.time)
+    def _end_warmup(self, alarm: Alarm) -> None:
+        self._robots.end_warmup(alarm.time)
         if isinstance(self._buffer, Buffer):
-            self._buffer.cut(alarm.time)
+            self._buffer.end_warmup(alarm.time)
         if self._pages:
-            self._pages.cut(alarm.time)
+            self._pages.end_warmup(alarm.time)
         if self._clients:
-            self._clients.cut()
+            self._clients.end_warmup()
 
-    def _finish(self, alarm: Alarm) -> None:
-        now = alarm.time
-        window = alarm.time - self._scenario.run.warmup
+    def _tally(self, now: float) -> Tally:
+        window = now - self._scenario.run.warmup
         queue = self._buffer.tally(now) if isinstance(self._buffer, Buffer) else None
         level_time = queue.level_time if queue else (window,)
-        self._tally = Tally(
+        return Tally(
             window=window,
             robots_time=self._robots.robots_time(now, level_time),
             buffer=queue,
@@ -108,11 +102,12 @@ class SearchEngine:
             laws=self._laws.tally() if self._laws else None,
         )
 
-    def _write(self, now: float, event: str, robot: int | None, page: int | None) -> None:
-        assert self._log is not None
+    def _write(
+        self, log: EventLog, now: float, event: str, robot: int | None, page: int | None
+    ) -> None:
         level = self._buffer.level
         active = self._robots.active
-        self._log.add((self._replication, now, event, robot, page, level, active))
+        log.add((self._replication, now, event, robot, page, level, active))
 
     def _law_counter(self, points: LawPoints | None) -> LawCounter | None:
         if points is None or self._scenario.buffer is None:
@@ -127,10 +122,10 @@ class SearchEngine:
 
     def _all_clients(self) -> Clients | None:
         section = self._scenario.clients
-        if section is None or self._pages is None:
+        pages = self._scenario.pages
+        if section is None or pages is None or self._pages is None:
             return None
-        assert self._scenario.pages is not None
-        weights = page_weights(self._scenario.pages).tolist()
+        weights = page_weights(pages).tolist()
         own = self._stream("query")
         return Clients(self._clock, self._pages, section.query_rate, weights, own)
 
@@ -138,9 +133,9 @@ class SearchEngine:
         """Where deliveries go: the buffer, or straight into the index."""
         if self._scenario.buffer is None:
             assert self._pages is not None
-            return DirectIndex(self._pages, self._note)
+            return DirectIndex(self._pages, self._log_event)
         fixed = self._buffer_rules(self._scenario.buffer)
-        return Buffer(self._clock, fixed, self._pages, self._note, self._laws)
+        return Buffer(self._clock, fixed, self._pages, self._log_event, self._laws)
 
     def _buffer_rules(self, section: BufferSection) -> BufferRules:
         capacity, top = buffer_sizes(self._scenario)
@@ -167,48 +162,41 @@ class SearchEngine:
             return self._service
         return sampler(section.service, own)
 
-    def _loads(self) -> Loads:
+    def _page_source(self) -> PageSource:
         section = self._scenario.pages
-        robots = self._scenario.robots
-        if section is None or self._pages is None or robots is None or robots.accessing is None:
-            return Anonymous()
-        blocks = sequence_blocks(robots.accessing, section, self._stream("accessing"))
-        return Chosen(page_source(blocks), self._pages)
-
-    def _polite_fleet(self, trips: list[Callable[[], float]], loads: Loads) -> Robots:
-        section = self._scenario.pages
-        robots = self._scenario.robots
-        assert section is not None
-        assert robots is not None
-        assert isinstance(loads, Chosen)
-        spacing = host_spacings(robots, section).tolist()
-        turns = PoliteTurns(loads.ask, page_hosts(section).tolist(), spacing)
-        return PoliteRobots(self._clock, self._buffer, trips, loads, turns, self._note)
+        policy = self._section.accessing
+        if section is None or self._pages is None or policy is None:
+            return AnonymousPages()
+        blocks = sequence_blocks(policy, section, self._stream("accessing"))
+        return ChosenPages(blocks, self._pages)
 
     def _fleet(self) -> Robots:
         """The robots, as the scenario has them delivered and activated."""
-        assert self._scenario.robots is not None
-        robots = self._scenario.robots
+        robots = self._section
         rule = self._scenario.activation
-        loads = self._loads()
+        source = self._page_source()
         if isinstance(rule, Switching):
             assert isinstance(self._buffer, Buffer)
             phase = self._service.phase if self._service else lambda _now: 0
-            trips = self._trips(robots.available)
+            times = self._access_times(robots.available)
             return SwitchedRobots(
-                self._clock, self._buffer, rule.targets, trips, phase, loads, self._note
+                self._clock, self._buffer, rule.targets, times, phase, source, self._log_event
             )
         active_at = robots_at_levels(self._scenario)
         if robots.deliveries is not None:
             modes = modes_of(robots.deliveries, rule)
             own = self._stream("delivery")
-            return JointRobots(self._clock, self._buffer, active_at, modes, own, loads)
-        trips = self._trips(max(active_at))
-        if robots.host_spacing is not None:
-            return self._polite_fleet(trips, loads)
-        return FreeRobots(self._clock, self._buffer, active_at, trips, loads)
+            return JointRobots(self._clock, self._buffer, active_at, modes, own, source)
+        times = self._access_times(max(active_at))
+        section = self._scenario.pages
+        if robots.host_spacing is not None and section is not None:
+            least = host_spacings(robots, section).tolist()
+            spacing = HostSpacing(source.next_page, page_hosts(section).tolist(), least)
+            return PoliteRobots(
+                self._clock, self._buffer, active_at, times, source, spacing, self._log_event
+            )
+        return FreeRobots(self._clock, self._buffer, active_at, times, source)
 
-    def _trips(self, robots: int) -> list[Callable[[], float]]:
-        assert self._scenario.robots is not None
-        law = self._scenario.robots.access_time
-        return [draws_of_process(law, self._stream("access", robot)) for robot in range(robots)]
+    def _access_times(self, robots: int) -> list[Callable[[], float]]:
+        law = self._section.access_time
+        return [sampler(law, self._stream("access", robot)) for robot in range(robots)]

@@ -10,13 +10,12 @@ from scenarios.sections import Period, Random
 from scenarios.sections import Servers as ServersSection
 from sim import rules
 from sim.clock import Alarm, Clock
-from sim.draws import cumulative, draws_of_process, sampler
-from sim.event_log import EventLog
+from sim.draws import sampler
+from sim.event_log import EventLog, LogEvent
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
 
 Draw = Callable[[], float]
-Note = Callable[[float, str, int, int], None]
 
 _SERVICE = rules.tie_order(rules.SERVICE, 0)
 _ARRIVAL = rules.tie_order(rules.DELIVERY, 0)
@@ -36,18 +35,23 @@ class Server:
     draw : callable
         Draws the next service time.
     preemptive : bool
-    note : callable, optional
+    log_event : callable, optional
         Writes the event log: time, event, server, running number of the packet.
     """
 
     def __init__(
-        self, clock: Clock, index: int, draw: Draw, preemptive: bool, note: Note | None = None
+        self,
+        clock: Clock,
+        index: int,
+        draw: Draw,
+        preemptive: bool,
+        log_event: LogEvent | None = None,
     ) -> None:
         self._clock = clock
         self._index = index
         self._draw = draw
         self._preemptive = preemptive
-        self._note = note
+        self._log_event = log_event
         self._end = Alarm(clock, self._complete, index)
         self._packet = -1
         self.busy = False
@@ -62,15 +66,14 @@ class Server:
         else:
             if self.busy:
                 lost = self._packet
-                self._end = Alarm(
-                    self._clock, self._complete, self._index
-                )  # the old one is unheard
+                # The alarm of the service that is lost still goes off, and nobody heeds it.
+                self._end = Alarm(self._clock, self._complete, self._index)
             self._start(now, packet)
         self.lost += lost >= 0
-        if self._note:
-            self._note(now, "arrival", self._index, packet)
+        if self._log_event:
+            self._log_event(now, "arrival", self._index, packet)
             if lost >= 0:
-                self._note(now, "loss", self._index, lost)
+                self._log_event(now, "loss", self._index, lost)
 
     def _start(self, now: float, packet: int) -> None:
         if not self.busy:
@@ -85,8 +88,8 @@ class Server:
         self.served += 1
         self._count_busy(alarm.time)
         self.busy = False
-        if self._note:
-            self._note(alarm.time, "service", self._index, self._packet)
+        if self._log_event:
+            self._log_event(alarm.time, "service", self._index, self._packet)
 
     def _count_busy(self, now: float) -> None:
         if self.busy:
@@ -99,12 +102,12 @@ class Server:
         self._busy_time = 0.0
         self.inside_at_start = int(self.busy)
 
-    def cut(self, now: float) -> None:
+    def end_warmup(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
         self._start_counting(now)
 
     def busy_time(self, now: float) -> float:
-        """Time with a packet in service since the cut."""
+        """Time with a packet in service since the end of the warm-up."""
         self._count_busy(now)
         return self._busy_time
 
@@ -160,32 +163,29 @@ class ParallelServers:
         assert scenario.servers is not None
         self._run = scenario.run
         self._replication = replication
-        self._log = log
         self._stream = partial(stream, seed, replication)
         self._clock = Clock()
+        self._log_event = partial(self._write, log) if log else None
         self._servers = self._all_servers(scenario.servers)
-        gap = draws_of_process(scenario.servers.arrivals, self._stream("arrival"))
+        gap = sampler(scenario.servers.arrivals, self._stream("arrival"))
         self._traffic = Traffic(self._clock, gap, self._route(scenario.servers), self._servers)
-        self._tally: Tally | None = None
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
         self._traffic.start()
-        self._clock.once(self._run.warmup, rules.tie_order(rules.WARMUP, 0), self._cut)
-        end = Alarm(self._clock, self._finish)
-        self._clock.at(self._run.horizon, rules.tie_order(rules.HORIZON, 0), end)
-        self._clock.run(until=end)
-        assert self._tally is not None
-        self._tally.check(self._run.horizon, robots=0)
-        return self._tally
+        self._clock.once(self._run.warmup, rules.tie_order(rules.WARMUP, 0), self._end_warmup)
+        self._clock.run_to(self._run.horizon)
+        tally = self._tally(self._run.horizon)
+        tally.check(self._run.horizon, robots=0)
+        return tally
 
     def _all_servers(self, section: ServersSection) -> list[Server]:
         preemptive = section.discipline == "preemptive"
-        note = self._write if self._log else None
-        draws = [sampler(law, self._stream("service", i)) for i, law in enumerate(section.laws)]
-        return [
-            Server(self._clock, index, draw, preemptive, note) for index, draw in enumerate(draws)
-        ]
+        servers = []
+        for index, law in enumerate(section.laws):
+            draw = sampler(law, self._stream("service", index))
+            servers.append(Server(self._clock, index, draw, preemptive, self._log_event))
+        return servers
 
     def _route(self, section: ServersSection) -> Callable[[int], int]:
         routing = section.routing
@@ -193,15 +193,15 @@ class ParallelServers:
             word = routing.root
             return lambda packet: word[packet % len(word)]
         assert isinstance(routing, Random)
-        sums = cumulative(routing.root)
+        sums = rules.cumulative(routing.root)
         own = self._stream("routing")
         return lambda packet: rules.pick(sums, own.random())  # noqa: ARG005  # drawn, not counted
 
-    def _cut(self, alarm: Alarm) -> None:
+    def _end_warmup(self, alarm: Alarm) -> None:
         for server in self._servers:
-            server.cut(alarm.time)
+            server.end_warmup(alarm.time)
 
-    def _finish(self, alarm: Alarm) -> None:
+    def _tally(self, now: float) -> Tally:
         each = self._servers
         counted = ServersTally(
             arrived=tuple(server.arrived for server in each),
@@ -209,11 +209,12 @@ class ParallelServers:
             served=tuple(server.served for server in each),
             inside_at_start=tuple(server.inside_at_start for server in each),
             inside_at_end=tuple(int(server.busy) for server in each),
-            busy_time=tuple(server.busy_time(alarm.time) for server in each),
+            busy_time=tuple(server.busy_time(now) for server in each),
         )
-        self._tally = Tally(window=alarm.time - self._run.warmup, servers=counted)
+        return Tally(window=now - self._run.warmup, servers=counted)
 
-    def _write(self, now: float, event: str, server: int, packet: int) -> None:
-        assert self._log is not None
+    def _write(
+        self, log: EventLog, now: float, event: str, server: int | None, packet: int | None
+    ) -> None:
         level = sum(each.busy for each in self._servers)
-        self._log.add((self._replication, now, event, server, packet, level, 0))
+        log.add((self._replication, now, event, server, packet, level, 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scenarios import Scenario, ScenarioError
 from scenarios.errors import MISSING
-from scenarios.laws import LawPoints
+from scenarios.law_points import LawPoints
 from scenarios.sections import Times
 from sim.event_log import EventLog
 from sim.probes import ProbedSource

@@ -17,7 +17,7 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Static, Switching, Threshold
 from scenarios.deliveries import Independent, Marked, Thinned
-from scenarios.distributions import Erlang, Exponential, Hyperexponential, PhaseType
+from scenarios.laws import Erlang, Exponential, Hyperexponential, PhaseType
 from scenarios.processes import Bmap, Map, Mmpp, Poisson, Renewal
 
 __all__ = ["Followed", "Queue", "State", "measures", "sojourns", "stationary"]

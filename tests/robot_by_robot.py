@@ -105,7 +105,7 @@ class Fleet:
         for chain in self.chains:
             chain.start()
 
-    def cut(self, now: float) -> None:
+    def end_warmup(self, now: float) -> None:
         pass
 
     def robots_time(self, now: float, level_time: Any) -> float:  # noqa: ARG002  # the engine's call

@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarios import ScenarioError, scenario_from
-from scenarios.accessing import POLICIES, Cyclic, GoldenRatio, Randomized, RoundRobin
-from scenarios.accessing.golden_ratio import golden_cycle, largest_remainder
+from scenarios.accessing import POLICIES
+from scenarios.accessing.cyclic import Cyclic
+from scenarios.accessing.golden_ratio import GoldenRatio, golden_cycle, largest_remainder
+from scenarios.accessing.randomized import Randomized
+from scenarios.accessing.round_robin import RoundRobin
 from scenarios.page_data import access_shares, change_rates, page_weights
 
 FIBONACCI = [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987]

@@ -44,7 +44,7 @@ from analytic.transforms import transform
 from experiments.multimodularity import words_of_length
 from experiments.routing_experiments import smooth_bound
 from scenarios import Scenario, ScenarioError, load, scenario_from
-from scenarios.distributions import Deterministic, Erlang, Exponential, Hyperexponential
+from scenarios.laws import Deterministic, Erlang, Exponential, Hyperexponential
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 
 MMPP2 = Mmpp(Q=((-0.2, 0.2), (0.3, -0.3)), rates=(0.5, 3.0))

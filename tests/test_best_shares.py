@@ -23,7 +23,7 @@ from analytic.page_refresh import (
 )
 from analytic.transforms import complement, log_transform, transform
 from scenarios import load
-from scenarios.distributions import Deterministic, Exponential, Gamma, Uniform
+from scenarios.laws import Deterministic, Exponential, Gamma, Uniform
 
 getcontext().prec = 60
 

@@ -19,7 +19,7 @@ from analytic.routing import best_word, linear_bound, visit_costs
 from analytic.routing.visits import dependent_obsolescence
 from analytic.routing.words import cyclic_distances
 from scenarios import scenario_from
-from scenarios.distributions import Exponential
+from scenarios.laws import Exponential
 from scenarios.processes import Map, Poisson
 
 ACCESSES = Poisson(rate=1.0)

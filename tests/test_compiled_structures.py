@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.compiled_engine.alarms import new_alarms, set_alarm, soonest
-from sim.compiled_engine.deadlines import add, drop, first_deadline, new_deadlines
+from sim.compiled_engine.alarms import (
+    add_timer,
+    drop_timer,
+    first_timer,
+    new_alarms,
+    new_timers,
+    set_alarm,
+    soonest,
+)
 
 few_times = st.sampled_from([1.0, 2.0, 3.0])
 steps = st.lists(st.tuples(st.integers(0, 7), few_times), min_size=1, max_size=40)
@@ -20,20 +27,20 @@ quick = settings(deadline=None, max_examples=100)
 @pytest.mark.parametrize("slots", [8, 100], ids=["a list", "a tournament"])
 @quick
 @given(steps)
-def test_the_first_deadline_is_the_least_and_among_equal_ones_the_earlier_place(
+def test_the_first_timer_is_the_least_and_among_equal_ones_the_earlier_place(
     slots: int, taken: list[tuple[int, float]]
 ) -> None:
-    """A slot without a deadline gets one, a slot with one loses it; places count up."""
-    deadlines = new_deadlines(slots)
+    """A slot without a timer gets one, a slot with one loses it; places count up."""
+    timers = new_timers(slots)
     plain = {}
     for place, (slot, time) in enumerate(taken):
         if slot in plain:
-            drop(deadlines, slot)
+            drop_timer(timers, slot)
             del plain[slot]
         else:
-            add(deadlines, slot, place, time)
+            add_timer(timers, slot, place, time)
             plain[slot] = (time, place)
-        found_time, found_slot = first_deadline(deadlines)
+        found_time, found_slot = first_timer(timers)
         expected = min(plain, key=lambda each: plain[each], default=None)
         assert found_time == (math.inf if expected is None else plain[expected][0])
         if expected is not None:

@@ -385,23 +385,23 @@ def test_the_true_system_does_not_disagree(phases: bool) -> None:
     assert verdict(true, true) != "disagrees"
 
 
-honest_clock = Buffer._set_clock
+honest_timer = Buffer._start_timer
 honest_completion = Buffer._complete_service
 
 
-def clock_that_runs_on(self: Buffer, due: float, item: Any) -> None:
-    """The clock of a page goes off during its service too, and then counts."""
+def timer_that_runs_on(self: Buffer, due: float, item: Any) -> None:
+    """The timer of a page goes off during its service too, and then counts."""
 
     def note(_: Alarm) -> None:
         if self.level and self._in_service is item:
             self._stale_in_service = item
 
-    honest_clock(self, due, item)
+    honest_timer(self, due, item)
     self._clock.once(due, rules.tie_order(rules.OBSOLESCENCE, item[0]), note)
 
 
 def completion_unless_stale(self: Buffer, alarm: Alarm) -> None:
-    """The planted error: a page whose clock went off during its service is counted obsolete."""
+    """The planted error: a page whose timer went off during its service is counted obsolete."""
     item = self._in_service
     honest_completion(self, alarm)
     if getattr(self, "_stale_in_service", None) is item:
@@ -415,7 +415,7 @@ def test_a_timer_that_is_not_cancelled_at_service_start_disagrees(
 ) -> None:
     true = queue(CONTROLLED)
     monkeypatch.setattr(Buffer, "_complete_service", completion_unless_stale)
-    monkeypatch.setattr(Buffer, "_set_clock", clock_that_runs_on)
+    monkeypatch.setattr(Buffer, "_start_timer", timer_that_runs_on)
     assert verdict(true, true, "simpy") == "disagrees"
 
 

@@ -35,7 +35,7 @@ from analytic.indexing_queue import (
 from analytic.law_check import LAW_TOLERANCE, LawComparison, with_laws
 from crawlsim.report import plot_law
 from scenarios import Results, Scenario, scenario_from
-from scenarios.laws import LAWS, LawPoints
+from scenarios.law_points import LAWS, LawPoints
 from sim import compiled_engine, simpy_engine
 from sim.event_log import EventLog
 

@@ -51,7 +51,7 @@ from analytic.pipeline.random_pages import PageQueue
 from experiments import decomposition_map
 from experiments.unlimited_buffer import unlimited_age, unlimited_rates
 from scenarios import Scenario, load, scenario_from
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Erlang,
     Exponential,

@@ -42,7 +42,7 @@ from analytic.pipeline.best_thresholds import (
 from analytic.pipeline.costs import cost_of, more_than, said_more
 from crawlsim.report.optimum_figures import PLOTS
 from scenarios import Scenario, ScenarioError, load
-from scenarios.distributions import Deterministic
+from scenarios.laws import Deterministic
 from scenarios.page_data import change_rates, page_weights
 
 SHARES = "robots.accessing.frequencies"

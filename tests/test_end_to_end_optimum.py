@@ -27,7 +27,7 @@ from analytic.pipeline import (
 from analytic.pipeline.best_frequencies import BestShares, least_shares
 from analytic.pipeline.costs import own_criterion
 from scenarios import Scenario, ScenarioError, load
-from scenarios.distributions import Exponential
+from scenarios.laws import Exponential
 from scenarios.page_data import change_rates, page_weights
 
 

@@ -22,15 +22,15 @@ from systems import queue
 
 import sim
 import sim.compiled_engine.replication
+import sim.draws
 import sim.estimates.jackknife
 import sim.search_engine
-import sim.start_phase
 from analytic import compare, compare_laws, exact_laws, overall, points_of, predict
 from scenarios import Results, Scenario
 from scenarios.processes import Mmpp
 from sim import simpy_engine
 from sim.compiled_engine import simulate
-from sim.draws import draws_of_process
+from sim.draws import sampler
 from sim.estimates import results_from
 from sim.streams import SOURCES, stream
 from sim.tally import Tally
@@ -228,7 +228,7 @@ SLOW = {"Q": [[-0.001, 0.001], [0.003, -0.003]], "rates": [0.2, 3.0]}
 
 
 def start_in_phase_0(patch: Patch) -> None:
-    patch.setattr(sim.start_phase, "_drawn", lambda _law, _stream: 0)
+    patch.setattr(sim.draws, "_drawn", lambda _law, _stream: 0)
 
 
 @pytest.mark.statistical
@@ -261,7 +261,7 @@ def test_the_first_gap_of_a_robot_is_that_after_an_arrival(
         start_in_phase_0(monkeypatch)
     process = Mmpp(**SLOW)
     own = partial(stream, 1, source="access")
-    gaps = [draws_of_process(process, own(replication))() for replication in range(2000)]
+    gaps = [sampler(process, own(replication))() for replication in range(2000)]
     z = (np.mean(gaps) - 1 / 0.9) / (np.std(gaps, ddof=1) / np.sqrt(2000))
     assert bool(abs(z) < 5) is passes
 

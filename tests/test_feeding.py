@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from systems import queue
 
 from scenarios import Scenario, load, scenario_from
-from scenarios.distributions import Exponential
+from scenarios.laws import Exponential
 from scenarios.processes import Mmpp
 from sim import compiled_engine
 from sim.compiled_engine import probes, replication, servers, supply
 from sim.compiled_engine.jit import PAUSE, kernel
-from sim.compiled_engine.laws import laws_of
 from sim.compiled_engine.service import take
-from sim.draws import draws_of_process
+from sim.compiled_engine.supply import laws_of
+from sim.draws import sampler
 from sim.streams import stream
 
 BURSTY = Mmpp.model_validate({"Q": [[-0.4, 0.4], [0.2, -0.2]], "rates": [0.0, 2.0]})
@@ -49,12 +49,12 @@ def test_blocks_give_the_numbers_of_each_stream_in_order(
     """
     needs = [1, 3, 40]
     fed = new_supply(process, needs)
-    plain = [draws_of_process(process, stream(1, 0, "access", row)) for row in range(3)]
+    plain = [sampler(process, stream(1, 0, "access", row)) for row in range(3)]
     fed.refill()
     times = fed.times()
     for row, events, spared in used:
         for _ in range(events):
-            if times.dry[0]:
+            if times.exhausted[0]:
                 fed.refill()
                 times = fed.times()
             for _ in range(max(needs[row] - spared, 1)):
@@ -68,7 +68,7 @@ def test_a_row_can_always_serve_an_event_that_takes_more_than_a_block(
     monkeypatch.setattr(supply.Supply, "_LARGEST", 64)
     monkeypatch.setattr(supply.Supply, "_IN_ALL", 64)
     most = 50
-    plain = draws_of_process(Exponential(mean=2.0), stream(1, 0, "access", 0))
+    plain = sampler(Exponential(mean=2.0), stream(1, 0, "access", 0))
     fed = new_supply(Exponential(mean=2.0), [most])
     for taken in [50, 1, 1, 50, 7, 30, 50, 50, 11, 50, 1, 50]:
         fed.refill()
@@ -103,7 +103,7 @@ def test_a_row_that_is_not_used_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -
     taken = 0
     while taken < 200_000:
         times = fed.times()
-        while not times.dry[0]:
+        while not times.exhausted[0]:
             take_one(times, 7)
             taken += 1
         fed.refill()

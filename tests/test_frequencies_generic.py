@@ -26,7 +26,7 @@ from analytic.page_refresh import (
 from analytic.page_refresh.obsolescence import spaced_obsolescence
 from analytic.transforms import log_transform, mean_time, transform
 from scenarios import scenario_from
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Exponential,
     Gamma,

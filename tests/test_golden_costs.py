@@ -27,7 +27,7 @@ from analytic.page_refresh import (
 from analytic.phase_type import as_phase_type
 from analytic.transforms import exc, transform
 from scenarios.accessing.golden_ratio import golden_cycle, largest_remainder
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Distribution,
     Exponential,

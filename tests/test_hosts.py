@@ -26,13 +26,13 @@ from analytic.page_refresh import (
 from analytic.transforms import log_transform
 from scenarios import Scenario, ScenarioError, dumps, load, scenario_from
 from scenarios.accessing import POLICIES
-from scenarios.distributions import Deterministic, Gamma
+from scenarios.laws import Deterministic, Gamma
 from scenarios.page_data import host_spacings, page_hosts
 from sim import rules, simpy_engine
 from sim.estimates.controls import controls_of
 from sim.estimates.totals import Totals
 from sim.event_log import EventLog
-from sim.turns import PoliteTurns
+from sim.host_spacing import HostSpacing
 
 HOSTS = [0, 0, 1, 1, 2, 0]
 NUMBERS = {"exponents": [0.6, 0.3, 0.15, 0.02, 0.1, 0.4], "values": [1.0, 0.5, 2.0, 0.4, 1.0, 0.9]}
@@ -132,17 +132,17 @@ def test_a_robot_that_forgets_a_host_is_seen(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_turns_by_hand() -> None:
     """Pages 0 1 2 in turn, 0 and 1 on one host that wants 3, 2 on one that wants 1."""
-    turns = PoliteTurns(iter([0, 1, 2, 0, 1, 2, 0, 1, 2] * 2000).__next__, [0, 0, 1], [3.0, 1.0])
-    assert turns.take(0.0) == 0
-    assert turns.take(0.5) == 2  # 1 waits
-    assert turns.take(0.6) == -1
-    assert turns.next_release == 1.5
-    assert turns.take(1.5) == 2  # 0 waits behind 1; the second turn of 1 is dropped
-    assert turns.take(3.0) == 1
-    assert turns.take(6.0) == 0  # before all new turns
-    assert turns.take(6.0) == 2
-    assert turns.take(9.0) == 0  # had the dropped turn of 1 been kept, it would come first
-    assert [turns.take(now) for now in (9.0, 12.0, 12.0, 15.0)] == [2, 1, 2, 0]
+    spacing = HostSpacing(iter([0, 1, 2, 0, 1, 2, 0, 1, 2] * 2000).__next__, [0, 0, 1], [3.0, 1.0])
+    assert spacing.next_page(0.0) == 0
+    assert spacing.next_page(0.5) == 2  # 1 waits
+    assert spacing.next_page(0.6) == -1
+    assert spacing.next_release == 1.5
+    assert spacing.next_page(1.5) == 2  # 0 waits behind 1; 1 comes up again and is skipped
+    assert spacing.next_page(3.0) == 1
+    assert spacing.next_page(6.0) == 0  # before all new ones
+    assert spacing.next_page(6.0) == 2
+    assert spacing.next_page(9.0) == 0  # had the second 1 been kept, it would come first
+    assert [spacing.next_page(now) for now in (9.0, 12.0, 12.0, 15.0)] == [2, 1, 2, 0]
 
 
 def test_a_robot_looks_at_so_many_turns_only() -> None:
@@ -153,11 +153,11 @@ def test_a_robot_looks_at_so_many_turns_only() -> None:
         asked.append(next(source))
         return 0
 
-    turns = PoliteTurns(following, [0, 1], [5.0, 5.0])
-    assert turns.take(0.0) == 0
-    assert turns.take(1.0) == -1
+    spacing = HostSpacing(following, [0, 1], [5.0, 5.0])
+    assert spacing.next_page(0.0) == 0
+    assert spacing.next_page(1.0) == -1
     assert len(asked) == 1 + rules.LOOKAHEAD
-    assert turns.take(5.0) == 0
+    assert spacing.next_page(5.0) == 0
     assert len(asked) == 1 + rules.LOOKAHEAD
 
 

@@ -17,7 +17,7 @@ from analytic.markov import birth_death, closed_classes, relaxation_time, residu
 from analytic.phase_type import as_phase_type, exponential_rate, moment
 from analytic.refusal import NoAnswerError
 from scenarios import load, scenario_from
-from scenarios.distributions import Distribution
+from scenarios.laws import Distribution
 from scenarios.sections import AccessTime, Buffer, Robots
 
 # -- stationary vectors --------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from analytic import optimize, predict, resolve
 from analytic.page_refresh import best_random_shares, best_shares
 from crawlsim.cli import main
 from scenarios import Scenario, ScenarioError, load
-from scenarios.distributions import Deterministic, Exponential, Gamma
+from scenarios.laws import Deterministic, Exponential, Gamma
 
 GOLDEN = {"policy": "golden-ratio", "frequencies": "optimal"}
 MMPP = {"mmpp": {"Q": [[-1.0, 1.0], [1.0, -1.0]], "rates": [1.0, 3.0]}}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from analytic.page_refresh import interaccess_obsolescence
 from experiments import ordering_experiments
-from scenarios.distributions import Exponential, Gamma
+from scenarios.laws import Exponential, Gamma
 
 ROOT = Path(__file__).parents[1]
 FURTHEST = 4.4

@@ -26,7 +26,7 @@ from analytic.pipeline import (
 from crawlsim.cli.output import comparison_table
 from experiments.unlimited_buffer import unlimited_age
 from scenarios import Scenario, load
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Empirical,
     Erlang,

@@ -26,7 +26,7 @@ from analytic.page_refresh import (
 )
 from analytic.transforms import exc
 from scenarios import Scenario, load, scenario_from
-from scenarios.distributions import Deterministic, Exponential, Gamma
+from scenarios.laws import Deterministic, Exponential, Gamma
 from scenarios.page_data import page_weights
 
 getcontext().prec = 60

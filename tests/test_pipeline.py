@@ -79,7 +79,7 @@ def test_an_older_copy_never_overwrites_a_newer_one() -> None:
 
 def test_a_page_that_is_never_visited_is_stale_from_its_first_change() -> None:
     pages = Pages([1.0], Scripted(5.0))
-    pages.cut(1.0)
+    pages.end_warmup(1.0)
     assert pages.tally(9.0).stale_time.tolist() == [4.0]
 
 

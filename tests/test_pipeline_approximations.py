@@ -27,15 +27,10 @@ from analytic.pipeline import (
 )
 from analytic.pipeline.approximations import APPROXIMATIONS, moment_match, with_phases
 from analytic.pipeline.independence import replacement_rates_and_ages
-from analytic.pipeline.timers import (
-    drop_rates,
-    level_probabilities,
-    survival,
-    timed_rates_and_ages,
-)
-from analytic.transforms import moments, transform
+from analytic.pipeline.timers import drop_rates, level_probabilities, timed_rates_and_ages
+from analytic.transforms import moments, survival, transform
 from scenarios import Scenario, load
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Empirical,
     Erlang,

@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 import sim
 from analytic import resolve
 from scenarios import load
-from scenarios.accessing import CrawlValue, Deadline, Whittle
 from scenarios.accessing.compiling import CRAWL_VALUE, DEFICIT, WHITTLE, urgencies
-from sim.plans import SharedPlan
+from scenarios.accessing.crawl_value import CrawlValue
+from scenarios.accessing.deadline import Deadline
+from scenarios.accessing.whittle import Whittle
+from sim.page_source import SharedPlan
 
 SHARES = [0.5, 0.2, 0.2, 0.1]
 DEADLINE = Deadline.model_validate({"policy": "deadline", "frequencies": SHARES})

@@ -21,19 +21,16 @@ from analytic.page_refresh import (
     sequence_obsolescence,
 )
 from scenarios import Scenario, ScenarioError, load, scenario_from
-from scenarios.accessing import (
-    POLICIES,
-    Balanced,
-    Billiard,
-    CrawlValue,
-    Deadline,
-    Deficit,
-    Dyadic,
-    Whittle,
-)
-from scenarios.accessing.dyadic import dyadic_levels
+from scenarios.accessing import POLICIES
+from scenarios.accessing.balanced import Balanced
+from scenarios.accessing.billiard import Billiard
+from scenarios.accessing.crawl_value import CrawlValue
+from scenarios.accessing.deadline import Deadline
+from scenarios.accessing.deficit import Deficit
+from scenarios.accessing.dyadic import Dyadic, dyadic_levels
 from scenarios.accessing.policy import Planned
-from scenarios.distributions import Deterministic, Gamma
+from scenarios.accessing.whittle import Whittle
+from scenarios.laws import Deterministic, Gamma
 
 SHARED = [Balanced, Billiard, Deadline, Deficit, Dyadic]
 WITHOUT_PERIOD = ["balanced", "billiard", "deadline", "deficit", "whittle", "crawl-value"]

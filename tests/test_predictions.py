@@ -18,7 +18,7 @@ from analytic import FORMULAS, NotApplicable, compare, overall, predict, suggest
 from analytic.formula import obstacles
 from analytic.pipeline import dropping_and_replacement
 from analytic.refusal import NoAnswerError
-from scenarios import Scenario, distributions, scenario_from
+from scenarios import Scenario, laws, scenario_from
 
 Tables = dict[str, Any]
 
@@ -205,7 +205,7 @@ def test_deliveries_that_never_bring_a_page_are_a_reason() -> None:
         assert "nothing is ever delivered" in found["pipeline random pages"]
 
 
-class _Unheard(distributions.Deterministic):
+class _Unheard(laws.Deterministic):
     """A law that no formula has heard of."""
 
 

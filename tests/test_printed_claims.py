@@ -31,7 +31,7 @@ from analytic.page_refresh import (
 from analytic.transforms import exc, log_transform, transform
 from scenarios import load, scenario_from
 from scenarios.accessing.golden_ratio import largest_remainder
-from scenarios.distributions import Deterministic, Exponential, Gamma, Hyperexponential
+from scenarios.laws import Deterministic, Exponential, Gamma, Hyperexponential
 
 PHI = (1 + math.sqrt(5)) / 2
 LAWS = [Deterministic(value=1.0), Exponential(mean=1.0), Gamma(shape=2.0, mean=1.0)]

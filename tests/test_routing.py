@@ -40,7 +40,7 @@ from analytic.routing import (
 )
 from analytic.transforms import transform
 from scenarios import Scenario, ScenarioError, scenario_from
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Distribution,
     Empirical,

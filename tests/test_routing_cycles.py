@@ -35,7 +35,7 @@ from analytic.routing.orders import are_alike, paired_word
 from analytic.routing.pairs import is_less, plus, ratio
 from analytic.routing.search import smooth_bound_of_pages
 from scenarios import scenario_from
-from scenarios.distributions import Deterministic
+from scenarios.laws import Deterministic
 from scenarios.processes import Poisson, Renewal
 
 

@@ -27,7 +27,7 @@ from crawlsim.report import plot_word
 from experiments.multimodularity import base, horizon_cost, local_minimum, violations
 from experiments.routing_experiments import smooth_bound
 from scenarios import Scenario, load, scenario_from
-from scenarios.distributions import Deterministic
+from scenarios.laws import Deterministic
 from scenarios.processes import Poisson, Renewal
 
 ABOVE = "above the best, %"

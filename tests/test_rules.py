@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from sim import rates, rules
+from sim.laws import empirical, gamma, phase_type
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_a_phase_type_draw_takes_one_exponential_per_phase_and_one_uniform_per_c
     means = (2.0, 10.0)
     jumps = ((0.0, 0.25, 1.0), (0.0, 0.0, 1.0))
     stream = Scripted([1.0, 3.0], [0.1, 0.2, 0.9])
-    assert rules.draw_phase_type(stream, start, means, jumps) == 1.0 * 2.0 + 3.0 * 10.0
+    assert phase_type.draw(stream, start, means, jumps) == 1.0 * 2.0 + 3.0 * 10.0
     assert (stream.exponentials, stream.uniforms) == ([], [])
 
 
@@ -104,14 +105,14 @@ def test_an_empirical_draw_stays_inside_for_the_largest_uniform() -> None:
     largest = math.nextafter(1, 0)
     for count in range(1, 200):
         values = tuple(float(each) for each in range(count))
-        assert rules.draw_empirical(Scripted([], [largest]), values) == count - 1
+        assert empirical.draw(Scripted([], [largest]), values) == count - 1
 
 
 @pytest.mark.parametrize("shape", [0.05, 0.5, 1.0, 2.5])
 def test_gamma_draws_have_their_moments(shape: float) -> None:
     """Mean and mean square of 200 000 draws, each within 5 standard errors (seed 7)."""
     stream = np.random.default_rng(7)
-    draws = np.array([rules.draw_gamma(stream, shape, 2.0) for _ in range(200_000)])
+    draws = np.array([gamma.draw(stream, shape, 2.0) for _ in range(200_000)])
     for power, moment in ((1, 2 * shape), (2, 4 * shape * (shape + 1))):
         error = (draws**power).std() / math.sqrt(len(draws))
         assert abs((draws**power).mean() - moment) < 5 * error

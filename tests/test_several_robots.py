@@ -20,7 +20,7 @@ from analytic.page_refresh import (
     robots_in_step_obsolescence,
 )
 from scenarios import Scenario, load, scenario_from
-from scenarios.distributions import Deterministic, Exponential
+from scenarios.laws import Deterministic, Exponential
 
 RATES = [0.5, 0.2, 1.0, 0.0, 0.3]
 CYCLE = [0, 1, 0, 2, 3, 2]

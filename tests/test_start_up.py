@@ -26,7 +26,7 @@ from analytic.phase_type import as_phase_type, phase_count
 from analytic.start_shift import StartShifts
 from analytic.start_up import remembered_starts
 from scenarios import Scenario, dumps, library_names, load, scenario_from
-from scenarios.accessing import GoldenRatio
+from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.deliveries import as_modes, joint_size
 
 CYCLE = "the cycle of the pages"

@@ -26,7 +26,7 @@ from analytic.transforms import (
     transform,
     x_minus_log1p,
 )
-from scenarios.distributions import (
+from scenarios.laws import (
     Deterministic,
     Distribution,
     Empirical,

@@ -14,7 +14,7 @@ from analytic import Comparison, Prediction, compare, overall, predict
 from analytic.page_refresh import cyclic_obsolescence
 from crawlsim.cli.output import summary_lines
 from scenarios import Estimate, Results, Scenario, load, scenario_from
-from scenarios.distributions import Deterministic
+from scenarios.laws import Deterministic
 from scenarios.results import Rows
 from sim.estimates import Totals
 from sim.estimates.edges import edges_of, unevenness

@@ -22,7 +22,7 @@ from analytic.indexing_queue.measures import chain_of, solution_of
 from analytic.indexing_queue.sojourns import ends_of, entries, fastest_rate, sojourn_cdf
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.laws import LAWS, Law, LawPoints
+from scenarios.law_points import LAWS, Law, LawPoints
 from scenarios.scenario import require_scenario
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -77,9 +77,9 @@ def exact_laws(scenario: Scenario) -> list[ExactLaw | NoLaw]:
     Returns
     -------
     list
-        One entry for each of `scenarios.laws.LAWS`, an `ExactLaw` or the reason why there is none;
-        that of obsolete pages is left out where no page becomes obsolete. Times longer than the
-        warm-up are left out: a simulation that starts empty could not have seen them in full.
+        One entry for each of `scenarios.law_points.LAWS`, an `ExactLaw` or the reason why there is
+        none; that of obsolete pages is left out where no page becomes obsolete. Times longer than
+        the warm-up are left out: a simulation that starts empty could not have seen them in full.
 
     Raises
     ------

@@ -45,7 +45,7 @@ from analytic.page_refresh.optimum import (
 )
 from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
-from scenarios.accessing import GoldenRatio
+from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array
 

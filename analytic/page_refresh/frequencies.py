@@ -17,10 +17,10 @@ from analytic.page_refresh.obsolescence import crawl_rates, erlang_two
 from analytic.page_refresh.optimum import best_random_shares, best_shares, capped_shares
 from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
-from scenarios.accessing import Randomized
 from scenarios.accessing.index import IndexPolicy
+from scenarios.accessing.randomized import Randomized
 from scenarios.arrays import Array
-from scenarios.distributions import Deterministic, Distribution
+from scenarios.laws import Deterministic, Distribution
 
 _KEY = "robots.accessing.frequencies"
 _APPROXIMATE = "found as if one robot made all accesses, at constant intervals of the same mean"

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from analytic.page_refresh.obsolescence import interaccess_obsolescence
 from analytic.transforms import exc, mean_time
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution
+from scenarios.laws import Distribution
 
 GOLDEN = (1.0 + math.sqrt(5.0)) / 2.0
 WORST_GOLDEN_RATIO = GOLDEN**5 / 10.0

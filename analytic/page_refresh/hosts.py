@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from analytic import page_conditions as conditions
 from analytic.page_conditions import MOST_SLOTS, AccessedPages, accessed_pages, is_planned
+from analytic.transforms import shortest
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
 from scenarios.arrays import Array
-from scenarios.distributions import Deterministic, Empirical, Uniform
 from scenarios.page_data import access_shares, host_spacings, page_hosts
 from scenarios.sections import Pages
 
@@ -58,20 +58,14 @@ def hosts_never_wait(scenario: Scenario) -> str | None:
     if conditions.one_robot(scenario) is not None:
         return "several robots may wait for a host"
     law = conditions.access_law(scenario)
-    shortest = 0.0  # a time below which no access takes
-    if isinstance(law, Deterministic):
-        shortest = law.value
-    elif isinstance(law, Uniform):
-        shortest = law.low
-    elif isinstance(law, Empirical):
-        shortest = min(law.observations)
-    if shortest >= spacing.max():
+    least = 0.0 if law is None else shortest(law)
+    if least >= spacing.max():
         return None
     waits = "accesses may wait for their hosts"
-    if shortest == 0.0 or conditions.resolved_frequencies(scenario) is not None:
+    if least == 0.0 or conditions.resolved_frequencies(scenario) is not None:
         return waits
     distance = _least_distances(scenario)
-    return None if np.all(distance * shortest > spacing * (1 + _MARGIN)) else waits
+    return None if np.all(distance * least > spacing * (1 + _MARGIN)) else waits
 
 
 def _least_distances(scenario: Scenario) -> Array:
@@ -110,7 +104,7 @@ def _first_slots(policy: Planned, pages: Pages, slots: int) -> Indices:
     """The first pages of the plan; read-only, since it is kept for the formulas that share it."""
     blocks = []
     count = 0
-    for block in policy.plan(access_shares(policy, pages)):  # type: ignore[arg-type]  # one of the union
+    for block in policy.plan(access_shares(policy, pages)):
         blocks.append(block)
         count += len(block)
         if count >= slots:

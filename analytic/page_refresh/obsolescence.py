@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analytic.transforms import exc, excess, lifted, log_transform, mean_time
 from scenarios.arrays import Array
-from scenarios.distributions import Deterministic, Distribution
+from scenarios.laws import Deterministic, Distribution
 
 Indices = NDArray[np.intp]
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from analytic.page_refresh.obsolescence import equal_spacing_bound, spaced_obsolescence
 from analytic.transforms import exc, excess, lifted, log_transform, mean_time
 from scenarios.arrays import Array
-from scenarios.distributions import Deterministic, Distribution
+from scenarios.laws import Deterministic, Distribution
 
 _TIED = 8 * np.finfo(float).eps
 """Values of w nearer than this, relatively, are equal: their quotients were rounded."""

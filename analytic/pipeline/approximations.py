@@ -50,7 +50,7 @@ from analytic.transforms import moments
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.activation import Switching
-from scenarios.distributions import (
+from scenarios.laws import (
     Distribution,
     Erlang,
     Exponential,

@@ -31,7 +31,7 @@ from analytic.pipeline.random_pages import (
 from analytic.progress import Progress
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution, Exponential
+from scenarios.laws import Distribution, Exponential
 
 _KEY = "robots.accessing.frequencies"
 _ALONE = "best without a buffer"

@@ -9,12 +9,12 @@ from analytic.active_robots import robots_at
 from analytic.formula import Condition
 from analytic.phase_type import exponential_rate
 from scenarios import Scenario
-from scenarios.accessing import Randomized
 from scenarios.accessing.policy import Periodic
+from scenarios.accessing.randomized import Randomized
 from scenarios.activation import Switching, These
 from scenarios.arrays import Array
 from scenarios.deliveries import Independent, Marked, alone, brings_pages, joint_size
-from scenarios.distributions import Distribution
+from scenarios.laws import Distribution
 from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.sections import Buffer, Pages, Robots
 

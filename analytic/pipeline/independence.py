@@ -22,7 +22,7 @@ from analytic.pipeline.random_pages import RatesAndAges
 from analytic.pipeline.state_space import Explored, Move, explore, total_rewards
 from analytic.transforms import log_transform, mean_time, moments
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution
+from scenarios.laws import Distribution
 
 _BROUGHT = 1
 """Kind of the deliveries of the page that is followed, as far as its copy stays."""

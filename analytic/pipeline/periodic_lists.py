@@ -49,7 +49,7 @@ from analytic.transforms import (
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution
+from scenarios.laws import Distribution
 
 _RICHARDSON_STEPS = 5
 _LARGEST_STEP = 0.02

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
-from scipy.special import gammaincc, gammaln
+from scipy.special import gammaln
 
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes
@@ -28,7 +28,7 @@ from analytic.indexing_queue import QueueChain, chain_of, solve_chain
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
 from analytic.indexing_queue.measures import size_of
 from analytic.markov import birth_death
-from analytic.phase_type import PhaseLaw, as_phase_type, phases_after
+from analytic.phase_type import PhaseLaw
 from analytic.pipeline.conditions import (
     MOST_SOLUTIONS,
     buffer_of,
@@ -46,18 +46,15 @@ from analytic.pipeline.state_space import (
     service_moves,
     total_rewards,
 )
-from analytic.transforms import mean_time
+from analytic.transforms import jumps, mean_time, survival
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.distributions import Deterministic, Distribution, Empirical, Erlang, Gamma, Uniform
+from scenarios.laws import Distribution
 
 INDEXED = 1
 """Kind of the moves at which the indexing of a new page ends."""
 
 _PANELS = 6_000
-_KNOTS = 500
-"""Times at which the survival of a law of phase type is computed; between them its logarithm is
-interpolated."""
 
 
 class Handling(NamedTuple):
@@ -363,60 +360,6 @@ class DropRates(NamedTuple):
         return result
 
 
-def survival(law: Distribution, times: ArrayLike) -> Array:
-    """The probability that a time of some law is longer than each of these times, >= 0."""
-    t = np.asarray(times, dtype=float)
-    known = _SURVIVAL.get(type(law))
-    if known is not None:
-        return known(law, t)
-    phases = as_phase_type(law)
-    assert phases is not None
-    return _interpolated(phases, t)
-
-
-def _gamma_survival(law: Any, t: Array) -> Array:
-    result: Array = gammaincc(law.shape, law.shape * t / law.mean)
-    return result
-
-
-def _empirical_survival(law: Any, t: Array) -> Array:
-    seen = np.sort(np.asarray(law.observations, dtype=float))
-    result: Array = 1.0 - np.searchsorted(seen, t, side="right") / len(seen)
-    return result
-
-
-_SURVIVAL: dict[type, Callable[[Any, Array], Array]] = {
-    Erlang: _gamma_survival,
-    Gamma: _gamma_survival,
-    Deterministic: lambda law, t: np.where(t < law.value, 1.0, 0.0),
-    Uniform: lambda law, t: np.clip((law.high - t) / (law.high - law.low), 0.0, 1.0),
-    Empirical: _empirical_survival,
-}
-
-
-def _interpolated(law: PhaseLaw, t: Array) -> Array:
-    """Of phase type: the logarithm, linear between knots."""
-    positive = t[t > 0]
-    if not len(positive):
-        return np.ones_like(t)
-    least = float(positive.min())
-    most = float(positive.max())
-    knots = np.union1d(np.geomspace(least, most, _KNOTS), np.linspace(least, most, _KNOTS))
-    left = [float((law.start @ phases_after(law.generator, each)).sum()) for each in knots.tolist()]
-    logarithms = np.log(np.maximum(left, np.finfo(float).tiny))
-    result: Array = np.exp(np.interp(t, np.append(0.0, knots), np.append(0.0, logarithms)))
-    return result
-
-
-def _jumps(law: Distribution) -> list[float]:
-    """Times at which the survival is not smooth."""
-    if isinstance(law, Deterministic):
-        return [law.value]
-    if isinstance(law, Uniform):
-        return [law.low, law.high]
-    return sorted(set(law.observations)) if isinstance(law, Empirical) else []
-
-
 def drop_rates(law: Distribution, service: float, waiting: int) -> DropRates:
     """Mean rates at which waiting pages are dropped, given how many wait.
 
@@ -468,7 +411,7 @@ def _nodes(law: Distribution, service: float, waiting: int) -> tuple[Array, Arra
     near = min(mean_time(law), farthest) * 1e-9
     regular = np.linspace(0.0, farthest, _PANELS + 1)
     edges = np.union1d(regular, np.geomspace(near, farthest, _PANELS))
-    edges = np.union1d(edges, [each for each in _jumps(law) if 0.0 < each < farthest])
+    edges = np.union1d(edges, [each for each in jumps(law) if 0.0 < each < farthest])
     width = np.diff(edges)
     middle = edges[:-1] + width / 2.0
     alive = survival(law, middle)

@@ -24,7 +24,7 @@ from analytic.robot_control.target_rules import (
     measures_of_targets,
 )
 from scenarios import Scenario
-from scenarios.distributions import PhaseType
+from scenarios.laws import PhaseType
 from scenarios.sections import Costs
 
 Indices = NDArray[np.integer[Any]]

@@ -18,7 +18,7 @@ from analytic.routing.losses import arrival_period, dependent_gaps, gap_law
 from analytic.routing.words import primitive_length
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
-from scenarios.distributions import Distribution, Empirical, Erlang
+from scenarios.laws import Distribution, Empirical, Erlang
 from scenarios.processes import ArrivalProcess, Map, Mmpp, Renewal
 from scenarios.sections import Period, Random, Servers
 

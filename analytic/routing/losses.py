@@ -23,7 +23,7 @@ from analytic.phase_type import PhaseLaw
 from analytic.routing.spacing import Entry, Row, SpacingCosts, powers, tabulated
 from analytic.transforms import log_transform, matrix_transform
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution, Exponential
+from scenarios.laws import Distribution, Exponential
 from scenarios.processes import ArrivalProcess, Map, Mmpp, Poisson
 
 

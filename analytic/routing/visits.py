@@ -15,7 +15,7 @@ from analytic.routing.spacing import Row, SpacingCosts, powers, tabulated
 from analytic.routing.words import cyclic_distances
 from analytic.transforms import exc, excess, lifted, log_transform, mean_time
 from scenarios.arrays import Array
-from scenarios.distributions import Distribution
+from scenarios.laws import Distribution
 from scenarios.processes import ArrivalProcess
 
 Costs = TypeVar("Costs", float, Array)

@@ -21,7 +21,7 @@ from crawlsim.cli.output import (
     show_table,
 )
 from scenarios import Results, Scenario
-from scenarios.laws import LawPoints
+from scenarios.law_points import LawPoints
 
 if TYPE_CHECKING:
     from analytic import LawComparison

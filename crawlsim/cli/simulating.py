@@ -14,8 +14,8 @@ from crawlsim.cli.loading import RunOptions
 from crawlsim.cli.output import number, progress_bar, warn
 from crawlsim.cli.workers import workers
 from scenarios import Results, Scenario, ScenarioError
-from scenarios.accessing import GoldenRatio
-from scenarios.laws import LawPoints
+from scenarios.accessing.golden_ratio import GoldenRatio
+from scenarios.law_points import LawPoints
 from scenarios.page_data import access_shares
 from sim.pace import expected_events
 

@@ -1,57 +1,44 @@
-"""Which page next: one file per accessing policy, and one line here."""
+"""Which page next: one file per accessing policy, and its name here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import BeforeValidator, Discriminator, Tag
 
-from scenarios.accessing.balanced import Balanced
-from scenarios.accessing.billiard import Billiard
-from scenarios.accessing.crawl_value import CrawlValue
-from scenarios.accessing.cyclic import Cyclic
-from scenarios.accessing.deadline import Deadline
-from scenarios.accessing.deficit import Deficit
-from scenarios.accessing.dyadic import Dyadic
-from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.accessing.policy import Policy
-from scenarios.accessing.randomized import Randomized
-from scenarios.accessing.round_robin import RoundRobin
-from scenarios.accessing.whittle import Whittle
 from scenarios.base import QUOTE, listed, nearest, one_of
 from scenarios.errors import MISSING, refused
 
-__all__ = [
-    "POLICIES",
-    "Accessing",
-    "Balanced",
-    "Billiard",
-    "CrawlValue",
-    "Cyclic",
-    "Deadline",
-    "Deficit",
-    "Dyadic",
-    "GoldenRatio",
-    "Policy",
-    "Randomized",
-    "RoundRobin",
-    "Whittle",
-]
+__all__ = ["POLICIES", "Accessing", "Policy"]
 
-POLICIES: dict[str, type[Policy]] = {
-    "cyclic": Cyclic,
-    "round-robin": RoundRobin,
-    "randomized": Randomized,
-    "golden-ratio": GoldenRatio,
-    "dyadic": Dyadic,
-    "balanced": Balanced,
-    "billiard": Billiard,
-    "deadline": Deadline,
-    "deficit": Deficit,
-    "whittle": Whittle,
-    "crawl-value": CrawlValue,
-}
+_NAMES = (
+    "cyclic",
+    "round-robin",
+    "randomized",
+    "golden-ratio",
+    "dyadic",
+    "balanced",
+    "billiard",
+    "deadline",
+    "deficit",
+    "whittle",
+    "crawl-value",
+)
+"""All policies; each stands in the file of its name."""
+
+
+def _policy_in(file: str) -> type[Policy]:
+    module = import_module(f"{__name__}.{file}")
+    classes = [each for each in vars(module).values() if isinstance(each, type)]
+    (policy,) = [each for each in classes if each.__module__ == module.__name__]
+    assert issubclass(policy, Policy)
+    return policy
+
+
+POLICIES: dict[str, type[Policy]] = {name: _policy_in(name.replace("-", "_")) for name in _NAMES}
 
 
 def _known(value: Any) -> Any:
@@ -89,19 +76,13 @@ def _tag(value: Any) -> str:
     return f"<{name}>"
 
 
-Accessing = Annotated[
-    Annotated[Cyclic, Tag("<cyclic>")]
-    | Annotated[RoundRobin, Tag("<round-robin>")]
-    | Annotated[Randomized, Tag("<randomized>")]
-    | Annotated[GoldenRatio, Tag("<golden-ratio>")]
-    | Annotated[Dyadic, Tag("<dyadic>")]
-    | Annotated[Balanced, Tag("<balanced>")]
-    | Annotated[Billiard, Tag("<billiard>")]
-    | Annotated[Deadline, Tag("<deadline>")]
-    | Annotated[Deficit, Tag("<deficit>")]
-    | Annotated[Whittle, Tag("<whittle>")]
-    | Annotated[CrawlValue, Tag("<crawl-value>")],
-    Discriminator(_tag),
-    BeforeValidator(_known),
-]
+if TYPE_CHECKING:
+    Accessing = Policy
+else:
+    _TAGGED = tuple(Annotated[policy, Tag(f"<{name}>")] for name, policy in POLICIES.items())
+    Accessing = Annotated[
+        Union[_TAGGED],  # noqa: UP007  # made of a tuple
+        Discriminator(_tag),
+        BeforeValidator(_known),
+    ]
 """Any accessing policy, recognised by its key `policy`."""

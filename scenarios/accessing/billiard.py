@@ -34,9 +34,9 @@ class Billiard(Planned):
         while True:
             turn += 1
             until = np.maximum(np.ceil(share * (turn * length) - start).astype(np.intp), done)
-            visits = until - done
-            which = np.repeat(np.arange(len(pages)), visits)
-            number = np.arange(len(which)) - np.repeat(np.cumsum(visits) - visits, visits)
+            accesses = until - done
+            which = np.repeat(np.arange(len(pages)), accesses)
+            number = np.arange(len(which)) - np.repeat(np.cumsum(accesses) - accesses, accesses)
             due = (number + done[which] + start[which]) / share[which]
             done = until
             yield pages[which[np.argsort(due, kind="stable")]]

@@ -153,7 +153,12 @@ def _pop(heap: Numbers, size: int, keys: Numbers) -> int:
 
 @_compiled
 def by_deadlines(
-    shares: Numbers, visits: Numbers, later: Numbers, ready: Numbers, state: Numbers, block: Numbers
+    shares: Numbers,
+    accesses: Numbers,
+    later: Numbers,
+    ready: Numbers,
+    state: Numbers,
+    block: Numbers,
 ) -> None:
     """Fill a block by earliest deadlines.
 
@@ -161,12 +166,12 @@ def by_deadlines(
     ----------
     shares : ndarray of float, shape (pages,)
         Positive, as are all below of this length.
-    visits : ndarray of int
+    accesses : ndarray of int
         Accesses so far.
     later, ready : ndarray of int, shape (pages,)
         Heaps: pages that may not start yet, by their start, and the others, by their deadline.
     state : ndarray of int, shape (3,)
-        Sizes of both, and the slots so far; at first 0, as are the visits.
+        Sizes of both, and the slots so far; at first 0, as are the accesses.
     block : ndarray of int
     """
     pages = len(shares)
@@ -179,20 +184,20 @@ def by_deadlines(
             waiting = _push(later, waiting, keys, page)
     else:
         for place in range(waiting):
-            keys[later[place]] = (visits[later[place]] + slack) / shares[later[place]]
+            keys[later[place]] = (accesses[later[place]] + slack) / shares[later[place]]
         for place in range(able):
-            keys[ready[place]] = (visits[ready[place]] + 1 - slack) / shares[ready[place]]
+            keys[ready[place]] = (accesses[ready[place]] + 1 - slack) / shares[ready[place]]
     for place in range(len(block)):
         slot += 1
         while waiting > 0 and (keys[later[0]] <= slot or able == 0):
             page = later[0]
             waiting = _pop(later, waiting, keys)
-            keys[page] = (visits[page] + 1 - slack) / shares[page]
+            keys[page] = (accesses[page] + 1 - slack) / shares[page]
             able = _push(ready, able, keys, page)
         page = ready[0]
         able = _pop(ready, able, keys)
-        visits[page] += 1
-        keys[page] = (visits[page] + slack) / shares[page]
+        accesses[page] += 1
+        keys[page] = (accesses[page] + slack) / shares[page]
         waiting = _push(later, waiting, keys, page)
         block[place] = page
     state[0] = waiting

@@ -28,10 +28,10 @@ class Deadline(Planned):
         from scenarios.accessing.compiling import by_deadlines
 
         pages = np.flatnonzero(shares > 0)
-        visits, later, ready = np.zeros((3, len(pages)), dtype=np.intp)
+        accesses, later, ready = np.zeros((3, len(pages)), dtype=np.intp)
         state = np.zeros(3, dtype=np.intp)
         length = max(_BLOCK, len(pages) // 8)
         while True:
             block = np.empty(length, dtype=np.intp)
-            by_deadlines(shares[pages], visits, later, ready, state, block)
+            by_deadlines(shares[pages], accesses, later, ready, state, block)
             yield pages[block]

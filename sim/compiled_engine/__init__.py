@@ -10,7 +10,7 @@ shortest loop), `servers`, `probes`. The event log is the SimPy engine's.
 from __future__ import annotations
 
 from scenarios import Scenario, ScenarioError
-from scenarios.laws import LawPoints
+from scenarios.law_points import LawPoints
 from sim import simpy_engine
 from sim.compiled_engine.interrupts import interrupts_watched
 from sim.event_log import EventLog

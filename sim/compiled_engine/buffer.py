@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from sim import rules
-from sim.compiled_engine.deadlines import add, drop
+from sim.compiled_engine.alarms import add_timer, drop_timer
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.pages import index_copy, renew
-from sim.compiled_engine.service import CLOCK, start_service, take
+from sim.compiled_engine.service import TIMER, start_service, take
 from sim.compiled_engine.world import NONE, Buffer, Laws, World
 
 
 @inner
 def deliver(world: World, service: Any, now: float, pages: int) -> None:
-    """A robot brings the first `pages` of the load; they enter as far as the rules admit."""
+    """The first `pages` of the load are delivered; they enter as far as the rules admit."""
     buffer = world.buffer
     buffer.state.delivered += pages
     if buffer.fixed.replace:
@@ -33,7 +33,7 @@ def admit(world: World, service: Any, now: float, first: int, pages: int) -> Non
     state = world.buffer.state
     fixed = world.buffer.fixed
     entering = rules.admitted(pages, state.level, fixed.capacity, fixed.admission)
-    see_arrivals(world.buffer.laws, state.level, pages, entering)
+    count_arrivals(world.buffer.laws, state.level, pages, entering)
     if entering > 0:
         enter(world, service, now, first, entering)
     for number in range(first + entering, first + pages):
@@ -46,7 +46,7 @@ def enter(world: World, service: Any, now: float, first: int, pages: int) -> Non
     buffer = world.buffer
     idle = buffer.state.level == 0
     if idle:
-        see_cycle(buffer.laws, now)
+        count_cycle(buffer.laws, now)
     change_level(buffer, now, pages)
     for number in range(first, first + pages):
         if idle:
@@ -78,11 +78,11 @@ def replaces(world: World, now: float, number: int) -> bool:
     slot = buffer.slot_of[buffer.load[number].page]
     if slot == NONE:
         return False
-    see_arrivals(buffer.laws, buffer.state.level, 1, 0)
+    count_arrivals(buffer.laws, buffer.state.level, 1, 0)
     end(buffer, rules.REPLACED, now - buffer.items[slot].entered)
     put(buffer, slot, number, now)
-    stop_clock(buffer, slot)
-    set_clock(world, slot, now)
+    stop_timer(buffer, slot)
+    start_timer(world, slot, now)
     return True
 
 
@@ -119,29 +119,29 @@ def wait(world: World, now: float, number: int) -> None:
         items[state.newest].newer = slot
     state.newest = slot
     put(buffer, slot, number, now)
-    items[slot].place = state.entered
+    items[slot].sequence = state.entered
     state.entered += 1
     if buffer.fixed.replace:
         buffer.slot_of[items[slot].page] = slot
-    set_clock(world, slot, now)
+    start_timer(world, slot, now)
 
 
 @inner
-def set_clock(world: World, slot: int, now: float) -> None:
-    """The clock of a waiting page."""
+def start_timer(world: World, slot: int, now: float) -> None:
+    """The obsolescence timer of a waiting page."""
     buffer = world.buffer
-    place = buffer.items[slot].place
+    sequence = buffer.items[slot].sequence
     if buffer.fixed.timers:
-        add(buffer.due, slot, place, now + take(world.indexing, CLOCK))
+        add_timer(buffer.due, slot, sequence, now + take(world.indexing, TIMER))
     elif buffer.fixed.page_change:
-        add(buffer.due, slot, place, buffer.items[slot].stale_from)
+        add_timer(buffer.due, slot, sequence, buffer.items[slot].stale_from)
 
 
 @inner
-def stop_clock(buffer: Buffer, slot: int) -> None:
-    """The clock of a page that waits no longer means nothing."""
+def stop_timer(buffer: Buffer, slot: int) -> None:
+    """The timer of a page that waits no longer means nothing."""
     if buffer.fixed.timers or buffer.fixed.page_change:
-        drop(buffer.due, slot)
+        drop_timer(buffer.due, slot)
 
 
 @inner
@@ -163,7 +163,7 @@ def leave(buffer: Buffer, slot: int) -> None:
     state.free = slot
     if buffer.fixed.replace:
         buffer.slot_of[items[slot].page] = NONE
-    stop_clock(buffer, slot)
+    stop_timer(buffer, slot)
 
 
 @inner
@@ -213,7 +213,7 @@ def end(buffer: Buffer, fate: int, sojourn: float) -> None:
     buffer.ended[fate] += 1
     buffer.sojourn[fate] += sojourn
     buffer.square[fate] += sojourn * sojourn
-    see(buffer.laws, fate, sojourn)
+    count_time(buffer.laws, fate, sojourn)
 
 
 # numba leaves out what follows a return for None: where nothing is counted, the counting takes no
@@ -221,7 +221,7 @@ def end(buffer: Buffer, fate: int, sojourn: float) -> None:
 
 
 @inner
-def see(laws: Laws | None, row: int, time: float) -> None:
+def count_time(laws: Laws | None, row: int, time: float) -> None:
     """A page has met a fate after some time, or a cycle has ended."""
     if laws is None:
         return
@@ -229,7 +229,7 @@ def see(laws: Laws | None, row: int, time: float) -> None:
 
 
 @inner
-def see_arrivals(laws: Laws | None, level: int, pages: int, entering: int) -> None:
+def count_arrivals(laws: Laws | None, level: int, pages: int, entering: int) -> None:
     """Pages are delivered to a level, and the first of them enter."""
     if laws is None:
         return
@@ -238,12 +238,12 @@ def see_arrivals(laws: Laws | None, level: int, pages: int, entering: int) -> No
 
 
 @inner
-def see_cycle(laws: Laws | None, now: float) -> None:
+def count_cycle(laws: Laws | None, now: float) -> None:
     """The system ceases to be empty."""
     if laws is None:
         return
     if laws.state.cycle_start >= 0:
-        see(laws, rules.CYCLE, now - laws.state.cycle_start)
+        count_time(laws, rules.CYCLE, now - laws.state.cycle_start)
     laws.state.cycle_start = now
 
 
@@ -271,7 +271,7 @@ def total_age(buffer: Buffer, now: float) -> float:
 
 
 @inner
-def cut_buffer(buffer: Buffer, now: float) -> None:
+def end_warmup_of_buffer(buffer: Buffer, now: float) -> None:
     """Forget what was counted so far: the warm-up is over."""
     state = buffer.state
     state.delivered = 0

@@ -9,13 +9,14 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.deliveries import joint_size, modes_of
-from scenarios.laws import LawPoints
+from scenarios.law_points import LawPoints
 from scenarios.page_data import change_rates, host_spacings, page_hosts, page_weights
 from scenarios.sections import Buffer as BufferSection
-from sim.compiled_engine.alarms import new_alarms
-from sim.compiled_engine.deadlines import new_deadlines
+from scenarios.sections import Robots as RobotsSection
+from sim import rules
+from sim.compiled_engine.alarms import new_alarms, new_timers
+from sim.compiled_engine.host_spacing import Hosts, new_hosts
 from sim.compiled_engine.supply import Supply
-from sim.compiled_engine.turns import Turns, new_turns
 from sim.compiled_engine.world import (
     FREE,
     JOINT,
@@ -31,10 +32,17 @@ from sim.compiled_engine.world import (
     World,
     record,
 )
-from sim.draws import cumulative, phase_tables
+from sim.draws import stationary_phase
 from sim.law_counter import table_of
-from sim.layout import ADMISSION, buffer_sizes, joint_events, mean_times, robots_at_levels
-from sim.start_phase import stationary_phase
+from sim.laws.phase_type import parameters
+from sim.layout import (
+    ADMISSION,
+    buffer_sizes,
+    joint_events,
+    mean_times,
+    robots_at_levels,
+    robots_may_wait,
+)
 
 _PAGE = np.dtype(
     [
@@ -55,28 +63,27 @@ _ITEM = np.dtype(
         ("stale_from", np.float64),
         ("page", np.int64),
         ("number", np.int64),
-        ("place", np.int64),
+        ("sequence", np.int64),
         ("older", np.int64),
         ("newer", np.int64),
     ]
 )
 
 
-def number_of_trips(scenario: Scenario) -> int:
-    """Robots that ever start on a trip of their own."""
-    assert scenario.robots is not None
-    if scenario.robots.deliveries is not None:
+def accessing_robots(scenario: Scenario) -> int:
+    """Robots that ever start an access of their own."""
+    if scenario.robots is None or scenario.robots.deliveries is not None:
         return 0
     if isinstance(scenario.activation, Switching):
         return scenario.robots.available
     return max(robots_at_levels(scenario))
 
 
-def largest_batch(scenario: Scenario) -> int:
+def largest_batch(robots: RobotsSection | None) -> int:
     """The most pages that are delivered at once."""
-    assert scenario.robots is not None
-    deliveries = scenario.robots.deliveries
-    return 1 if deliveries is None else joint_size(deliveries)[1]
+    if robots is None or robots.deliveries is None:
+        return 1
+    return joint_size(robots.deliveries)[1]
 
 
 def tracks_phases(scenario: Scenario) -> bool:
@@ -102,7 +109,7 @@ def new_world(
         buffer=_buffer(scenario, points),
         pages=_pages(scenario),
         robots=_robots(scenario, delivery),
-        turns=_turns(scenario),
+        hosts=_hosts(scenario),
         clients=_clients(scenario),
     )
 
@@ -112,7 +119,7 @@ def _service(scenario: Scenario) -> Service:
     tables: tuple[Any, ...] = (np.zeros(0), np.zeros(0), np.zeros((0, 0)))
     tracked = tracks_phases(scenario)
     if tracked and scenario.buffer is not None:
-        tables = tuple(map(np.array, phase_tables(scenario.buffer.service)))  # type: ignore[arg-type]  # several rows of targets need a phase-type service
+        tables = tuple(map(np.array, parameters(scenario.buffer.service)))  # type: ignore[arg-type]  # several rows of targets need a phase-type service
     return Service(state, tracked, *tables)
 
 
@@ -128,9 +135,9 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
         fixed=_no_buffer() if section is None else _buffer_rules(scenario, section),
         state=_empty_buffer(),
         items=items,
-        due=new_deadlines(top),
+        due=new_timers(top),
         slot_of=np.full(pages, NONE),
-        load=np.recarray(largest_batch(scenario), _ITEM),
+        load=np.recarray(largest_batch(scenario.robots), _ITEM),
         level_time=np.zeros(top + 1),
         ended=np.zeros(4, dtype=np.int64),
         sojourn=np.zeros(4),
@@ -205,13 +212,13 @@ def _pages(scenario: Scenario) -> Pages:
     age.delivered = 0.0
     age.since = 0.0
     age.time = 0.0
-    state = record(known=section is not None, copies=0, asked=0, window_start=0.0)
+    state = record(known=section is not None, copies=0, used=0, window_start=0.0)
     return Pages(state, page, age, np.zeros(0, dtype=np.int64))
 
 
 def _robots(scenario: Scenario, delivery: Any) -> Robots:
     rule = scenario.activation
-    trips = number_of_trips(scenario)
+    fleet = accessing_robots(scenario)
     switched = isinstance(rule, Switching)
     active_at = [0] if switched else robots_at_levels(scenario)
     means = np.zeros((0, 0))
@@ -227,16 +234,16 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
     return Robots(
         state=record(
             kind=_kind(scenario),
-            active=trips if switched else 0,
+            active=fleet if switched else 0,
             active_since=0.0,
             robots_time=0.0,
             mode=active_at[0],
             phase=phase,
             next_event=np.inf,
         ),
-        trips=new_alarms(trips),
-        idle=new_alarms(trips),
-        carried=np.full(trips, NONE),
+        ends=new_alarms(fleet),
+        idle=new_alarms(fleet),
+        carried=np.full(fleet, NONE),
         active_at=np.array(active_at),
         targets=np.array(rule.targets) if isinstance(rule, Switching) else np.zeros((0, 0), int),
         means=means,
@@ -246,21 +253,20 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
 
 def _kind(scenario: Scenario) -> int:
     """Which kind of fleet it is."""
-    robots = scenario.robots
-    assert robots is not None
-    if robots.host_spacing is not None:
+    if robots_may_wait(scenario):
         return POLITE
     if isinstance(scenario.activation, Switching):
         return SWITCHED
-    return FREE if robots.deliveries is None else JOINT
+    joint = scenario.robots is not None and scenario.robots.deliveries is not None
+    return JOINT if joint else FREE
 
 
-def _turns(scenario: Scenario) -> Turns:
+def _hosts(scenario: Scenario) -> Hosts:
     robots = scenario.robots
     pages = scenario.pages
     if robots is None or pages is None or robots.host_spacing is None:
-        return new_turns(np.zeros(0), np.zeros(0))
-    return new_turns(page_hosts(pages), host_spacings(robots, pages))
+        return new_hosts(np.zeros(0), np.zeros(0))
+    return new_hosts(page_hosts(pages), host_spacings(robots, pages))
 
 
 def _joint_tables(modes: Any) -> tuple[Any, Any]:
@@ -283,5 +289,5 @@ def _clients(scenario: Scenario) -> Clients:
         weights = page_weights(pages).tolist()
         total = sum(weights)
         mean = 1.0 / section.query_rate
-        sums = np.array(cumulative([weight / total for weight in weights]))
+        sums = np.array(rules.cumulative([weight / total for weight in weights]))
     return Clients(record(mean_gap=mean, next=np.inf, queries=0, stale=0), sums)

@@ -7,15 +7,20 @@ from typing import Any
 import numpy as np
 
 from sim import rules
-from sim.compiled_engine.alarms import set_alarm, soonest
-from sim.compiled_engine.buffer import change_level, complete_service, cut_buffer, expire, total_age
-from sim.compiled_engine.deadlines import first_deadline
+from sim.compiled_engine.alarms import first_timer, set_alarm, soonest
+from sim.compiled_engine.buffer import (
+    change_level,
+    complete_service,
+    end_warmup_of_buffer,
+    expire,
+    total_age,
+)
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
-from sim.compiled_engine.pages import change_after, close, cut_pages, grow_older
+from sim.compiled_engine.pages import change_after, close, end_warmup_of_pages, grow_older
 from sim.compiled_engine.robots import (
     arrive,
     await_event,
-    begin_trip,
+    begin_access,
     count_active,
     follow_level,
     reconsider,
@@ -44,25 +49,25 @@ def begin_changes(world: World, change: Any) -> None:
 
 @kernel
 def begin_deliveries(world: World, delivery: Any) -> None:
-    """Time 0: all trips begin."""
-    begin_trips(world, delivery)
+    """Time 0: the first accesses begin."""
+    begin_accesses(world, delivery)
 
 
 @loop
-def begin_trips(world: World, delivery: Any) -> None:
-    """The first trip of every robot, or the first event of joint deliveries."""
+def begin_accesses(world: World, delivery: Any) -> None:
+    """The first access of every robot, or the first event of joint deliveries."""
     if world.robots.state.kind == JOINT:
         await_event(world, delivery, 0.0)
     for robot in range(len(world.robots.carried)):
         if world.robots.state.kind == POLITE:
-            set_alarm(world.robots.trips, robot, 0.0)
+            set_alarm(world.robots.ends, robot, 0.0)
         else:
-            begin_trip(world, 0.0, robot)
+            begin_access(world, 0.0, robot)
 
 
 @kernel
 def advance(world: World, change: Any, query: Any, delivery: Any, service: Any) -> bool:
-    """Go on until the horizon (True), or a block may run dry or it is time to pause (False)."""
+    """Go on until the horizon (True), or until a block may be exhausted or for a pause (False)."""
     return go_on(world, change, query, delivery, service)
 
 
@@ -82,7 +87,7 @@ def go_on(world: World, change: Any, query: Any, delivery: Any, service: Any) ->
         elif rank == rules.QUERY:
             answer(world, query, now)
         elif rank == rules.WARMUP:
-            cut(world, now)
+            end_warmup(world, now)
         else:
             return True
     return False
@@ -91,10 +96,10 @@ def go_on(world: World, change: Any, query: Any, delivery: Any, service: Any) ->
 @inner
 def has_numbers(world: World) -> bool:
     """Whether the blocks of numbers can serve any event."""
-    left = len(world.pages.sequence) - world.pages.state.asked
-    dry = world.access.dry[0] or world.indexing.dry[0]
+    left = len(world.pages.sequence) - world.pages.state.used
+    exhausted = world.access.exhausted[0] or world.indexing.exhausted[0]
     polite = world.robots.state.kind == POLITE
-    return not dry and left >= (rules.LOOKAHEAD if polite else len(world.buffer.load))
+    return not exhausted and left >= (rules.LOOKAHEAD if polite else len(world.buffer.load))
 
 
 @inner
@@ -102,14 +107,14 @@ def next_event(world: World) -> tuple[float, int]:
     """Time and rank of the next event; at equal times the lower rank goes first."""
     now = world.service.state.end
     rank = rules.SERVICE
-    time = first_deadline(world.buffer.due)[0]
+    time = first_timer(world.buffer.due)[0]
     if time < now:
         now = time
         rank = rules.OBSOLESCENCE
     robots = world.robots
     time = robots.state.next_event
     if robots.state.kind != JOINT:
-        time = robots.trips.time[soonest(robots.trips)]
+        time = robots.ends.time[soonest(robots.ends)]
     if time < now:
         now = time
         rank = rules.DELIVERY
@@ -127,8 +132,8 @@ def next_event(world: World) -> tuple[float, int]:
 
 @inner
 def drop_obsolete(world: World, delivery: Any, now: float) -> None:
-    """The waiting page whose clock has run out is dropped; the robots hear of the level."""
-    expire(world.buffer, now, first_deadline(world.buffer.due)[1])
+    """The waiting page whose timer has run out is dropped; the robots hear of the level."""
+    expire(world.buffer, now, first_timer(world.buffer.due)[1])
     if world.robots.state.kind == JOINT:
         follow_level(world, delivery, now)
 
@@ -157,16 +162,16 @@ def answer(world: World, query: Any, now: float) -> None:
 
 
 @inner
-def cut(world: World, now: float) -> None:
+def end_warmup(world: World, now: float) -> None:
     """Forget what was counted so far: the warm-up is over."""
     world.run.warmup = np.inf
     robots = world.robots.state
     robots.active_since = now
     robots.robots_time = 0.0
     if world.buffer.fixed.exists:
-        cut_buffer(world.buffer, now)
+        end_warmup_of_buffer(world.buffer, now)
     if world.pages.state.known:
-        cut_pages(world.pages, now)
+        end_warmup_of_pages(world.pages, now)
     world.clients.state.queries = 0
     world.clients.state.stale = 0
 

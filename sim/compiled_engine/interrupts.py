@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
-__all__ = ["count_compilations", "interrupts_watched", "uninterrupted"]
-
 Result = TypeVar("Result")
 
 

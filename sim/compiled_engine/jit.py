@@ -1,10 +1,10 @@
-"""How the kernels are compiled; `scenarios.compiling` keeps what was compiled."""
+"""How the kernels are compiled and called; `scenarios.compiling` keeps what was compiled."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
-from types import FunctionType
+from functools import cache, wraps
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
 import numba
@@ -25,7 +25,10 @@ calls counts them: else each call would keep the streams that it is given for ev
 PAUSE = 2**18
 """Events after which a kernel comes back to Python, which then hears of an interrupt."""
 
-for module in (rules, rates):
+
+@cache
+def let_kernels_call(module: ModuleType) -> None:
+    """Let compiled code call the functions of a module, which it may then compile."""
     for each in vars(module).values():
         if isinstance(each, FunctionType) and each.__module__ == module.__name__:
             register_jitable(each)
@@ -44,6 +47,8 @@ class _Compilations(Listener):
 
 
 register("numba:compile", _Compilations())
+let_kernels_call(rules)
+let_kernels_call(rates)
 
 
 def inner(function: Function) -> Function:

@@ -12,19 +12,19 @@ from sim.compiled_engine.world import Pages
 
 
 @inner
-def ask(pages: Pages) -> int:
+def next_page(pages: Pages) -> int:
     """The page of the access that starts now."""
     state = pages.state
     if not state.known:
         return -1
-    asked = state.asked
-    state.asked = asked + 1
-    return pages.sequence[asked]
+    used = state.used
+    state.used = used + 1
+    return pages.sequence[used]
 
 
 @inner
-def bring(pages: Pages, change: Any, now: float, index: int, load: Any) -> None:
-    """Write the copy that a robot brings into `load`: the content at this moment."""
+def deliver_copy(pages: Pages, change: Any, now: float, index: int, load: Any) -> None:
+    """Write the copy that a robot delivers into `load`: the content at this moment."""
     if not pages.state.known:
         return
     page = pages.page[index]
@@ -81,7 +81,7 @@ def close(pages: Pages, page: Any, now: float) -> None:
 
 
 @inner
-def cut_pages(pages: Pages, now: float) -> None:
+def end_warmup_of_pages(pages: Pages, now: float) -> None:
     """Forget what was counted so far: the warm-up is over."""
     pages.state.window_start = now
     for index in range(len(pages.page)):

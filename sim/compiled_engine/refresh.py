@@ -12,23 +12,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.compiled_engine.events import answer, cut
+from sim.compiled_engine.events import answer, end_warmup
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
-from sim.compiled_engine.pages import ask
+from sim.compiled_engine.pages import next_page
 from sim.compiled_engine.service import take
 from sim.compiled_engine.world import World
 
 
 @kernel
 def begin_refresh(world: World) -> None:
-    """Time 0: the robot's first trip begins."""
-    world.robots.carried[0] = ask(world.pages)
-    world.robots.trips.time[0] = take(world.access, 0)
+    """Time 0: the robot's first access begins."""
+    world.robots.carried[0] = next_page(world.pages)
+    world.robots.ends.time[0] = take(world.access, 0)
 
 
 @kernel
 def refresh(world: World, query: Any) -> bool:
-    """Go on until the horizon (True), or a block may run dry or it is time to pause (False)."""
+    """Go on until the horizon (True), or until a block may be exhausted or for a pause (False)."""
     return go_on(world, query)
 
 
@@ -44,7 +44,7 @@ def go_on(world: World, query: Any) -> bool:
         if clients.next == until:
             answer(world, query, until)
         elif run.warmup == until:
-            cut(world, until)
+            end_warmup(world, until)
         else:
             return True
     return False
@@ -52,20 +52,20 @@ def go_on(world: World, query: Any) -> bool:
 
 @inner
 def deliver_until(world: World, until: float) -> bool:
-    """All deliveries up to a time, that time included; False if a block of numbers runs dry."""
+    """All deliveries up to a time, that time included; False if a block of numbers is exhausted."""
     pages = world.pages
     robots = world.robots
     access = world.access
     change = world.indexing
     sequence = pages.sequence
     window_start = pages.state.window_start
-    asked = pages.state.asked
+    used = pages.state.used
     taken = access.first[0]
     changes = change.first[0]
     carried = robots.carried[0]
-    now = robots.trips.time[0]
+    now = robots.ends.time[0]
     left = min(access.end[0] - taken, change.end[0] - changes)
-    accesses = min(len(sequence) - asked, left)
+    accesses = min(len(sequence) - used, left)
     while now <= until and accesses > 0:
         page = pages.page[carried]
         page.deliveries += 1
@@ -78,14 +78,14 @@ def deliver_until(world: World, until: float) -> bool:
         page.stale_time += stale_time if refreshed else 0.0
         page.stale_from = next_change if refreshed else stale_from
         changes += changed
-        carried = sequence[asked]
+        carried = sequence[used]
         now += access.drawn[taken]
-        asked += 1
+        used += 1
         taken += 1
         accesses -= 1
-    pages.state.asked = asked
+    pages.state.used = used
     access.first[0] = taken
     change.first[0] = changes
     robots.carried[0] = carried
-    robots.trips.time[0] = now
+    robots.ends.time[0] = now
     return now > until

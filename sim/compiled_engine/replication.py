@@ -1,4 +1,4 @@
-"""One replication of a search engine in compiled code: fed, run, and tallied."""
+"""One replication of a search engine in compiled code: supplied, run, and tallied."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.activation import Switching
-from scenarios.distributions import Exponential
-from scenarios.laws import LawPoints
+from scenarios.law_points import LawPoints
+from scenarios.laws import Exponential
 from sim import rules
-from sim.compiled_engine.building import largest_batch, new_world, number_of_trips, tracks_phases
+from sim.compiled_engine.building import accessing_robots, largest_batch, new_world, tracks_phases
 from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
-from sim.compiled_engine.laws import law_of, laws_of
 from sim.compiled_engine.refresh import begin_refresh, refresh
-from sim.compiled_engine.supply import Supply, sequence_of
+from sim.compiled_engine.supply import Supply, law_of, laws_of, sequence_of
 from sim.compiled_engine.world import Buffer, Pages
 from sim.law_counter import laws_tally
 from sim.layout import robots_at_levels
@@ -28,7 +27,7 @@ _UNIT = Exponential(mean=1.0)
 
 
 class Replication:
-    """The world of one replication, and the blocks of numbers that feed it.
+    """The world of one replication, and the blocks of numbers that it takes.
 
     Parameters
     ----------
@@ -42,56 +41,56 @@ class Replication:
     def __init__(
         self, scenario: Scenario, replication: int, seed: int, points: LawPoints | None = None
     ) -> None:
+        assert scenario.robots is not None  # only servers and probing do without
         self._scenario = scenario
+        self._robots = scenario.robots
         self._points = points if scenario.buffer else None
         self._stream = partial(stream, seed, replication)
         self._change, self._query = self._stream("change"), self._stream("query")
         self._delivery, self._service = self._stream("delivery"), self._stream("service")
-        self._trips = number_of_trips(scenario)
-        self._batch = largest_batch(scenario)
+        self._fleet = accessing_robots(scenario)
+        self._batch = largest_batch(scenario.robots)
         self._access, self._indexing = self._access_times(), self._indexing_times()
-        ahead = max(_AHEAD, 2 * (self._trips + self._batch))
+        ahead = max(_AHEAD, 2 * (self._fleet + self._batch))
         self._sequence = sequence_of(scenario, self._stream("accessing"), ahead)
         supplies = self._access, self._indexing
         self._world = new_world(scenario, *supplies, self._delivery, self._points)
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
-        assert self._scenario.robots is not None
         begin(self._world, self._change, self._query)
-        self._feed()
+        self._refill()
         if self._is_simple:
             self._refresh()
         else:
             self._advance()
         tally = self._tally(float(finish(self._world)))
-        tally.check(self._scenario.run.horizon, self._scenario.robots.available)
+        tally.check(self._scenario.run.horizon, self._robots.available)
         return tally
 
     @property
     def _is_simple(self) -> bool:
         """Whether one robot brings its pages straight into the index, whatever their hosts."""
-        assert self._scenario.robots is not None
-        polite = self._scenario.robots.host_spacing is not None
-        return self._scenario.buffer is None and self._trips == 1 and not polite
+        polite = self._robots.host_spacing is not None
+        return self._scenario.buffer is None and self._fleet == 1 and not polite
 
     def _advance(self) -> None:
         begin_deliveries(self._world, self._delivery)
         streams = self._change, self._query, self._delivery, self._service
         while not advance(self._world, *streams):
-            self._feed()
+            self._refill()
 
     def _refresh(self) -> None:
         begin_refresh(self._world)
         while not refresh(self._world, self._query):
-            self._feed()
+            self._refill()
 
-    def _feed(self) -> None:
+    def _refill(self) -> None:
         """Fill up all blocks of numbers."""
         self._access.refill()
         self._indexing.refill()
         pages = self._world.pages
-        sequence, pages.state.asked = self._sequence.after(pages.sequence, pages.state.asked)
+        sequence, pages.state.used = self._sequence.after(pages.sequence, pages.state.used)
         self._world = self._world._replace(
             access=self._access.times(),
             indexing=self._indexing.times(),
@@ -100,19 +99,18 @@ class Replication:
 
     def _access_times(self) -> Supply:
         """One row per robot."""
-        assert self._scenario.robots is not None
-        streams = [self._stream("access", robot) for robot in range(self._trips)]
-        laws = laws_of(self._scenario.robots.access_time, streams)
-        return Supply(laws, streams, np.ones(self._trips, dtype=np.int64))
+        streams = [self._stream("access", robot) for robot in range(self._fleet)]
+        laws = laws_of(self._robots.access_time, streams)
+        return Supply(laws, streams, np.ones(self._fleet, dtype=np.int64))
 
     def _indexing_times(self) -> Supply:
-        """Services and obsolescence clocks; times between changes where there is no buffer."""
+        """Services and obsolescence timers; times between changes where there is no buffer."""
         section = self._scenario.buffer
         if section is None:
             return Supply([law_of(_UNIT, None)], [self._change], np.array([int(self._is_simple)]))
-        clocks = not isinstance(section.obsolescence, str)
-        law = section.obsolescence if clocks else _UNIT
-        needs = [int(not tracks_phases(self._scenario)), self._batch * int(clocks)]
+        timers = not isinstance(section.obsolescence, str)
+        law = section.obsolescence if timers else _UNIT
+        needs = [int(not tracks_phases(self._scenario)), self._batch * int(timers)]
         laws = [law_of(section.service, None), law_of(law, None)]
         return Supply(laws, [self._service, self._stream("obsolescence")], np.array(needs))
 
@@ -120,8 +118,8 @@ class Replication:
         world = self._world
         scenario = self._scenario
         window = scenario.run.horizon - scenario.run.warmup
-        asked = world.clients.state
-        clients = ClientsTally(int(asked.queries), int(asked.stale))
+        queries = world.clients.state
+        clients = ClientsTally(int(queries.queries), int(queries.stale))
         return Tally(
             window=window,
             robots_time=self._robots_time(window),

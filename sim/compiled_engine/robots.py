@@ -9,23 +9,23 @@ import numpy as np
 from sim import rules
 from sim.compiled_engine.alarms import set_alarm, soonest
 from sim.compiled_engine.buffer import deliver
+from sim.compiled_engine.host_spacing import next_release, page_of_free_host
 from sim.compiled_engine.jit import inner
-from sim.compiled_engine.pages import ask, bring, index_copy
+from sim.compiled_engine.pages import deliver_copy, index_copy, next_page
 from sim.compiled_engine.service import current_phase, take
-from sim.compiled_engine.turns import next_release, take_turn
 from sim.compiled_engine.world import FREE, POLITE, SWITCHED, Robots, World
 
 
 @inner
-def begin_trip(world: World, now: float, robot: int) -> None:
+def begin_access(world: World, now: float, robot: int) -> None:
     """An access starts."""
-    world.robots.carried[robot] = ask(world.pages)
-    set_alarm(world.robots.trips, robot, now + take(world.access, robot))
+    world.robots.carried[robot] = next_page(world.pages)
+    set_alarm(world.robots.ends, robot, now + take(world.access, robot))
 
 
 @inner
 def hand_over(world: World, service: Any, now: float, pages: int) -> None:
-    """What was brought goes into the buffer, or without one straight into the index."""
+    """What was delivered goes into the buffer, or without one straight into the index."""
     if world.buffer.fixed.exists:
         deliver(world, service, now, pages)
     else:
@@ -38,18 +38,18 @@ def arrive(world: World, change: Any, delivery: Any, service: Any, now: float) -
     """A robot's access ends, or the phase of the joint deliveries changes."""
     robots = world.robots
     if robots.state.kind == FREE:
-        robot = soonest(robots.trips)
+        robot = soonest(robots.ends)
         if robot < robots.active_at[world.buffer.state.level]:
-            bring(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
+            deliver_copy(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
             hand_over(world, service, now, 1)
-            robots.carried[robot] = ask(world.pages)
-        set_alarm(robots.trips, robot, now + take(world.access, robot))
+            robots.carried[robot] = next_page(world.pages)
+        set_alarm(robots.ends, robot, now + take(world.access, robot))
     elif robots.state.kind == SWITCHED:
-        robot = soonest(robots.trips)
-        set_alarm(robots.trips, robot, np.inf)
+        robot = soonest(robots.ends)
+        set_alarm(robots.ends, robot, np.inf)
         set_alarm(robots.idle, robot, float(robot))
         count_active(robots, now, -1)
-        bring(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
+        deliver_copy(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
         hand_over(world, service, now, 1)
         reconsider(world, service, now)
     elif robots.state.kind == POLITE:
@@ -62,14 +62,14 @@ def arrive(world: World, change: Any, delivery: Any, service: Any, now: float) -
 def arrive_politely(world: World, change: Any, service: Any, now: float) -> None:
     """An access ends, or the host for which a robot waits is free: the next access, if it may."""
     robots = world.robots
-    robot = soonest(robots.trips)
+    robot = soonest(robots.ends)
     if robots.carried[robot] >= 0:
-        bring(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
+        deliver_copy(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
         hand_over(world, service, now, 1)
-    page = take_turn(world.turns, world.pages, now)
+    page = page_of_free_host(world.hosts, world.pages, now)
     robots.carried[robot] = page
-    time = now + take(world.access, robot) if page >= 0 else next_release(world.turns)
-    set_alarm(robots.trips, robot, time)
+    time = now + take(world.access, robot) if page >= 0 else next_release(world.hosts)
+    set_alarm(robots.ends, robot, time)
 
 
 @inner
@@ -94,7 +94,7 @@ def reconsider(world: World, service: Any, now: float) -> None:
     if waits and rules.switches_on(robots.state.active, robots.targets[row, level]):
         set_alarm(robots.idle, robot, np.inf)
         count_active(robots, now, 1)
-        begin_trip(world, now, robot)
+        begin_access(world, now, robot)
 
 
 @inner
@@ -119,7 +119,9 @@ def change_phase(world: World, change: Any, delivery: Any, service: Any, now: fl
     state.phase = chosen % order
     if batch > 0:
         for number in range(batch):
-            bring(world.pages, change, now, ask(world.pages), world.buffer.load[number])
+            deliver_copy(
+                world.pages, change, now, next_page(world.pages), world.buffer.load[number]
+            )
         hand_over(world, service, now, batch)
         state.mode = robots.active_at[world.buffer.state.level]
     await_event(world, delivery, now)

@@ -13,11 +13,9 @@ from scenarios.sections import Servers as ServersSection
 from sim import rules
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import inner, kernel, loop
-from sim.compiled_engine.laws import law_of
 from sim.compiled_engine.service import take
-from sim.compiled_engine.supply import Supply
+from sim.compiled_engine.supply import Supply, law_of
 from sim.compiled_engine.world import Times, record
-from sim.draws import cumulative
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
 
@@ -68,10 +66,10 @@ def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     run = scenario.run
     supply = _supply(scenario.servers, own)
     routing = own("routing")
-    servers = _fed(_new_servers(scenario, supply), supply)
+    servers = _refilled(_new_servers(scenario, supply), supply)
     servers.state.arrival = take(servers.times, len(servers.server))
     while not advance_servers(servers, routing):
-        servers = _fed(servers, supply)
+        servers = _refilled(servers, supply)
     tally = Tally(window=run.horizon - run.warmup, servers=_tally(servers))
     tally.check(run.horizon, robots=0)
     return tally
@@ -84,7 +82,7 @@ def _supply(section: ServersSection, own: Any) -> Supply:
     return Supply(laws, [*services, arrivals], np.ones(len(laws), dtype=np.int64))
 
 
-def _fed(servers: Servers, supply: Supply) -> Servers:
+def _refilled(servers: Servers, supply: Supply) -> Servers:
     supply.refill()
     return servers._replace(times=supply.times())
 
@@ -106,7 +104,9 @@ def _new_servers(scenario: Scenario, supply: Supply) -> Servers:
         ends=new_alarms(len(server)),
         times=supply.times(),
         period=np.array(routing.root if isinstance(routing, Period) else [], dtype=np.int64),
-        cumulative=np.array(cumulative(routing.root)) if isinstance(routing, Random) else none,
+        cumulative=np.array(rules.cumulative(routing.root))
+        if isinstance(routing, Random)
+        else none,
     )
 
 
@@ -124,7 +124,7 @@ def _tally(servers: Servers) -> ServersTally:
 
 @kernel
 def advance_servers(servers: Servers, routing: Any) -> bool:
-    """Go on until the horizon (True), or until a block of numbers may run dry (False)."""
+    """Go on until the horizon (True), or until a block of numbers may be exhausted (False)."""
     return go_on(servers, routing)
 
 
@@ -132,7 +132,7 @@ def advance_servers(servers: Servers, routing: Any) -> bool:
 def go_on(servers: Servers, routing: Any) -> bool:
     """The loop of `advance_servers`; every packet takes a number, so that it comes to an end."""
     state = servers.state
-    while not servers.times.dry[0]:
+    while not servers.times.exhausted[0]:
         first = soonest(servers.ends)
         ends = servers.ends.time[first]
         now = min(ends, state.arrival, state.warmup, state.horizon)
@@ -141,7 +141,7 @@ def go_on(servers: Servers, routing: Any) -> bool:
         elif state.arrival == now:
             arrive(servers, routing, now)
         elif state.warmup == now:
-            cut(servers, now)
+            end_warmup(servers, now)
         else:
             count_all_busy(servers, now)
             return True
@@ -199,7 +199,7 @@ def count_all_busy(servers: Servers, now: float) -> None:
 
 
 @inner
-def cut(servers: Servers, now: float) -> None:
+def end_warmup(servers: Servers, now: float) -> None:
     """Forget what was counted so far: the warm-up is over."""
     servers.state.warmup = np.inf
     for index in range(len(servers.server)):

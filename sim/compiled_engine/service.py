@@ -8,7 +8,7 @@ from sim import rules
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.world import Service, Times, World
 
-SERVICE, CLOCK = range(2)
+SERVICE, TIMER = range(2)
 """Rows of the times that the indexing engine takes."""
 
 
@@ -18,7 +18,7 @@ def take(times: Times, row: int) -> float:
     first = times.first[row]
     times.first[row] = first + 1
     if first + 1 + times.needs[row] > times.end[row]:
-        times.dry[0] = True
+        times.exhausted[0] = True
     return times.drawn[first]
 
 

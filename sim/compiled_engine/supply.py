@@ -2,18 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from threading import Lock
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_shares
-from sim.compiled_engine.laws import Law, fill
+from scenarios.processes import Map, Mmpp
+from sim.compiled_engine.jit import inner, kernel, let_kernels_call
 from sim.compiled_engine.world import Times
-from sim.plans import sequence_blocks
+from sim.draws import how_to_draw
+from sim.page_source import sequence_blocks
+
+_ONE_AT_A_TIME = Lock()
+"""Replications start together in several threads, and a law is compiled for all of them."""
+
+
+class Law(NamedTuple):
+    """A law as compiled code knows it.
+
+    Attributes
+    ----------
+    fill : function
+        Fills a block of times, from the parameters and a stream; one is compiled for each law.
+    parameters : tuple of float and ndarray
+        As the draw function of the law in `sim.laws` wants them.
+    """
+
+    fill: Callable[..., None]
+    parameters: tuple[Any, ...]
+
+
+def law_of(process: Any, stream: Any) -> Law:
+    """The law of the successive gaps of a process, or of a distribution."""
+    draw, given = how_to_draw(process, stream)
+    with _ONE_AT_A_TIME:
+        fill_block = _filler(draw)
+    return Law(fill_block, tuple(each if np.isscalar(each) else np.array(each) for each in given))
+
+
+def laws_of(process: Any, streams: list[Any]) -> list[Law]:
+    """The same law for each of several streams; only what has a phase has one for each."""
+    if isinstance(process, Mmpp | Map):
+        return [law_of(process, stream) for stream in streams]
+    return [law_of(process, None)] * len(streams) if streams else []
+
+
+def fill(times: Any, law: Law, stream: Any) -> None:
+    """Draw a block of times."""
+    law.fill(times, law.parameters, stream)
+
+
+@cache
+def _filler(draw: Any) -> Callable[..., None]:
+    let_kernels_call(sys.modules[draw.__module__])
+    draw = inner(draw)
+
+    @kernel
+    def filled(times: Any, parameters: Any, stream: Any) -> None:
+        for index in range(len(times)):
+            times[index] = draw(stream, *parameters)
+
+    return filled
 
 
 class Supply:
@@ -51,7 +107,7 @@ class Supply:
         return Times(self._drawn, self._next, self._end, self._needs, np.zeros(1, dtype=np.bool_))
 
     def refill(self) -> None:
-        """Fill up the rows that are half empty, what is dry among them.
+        """Fill up the rows that are half empty, what is exhausted among them.
 
         The others are left alone: of many robots only a few may be at work.
         """
@@ -97,12 +153,12 @@ class Sequence:
         self._blocks = blocks
         self._ahead = ahead
 
-    def after(self, pages: Any, asked: int) -> tuple[Any, int]:
-        """At least `ahead` pages more, and where they begin, after the first `asked` of these."""
-        left = len(pages) - asked
+    def after(self, pages: Any, used: int) -> tuple[Any, int]:
+        """At least `ahead` pages more, and where they begin, after the first `used` of these."""
+        left = len(pages) - used
         if left >= self._ahead:
-            return pages, asked
-        parts = [pages[asked:]]
+            return pages, used
+        parts = [pages[used:]]
         while left < self._ahead:
             parts.append(next(self._blocks))
             left += len(parts[-1])
@@ -116,9 +172,9 @@ class _Repeated:
         self._cycle = len(cycle)
         self._pages = np.tile(cycle, 2 + ahead // len(cycle))
 
-    def after(self, pages: Any, asked: int) -> tuple[Any, int]:  # noqa: ARG002  # same call as its sibling
+    def after(self, pages: Any, used: int) -> tuple[Any, int]:  # noqa: ARG002  # same call as its sibling
         """At least `ahead` pages more, and where they begin."""
-        return self._pages, asked % self._cycle
+        return self._pages, used % self._cycle
 
 
 def sequence_of(scenario: Scenario, stream: Any, ahead: int) -> Sequence | _Repeated:

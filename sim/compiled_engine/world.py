@@ -6,15 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim.compiled_engine.alarms import Alarms
-from sim.compiled_engine.deadlines import Deadlines
-from sim.compiled_engine.turns import Turns
+from sim.compiled_engine.alarms import Alarms, Timers
+from sim.compiled_engine.host_spacing import Hosts
 
 NONE = -1
 """No slot, no page."""
 
 FREE, SWITCHED, JOINT, POLITE = range(4)
-"""Kinds of fleets, as the classes of `sim.robots` and `sim.polite_robots`."""
+"""Kinds of fleets, as the classes of `sim.robots`."""
 
 
 def record(**values: Any) -> Any:
@@ -37,7 +36,7 @@ class Times(NamedTuple):
         Where the times of each row that are left begin and end.
     needs : ndarray of int, shape (laws,)
         The most that one event can take.
-    dry : ndarray of bool, shape (1,)
+    exhausted : ndarray of bool, shape (1,)
         Whether some row holds less than that.
     """
 
@@ -45,7 +44,7 @@ class Times(NamedTuple):
     first: Any
     end: Any
     needs: Any
-    dry: Any
+    exhausted: Any
 
 
 class Service(NamedTuple):
@@ -60,7 +59,7 @@ class Service(NamedTuple):
     tracked : bool
         Whether the phase is asked for.
     start, means, jumps : ndarray
-        As in `rules.draw_phase_type`.
+        As in `sim.laws.phase_type.draw`.
     """
 
     state: Any
@@ -94,7 +93,7 @@ class Buffer(NamedTuple):
     Attributes
     ----------
     fixed : record
-        What does not change, as in `sim.buffer.BufferRules`; `timers`: obsolescence clocks are
+        What does not change, as in `sim.buffer.BufferRules`; `timers`: obsolescence timers are
         drawn.
     state : record
         `since`: of the level; `entered`: number of pages that did; `oldest`, `newest`: ends of
@@ -102,7 +101,7 @@ class Buffer(NamedTuple):
     items : record array, shape (top + 1,)
         Slots of the pages in the system, the last one of the page in service. Waiting pages are
         chained by `older` and `newer` in the order of the queue, free slots by `newer`.
-    due : Deadlines
+    due : Timers
         When the waiting page of each slot becomes obsolete.
     slot_of : ndarray of int, shape (pages,)
         Slot in which a copy of the page waits, or NONE; kept where copies are replaced.
@@ -118,7 +117,7 @@ class Buffer(NamedTuple):
     fixed: Any
     state: Any
     items: Any
-    due: Deadlines
+    due: Timers
     slot_of: Any
     load: Any
     level_time: Any
@@ -134,7 +133,7 @@ class Pages(NamedTuple):
     Attributes
     ----------
     state : record
-        `known`: whether pages have an identity; `copies`: deliveries so far; `asked`: how much of
+        `known`: whether pages have an identity; `copies`: deliveries so far; `used`: how much of
         the sequence has been taken.
     page : record array, shape (pages,)
         As the lists of `sim.pages.Pages`.
@@ -158,7 +157,7 @@ class Robots(NamedTuple):
     state : record
         `kind`: FREE, SWITCHED, JOINT or POLITE; `active` and the integral of it, kept under
         switching; `mode`, `phase` and time of the `next_event` of joint deliveries.
-    trips : Alarms
+    ends : Alarms
         When each robot delivers.
     idle : Alarms
         Set, at the robot's own number, for each robot that is switched off.
@@ -174,7 +173,7 @@ class Robots(NamedTuple):
     """
 
     state: Any
-    trips: Alarms
+    ends: Alarms
     idle: Alarms
     carried: Any
     active_at: Any
@@ -207,7 +206,7 @@ class World(NamedTuple):
     access : Times
         Access times, one row per robot.
     indexing : Times
-        Services and obsolescence clocks; with `refresh` the times between changes, of mean 1.
+        Services and obsolescence timers; with `refresh` the times between changes, of mean 1.
     """
 
     run: Any
@@ -217,5 +216,5 @@ class World(NamedTuple):
     buffer: Buffer
     pages: Pages
     robots: Robots
-    turns: Turns
+    hosts: Hosts
     clients: Clients

@@ -9,12 +9,13 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.arrays import Array
-from scenarios.distributions import Exponential
+from scenarios.laws import Exponential
 from scenarios.measures import Subject
 from scenarios.processes import Map, Mmpp
 from sim import rules
-from sim.draws import drawing, gap_law
+from sim.draws import gap_law
 from sim.estimates.totals import Part, Totals, Values, numbered, single
+from sim.laws import draws_and_mean
 from sim.layout import robots_at_levels, robots_may_wait
 
 _CLASSES: dict[str, tuple[int, ...]] = {
@@ -71,8 +72,8 @@ def _delivery_rate_when_full(scenario: Scenario) -> float | None:
     law = access if access is None or isinstance(access, Mmpp | Map) else gap_law(access)
     if not isinstance(law, Exponential):
         return None
-    (mean,) = drawing(law)[1]
-    return robots_at_levels(scenario)[-1] / float(mean)
+    mean = draws_and_mean(law)[1]
+    return robots_at_levels(scenario)[-1] / mean
 
 
 def _shares(part: Part, scenario: Scenario) -> Values:

@@ -23,13 +23,13 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.distributions import Exponential
+from scenarios.laws import Exponential
 from scenarios.processes import Map, Mmpp
 from sim import rules
 from sim.draws import gap_law
 from sim.estimates.totals import Part, Totals
+from sim.laws import draws_and_mean
 from sim.layout import robots_may_wait
-from sim.means import draws_and_mean
 
 _CONSTANT = 1e-12
 """A control whose spread is below this share of what it is made of does not vary."""

@@ -18,7 +18,7 @@ from scenarios import Scenario
 from scenarios.accessing.policy import Planned
 from scenarios.activation import Static
 from scenarios.arrays import Array
-from scenarios.distributions import Deterministic
+from scenarios.laws import Deterministic
 from scenarios.measures import MEASURES
 from scenarios.page_data import access_shares, change_rates
 from scenarios.processes import Renewal

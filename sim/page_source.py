@@ -1,17 +1,21 @@
-"""The sequence of pages of an accessing policy; what draws nothing is planned once for all runs."""
+"""Which page an access fetches, and what its delivery brings.
+
+A sequence that draws nothing is planned once for all replications.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from scenarios.accessing.policy import Periodic, Planned, Policy
 from scenarios.page_data import access_shares
-from scenarios.sections import Pages
+from scenarios.sections import Pages as PagesSection
+from sim.pages import Load, Pages
 
 _KEPT = 2**25
 """Accesses of a plan that are kept, in four bytes each; what goes beyond plans anew."""
@@ -28,8 +32,8 @@ class SharedPlan:
         Accesses up to which it is kept.
     """
 
-    def __init__(self, policy: Planned, pages: Pages, kept: int = _KEPT) -> None:
-        self._policy, self._shares = policy, access_shares(policy, pages)  # type: ignore[arg-type]  # one of the union
+    def __init__(self, policy: Planned, pages: PagesSection, kept: int = _KEPT) -> None:
+        self._policy, self._shares = policy, access_shares(policy, pages)
         self._kept = kept
         self._lock = Lock()
         self._start()
@@ -65,11 +69,13 @@ class SharedPlan:
 
 
 @lru_cache(maxsize=1)
-def _shared(policy: Planned, pages: Pages) -> SharedPlan:
+def _shared(policy: Planned, pages: PagesSection) -> SharedPlan:
     return SharedPlan(policy, pages)
 
 
-def sequence_blocks(policy: Policy, pages: Pages, stream: np.random.Generator) -> Iterator[Any]:
+def sequence_blocks(
+    policy: Policy, pages: PagesSection, stream: np.random.Generator
+) -> Iterator[Any]:
     """The pages to access, in blocks without end.
 
     Parameters
@@ -81,4 +87,46 @@ def sequence_blocks(policy: Policy, pages: Pages, stream: np.random.Generator) -
     """
     if isinstance(policy, Planned) and not isinstance(policy, Periodic):
         return iter(_shared(policy, pages))
-    return policy.sequence(access_shares(policy, pages), stream)  # type: ignore[arg-type]  # one of the union
+    return policy.sequence(access_shares(policy, pages), stream)
+
+
+class PageSource(Protocol):
+    """Says which page an access fetches, and what its delivery brings."""
+
+    def next_page(self) -> int:
+        """The page of the access that starts now."""
+
+    def deliver(self, now: float, page: int) -> Load:
+        """What the access brings when it ends."""
+
+
+class AnonymousPages:
+    """Pages without identity."""
+
+    def next_page(self) -> int:
+        """No page in particular."""
+        return -1
+
+    def deliver(self, now: float, page: int) -> Load:  # noqa: ARG002  # same call for all sources
+        """A page without identity."""
+        return None
+
+
+class ChosenPages:
+    """Pages chosen by the accessing policy, in the order in which accesses start.
+
+    Parameters
+    ----------
+    blocks : iterator of ndarray of int
+        The sequence that the policy gives.
+    pages : Pages
+    """
+
+    def __init__(self, blocks: Iterator[Any], pages: Pages) -> None:
+        self.next_page = (page for block in blocks for page in block.tolist()).__next__
+        """The page of the access that starts now."""
+        self._pages = pages
+
+    def deliver(self, now: float, page: int) -> Load:
+        """The content of the page at this moment."""
+        return self._pages.deliver(now, page)

@@ -1,4 +1,4 @@
-"""Whose turn it is, where hosts want a least time between the accesses that they see."""
+"""Which page next, where hosts want a least time between the accesses that they see."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from heapq import heappop, heappush
 from sim import rules
 
 
-class PoliteTurns:
-    """The turns of an accessing policy, each put off until its host may be accessed again.
+class HostSpacing:
+    """The pages of an accessing policy, each put off until its host may be accessed again.
 
     A robot takes the page that has waited longest among those whose hosts are free; else the
-    first page of a free host among the next turns of the policy, and the pages before it wait. A
-    page waits once: further turns that come up meanwhile are dropped. At most
-    `rules.LOOKAHEAD` turns are looked at, none while all hosts are busy.
+    first page of a free host among the next ones of the policy, and the pages before it wait. A
+    page waits once: where it comes up again meanwhile, it is skipped. At most `rules.LOOKAHEAD`
+    pages are looked at, none while all hosts are busy.
 
     Parameters
     ----------
-    next_page : callable
-        The policy.
+    policy : callable
+        Gives the next page of the policy.
     hosts : sequence of int
         The host of each page.
     spacing : sequence of float
@@ -28,9 +28,9 @@ class PoliteTurns:
     """
 
     def __init__(
-        self, next_page: Callable[[], int], hosts: Sequence[int], spacing: Sequence[float]
+        self, policy: Callable[[], int], hosts: Sequence[int], spacing: Sequence[float]
     ) -> None:
-        self._next_page = next_page
+        self._policy = policy
         self._hosts = hosts
         self._spacing = spacing
         self._busy: list[tuple[float, int]] = []
@@ -40,7 +40,7 @@ class PoliteTurns:
         self._waits = [False] * len(hosts)
         self._put_off = 0
 
-    def take(self, now: float) -> int:
+    def next_page(self, now: float) -> int:
         """The page of the access that starts now, or -1 if there is none to start with."""
         self._release(now)
         if self._ready:
@@ -51,7 +51,7 @@ class PoliteTurns:
         if len(self._busy) == len(self._spacing):
             return -1
         for _ in range(rules.LOOKAHEAD):
-            page = self._next_page()
+            page = self._policy()
             if self._waits[page]:
                 continue
             if not self._is_busy[self._hosts[page]]:
@@ -61,7 +61,7 @@ class PoliteTurns:
 
     @property
     def next_release(self) -> float:
-        """When the next host becomes free; asked for only where `take` had no page."""
+        """When the next host becomes free; asked for only where `next_page` had no page."""
         return self._busy[0][0]
 
     def _start(self, now: float, page: int) -> int:

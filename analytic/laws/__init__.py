@@ -1,0 +1,41 @@
+"""What formulas know of a law: one file per law, of the name that it has in `scenarios.laws`.
+
+Such a file holds functions of the law; `analytic.transforms` says what each of them is.
+
+mean(law), log_transform(law, s), excess(law, s), matrix_transform(law, generator), survival(law, t)
+    Of a law with phases only where there is something better than what `laws.phase_type` computes
+    from the phases.
+phases(law), phase_count(law)
+    Its phase-type form, of a law that has one, and the size of that, without building it.
+jumps(law), shortest(law)
+    Times at which its survival is not smooth, and its least time; none, and 0, where they are left
+    out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from scenarios.laws import Distribution
+
+__all__ = ["function_of"]
+
+
+def function_of(law: Distribution, name: str) -> Callable[..., Any] | None:
+    """A function from the file of a law, or of its phases where it has some; None: from neither."""
+    return _function(type(law), name)
+
+
+@cache
+def _function(law: type[Distribution], name: str) -> Callable[..., Any] | None:
+    file = f"{__name__}.{law.__module__.rpartition('.')[2]}"
+    if find_spec(file) is None:
+        return None
+    own = import_module(file)
+    if hasattr(own, "phases") and not hasattr(own, name):
+        own = import_module(f"{__name__}.phase_type")
+    return getattr(own, name, None)

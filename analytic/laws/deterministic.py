@@ -1,0 +1,45 @@
+"""Constant times."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analytic.phase_type import phases_after
+from scenarios.arrays import Array
+from scenarios.laws import Deterministic
+
+
+def mean(law: Deterministic) -> float:
+    """The mean."""
+    return law.value
+
+
+def log_transform(law: Deterministic, s: Array) -> Array:
+    """The exponent of the transform."""
+    result: Array = s * law.value
+    return result
+
+
+def excess(law: Deterministic, s: Array) -> Array:  # noqa: ARG001  # same call as its siblings
+    """None: a constant time is its own mean."""
+    return np.zeros_like(s)
+
+
+def matrix_transform(law: Deterministic, generator: Array) -> Array:
+    """Probabilities of the phases after the time."""
+    return phases_after(generator, law.value)
+
+
+def survival(law: Deterministic, t: Array) -> Array:
+    """The probability that a time is longer than t."""
+    return np.where(t < law.value, 1.0, 0.0)
+
+
+def jumps(law: Deterministic) -> list[float]:
+    """The time itself."""
+    return [law.value]
+
+
+def shortest(law: Deterministic) -> float:
+    """The time itself."""
+    return law.value

@@ -1,0 +1,43 @@
+"""Exponential times."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analytic.phase_type import PhaseLaw
+from analytic.transforms import x_minus_log1p
+from scenarios.arrays import Array
+from scenarios.laws import Exponential
+
+
+def mean(law: Exponential) -> float:
+    """The mean."""
+    return 1.0 / (law.rate or 1.0) if law.mean is None else law.mean
+
+
+def log_transform(law: Exponential, s: Array) -> Array:
+    """``ln(1 + s m)``."""
+    result: Array = np.log1p(s * mean(law))
+    return result
+
+
+def excess(law: Exponential, s: Array) -> Array:
+    """``s m - ln(1 + s m)``."""
+    return x_minus_log1p(s * mean(law))
+
+
+def matrix_transform(law: Exponential, generator: Array) -> Array:
+    """``(I - T m)^-1``."""
+    result: Array = np.linalg.inv(np.eye(len(generator)) - generator * mean(law))
+    return result
+
+
+def phase_count(law: Exponential) -> int:  # noqa: ARG001  # same call as its siblings
+    """One phase."""
+    return 1
+
+
+def phases(law: Exponential) -> PhaseLaw:
+    """One phase."""
+    rate = law.rate if law.rate is not None else 1.0 / (law.mean or 1.0)
+    return PhaseLaw(np.ones(1), np.array([[-rate]]))

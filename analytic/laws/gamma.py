@@ -1,0 +1,41 @@
+"""Gamma times, Erlang times among them."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import fractional_matrix_power
+from scipy.special import gammaincc
+
+from analytic.transforms import x_minus_log1p
+from scenarios.arrays import Array
+from scenarios.laws import Erlang, Gamma
+
+
+def mean(law: Gamma | Erlang) -> float:
+    """The mean."""
+    return law.mean
+
+
+def log_transform(law: Gamma | Erlang, s: Array) -> Array:
+    """``k ln(1 + s m / k)``."""
+    result: Array = law.shape * np.log1p(s * law.mean / law.shape)
+    return result
+
+
+def excess(law: Gamma | Erlang, s: Array) -> Array:
+    """``k (x - ln(1 + x))``, x = s m / k."""
+    return law.shape * x_minus_log1p(s * law.mean / law.shape)
+
+
+def matrix_transform(law: Gamma | Erlang, generator: Array) -> Array:
+    """``(I - T m / k)^-k``; the whole part of k by repeated squaring."""
+    whole, part = divmod(float(law.shape), 1.0)
+    step = np.linalg.inv(np.eye(len(generator)) - generator * (law.mean / law.shape))
+    result: Array = np.linalg.matrix_power(step, int(whole))
+    return result @ np.real(fractional_matrix_power(step, part)) if part else result
+
+
+def survival(law: Gamma | Erlang, t: Array) -> Array:
+    """The probability that a time is longer than t."""
+    result: Array = gammaincc(law.shape, law.shape * t / law.mean)
+    return result

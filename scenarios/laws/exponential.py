@@ -1,0 +1,24 @@
+"""Exponential times."""
+
+from __future__ import annotations
+
+from pydantic import model_validator
+
+from scenarios.base import Positive
+from scenarios.errors import refused
+from scenarios.laws.law import Law
+
+
+class Exponential(Law):
+    """Exponential time, by its mean or its rate."""
+
+    key = "exponential"
+    one_of = (("mean", "rate"),)
+    mean: Positive | None = None
+    rate: Positive | None = None
+
+    @model_validator(mode="after")
+    def _one_parameter(self) -> Exponential:
+        if (self.mean is None) == (self.rate is None):
+            raise refused("must have exactly one of the keys mean or rate")
+        return self

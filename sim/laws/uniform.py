@@ -1,0 +1,22 @@
+"""Uniform times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scenarios.laws import Uniform
+
+
+def parameters(law: Uniform) -> tuple[float, float]:
+    """The least time, and the width."""
+    return law.low, law.high - law.low
+
+
+def draw(stream: Any, low: float, width: float) -> float:
+    """A uniform time in [low, low + width)."""
+    return low + width * stream.random()  # type: ignore[no-any-return]  # a Generator of either engine
+
+
+def draws_and_mean(low: float, width: float) -> tuple[float, float]:
+    """Numbers drawn for one time, and its mean."""
+    return 1.0, low + width / 2

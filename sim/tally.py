@@ -1,0 +1,326 @@
+"""What one replication counted, part by part, with conservation asserted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim import rules
+
+RELATIVE = 1e-9
+"""Sums of times may be off by this share."""
+
+ROUNDING = 2.0**-50
+"""Rounding of one time, relative to the horizon."""
+
+
+class ConservationError(AssertionError):
+    """A replication whose counts do not add up: an error in an engine, never in a scenario."""
+
+
+def require(holds: bool, message: str) -> None:
+    """Raise `ConservationError` with the message unless it holds."""
+    if not holds:
+        raise ConservationError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTally:
+    """Counts and time integrals of the buffer over the window (warm-up, horizon].
+
+    Attributes
+    ----------
+    delivered, refused : int
+        Pages delivered; of these, pages that did not enter.
+    ended, sojourn, sojourn_square : tuple, indexed by fate
+        Pages that entered and ended in the window as served, obsolete, pushed out or replaced:
+        their number, the sum of their times from entry to end, and of the squares.
+    inside_at_start, inside_at_end : int
+        Pages in the system at the two ends of the window.
+    age_at_start, age_at_end : float
+        Their times since entry, summed.
+    level_time : tuple of float
+        Time with 0, 1, … pages in the system.
+    """
+
+    delivered: int
+    refused: int
+    ended: tuple[int, ...]
+    sojourn: tuple[float, ...]
+    sojourn_square: tuple[float, ...]
+    inside_at_start: int
+    inside_at_end: int
+    age_at_start: float
+    age_at_end: float
+    level_time: tuple[float, ...]
+
+    @property
+    def lost(self) -> int:
+        """Pages refused on arrival or pushed out later."""
+        return self.refused + self.ended[rules.PUSHED_OUT]
+
+    def check(self, window: float, horizon: float) -> None:
+        """Raise `ConservationError` unless pages, time and sojourns add up.
+
+        Parameters
+        ----------
+        window : float
+            Length of the window.
+        horizon : float
+            Time of its end, which sets the size of the rounding errors.
+        """
+        came = self.inside_at_start + self.delivered
+        went = self.inside_at_end + self.refused + sum(self.ended)
+        require(came == went, f"{came} pages came, {went} are accounted for")
+        total = math.fsum(self.level_time)
+        changes = 2 + self.delivered + sum(self.ended)
+        rounding = changes * horizon * ROUNDING
+        require(min(self.level_time) >= 0, "a level has negative time")
+        require(
+            abs(total - window) <= RELATIVE * window + rounding,
+            f"the levels' times sum to {total!r}, not to the window {window!r}",
+        )
+        in_system = math.fsum(level * time for level, time in enumerate(self.level_time))
+        sojourns = math.fsum(self.sojourn) + self.age_at_end - self.age_at_start
+        scale = in_system + self.age_at_start
+        require(
+            abs(in_system - sojourns) <= RELATIVE * scale + rounding * len(self.level_time),
+            f"Little's law: level integral {in_system!r}, sojourns {sojourns!r}",
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PagesTally:
+    """Per page, over the window.
+
+    Attributes
+    ----------
+    deliveries : ndarray of int, shape (pages,)
+        Accesses that ended with a delivery, lost ones included.
+    stale_time : ndarray of float, shape (pages,)
+        Time during which the copy in the index was out of date.
+    """
+
+    deliveries: NDArray[np.integer[Any]]
+    stale_time: NDArray[np.floating[Any]]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, PagesTally)
+            and np.array_equal(self.deliveries, other.deliveries)
+            and np.array_equal(self.stale_time, other.stale_time)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # it holds arrays
+
+    def check(self, window: float, horizon: float) -> None:
+        """Raise `ConservationError` if a page was stale for less than nothing or too long."""
+        longest = window * (1 + RELATIVE) + horizon * ROUNDING
+        require(self.stale_time.min() >= 0, "a page was stale for a negative time")
+        require(self.stale_time.max() <= longest, "a page was stale for longer than the window")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgesTally:
+    """How old the copies in the index were, over the window; where pages go through a buffer.
+
+    Attributes
+    ----------
+    age_time : ndarray of float, shape (pages,)
+        Time integral of the time since the delivery of the copy in the index.
+    """
+
+    age_time: NDArray[np.floating[Any]]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AgesTally) and np.array_equal(self.age_time, other.age_time)
+
+    __hash__ = None  # type: ignore[assignment]  # it holds arrays
+
+    def check(self, window: float, horizon: float) -> None:
+        """Raise `ConservationError` if a copy is from the future, or older than the run."""
+        oldest = window * (horizon - window / 2) * (1 + RELATIVE) + horizon**2 * ROUNDING
+        require(self.age_time.min() >= 0, "a copy in the index was delivered after its indexing")
+        require(self.age_time.max() <= oldest, "a copy in the index was older than the run")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientsTally:
+    """Queries in the window, and how many of them met a copy that was out of date."""
+
+    queries: int
+    stale: int
+
+    def check(self, window: float, horizon: float) -> None:  # noqa: ARG002  # same call for all parts
+        """Raise `ConservationError` if more queries were stale than were asked."""
+        require(0 <= self.stale <= self.queries, "more stale answers than queries")
+
+
+@dataclass(frozen=True, slots=True)
+class ServersTally:
+    """Per server, over the window (warm-up, horizon].
+
+    Attributes
+    ----------
+    arrived, lost, served : tuple of int
+        Packets sent to the server, packets lost there and services completed. A packet is counted
+        as lost when it is lost, whenever it came.
+    inside_at_start, inside_at_end : tuple of int
+        Packets in service at the two ends of the window, 0 or 1.
+    busy_time : tuple of float
+        Time with a packet in service.
+    """
+
+    arrived: tuple[int, ...]
+    lost: tuple[int, ...]
+    served: tuple[int, ...]
+    inside_at_start: tuple[int, ...]
+    inside_at_end: tuple[int, ...]
+    busy_time: tuple[float, ...]
+
+    def check(self, window: float, horizon: float) -> None:
+        """Raise `ConservationError` unless packets and time add up at every server.
+
+        Parameters
+        ----------
+        window : float
+            Length of the window.
+        horizon : float
+            Time of its end, which sets the size of the rounding errors.
+        """
+        for server, arrived in enumerate(self.arrived):
+            came = self.inside_at_start[server] + arrived
+            went = self.lost[server] + self.served[server] + self.inside_at_end[server]
+            require(came == went, f"server {server}: {came} packets came, {went} accounted for")
+        inside = {*self.inside_at_start, *self.inside_at_end}
+        require(inside <= {0, 1}, "a server holds more than one packet")
+        require(min(self.busy_time) >= 0, "a server was busy for a negative time")
+        changes = 2 + max(self.served)
+        longest = window * (1 + RELATIVE) + changes * horizon * ROUNDING
+        require(max(self.busy_time) <= longest, "a server was busy for longer than the window")
+
+
+@dataclass(frozen=True, slots=True)
+class ProbingTally:
+    """Counts and costs over one path of [0, horizon].
+
+    Attributes
+    ----------
+    updates : int
+        Updates of the source.
+    probes : int
+        Probes made.
+    seen : int
+        Updates seen by a probe, counted probe by probe.
+    pending : int
+        Updates not yet seen at the end; none, since the last probe is at the horizon.
+    cost : float
+        Integral of the importance from each update to the probe that sees it, summed.
+    fresh_time : float
+        Time without an update that no probe has seen.
+    largest_wait : float
+        The largest such integral that one update can have: that of a whole interval.
+    """
+
+    updates: int
+    probes: int
+    seen: int
+    pending: int
+    cost: float
+    fresh_time: float
+    largest_wait: float
+
+    def check(self, window: float, horizon: float) -> None:  # noqa: ARG002  # same call for all parts
+        """Raise `ConservationError` unless each update was seen once, at a possible cost.
+
+        The fresh time must not exceed the window, and is all of it without updates.
+        """
+        require(
+            self.updates == self.seen + self.pending,
+            f"{self.updates} updates, {self.seen} seen and {self.pending} pending",
+        )
+        require(self.pending == 0, f"{self.pending} updates were never seen")
+        most = self.updates * self.largest_wait * (1 + RELATIVE)
+        require(
+            0 <= self.cost <= most,
+            f"{self.updates} updates cost {self.cost!r}, which must lie in [0, {most!r}]",
+        )
+        least = 0.0 if self.updates else window * (1 - RELATIVE)
+        require(
+            least <= self.fresh_time <= window * (1 + RELATIVE),
+            f"fresh for {self.fresh_time!r}, which must lie in [{least!r}, {window!r}]",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LawsTally:
+    """Counts for the comparison of distributions, over the window (warm-up, horizon].
+
+    Attributes
+    ----------
+    served, obsolete, cycle : tuple of int
+        Times below the first of the points asked for, from there to the second, …, from the last
+        on: sojourns of pages that ended in the window, cycles that ended in it. Where they began
+        does not matter.
+    levels : tuple of int
+        Pages delivered in the window that found 0, 1, … pages in the system, those of their own
+        batch ahead of them included.
+    """
+
+    served: tuple[int, ...]
+    obsolete: tuple[int, ...]
+    cycle: tuple[int, ...]
+    levels: tuple[int, ...]
+
+    def check(self, buffer: BufferTally) -> None:
+        """Raise `ConservationError` unless these are the pages that the buffer counted."""
+        ended = sum(self.served), sum(self.obsolete)
+        expected = buffer.ended[rules.SERVED], buffer.ended[rules.OBSOLETE]
+        require(ended == expected, "sojourn times of other pages than those that ended")
+        found = sum(self.levels)
+        require(found == buffer.delivered, "levels found by other pages than those delivered")
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Everything that one replication counted over the window (warm-up, horizon].
+
+    Attributes
+    ----------
+    window : float
+        Length of the window.
+    robots_time : float
+        Time integral of the number of active robots.
+    buffer, pages, ages, clients, servers, probing
+        The parts that the scenario has, else None.
+    laws : LawsTally or None
+        Where distributions are to be compared.
+    """
+
+    window: float
+    robots_time: float = 0.0
+    buffer: BufferTally | None = None
+    pages: PagesTally | None = None
+    ages: AgesTally | None = None
+    clients: ClientsTally | None = None
+    servers: ServersTally | None = None
+    probing: ProbingTally | None = None
+    laws: LawsTally | None = None
+
+    def check(self, horizon: float, robots: int) -> None:
+        """Raise `ConservationError` unless all parts add up; `robots` is the number available."""
+        parts = self.buffer, self.pages, self.ages, self.clients, self.servers, self.probing
+        for part in parts:
+            if part is not None:
+                part.check(self.window, horizon)
+        most = robots * self.window * (1 + RELATIVE)
+        require(0 <= self.robots_time <= most, "more active robots than there are")
+        if self.buffer is not None and self.pages is not None:
+            delivered = int(self.pages.deliveries.sum())
+            require(delivered == self.buffer.delivered, "pages delivered without the buffer")
+        if self.buffer is not None and self.laws is not None:
+            self.laws.check(self.buffer)
