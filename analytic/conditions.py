@@ -19,7 +19,7 @@ def all_of(*reasons: str | None) -> str | None:
     return ", and ".join(reason for reason in reasons if reason is not None) or None
 
 
-def timers_of(scenario: Scenario) -> Distribution | None:
+def patience_of(scenario: Scenario) -> Distribution | None:
     """The law of the obsolescence timers, or None where waiting pages have none."""
     law = scenario.buffer.obsolescence if scenario.buffer else "never"
     return None if isinstance(law, str) else law
@@ -158,7 +158,7 @@ def _too_many(what: str, phases: int) -> str:
     return f"{what} have {phases} phases; at most {MOST_PHASES} are solved"
 
 
-def no_timers(scenario: Scenario) -> str | None:
+def no_obsolescence(scenario: Scenario) -> str | None:
     """Waiting pages never become obsolete."""
     never = buffer_of(scenario).obsolescence == "never"
     return None if never else "waiting pages become obsolete"
@@ -174,22 +174,22 @@ def pages_leave_the_queue_alone(scenario: Scenario) -> str | None:
     )
 
 
-def exponential_timers_or_none(scenario: Scenario) -> str | None:
+def exponential_patience_or_none(scenario: Scenario) -> str | None:
     """Obsolescence timers, if any, are exponential."""
-    law = timers_of(scenario)
+    law = patience_of(scenario)
     known = law is None or exponential_rate(law) is not None
     return None if known else "obsolescence timers are not exponential"
 
 
-def phase_type_timers(scenario: Scenario) -> str | None:
+def phase_type_patience(scenario: Scenario) -> str | None:
     """Obsolescence timers, if any, are of phase type."""
-    law = timers_of(scenario)
+    law = patience_of(scenario)
     return None if law is None else _not_of_phase_type("obsolescence timers", law)
 
 
 def memoryless_or_ordered(scenario: Scenario) -> str | None:
     """First come first served without push-out, or timers that have no memory."""
-    if exponential_timers_or_none(scenario) is None:
+    if exponential_patience_or_none(scenario) is None:
         return None
     lifo = buffer_of(scenario).discipline == "lifo"
     pushes = buffer_of(scenario).when_full == "push-out"

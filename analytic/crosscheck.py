@@ -92,8 +92,8 @@ class _Row:
     """A prediction with what is needed to judge it.
 
     `floor` is the difference that a run need not see, `negligible` the one that refutes nothing;
-    `edge` and `start` are what the ends of the window and a short warm-up can make; `must_settle`
-    says whether the verdict on the scenario waits for it.
+    `end_effect` and `start` are what the ends of the window and a short warm-up can make;
+    `must_settle` says whether the verdict on the scenario waits for it.
     """
 
     prediction: Prediction
@@ -101,7 +101,7 @@ class _Row:
     error: float
     floor: float
     negligible: float
-    edge: float
+    end_effect: float
     start: float
     must_settle: bool
 
@@ -142,7 +142,7 @@ class _Row:
 
     def visible(self, replications: int, size: int) -> float:
         """Smallest difference that a family of this size would see, in the measure's unit."""
-        reach = visible_errors(replications - 1, size) * self.error + self.edge + self.start
+        reach = visible_errors(replications - 1, size) * self.error + self.end_effect + self.start
         least = max(NEGLIGIBLE * self.size, self.negligible)
         if not self.size:
             return max(reach, least)
@@ -243,7 +243,7 @@ def _judge(family: Sequence[_Row], replications: int) -> list[Comparison]:
     """The verdicts of a family; a number that several formulas give counts once."""
     degrees = replications - 1
     firsts, which = _distinct(family)
-    shifts = [(0.0, row.edge, row.edge + row.start) for row in firsts]
+    shifts = [(0.0, row.end_effect, row.end_effect + row.start) for row in firsts]
     adjusted = [
         holm([row.p_value(degrees, each) for row, each in zip(firsts, shift, strict=True)])
         for shift in zip(*shifts, strict=True)
@@ -276,7 +276,7 @@ def _distinct(family: Sequence[_Row]) -> tuple[list[_Row], list[int]]:
 
 
 def _judged(row: _Row, p_values: Sequence[float], size: int, replications: int) -> Comparison:
-    """The verdict from the adjusted p-values: of the difference, less the edge, less the start."""
+    """The verdict from adjusted p-values: as seen, less the end effect, less the start too."""
     if replications < 2 or math.isnan(row.error) or math.isnan(row.estimate):
         return _comparison(row, "inconclusive", None)
     visible = row.visible(replications, size)
@@ -300,11 +300,11 @@ def _undecided(row: _Row, detectable: float | None, size: int, replications: int
         return found
     relative = max(row.tolerance, row.negligible) / row.size
     error = row.error / row.size
-    hidden = (row.edge + row.start) / row.size
+    hidden = (row.end_effect + row.start) / row.size
     if not math.isfinite(error):
         return found
     if is_hidden(relative, hidden):
-        if row.start > row.edge:
+        if row.start > row.end_effect:
             return replace(found, warmup_too_short=True)
         return replace(found, window_too_short=True)
     if not row.must_settle:
@@ -410,7 +410,7 @@ def _row(
         error,
         floor=FLOOR * unit,
         negligible=negligible * unit,
-        edge=found.edge,
+        end_effect=found.end_effect_bound,
         start=start_shift(prediction, found.estimate) if start_shift else 0.0,
         must_settle=must_settle,
     )

@@ -91,18 +91,18 @@ def smallest_seen(relative: float) -> float:
     return relative**2 / 2 + relative * math.sqrt(1 + relative**2 / 4)
 
 
-def is_hidden(relative: float, edge: float) -> bool:
+def is_hidden(relative: float, end_effect: float) -> bool:
     """Whether the ends of the window alone hide a relative difference from any run."""
-    return _room(relative, edge) <= 0
+    return _room(relative, end_effect) <= 0
 
 
-def _room(relative: float, edge: float) -> float:
+def _room(relative: float, end_effect: float) -> float:
     """The standard errors, relative to the prediction, that a difference leaves room for."""
-    return relative / math.sqrt(1 + relative) - edge
+    return relative / math.sqrt(1 + relative) - end_effect
 
 
 def replications_to_see(
-    relative: float, error: float, edge: float, size: int, now: int
+    relative: float, error: float, end_effect: float, size: int, now: int
 ) -> int | None:
     """Replications at which a relative difference is seen, whatever chance does, in 9 of 10 cases.
 
@@ -113,7 +113,7 @@ def replications_to_see(
     ----------
     relative : float
         The difference, divided by the prediction.
-    error, edge : float
+    error, end_effect : float
         The present standard error and the end effect of the window, divided by the prediction.
     size : int
         Predictions in the family.
@@ -125,7 +125,7 @@ def replications_to_see(
     int or None
         None where the ends of the window alone hide the difference, or the error is not finite.
     """
-    room = _room(relative, edge)
+    room = _room(relative, end_effect)
     if room <= 0 or not math.isfinite(error):
         return None
 

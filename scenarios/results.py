@@ -28,7 +28,7 @@ Key = tuple[str, Subject]
 class Estimate:
     """A simulated number with its standard error and 95 % interval (nan where undefined).
 
-    `edge` says how far the two ends of the window can shift it, whatever the standard error.
+    `end_effect_bound` says how far the two ends of the window can shift it, whatever the error.
     `sample` is that of a share: the events among which it is one, for a rate the time; infinite
     where only 0 is possible, and 0 for what is neither.
     """
@@ -39,13 +39,8 @@ class Estimate:
     standard_error: float
     low: float
     high: float
-    edge: float = 0.0
+    end_effect_bound: float = 0.0
     sample: float = 0.0
-
-    @property
-    def end_effect_bound(self) -> float:
-        """How far the two ends of the window can shift the estimate."""
-        return self.edge
 
 
 class Columns(NamedTuple):
@@ -92,7 +87,10 @@ class Rows(Sequence[Estimate]):
         blocks = []
         for measure, group in groupby(estimates, key=lambda row: row.measure):
             rows = list(group)
-            values = [(r.estimate, r.standard_error, r.low, r.high, r.edge, r.sample) for r in rows]
+            values = [
+                (r.estimate, r.standard_error, r.low, r.high, r.end_effect_bound, r.sample)
+                for r in rows
+            ]
             blocks.append(Columns(measure, [row.subject for row in rows], np.array(values).T))
         return cls(blocks)
 
@@ -177,7 +175,7 @@ class Results:
         The value of each replication; nan where it is undefined.
     events : int
         Pages that ended in all windows together: the sample behind the shares.
-    without_each : mapping (measure, subject) -> tuple of float
+    leave_one_out : mapping (measure, subject) -> tuple of float
         The estimate with one replication left out at a time, for the errors of what is made of
         several estimates; not kept of measures with many subjects.
     controls : mapping name -> tuple of float
@@ -197,7 +195,7 @@ class Results:
     estimates: Sequence[Estimate]
     replications: Mapping[Key, tuple[float, ...]] = field(repr=False)
     events: int = 0
-    without_each: Mapping[Key, tuple[float, ...]] = field(default_factory=dict, repr=False)
+    leave_one_out: Mapping[Key, tuple[float, ...]] = field(default_factory=dict, repr=False)
     controls: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
     variance_ratios: Mapping[Key, float] = field(default_factory=dict, repr=False)
     law_counts: Mapping[Key, NDArray[np.integer[Any]]] = field(default_factory=dict, repr=False)

@@ -141,7 +141,7 @@ def test_the_correction_is_a_regression_on_pseudo_values() -> None:
         30,
         Rows([Columns("throughput", (None,), np.array([[mean, error, 0.0, 9.0, 0.5, 0.0]]).T)]),
         {},
-        without_each={("throughput", None): tuple(without)},
+        leave_one_out={("throughput", None): tuple(without)},
         controls={"services": tuple(control)},
     )
     row = sim.controlled(results).find("throughput")
@@ -151,7 +151,7 @@ def test_the_correction_is_a_regression_on_pseudo_values() -> None:
     spread = 1 / 30 + control.mean() ** 2 / (30 * control.var())
     assert row.estimate == pytest.approx(intercept)
     assert row.standard_error == pytest.approx(math.sqrt(residuals @ residuals / 28 * spread))
-    assert row.edge == 0.5
+    assert row.end_effect_bound == 0.5
 
 
 def test_few_replications_and_many_subjects_stay_as_they_are() -> None:

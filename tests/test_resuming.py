@@ -285,7 +285,7 @@ def test_differences_between_cells_are_paired(
     assert found[0] is not None
     assert found[1] is not None
     assert float(row["difference"]) == pytest.approx(found[0].estimate - found[1].estimate)
-    apart = np.subtract(one.without_each[key], other.without_each[key])
+    apart = np.subtract(one.leave_one_out[key], other.leave_one_out[key])
     error = math.sqrt(4 / 5 * np.sum((apart - apart.mean()) ** 2))
     assert float(row["standard_error"]) == pytest.approx(error)
     assert error < 0.7 * math.hypot(found[0].standard_error, found[1].standard_error)
@@ -346,7 +346,7 @@ def test_a_confidence_is_never_negative_and_never_certain() -> None:
 
 def test_last_bits_make_no_difference() -> None:
     one = estimated([0.1, 0.2, 0.3])
-    other = Estimated(one.estimate * (1 + 1e-16), one.without_each * (1 + 2e-16))
+    other = Estimated(one.estimate * (1 + 1e-16), one.leave_one_out * (1 + 2e-16))
     found = paired_difference(one, other)
     assert (found.difference, found.standard_error, found.doubt) == (0.0, 0.0, 0.5)
 

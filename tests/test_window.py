@@ -17,7 +17,7 @@ from scenarios import Estimate, Results, Scenario, load, scenario_from
 from scenarios.laws import Deterministic
 from scenarios.results import Rows
 from sim.estimates import Totals
-from sim.estimates.edges import edges_of, unevenness
+from sim.estimates.end_effects import end_effect_bounds, unevenness
 from sim.tally import PagesTally, ServersTally, Tally
 
 ROUND_ROBIN = {"policy": "round-robin"}
@@ -140,7 +140,9 @@ def test_a_longer_window_settles_what_the_ends_left_open() -> None:
 def test_only_a_difference_significantly_above_the_edge_disagrees(
     estimate: float, verdict: str, too_short: bool
 ) -> None:
-    measured = Estimate("mean_in_system", None, estimate, 1e-4, estimate, estimate, edge=0.01)
+    measured = Estimate(
+        "mean_in_system", None, estimate, 1e-4, estimate, estimate, end_effect_bound=0.01
+    )
     found = Results("made-up", "none", 1, 40, (measured,), {})
     (row,) = compare([Prediction("mean_in_system", None, 1.0, "exact", "made up")], found)
     assert (row.verdict, row.window_too_short) == (verdict, too_short)
@@ -157,7 +159,7 @@ def test_the_advice_is_a_longer_window_not_more_replications() -> None:
 
 
 def test_an_edge_survives_columns_and_stays_out_of_frames() -> None:
-    row = Estimate("throughput", None, 1.0, 0.1, 0.8, 1.2, edge=0.3)
+    row = Estimate("throughput", None, 1.0, 0.1, 0.8, 1.2, end_effect_bound=0.3)
     assert Rows.of([row])[0] == row
     assert list(Rows.of([row])) == [row]
     assert Rows.of([row]).find("throughput", None) == row
@@ -218,16 +220,18 @@ def test_no_window_shifts_a_periodic_schedule_by_more_than_its_edge(
     scenario = pages(rates, constant(1.0), {"policy": "cyclic", "template": template})
     part = PagesTally(visits, stale)
     totals = Totals.of([Tally(window=window, robots_time=window, pages=part)])
-    edges = edges_of(totals, scenario)
+    bounds = end_effect_bounds(totals, scenario)
     shares = np.bincount(template, minlength=3) / len(template)
     limit = cyclic_obsolescence(rates, template, Deterministic(value=1.0))
     just = 1 + 1e-9
-    assert np.all(np.abs(visits / window - shares) <= edges["crawl_rate"] * just)
-    assert np.all(np.abs(visits / visits.sum() - shares) <= edges["crawl_frequency"] * just + 1e-12)
-    assert np.all(np.abs(stale / window - limit) <= edges["obsolescence_rate"] * just)
+    assert np.all(np.abs(visits / window - shares) <= bounds["crawl_rate"] * just)
+    assert np.all(
+        np.abs(visits / visits.sum() - shares) <= bounds["crawl_frequency"] * just + 1e-12
+    )
+    assert np.all(np.abs(stale / window - limit) <= bounds["obsolescence_rate"] * just)
 
 
-def test_edges_of_servers_by_hand() -> None:
+def test_end_effects_of_servers_by_hand() -> None:
     """10 and 5 packets in a window of 50; of a period 0, 0, 1 a stretch has 2/3 too many."""
     part = ServersTally((10, 5, 0), (4, 1, 0), (6, 4, 0), (0, 0, 0), (0, 0, 0), (9.0, 9.0, 0.0))
     scenario = scenario_from(
@@ -241,10 +245,10 @@ def test_edges_of_servers_by_hand() -> None:
             "costs": {"loss": 3.0},
         }
     )
-    edges = edges_of(Totals.of([Tally(window=50.0, servers=part)] * 2), scenario)
+    bounds = end_effect_bounds(Totals.of([Tally(window=50.0, servers=part)] * 2), scenario)
     both = 1 + 2 / 3
-    lost = edges["preemption_probability"]
+    lost = bounds["preemption_probability"]
     assert lost[[0, 1, 3]].tolist() == pytest.approx([both / 10, both / 5, 2 * both / 15])
-    assert edges["arrival_rate"].tolist() == [1 / 50]
-    assert edges["loss_rate"].tolist() == pytest.approx([(1 + 2 * both) / 50])
-    assert edges["control_cost"].tolist() == pytest.approx([3 * (1 + 2 * both) / 50])
+    assert bounds["arrival_rate"].tolist() == [1 / 50]
+    assert bounds["loss_rate"].tolist() == pytest.approx([(1 + 2 * both) / 50])
+    assert bounds["control_cost"].tolist() == pytest.approx([3 * (1 + 2 * both) / 50])

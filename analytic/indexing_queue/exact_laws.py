@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytic.active_robots import require_decided
-from analytic.conditions import timers_of
+from analytic.conditions import patience_of
 from analytic.indexing_queue.cycle_laws import (
     LARGEST_CYCLE_CHAIN,
     MOST_CYCLE_JUMPS,
@@ -93,7 +93,7 @@ def exact_laws(scenario: Scenario) -> list[ExactLaw | NoLaw]:
         return [NoLaw(law, reason) for law in LAWS]
     served, obsolete, level, cycle = LAWS
     return [
-        *_sojourns(scenario, (served,) if timers_of(scenario) is None else (served, obsolete)),
+        *_sojourns(scenario, (served,) if patience_of(scenario) is None else (served, obsolete)),
         _levels(scenario, level),
         _cycles(scenario, cycle),
     ]

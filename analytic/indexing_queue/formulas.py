@@ -100,7 +100,7 @@ def stays_of(scenario: Scenario) -> Stays | None:
     empty = stationary[: chain.order]
     entering = chain.batch_rates[0].T @ (chain.accepted[0] > 0)
     flow = float(empty @ entering)
-    patience = conditions.timers_of(scenario)
+    patience = conditions.patience_of(scenario)
     longest = (1.0 - float(empty.sum())) / flow if flow > 0 else math.inf
     if patience is not None and (obsolescence := exponential_rate(patience)):
         longest = min(longest, 1.0 / obsolescence)
@@ -138,7 +138,7 @@ def reason_against_order(scenario: Scenario) -> str | None:
 def _birth_death(scenario: Scenario) -> Values:
     """Measures of the level alone, from the product form."""
     access, service, capacity = conditions.poisson_parameters(scenario)
-    patience = conditions.timers_of(scenario)
+    patience = conditions.patience_of(scenario)
     at = robots_at(scenario)
     obsolescence = 0.0 if patience is None else exponential_rate(patience)
     assert obsolescence is not None
@@ -228,7 +228,7 @@ _BUILT = (
     conditions.pages_leave_the_queue_alone,
     conditions.markovian_accesses,
     conditions.phase_type_service,
-    conditions.phase_type_timers,
+    conditions.phase_type_patience,
     conditions.memoryless_or_ordered,
 )
 """Conditions of a chain."""
@@ -262,7 +262,7 @@ FORMULAS: tuple[Formula, ...] = (
         conditions=(
             *_POISSON,
             conditions.static_robots,
-            conditions.no_timers,
+            conditions.no_obsolescence,
             conditions.nothing_pushed_out,
         ),
         evaluate=_mm1k,
@@ -274,7 +274,7 @@ FORMULAS: tuple[Formula, ...] = (
         function=birth_death_levels,
         kind="exact",
         origin="re-derived",
-        conditions=(*_POISSON, conditions.exponential_timers_or_none),
+        conditions=(*_POISSON, conditions.exponential_patience_or_none),
         evaluate=_birth_death,
     ),
     Formula(

@@ -53,7 +53,7 @@ def service_and_patience(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
     buffer, _ = buffer_and_robots(scenario)
     service = as_phase_type(buffer.service)
     assert service is not None
-    law = conditions.timers_of(scenario)
+    law = conditions.patience_of(scenario)
     if law is None or top_level(scenario) == 1:  # where no page ever waits, none becomes obsolete
         return service, UNLIMITED_PATIENCE
     if (rate := exponential_rate(law)) is not None:
@@ -79,7 +79,7 @@ def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
     phases = phase_count(buffer.service)
     assert phases is not None
     top = top_level(scenario)
-    law = conditions.timers_of(scenario)
+    law = conditions.patience_of(scenario)
     if law is None or top == 1 or exponential_rate(law) is not None:
         return order, phases, 1, top
     return order, phases, phase_count(law) or 1, top

@@ -39,7 +39,7 @@ _COVERED: tuple[Condition, ...] = (
     conditions.pages_leave_the_queue_alone,
     conditions.markovian_accesses,
     conditions.phase_type_service,
-    conditions.phase_type_timers,
+    conditions.phase_type_patience,
     conditions.memoryless_or_ordered,
     conditions.response_known,
 )

@@ -140,7 +140,7 @@ def _replaced(scenario: Scenario) -> Values:
 
 
 def _timed(scenario: Scenario) -> Values:
-    timer = conditions.timers_of(scenario)
+    timer = conditions.patience_of(scenario)
     assert timer is not None
     deliveries, service = _poisson_by_level(scenario)
     drops = drop_rates(timer, service, len(deliveries) - 2)
@@ -164,7 +164,7 @@ def _only_replaces(scenario: Scenario) -> str | None:
     replaces = own.buffer_of(scenario).replace_older_copy
     return conditions.all_of(
         None if replaces else "newer copies do not replace older ones",
-        conditions.no_timers(scenario),
+        conditions.no_obsolescence(scenario),
         conditions.first_come_first_served(scenario),
     )
 
@@ -262,7 +262,7 @@ _DECOMPOSITION = approximation_row(
         page_conditions.robots_always_work,
         _pace_known,
         *own.MARKOVIAN,
-        conditions.phase_type_timers,
+        conditions.phase_type_patience,
         conditions.first_come_first_served,
         _not_by_timers_of_any_law,
         fits_in_memory,
@@ -346,7 +346,7 @@ def with_phases(scenario: Scenario) -> Scenario | None:
             raise NoAnswerError(
                 "there are targets for each phase of the service, which has to be kept"
             )
-    timer = conditions.timers_of(scenario)
+    timer = conditions.patience_of(scenario)
     if timer is not None and _phases_in(timer) > (phases := _phases_of_timers(scenario)):
         changes["buffer.obsolescence"] = _written(moment_match(timer, phases))
     return scenario.with_(changes) if changes else None
@@ -356,8 +356,8 @@ def with_phases(scenario: Scenario) -> Scenario | None:
 def variance_of_timers_kept(scenario: Scenario) -> str | None:
     """Moment matches of timers have nearly their variance (c² right to 0.25)."""
     matched = with_phases(scenario)
-    given = conditions.timers_of(scenario)
-    used = conditions.timers_of(matched) if matched is not None else None
+    given = conditions.patience_of(scenario)
+    used = conditions.patience_of(matched) if matched is not None else None
     if given is None or used is None or abs(_variation(used) - _variation(given)) <= _MOST_AMISS:
         return None
     return (

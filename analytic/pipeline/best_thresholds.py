@@ -307,7 +307,7 @@ def birth_death(scenario: Scenario) -> BirthDeath | None:
         *PATH,
         conditions.pages_leave_the_queue_alone,
         page_conditions.randomized_policy,
-        conditions.no_timers,
+        conditions.no_obsolescence,
         conditions.first_come_first_served,
         conditions.poisson_accesses,
         conditions.exponential_service,

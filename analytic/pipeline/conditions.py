@@ -87,12 +87,12 @@ def copies_leave_together(scenario: Scenario) -> bool:
 
 def no_obsolescence_timers(scenario: Scenario) -> str | None:
     """Waiting pages have no timers, whatever their pages do."""
-    return None if conditions.timers_of(scenario) is None else "waiting pages become obsolete"
+    return None if conditions.patience_of(scenario) is None else "waiting pages become obsolete"
 
 
 def timers_not_exponential(scenario: Scenario) -> str | None:
     """Waiting pages have obsolescence timers that are not exponential."""
-    law = conditions.timers_of(scenario)
+    law = conditions.patience_of(scenario)
     if law is None or exponential_rate(law) is not None:
         return "waiting pages have no timers, or exponential ones"
     return None
@@ -100,13 +100,13 @@ def timers_not_exponential(scenario: Scenario) -> str | None:
 
 def timers_with_phases(scenario: Scenario) -> str | None:
     """Obsolescence timers are of phase type, and not exponential."""
-    return timers_not_exponential(scenario) or conditions.phase_type_timers(scenario)
+    return timers_not_exponential(scenario) or conditions.phase_type_patience(scenario)
 
 
 def served_out_of_order_or_timed(scenario: Scenario) -> str | None:
     """Exponential timers, last come first served, or push-out."""
     plain = conditions.first_come_first_served(scenario) is None
-    if plain and conditions.timers_of(scenario) is None:
+    if plain and conditions.patience_of(scenario) is None:
         return "first come first served without timers"
     return None
 

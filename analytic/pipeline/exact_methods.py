@@ -129,7 +129,7 @@ def freshness_rows(scenario: Scenario, rates: Array, ages: Array | None = None) 
 _QUEUE = (*own.MARKOVIAN, fits_in_memory, one_closed_class)
 _ALONE = (*own.PATH, conditions.pages_leave_the_queue_alone)
 _RANDOM = (*_ALONE, page_conditions.randomized_policy)
-_PLAIN = (conditions.no_timers, conditions.first_come_first_served)
+_PLAIN = (conditions.no_obsolescence, conditions.first_come_first_served)
 _LABELS = (
     *own.PATH,
     page_conditions.randomized_policy,
@@ -160,7 +160,7 @@ METHODS: tuple[Method, ...] = (
         (
             *_RANDOM,
             own.served_out_of_order_or_timed,
-            conditions.exponential_timers_or_none,
+            conditions.exponential_patience_or_none,
             own.pushed_one_by_one,
             *_QUEUE,
             counts_fit,
@@ -306,7 +306,7 @@ EXACT: tuple[Formula, ...] = (
             page_conditions.independent_accesses,
             page_conditions.one_robot,
             own.no_markovian_accesses,
-            conditions.no_timers,
+            conditions.no_obsolescence,
             conditions.phase_type_service,
             chain_fits,
         ),

@@ -123,7 +123,7 @@ _STATIC = (
     conditions.static_robots,
     conditions.poisson_accesses,
     conditions.exponential_service,
-    conditions.no_timers,
+    conditions.no_obsolescence,
 )
 
 _SWITCHING = (
@@ -134,7 +134,7 @@ _SWITCHING = (
     switching,
     conditions.poisson_accesses,
     conditions.exponential_service,
-    conditions.no_timers,
+    conditions.no_obsolescence,
     falling_targets,
 )
 

@@ -162,7 +162,7 @@ _COVERED: tuple[Condition, ...] = (
     conditions.pages_leave_the_queue_alone,
     conditions.poisson_accesses,
     conditions.phase_type_service,
-    conditions.exponential_timers_or_none,
+    conditions.exponential_patience_or_none,
     conditions.response_known,
 )
 
@@ -193,7 +193,7 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
     rate = exponential_rate(buffer.service)
     single = PhaseLaw(np.ones(1), np.array([[-rate]])) if rate else None
     service = single or as_phase_type(buffer.service)
-    patience = conditions.timers_of(scenario)
+    patience = conditions.patience_of(scenario)
     access = access_rate(robots.access_time)
     obsolescence = 0.0 if patience is None else exponential_rate(patience)
     assert service is not None

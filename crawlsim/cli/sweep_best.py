@@ -18,8 +18,8 @@ from crawlsim.cli.sweep_cells import (
     Interrupted,
     Record,
     engines_of,
+    leave_one_out,
     resolved,
-    without_each,
 )
 from crawlsim.cli.workers import workers
 from scenarios import Scenario, ScenarioError
@@ -91,7 +91,7 @@ class Goal:
         from sim.replicate import run
 
         moment = {"run.warmup": 0.0, "run.horizon": _MOMENT, "run.replications": 1}
-        self.key_among(kept(scenario, run(scenario.with_(moment)).without_each))
+        self.key_among(kept(scenario, run(scenario.with_(moment)).leave_one_out))
 
 
 def goal_of(minimise: str | None, maximise: str | None) -> Goal | None:
@@ -300,7 +300,7 @@ def best_cell(goal: Goal, records: Sequence[Record], level: float = 0.95) -> Bes
     key = goal.key_among(dict.fromkeys(each for cell in cells for each in cell))
     nothing = Estimated(math.nan, np.zeros(0))
     found = [cell.get(key, nothing) for cell in cells]
-    signed = [Estimated(goal.sign * e.estimate, goal.sign * e.without_each) for e in found]
+    signed = [Estimated(goal.sign * e.estimate, goal.sign * e.leave_one_out) for e in found]
     best = best_of(signed, level)
     if best is None:
         return None
@@ -592,8 +592,8 @@ def _values(goal: Goal, cell: Cell, found: Estimated) -> Array:
     ScenarioError
         If one is undefined.
     """
-    count = len(found.without_each)
-    values: Array = count * found.estimate - (count - 1) * found.without_each
+    count = len(found.leave_one_out)
+    values: Array = count * found.estimate - (count - 1) * found.leave_one_out
     if not np.isfinite(values).all():
         where = f"is undefined in some replications of {label_of(cell)}"
         allowed = f"{where}; a longer run.horizon defines it"
@@ -606,10 +606,10 @@ def _unseen(record: Record, key: Key, found: Estimated) -> float:
 
     Where nothing was seen, the interval of the estimate says how much may be there all the same.
     """
-    if jackknife_error(found.without_each) > 0:
+    if jackknife_error(found.leave_one_out) > 0:
         return 0.0
     row = next(row for row in record["rows"] if (row[0], row[1]) == key)
-    count = len(found.without_each)
+    count = len(found.leave_one_out)
     reach = max(row[_HIGH] - found.estimate, found.estimate - row[_LOW])
     return float(math.sqrt(count) * reach / t_quantile(0.975, count - 1))
 
@@ -668,7 +668,7 @@ class Stages:
             executor=self._executor(scenario, cell),
         )
         rows = []
-        for measure, subject, each in without_each(scenario, results):
+        for measure, subject, each in leave_one_out(scenario, results):
             row = results.find(measure, subject)
             assert row is not None
             rows.append((measure, subject, row.estimate, each))

@@ -378,14 +378,14 @@ def _record(asked: Cell, cell: Cell, options: RunOptions, executor: Executor | N
         "run": run_record(results) | {"warmup": scenario.run.warmup},
         "shortfall": shortfall,
         "rows": rows,
-        "without_each": without_each(scenario, results),
+        "without_each": leave_one_out(scenario, results),
     }
 
 
-def without_each(scenario: Scenario, results: Results) -> list[tuple[str, Subject, list[float]]]:
+def leave_one_out(scenario: Scenario, results: Results) -> list[tuple[str, Subject, list[float]]]:
     """What the errors of differences between cells are made of."""
-    keys = kept(scenario, results.without_each)
-    return [(*key, list(results.without_each[key])) for key in keys]
+    keys = kept(scenario, results.leave_one_out)
+    return [(*key, list(results.leave_one_out[key])) for key in keys]
 
 
 def rows_from(grid: Sequence[Cell], records: Sequence[Record]) -> list[Row]:

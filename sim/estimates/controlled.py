@@ -46,7 +46,7 @@ def controlled(results: Results) -> Results:
     for block in results.rows.blocks:
         values = block.values.copy()
         for column, subject in enumerate(block.subjects):
-            without = results.without_each.get((block.measure, subject))
+            without = results.leave_one_out.get((block.measure, subject))
             if without is None:
                 break
             found = _regressed(float(values[0, column]), np.array(without), design)

@@ -17,7 +17,7 @@ from scenarios.arrays import Array
 from scenarios.results import Columns, Replications, Rows
 from sim.estimates.buffer import buffer_measures, control_cost, pages_ended
 from sim.estimates.controls import controls_of
-from sim.estimates.edges import edges_of
+from sim.estimates.end_effects import end_effect_bounds
 from sim.estimates.intervals import interval, samples_of
 from sim.estimates.pages import age_measures, client_measures, page_measures
 from sim.estimates.probing import probing_measures
@@ -65,23 +65,23 @@ def t_quantile(probability: float, degrees: int) -> float:
     return float(stdtrit(degrees, probability))
 
 
-def jackknife_error(without_each: Array) -> Array:
+def jackknife_error(leave_one_out: Array) -> Array:
     """Standard errors from the estimates with one replication left out; nan for a single one.
 
     Parameters
     ----------
-    without_each : ndarray, shape (replications, …)
+    leave_one_out : ndarray, shape (replications, …)
 
     Returns
     -------
     ndarray, shape (…)
     """
-    count = len(without_each)
+    count = len(leave_one_out)
     if count < 2:
-        return np.full(without_each.shape[1:], math.nan)
-    deviations = without_each - without_each.mean(axis=0)
+        return np.full(leave_one_out.shape[1:], math.nan)
+    deviations = leave_one_out - leave_one_out.mean(axis=0)
     errors: Array = np.sqrt((count - 1) / count * np.sum(deviations**2, axis=0))
-    rounding = _ROUNDING * np.abs(without_each).max(axis=0)
+    rounding = _ROUNDING * np.abs(leave_one_out).max(axis=0)
     return np.where(errors < rounding, 0.0, errors)
 
 
@@ -96,18 +96,18 @@ def estimates_of(totals: Totals, scenario: Scenario, without: Values | None = No
         `measures_of` the totals without each replication, where they are known already.
     """
     together = measures_of(totals.together(), scenario)
-    without = measures_of(totals.without_each(), scenario) if without is None else without
+    without = measures_of(totals.leave_one_out(), scenario) if without is None else without
     samples = samples_of(totals, scenario, together)
-    edges = edges_of(totals, scenario)
+    bounds = end_effect_bounds(totals, scenario)
     count = totals.count
     quantile = t_quantile((1 + _CONFIDENCE) / 2, count - 1) if count > 1 else math.nan
     blocks = []
     for measure, (subjects, (estimate,)) in together.items():
         error = jackknife_error(without[measure][1])
-        edge = np.broadcast_to(edges.get(measure, 0.0), estimate.shape)
+        bound = np.broadcast_to(bounds.get(measure, 0.0), estimate.shape)
         sample = np.broadcast_to(samples.get(measure, 0.0), estimate.shape)
         low, high = interval(measure, estimate, error, sample, quantile)
-        values = np.stack([estimate, error, low, high, edge, sample])
+        values = np.stack([estimate, error, low, high, bound, sample])
         blocks.append(Columns(measure, subjects, values))
     return Rows(blocks)
 
@@ -117,7 +117,7 @@ def _estimates_and_few(totals: Totals, scenario: Scenario) -> tuple[Rows, Values
 
     Of many subjects they are gone when this returns: a million pages have no room for them.
     """
-    without = measures_of(totals.without_each(), scenario)
+    without = measures_of(totals.leave_one_out(), scenario)
     few = {name: found for name, found in without.items() if len(found[0]) <= _FEW_SUBJECTS}
     return estimates_of(totals, scenario, without), few
 
@@ -135,7 +135,7 @@ def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed
         estimates=estimates,
         replications=Replications([Columns(name, *values) for name, values in each.items()]),
         controls=controls_of(totals, scenario),
-        without_each=Replications([Columns(name, *values) for name, values in few.items()]),
+        leave_one_out=Replications([Columns(name, *values) for name, values in few.items()]),
         events=_sample(totals),
     )
 

@@ -27,12 +27,12 @@ class Estimated:
     Attributes
     ----------
     estimate : float
-    without_each : ndarray, shape (replications,)
+    leave_one_out : ndarray, shape (replications,)
         The estimate with one replication left out at a time.
     """
 
     estimate: float
-    without_each: Array
+    leave_one_out: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +103,11 @@ def paired_difference(one: Estimated, other: Estimated) -> Difference:
     one, other : Estimated
     """
     difference = _rounded(one.estimate - other.estimate, one, other)
-    counts = len(one.without_each), len(other.without_each)
+    counts = len(one.leave_one_out), len(other.leave_one_out)
     if counts[0] == counts[1]:
-        error = float(jackknife_error(one.without_each - other.without_each))
+        error = float(jackknife_error(one.leave_one_out - other.leave_one_out))
     else:
-        errors = [float(jackknife_error(each.without_each)) for each in (one, other)]
+        errors = [float(jackknife_error(each.leave_one_out)) for each in (one, other)]
         error = math.hypot(*errors)
     error = _rounded(error, one, other)
     degrees = min(counts) - 1

@@ -66,7 +66,7 @@ class Totals:
         """The sum over all replications, as one entry."""
         return self._each(lambda values: values.sum(axis=0, keepdims=True))
 
-    def without_each(self) -> Totals:
+    def leave_one_out(self) -> Totals:
         """The sums over all replications but one, one entry for each left out."""
         return self._each(lambda values: values.sum(axis=0) - values)
 

@@ -17,14 +17,14 @@ from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.sections import Period
 from sim.estimates.totals import Part, Totals
 
-Edges = dict[str, Array]
+Bounds = dict[str, Array]
+"""Each measure's largest shifts, shape (subjects,)."""
 
 _STRAYING = 2.0
 """Accesses by which a page's count may differ from its share in a plan without a period."""
-"""Each measure's largest shifts, shape (subjects,)."""
 
 
-def edges_of(totals: Totals, scenario: Scenario) -> Edges:
+def end_effect_bounds(totals: Totals, scenario: Scenario) -> Bounds:
     """Largest shift of each measure by the ends of the window; measures left out have none.
 
     Parameters
@@ -36,20 +36,20 @@ def edges_of(totals: Totals, scenario: Scenario) -> Edges:
     window = float(totals.own["window"].mean())
     robots = np.maximum(totals.own["robots_time"].mean(keepdims=True) / window, 1.0)
     means = {name: _means(part) for name, part in totals.parts.items()}
-    edges: Edges = {}
+    bounds: Bounds = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         if "buffer" in means:
-            edges |= dict.fromkeys(("arrival_rate", "loss_rate", "throughput"), robots / window)
+            bounds |= dict.fromkeys(("arrival_rate", "loss_rate", "throughput"), robots / window)
         if "pages" in means:
-            edges |= _of_pages(means["pages"]["deliveries"], window, robots, scenario)
+            bounds |= _of_pages(means["pages"]["deliveries"], window, robots, scenario)
         if "ages" in means:
             ages = means["ages"]["age_time"] / window
-            edges |= _of_ages(ages, means["pages"]["deliveries"], scenario)
+            bounds |= _of_ages(ages, means["pages"]["deliveries"], scenario)
         if "servers" in means:
-            edges |= _of_servers(means["servers"], window, scenario)
+            bounds |= _of_servers(means["servers"], window, scenario)
         if scenario.costs.model_fields_set:
-            edges["control_cost"] = _of_cost(edges, robots / window, scenario)
-    return edges
+            bounds["control_cost"] = _of_cost(bounds, robots / window, scenario)
+    return bounds
 
 
 def unevenness(cycle: ArrayLike, subjects: int) -> Array:
@@ -88,7 +88,7 @@ def _means(part: Part) -> Part:
     return {name: values.mean(axis=0) for name, values in part.items()}
 
 
-def _of_pages(deliveries: Array, window: float, robots: Array, scenario: Scenario) -> Edges:
+def _of_pages(deliveries: Array, window: float, robots: Array, scenario: Scenario) -> Bounds:
     """A page's count is off by the partial cycle, and by its share of one access of each robot.
 
     Its state forgets a visit, and the start of the run, after about the time
@@ -111,7 +111,7 @@ def _of_pages(deliveries: Array, window: float, robots: Array, scenario: Scenari
     }
 
 
-def _of_ages(ages: Array, deliveries: Array, scenario: Scenario) -> Edges:
+def _of_ages(ages: Array, deliveries: Array, scenario: Scenario) -> Bounds:
     """An age grows between visits and falls at each: a part of a cycle is off by its sawtooth.
 
     By twice its mean at most, for one visit and for each that a stretch of the cycle has too many;
@@ -144,7 +144,7 @@ def _visits(scenario: Scenario, counted: Array) -> tuple[Array, Array]:
     return np.bincount(cycle, minlength=pages) / len(cycle), unevenness(cycle, pages)
 
 
-def _of_servers(part: Part, window: float, scenario: Scenario) -> Edges:
+def _of_servers(part: Part, window: float, scenario: Scenario) -> Bounds:
     """At each server the packet inside at an end, and what a partial period has too many.
 
     In the rates, one arrival as well.
@@ -167,10 +167,10 @@ def _of_servers(part: Part, window: float, scenario: Scenario) -> Edges:
     }
 
 
-def _of_cost(edges: Edges, obsolete: Array, scenario: Scenario) -> Array:
+def _of_cost(bounds: Bounds, obsolete: Array, scenario: Scenario) -> Array:
     """Prices times the shifts of what they are paid for."""
     costs = scenario.costs
     none = np.zeros(1)
-    cost = costs.staleness * edges.get("weighted_obsolescence", none)
-    cost = cost + costs.loss * edges.get("loss_rate", none)
+    cost = costs.staleness * bounds.get("weighted_obsolescence", none)
+    cost = cost + costs.loss * bounds.get("loss_rate", none)
     return cost + (costs.obsolescence * obsolete if scenario.buffer is not None else 0.0)
