@@ -41,6 +41,7 @@ test-nightly: $(VENV)/.installed-test check-library
 check-library: $(VENV)/.installed
 	$(BIN)/crawlsim check $$($(BIN)/crawlsim scenarios --names) --jobs $(JOBS)
 
+bench: export PYTHONPATH := $(CURDIR)
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/bench_queue.py
 	$(BIN)/python benchmarks/bench_scale.py

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from racing import write
 
 from analytic import resolve
-from analytic.page_refresh import best_shares, harmonic_rates
+from analytic.page_refresh import best_shares
+from experiments.crawlers import harmonic_rates
 from scenarios import scenario_from
 from scenarios.accessing import POLICIES
 from scenarios.accessing.golden_ratio import golden_cycle

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import resource
-import runpy
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -22,9 +21,9 @@ from analytic.decision_process import policy_iteration
 from analytic.phase_type import PhaseLaw
 from analytic.robot_control.controlled_queue import ControlledQueue
 from analytic.robot_control.target_rules import best_targets
+from experiments import robot_control_experiments
 from scenarios.sections import Costs
 
-TABLES = Path(__file__).parents[1] / "experiments/robot_control_experiments.py"
 PRICES = Costs(loss=1.0, starvation=1.4)
 SIZES = ((5, 16), (20, 40), (50, 100), (200, 200), (500, 500), (1000, 1000), (1000, 2000))
 WIDTH = 1e-9
@@ -71,12 +70,11 @@ def measured(capacity: int, available: int, rounds: int) -> dict[str, Any]:
 
 def tables(rounds: int) -> float:
     """Seconds for the dynamic columns of all 54 rows of the tables, the printed iteration apart."""
-    script = runpy.run_path(str(TABLES))
 
     def work() -> None:
-        for row in script["PRINTED"]:
-            script["table_1"](row, iterate=False)
-            script["table_2"](row)
+        for row in robot_control_experiments.PRINTED:
+            robot_control_experiments.table_1(row, iterate=False)
+            robot_control_experiments.table_2(row)
 
     return timed(work, rounds)
 
