@@ -114,7 +114,7 @@ def fit(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Make a scenario of a log, with error bars.
+    """Make a scenario from a log, with error bars.
 
     TRACE is CSV, plain or gz, with a header: page,time (changes), page,time,changed or
     page,time,digest (crawls), time (deliveries), or size (sizes).
