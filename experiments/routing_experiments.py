@@ -198,7 +198,7 @@ def left_out() -> list[Row]:
             {
                 "weight of page 0": weight,
                 "of page 1": 1.0,
-                "best visiting word": " ".join(map(str, found.word)),
+                "best word": " ".join(map(str, found.word)),
                 "obsolescence": found.cost,
             }
         )

@@ -58,9 +58,9 @@ if TYPE_CHECKING:
 @click.command("scenarios")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--names", is_flag=True, help="Names only, for scripts.")
+@click.option("--names", is_flag=True, help="Print names only, for scripts.")
 def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
-    """List the ready scenarios, or print the file of one."""
+    """List the scenarios of the library, or print the file of one."""
     if names:
         click.echo("\n".join(library_names()))
         return
@@ -91,7 +91,7 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
 @click.option(
     "--control-variates",
     is_flag=True,
-    help="Correct the estimates by what was drawn and has a known mean.",
+    help="Reduce the variance of estimates by quantities of known mean.",
 )
 def run(
     sources: tuple[str, ...],
@@ -116,7 +116,9 @@ def run(
 
 @click.command()
 @scenario_options
-@click.option("--all", "every", is_flag=True, help="Say of every formula why it does not apply.")
+@click.option(
+    "--all", "every", is_flag=True, help="Say why each of the other formulas does not apply."
+)
 def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool, every: bool) -> None:
     """Evaluate every formula that applies, and say why the others do not."""
     from analytic import accuracy_of, predict
@@ -164,12 +166,12 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool, eve
 @click.option(
     "--negligible",
     metavar="X",
-    help="Difference of a share, or of a rate per arrival, that refutes nothing.",
+    help="Difference in a share, or in a rate per arrival, that never refutes a formula.",
 )
 @click.option(
     "--distributions",
     is_flag=True,
-    help="Compare whole distributions too: sojourn times, levels at arrivals, busy cycles.",
+    help="Also compare whole distributions: sojourn times, levels at arrivals, busy cycles.",
 )
 def check(
     sources: tuple[str, ...],
@@ -210,7 +212,7 @@ def check(
 @click.argument("paper", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def formulas(paper: str | None, as_json: bool) -> None:
-    """The index of formulas: paper, number, quantity, function, kind, origin, conditions."""
+    """List the formulas: paper, number, quantity, function, kind, origin, conditions."""
     from analytic import FORMULAS
     from analytic.bibliography import REFERENCES
     from analytic.formula import ORIGINS

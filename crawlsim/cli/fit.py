@@ -35,24 +35,37 @@ _POSITIVE = NumberRange(1e-50, 1e50)
 _NOT_NEGATIVE = NumberRange(0, 1e50)
 
 _QUESTIONS = (
-    click.option("--kind", metavar="K", help=f"{listed(_KINDS)}; default by the header."),
-    click.option("--time-unit", metavar="UNIT", help="Unit of the rates, or of the numbers."),
+    click.option("--kind", metavar="K", help=f"{listed(_KINDS)}; by default told from the header."),
+    click.option(
+        "--time-unit", metavar="UNIT", help="Time unit of the rates, or of numeric times."
+    ),
     click.option(
         "--section",
         metavar="S",
-        help="Fit pages or source; of sizes, service, obsolescence or access_time.",
+        help="Section to fit: pages or source; from sizes, service, obsolescence or access_time.",
     ),
-    click.option("--since", metavar="TIME", help="Count from then on; not for sizes."),
-    click.option("--until", metavar="TIME", help="Count until then."),
-    click.option("--shortest", type=_POSITIVE, metavar="T", help="Pages: least time watched."),
+    click.option("--since", metavar="TIME", help="Count from this time on; not for sizes."),
+    click.option("--until", metavar="TIME", help="Count up to this time."),
+    click.option(
+        "--shortest", type=_POSITIVE, metavar="T", help="Pages: shortest time under observation."
+    ),
     click.option(
         "--pieces",
         type=click.IntRange(1, 10_000),
         metavar="N",
-        help="Source: equal pieces of a week; default 168, the hours.",
+        help="Source: number of equal pieces of the week; default 168, one per hour.",
     ),
-    click.option("--breaks", metavar="B1,B2,…", help="Source: where pieces begin instead."),
-    click.option("--period", type=_POSITIVE, metavar="T", help="Source: instead of a week."),
+    click.option(
+        "--breaks",
+        metavar="B1,B2,…",
+        help="Source: where the pieces begin, instead of equal pieces.",
+    ),
+    click.option(
+        "--period",
+        type=_POSITIVE,
+        metavar="T",
+        help="Source: period of the rate, instead of a week.",
+    ),
     click.option(
         "--batch-gap",
         type=_NOT_NEGATIVE,
@@ -63,15 +76,19 @@ _QUESTIONS = (
         "--longest-gap",
         type=_POSITIVE,
         metavar="T",
-        help="Deliveries: longer gaps are stops and left out.",
+        help="Deliveries: longer gaps are interruptions and left out.",
     ),
     click.option(
         "--process",
         metavar="P",
         help="Deliveries: poisson, renewal, map or mmpp.",
     ),
-    click.option("--rate", type=_POSITIVE, metavar="X", help="Sizes: size done per unit time."),
-    click.option("--mean", type=_POSITIVE, metavar="T", help="Sizes: mean time instead."),
+    click.option(
+        "--rate", type=_POSITIVE, metavar="X", help="Sizes: size processed per unit time."
+    ),
+    click.option(
+        "--mean", type=_POSITIVE, metavar="T", help="Sizes: mean time, instead of a rate."
+    ),
 )
 """What each kind of trace may be asked, beside the files."""
 
@@ -97,7 +114,7 @@ def fit(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Make a scenario of a log, with error bars.
+    """Make a scenario from a log, with error bars.
 
     TRACE is CSV, plain or gz, with a header: page,time (changes), page,time,changed or
     page,time,digest (crawls), time (deliveries), or size (sizes).

@@ -99,9 +99,11 @@ def run_options(command: Command) -> Command:
         click.option(
             "--warmup",
             metavar="TIME",
-            help='Time before anything is counted; "auto": ten times what the system remembers.',
+            help='Time before counting begins; "auto": as long as the start is remembered.',
         ),
-        click.option("--engine", metavar="NAME", help="compiled or simpy; default the fastest."),
+        click.option(
+            "--engine", metavar="NAME", help="compiled or simpy; by default the faster one."
+        ),
         *_worker_options(),
         click.option("--out", metavar="DIR", help="Write CSV files, scenario and provenance."),
         *_precision_options(),
@@ -118,12 +120,12 @@ def _worker_options() -> tuple[Command, ...]:
             type=click.IntRange(1, 256),
             default=1,
             metavar="N",
-            help="Workers on this machine; the results are the same for any number.",
+            help="Workers on this machine; results do not depend on their number.",
         ),
         click.option(
             "--cluster",
             metavar="ADDRESS",
-            help="Run on the workers of a Dask scheduler, tcp://host:8786 for example.",
+            help="Run on the workers of a Dask scheduler, e.g. tcp://host:8786.",
         ),
     )
 
@@ -135,20 +137,20 @@ def _precision_options() -> tuple[Command, ...]:
             "--precision",
             type=NumberRange(0, 1, min_open=True),
             metavar="X",
-            help="Add replications until the 95 % half-widths are below X times the estimate.",
+            help="Add replications until the 95 % half-widths are below X times the estimates.",
         ),
         click.option(
             "--measure",
             "measures",
             multiple=True,
             metavar="M",
-            help="Measure that --precision is about; repeatable.",
+            help="Measure that --precision applies to; repeatable.",
         ),
         click.option(
             "--max-replications",
             type=click.IntRange(1),
             metavar="N",
-            help="Where --precision and --indifference stop: 1000, or the file's number if more.",
+            help="Limit for --precision and --indifference: 1000, or the file's number if larger.",
         ),
     )
 

@@ -47,7 +47,9 @@ _LONGEST_CELL = 16
     help="What to decide: static, threshold, switching, frequencies, template, routing or probes.",
 )
 @click.option("--out", metavar="FILE", help="Write the scenario with the decision in place.")
-@click.option("--figure", metavar="FILE", help="Draw costs or decision: a .svg, .png or .pdf file.")
+@click.option(
+    "--figure", metavar="FILE", help="Draw the costs or the decision: a .svg, .png or .pdf file."
+)
 def optimize(
     sources: tuple[str, ...],
     changes: tuple[str, ...],

@@ -230,22 +230,22 @@ _CONFIDENCE = 0.95
     multiple=True,
     required=True,
     metavar="KEY=V1,V2,…",
-    help="Values of one entry; repeatable, all combinations are run. 2..5 and 1..9..2 are ranges.",
+    help="Values of one entry; repeatable: all combinations are run. 2..5 and 1..9..2 are ranges.",
 )
-@click.option("--no-solve", is_flag=True, help="Simulate only: no formula is evaluated.")
-@click.option("--minimise", metavar="MEASURE", help="Name the cell where this measure is least.")
-@click.option("--maximise", metavar="MEASURE", help="Name the cell where it is greatest.")
+@click.option("--no-solve", is_flag=True, help="Simulate only, without evaluating formulas.")
+@click.option("--minimise", metavar="MEASURE", help="Name the cell where this measure is smallest.")
+@click.option("--maximise", metavar="MEASURE", help="Name the cell where this measure is largest.")
 @click.option(
     "--indifference",
     type=click.FloatRange(0, min_open=True),
     metavar="DELTA",
-    help="Add replications until no other cell is better by more than that, in the measure's unit.",
+    help="Add replications until no other cell is better by more than DELTA (unit of the measure).",
 )
 @click.option(
     "--confidence",
     type=NumberRange(0.5, 1, min_open=True, max_open=True),
     metavar="P",
-    help="How surely the best cell is to be named: 0.95, unless told otherwise.",
+    help="Confidence with which the best cell is named; default 0.95.",
 )
 def sweep(
     sources: tuple[str, ...],
@@ -263,7 +263,7 @@ def sweep(
 ) -> None:
     """Simulate and solve every combination of some entries; the same seed for all of them.
 
-    With --out every finished cell is kept there: the same command goes on where it was stopped.
+    With --out every finished cell is kept there: the same command resumes an interrupted sweep.
     """
     if len(sources) > 1:
         raise ScenarioError("sweep", sources[1], "takes a single scenario")
