@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,6 @@ import rich
 from rich.markup import escape
 from rich.table import Table
 
-from crawlsim.cli.distributions import (
-    ComparedLaws,
-    compared_distributions,
-    distributions_entry,
-    exact_distributions,
-    points_to_count,
-    show_distributions,
-)
 from crawlsim.cli.loading import (
     RunOptions,
     decided,
@@ -33,17 +25,24 @@ from crawlsim.cli.output import (
     Rows,
     add_columns,
     comparison_table,
-    condition_marks,
     estimate_table,
-    formula_table,
     prediction_table,
     print_json,
     progress_bar,
     reason_lines,
+    show_distributions,
+    show_formulas,
     show_table,
     summary_lines,
 )
-from crawlsim.cli.results import claim_folder, comparison_record, estimate_records, write_results
+from crawlsim.cli.results import (
+    claim_folder,
+    comparison_record,
+    distributions_entry,
+    estimate_records,
+    run_record,
+    write_results,
+)
 from crawlsim.cli.simulating import simulate_all
 from scenarios import Results, Scenario, ScenarioError, library_names, load, schema
 from scenarios.base import one_of
@@ -51,7 +50,6 @@ from scenarios.files import library_text
 from scenarios.measures import MEASURES
 
 if TYPE_CHECKING:
-    from analytic import Comparison
     from sim.event_log import EventLog
 
 
@@ -67,11 +65,10 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
     if name is not None:
         if name not in library_names():
             raise ScenarioError("scenario", name, f"must be one of {one_of(name, library_names())}")
-        text = library_text(name)
         if as_json:
             print_json(load(name).as_file())
         else:
-            click.echo(text, nl=False)
+            click.echo(library_text(name), nl=False)
         return
     ready = [load(each) for each in library_names()]
     if as_json:
@@ -128,16 +125,7 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool, eve
             [
                 {
                     "scenario": scenario.name,
-                    "predictions": [
-                        {
-                            "measure": p.measure,
-                            "subject": p.subject,
-                            "value": p.value,
-                            "kind": p.kind,
-                            "source": p.source,
-                        }
-                        for p in predictions
-                    ],
+                    "predictions": [asdict(p) for p in predictions],
                     "not_applicable": [
                         {"source": other.source, "reason": other.reason} for other in others
                     ],
@@ -182,28 +170,61 @@ def check(
     **options: Any,
 ) -> int:
     """Simulate and solve scenarios, and say whether the two agree."""
-    from analytic import check_scenario, overall, predict, with_laws
+    from analytic import (
+        check_laws,
+        check_scenario,
+        exact_laws,
+        overall,
+        points_of,
+        predict,
+        with_laws,
+    )
 
     if negligible is not None:
         changes = (*changes, f"check.negligible={negligible}")
     chosen = _options(options)
     scenarios = _resolved(sources, changes, seed, replications, chosen.warmup)
     claim_folder(chosen, scenarios, checked=True, laws=distributions)
-    exact = exact_distributions(scenarios) if distributions else {}
-    simulated = simulate_all(scenarios, chosen, as_json, points_to_count(exact))
+    exact = {s.name: exact_laws(s) for s in scenarios} if distributions else {}
+    points = {name: points_of(each) for name, each in exact.items()}
+    simulated = simulate_all(scenarios, chosen, as_json, points)
     solved = [predict(scenario) for scenario, _ in simulated]
     checked = [
         (s, check_scenario(s, predictions, results))
         for (s, results), (predictions, _) in zip(simulated, solved, strict=True)
     ]
-    laws = compared_distributions(exact, simulated)
+    laws = {s.name: check_laws(s, exact[s.name], results) for s, results in simulated if exact}
     write_results(simulated, chosen, changes, solved, checked, laws)
     verdicts = {s.name: with_laws(overall(rows), laws.get(s.name, ())) for s, rows in checked}
+    code = 1 if "disagrees" in verdicts.values() else 0
     if as_json:
-        _print_verdicts(checked, verdicts, laws)
-    else:
-        _show_verdicts(simulated, checked, verdicts, changes, laws)
-    return 1 if "disagrees" in verdicts.values() else 0
+        print_json(
+            [
+                {
+                    "scenario": scenario.name,
+                    "comparisons": [comparison_record(row) for row in rows],
+                    **distributions_entry(laws, scenario.name),
+                    "verdict": verdicts[scenario.name],
+                }
+                for scenario, rows in checked
+            ]
+        )
+        return code
+    for (scenario, results), (_, rows) in zip(simulated, checked, strict=True):
+        verdict = verdicts[scenario.name]
+        if rows:
+            show_table(comparison_table(scenario, rows, verdict, changes), OPTIONAL_COLUMNS)
+        else:
+            show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
+        for line in summary_lines(scenario, rows, verdict, results):
+            click.echo(f"  {line}")
+        if laws:
+            show_distributions(scenario, laws[scenario.name])
+    if len(checked) > 1:
+        click.echo()
+        for name, verdict in verdicts.items():
+            click.echo(f"  {verdict:12} {name}")
+    return code
 
 
 @click.command()
@@ -234,9 +255,7 @@ def formulas(paper: str | None, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    show_table(formula_table(rows))
-    for words, number_of in condition_marks(rows).items():
-        click.echo(f"  {number_of:>3}  {words}")
+    show_formulas(rows)
     click.echo()
     for origin, words in ORIGINS.items():
         if any(row["origin"] == origin for row in rows):
@@ -285,12 +304,10 @@ def _run_traced(
 
     if len(scenarios) > 1:
         raise ScenarioError("--trace", trace, "needs a single scenario")
-    for name, given in (
-        ("--precision", options.precision is not None),
-        ("--control-variates", options.control_variates),
-    ):
-        if given:
-            raise ScenarioError("--trace", trace, f"does not go with {name}")
+    if options.precision is not None:
+        raise ScenarioError("--trace", trace, "does not go with --precision")
+    if options.control_variates:
+        raise ScenarioError("--trace", trace, "does not go with --control-variates")
     scenario = scenarios[0]
 
     def simulate(log: EventLog) -> Results:
@@ -308,56 +325,10 @@ def _show_estimates(
     if as_json:
         print_json(
             [
-                {
-                    "scenario": results.scenario,
-                    "engine": results.engine,
-                    "seed": results.seed,
-                    "replications": results.count,
-                    "estimates": Rows(partial(estimate_records, results)),
-                }
+                run_record(results) | {"estimates": Rows(partial(estimate_records, results))}
                 for _, results in simulated
             ]
         )
         return
     for scenario, results in simulated:
         show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
-
-
-def _print_verdicts(
-    checked: list[tuple[Scenario, list[Comparison]]],
-    verdicts: Mapping[str, str],
-    laws: ComparedLaws,
-) -> None:
-    print_json(
-        [
-            {
-                "scenario": scenario.name,
-                "comparisons": [comparison_record(row) for row in rows],
-                **distributions_entry(laws, scenario.name),
-                "verdict": verdicts[scenario.name],
-            }
-            for scenario, rows in checked
-        ]
-    )
-
-
-def _show_verdicts(
-    simulated: list[tuple[Scenario, Results]],
-    checked: list[tuple[Scenario, list[Comparison]]],
-    verdicts: Mapping[str, str],
-    changes: tuple[str, ...],
-    laws: ComparedLaws,
-) -> None:
-    for (scenario, results), (_, rows) in zip(simulated, checked, strict=True):
-        verdict = verdicts[scenario.name]
-        if rows:
-            show_table(comparison_table(scenario, rows, verdict, changes), OPTIONAL_COLUMNS)
-        else:
-            show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
-        for line in summary_lines(scenario, rows, verdict, results):
-            click.echo(f"  {line}")
-        show_distributions(scenario, laws)
-    if len(checked) > 1:
-        click.echo()
-        for name, verdict in verdicts.items():
-            click.echo(f"  {verdict:12} {name}")

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crawlsim.cli.distributions import ComparedLaws, distributions_csv
 from crawlsim.cli.files import PROGRAM, PROVENANCE, Text, own_folder, place_of, write_files
 from crawlsim.cli.loading import RunOptions, effect_of_doubling
 from crawlsim.cli.output import csv_chunks, csv_text
 from scenarios import Results, Scenario, dumps
 
 if TYPE_CHECKING:
-    from analytic import Comparison, NotApplicable, Prediction
+    from analytic import Comparison, LawComparison, NotApplicable, Prediction
 
 _ESTIMATE = ("measure", "subject", "estimate", "standard_error", "low", "high")
 _COMPARISON = (
@@ -37,7 +38,15 @@ _COMPARISON = (
     "window_too_short",
     "warmup_too_short",
 )
+_POINT = ("at", "predicted", "estimated", "standard_error")
 _PACKAGES = ("crawlsim", "simpy", "numpy", "scipy", "pydantic")
+
+
+Solved = Sequence[tuple[Sequence["Prediction"], Sequence["NotApplicable"]]]
+Checked = Sequence[tuple[Scenario, Sequence["Comparison"]]]
+
+ComparedLaws = Mapping[str, Sequence["LawComparison"]]
+"""By the name of the scenario."""
 
 
 def estimate_records(results: Results) -> Iterator[dict[str, Any]]:
@@ -55,7 +64,7 @@ def comparison_record(row: Comparison) -> dict[str, Any]:
     return {name: getattr(row, name) for name in _COMPARISON}
 
 
-def comparisons_csv(checked: Sequence[tuple[Scenario, Sequence[Comparison]]]) -> str:
+def comparisons_csv(checked: Checked) -> str:
     """All comparisons as CSV."""
     rows = [
         (scenario.name, *(getattr(row, name) for name in _COMPARISON))
@@ -63,6 +72,40 @@ def comparisons_csv(checked: Sequence[tuple[Scenario, Sequence[Comparison]]]) ->
         for row in comparisons
     ]
     return csv_text(("scenario", *_COMPARISON), rows)
+
+
+def distributions_entry(laws: ComparedLaws, name: str) -> dict[str, Any]:
+    """The entry of a scenario in the JSON document; none where it was not asked for."""
+    if not laws:
+        return {}
+    records = [
+        {
+            "measure": row.law.measure,
+            "subject": row.law.subject,
+            "statistic": row.statistic,
+            "p_value": row.p_value,
+            "verdict": row.verdict,
+            "detectable": row.detectable,
+            "replications_needed": row.replications_needed,
+            "warmup_too_short": row.warmup_too_short,
+            "source": row.source or None,
+            "reason": row.reason,
+            "points": [{name: getattr(point, name) for name in _POINT} for point in row.points],
+        }
+        for row in laws[name]
+    ]
+    return {"distributions": records}
+
+
+def distributions_csv(laws: ComparedLaws) -> str:
+    """Every point of every distribution as CSV."""
+    rows = []
+    for scenario, compared in laws.items():
+        for row in compared:
+            for point in row.points:
+                numbers = (getattr(point, name) for name in _POINT)
+                rows.append((scenario, row.law.measure, row.law.subject, *numbers, row.verdict))
+    return csv_text(("scenario", "measure", "subject", *_POINT, "verdict"), rows)
 
 
 def result_files(simulated: Sequence[tuple[Scenario, Results]], folder: str) -> dict[str, Text]:
@@ -128,10 +171,6 @@ def provenance(
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-Solved = Sequence[tuple[Sequence["Prediction"], Sequence["NotApplicable"]]]
-Checked = Sequence[tuple[Scenario, Sequence["Comparison"]]]
-
-
 def claim_folder(
     options: RunOptions, scenarios: Sequence[Scenario], *, checked: bool, laws: bool = False
 ) -> None:
@@ -148,7 +187,7 @@ def write_results(
     changes: Sequence[str],
     solved: Solved = (),
     checked: Checked = (),
-    laws: ComparedLaws | None = None,
+    laws: ComparedLaws = MappingProxyType({}),
 ) -> None:
     """The files that ``--out`` asks for, if it does."""
     if options.out is None:
@@ -171,7 +210,7 @@ def report_page(
     options: RunOptions,
     solved: Solved = (),
     checked: Checked = (),
-    laws: ComparedLaws | None = None,
+    laws: ComparedLaws = MappingProxyType({}),
 ) -> str:
     """The report of a run, or of a check with its predictions and comparisons.
 
@@ -179,17 +218,19 @@ def report_page(
     """
     from crawlsim.report import Entry, html
 
-    doubled = [effect_of_doubling(scenario, results, options) for scenario, results in simulated]
-    entries = [Entry(*each, doubled=rows) for each, rows in zip(simulated, doubled, strict=True)]
-    of_laws = laws or {}
-    if checked:
-        answers = zip(simulated, solved, checked, doubled, strict=True)
-        entries = [
-            Entry(
-                scenario, results, predictions, rows, others, twice, of_laws.get(scenario.name, ())
+    entries = []
+    for place, (scenario, results) in enumerate(simulated):
+        entry = Entry(scenario, results, doubled=effect_of_doubling(scenario, results, options))
+        if checked:
+            predictions, others = solved[place]
+            entry = replace(
+                entry,
+                predictions=predictions,
+                comparisons=checked[place][1],
+                not_applicable=others,
+                laws=laws.get(scenario.name, ()),
             )
-            for (scenario, results), (predictions, others), (_, rows), twice in answers
-        ]
+        entries.append(entry)
     versions = package_versions() | {"Python": platform.python_version()}
     if options.precision is not None:
         versions["precision"] = f"{options.precision:g}"
