@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 
+_FEW = 8
+"""Probes that a line names."""
+
+_MOST = 10
+"""Replications that are run again with the longer warm-up."""
+
 
 class NumberRange(click.FloatRange):
     """Numbers in a range; click lets NaN pass, which no comparison finds outside of one."""
@@ -53,16 +59,8 @@ class RunOptions:
 
     def record(self, changes: Sequence[str]) -> dict[str, Any]:
         """What a provenance says about the options, ``--set`` among them."""
-        return {
-            "engine": self.engine,
-            "jobs": self.jobs,
-            "cluster": self.cluster,
-            "precision": self.precision,
-            "warmup": self.warmup,
-            "control_variates": self.control_variates,
-            "solve": self.solve,
-            "set": list(changes),
-        }
+        names = ("engine", "jobs", "cluster", "precision", "warmup", "control_variates", "solve")
+        return {**{name: getattr(self, name) for name in names}, "set": list(changes)}
 
 
 def scenario_options(command: Command) -> Command:
@@ -102,17 +100,6 @@ def run_options(command: Command) -> Command:
             help='Time before anything is counted; "auto": ten times what the system remembers.',
         ),
         click.option("--engine", metavar="NAME", help="compiled or simpy; default the fastest."),
-        *_worker_options(),
-        click.option("--out", metavar="DIR", help="Write CSV files, scenario and provenance."),
-        *_precision_options(),
-    ):
-        command = decorate(command)
-    return command
-
-
-def _worker_options() -> tuple[Command, ...]:
-    """Where replications run."""
-    return (
         click.option(
             "--jobs",
             type=click.IntRange(1, 256),
@@ -125,12 +112,7 @@ def _worker_options() -> tuple[Command, ...]:
             metavar="ADDRESS",
             help="Run on the workers of a Dask scheduler, tcp://host:8786 for example.",
         ),
-    )
-
-
-def _precision_options() -> tuple[Command, ...]:
-    """How long it goes on."""
-    return (
+        click.option("--out", metavar="DIR", help="Write CSV files, scenario and provenance."),
         click.option(
             "--precision",
             type=NumberRange(0, 1, min_open=True),
@@ -150,7 +132,9 @@ def _precision_options() -> tuple[Command, ...]:
             metavar="N",
             help="Where --precision and --indifference stop: 1000, or the file's number if more.",
         ),
-    )
+    ):
+        command = decorate(command)
+    return command
 
 
 def load_scenarios(
@@ -160,7 +144,15 @@ def load_scenarios(
     replications: int | None = None,
 ) -> list[Scenario]:
     """The scenarios, changed as asked; each name once, since answers are keyed by it."""
-    given = _parsed(changes)
+    given: dict[str, Any] = {}
+    for change in changes:
+        key, sign, text = change.partition("=")
+        key = key.strip()
+        if not sign or not key:
+            raise ScenarioError("--set", change, "must be KEY=VALUE")
+        if key in given:
+            raise ScenarioError(f"--set {key}", text, "is set twice")
+        given[key] = parse_value(text)
     for key, value in (("run.seed", seed), ("run.replications", replications)):
         if value is not None:
             given[key] = value
@@ -170,21 +162,6 @@ def load_scenarios(
         if names.count(name) > 1:
             raise ScenarioError("name", name, "stands twice; each scenario needs its own name")
     return scenarios
-
-
-def _parsed(changes: tuple[str, ...]) -> dict[str, Any]:
-    parsed: dict[str, Any] = {}
-    for change in changes:
-        key, sign, text = change.partition("=")
-        if not sign or not key.strip():
-            raise ScenarioError("--set", change, "must be KEY=VALUE")
-        if key.strip() in parsed:
-            raise ScenarioError(f"--set {key.strip()}", text, "is set twice")
-        parsed[key.strip()] = parse_value(text)
-    return parsed
-
-
-_FEW = 8
 
 
 def decided(scenario: Scenario) -> Scenario:
@@ -199,51 +176,40 @@ def decided(scenario: Scenario) -> Scenario:
 
     resolved = resolve(scenario)
     if decision := decision_of(scenario, resolved):
-        click.echo(f"{scenario.name}: {_asked(scenario)} is {decision}", err=True)
+        if isinstance(scenario.activation, Optimal):
+            asked = f'activation.optimal = "{scenario.activation.family}"'
+        else:
+            key = "probing.policy" if scenario.probing else "servers.routing"
+            asked = f'{key} = "optimal"'
+        click.echo(f"{scenario.name}: {asked} is {decision}", err=True)
     return resolved
 
 
 def is_to_decide(scenario: Scenario) -> bool:
     """Whether an activation or a routing is sought that `decision_of` puts into words."""
-    seeks_routing = scenario.servers is not None and scenario.servers.routing == "optimal"
-    return seeks_routing or _seeks_probes(scenario) or isinstance(scenario.activation, Optimal)
-
-
-def _seeks_probes(scenario: Scenario) -> bool:
-    return scenario.probing is not None and scenario.probing.policy == "optimal"
-
-
-def _asked(scenario: Scenario) -> str:
-    """The entry of the file that asks for a decision."""
-    if isinstance(scenario.activation, Optimal):
-        return f'activation.optimal = "{scenario.activation.family}"'
-    return f'{"probing.policy" if _seeks_probes(scenario) else "servers.routing"} = "optimal"'
+    policy = scenario.probing.policy if scenario.probing else None
+    routing = scenario.servers.routing if scenario.servers else None
+    return "optimal" in (policy, routing) or isinstance(scenario.activation, Optimal)
 
 
 def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:
     """What was found, as a file would write it, a long list shortened; None: nothing was sought."""
-    if _seeks_probes(scenario):
-        assert resolved.probing is not None
-        assert isinstance(resolved.probing.policy, Times)
-        times = resolved.probing.policy.root
-        more = f", … {len(times)} in all" if len(times) > _FEW else ""
-        return f"times = [{', '.join(f'{time:.6g}' for time in times[:_FEW])}{more}]"
-    if scenario.servers is not None and scenario.servers.routing == "optimal":
-        assert resolved.servers is not None
-        assert isinstance(resolved.servers.routing, Period)
-        return f"period = {value_text(list(resolved.servers.routing.root))}"
-    if not isinstance(scenario.activation, Optimal) or resolved.activation is None:
+    if not is_to_decide(scenario):
+        return None
+    probes = resolved.probing.policy if resolved.probing else None
+    if isinstance(probes, Times):
+        times = ", ".join(f"{time:.6g}" for time in probes.root[:_FEW])
+        more = f", … {len(probes.root)} in all" if len(probes.root) > _FEW else ""
+        return f"times = [{times}{more}]"
+    routing = resolved.servers.routing if resolved.servers else None
+    if isinstance(routing, Period):
+        return f"period = {value_text(list(routing.root))}"
+    if resolved.activation is None:
         return None
     rule = resolved.activation.model_dump()
     name = "these" if isinstance(resolved.activation, These) else "robots"
     entries = rule if isinstance(rule, dict) else {name: rule}
     return ", ".join(f"{key} = {value_text(value)}" for key, value in entries.items())
-
-
-_MOST = 10
-"""Replications that are run again with the longer warm-up."""
-
-_AUTO = "auto"
 
 
 def with_warmup(scenario: Scenario, asked: str | None, quiet: bool = False) -> Scenario:
@@ -256,7 +222,14 @@ def with_warmup(scenario: Scenario, asked: str | None, quiet: bool = False) -> S
     """
     if asked is None:
         return scenario
-    time = None if asked == _AUTO else _time_of(asked)
+    time = None
+    if asked != "auto":
+        try:
+            time = float(asked)
+        except ValueError:
+            hint = ", did you mean auto?" if most_like(asked, ["auto"]) else ""
+            allowed = f'must be a time or "auto"{hint}'
+            raise ScenarioError("--warmup", asked, allowed) from None
     if scenario.probing is not None:
         raise ScenarioError("--warmup", asked, "does not go with [probing], which has none")
     if time is not None:
@@ -268,15 +241,6 @@ def with_warmup(scenario: Scenario, asked: str | None, quiet: bool = False) -> S
         unit = scenario.time_unit
         click.echo(f"{scenario.name}: the warm-up is {warmup:.6g} {unit}: {rule}", err=True)
     return scenario.with_("run.warmup", warmup)
-
-
-def _time_of(asked: str) -> float:
-    try:
-        return float(asked)
-    except ValueError:
-        hint = f", did you mean {_AUTO}?" if most_like(asked, [_AUTO]) else ""
-        allowed = f'must be a time or "auto"{hint}'
-        raise ScenarioError("--warmup", asked, allowed) from None
 
 
 def effect_of_doubling(

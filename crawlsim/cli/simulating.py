@@ -31,6 +31,8 @@ _COUNTED = {
 _RARE = 0.02
 """Above this share pages are not rare, and their counts vary less than independent events do."""
 
+_MOST = 1000
+"""Replications at which a precision is given up, unless told otherwise."""
 
 _LONG = 1800.0
 """Seconds from which on it is said in advance how long a command will take."""
@@ -174,10 +176,6 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.2g} seconds"
 
 
-_MOST = 1000
-"""Replications at which a precision is given up, unless told otherwise."""
-
-
 def simulate_all(
     scenarios: list[Scenario],
     options: RunOptions,
@@ -199,29 +197,20 @@ def simulate_all(
     engines = [engine_for(scenario, options.engine) for scenario in scenarios]
     for scenario in scenarios:
         _warn_of_short_warmup(scenario)
-        _warn_of_unvisited_pages(scenario)
+        _warn_of_pages_left_out(scenario)
     say_how_long(scenarios, options, ", ".join(each.name for each in scenarios))
+    simulated = []
     with workers(options, engines) as executor:
-        return [
-            (s, simulate_one(s, options, executor, quiet, (points or {}).get(s.name)))
-            for s in scenarios
-        ]
-
-
-def simulate_one(
-    scenario: Scenario,
-    options: RunOptions,
-    executor: Executor | None,
-    quiet: bool,
-    points: LawPoints | None = None,
-) -> Results:
-    """The results of one scenario, with more replications where a precision is asked for."""
-    results, shortfall = simulate_as_asked(
-        scenario, options, executor, scenario.name, quiet, points
-    )
-    if shortfall:
-        warn(f"{scenario.name}: {shortfall}")
-    return results
+        for scenario in scenarios:
+            name = scenario.name
+            counted = points.get(name) if points else None
+            results, shortfall = simulate_as_asked(
+                scenario, options, executor, name, quiet, counted
+            )
+            if shortfall:
+                warn(f"{name}: {shortfall}")
+            simulated.append((scenario, results))
+    return simulated
 
 
 def simulate_as_asked(
@@ -265,7 +254,12 @@ def simulate_as_asked(
         results = run_to_precision(scenario, precision, refine=refine, **how)
     shortfall = precision.shortfall(results, scenario)
     if shortfall is None and not quiet:
-        _say_it_is_reached(label, precision, results, scenario)
+        names, unseen = precision.concerns(results, scenario)
+        words = f"a precision of {100 * precision.relative:g} % is reached for {', '.join(names)}"
+        words += f" with {results.count} replications"
+        if unseen:
+            words += f"; never above 0: {', '.join(unseen)}"
+        click.echo(f"{label}: {words}", err=True)
     return results, shortfall
 
 
@@ -283,16 +277,6 @@ def _corrected(results: Results) -> Results:
     return corrected
 
 
-def _say_it_is_reached(label: str, precision: Any, results: Results, scenario: Scenario) -> None:
-    """With how many replications, of which measures, and what was never seen."""
-    names, unseen = precision.concerns(results, scenario)
-    words = f"a precision of {100 * precision.relative:g} % is reached for {', '.join(names)}"
-    words += f" with {results.count} replications"
-    if unseen:
-        words += f"; never above 0: {', '.join(unseen)}"
-    click.echo(f"{label}: {words}", err=True)
-
-
 def _warn_of_short_warmup(scenario: Scenario) -> None:
     from analytic.start_up import remembered_starts
 
@@ -306,7 +290,7 @@ def _warn_of_short_warmup(scenario: Scenario) -> None:
         )
 
 
-def _warn_of_unvisited_pages(scenario: Scenario) -> None:
+def _warn_of_pages_left_out(scenario: Scenario) -> None:
     policy = scenario.robots.accessing if scenario.robots else None
     if scenario.pages is None or not isinstance(policy, GoldenRatio):
         return
