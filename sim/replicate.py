@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -49,9 +49,8 @@ def engine_for(scenario: Scenario, name: str | None = None, logged: bool = False
     if name is not None and logged and not ENGINES[name].writes_log:
         raise ScenarioError("engine", name, "writes no event log; simpy does")
     able = [each for each, engine in ENGINES.items() if engine.writes_log or not logged]
-    candidates = [name] if name else able
     refusals = []
-    for candidate in candidates:
+    for candidate in [name] if name else able:
         try:
             ENGINES[candidate].covers(scenario)
         except ScenarioError as refusal:
@@ -107,13 +106,13 @@ def run(
         If it is no scenario, but its name for example.
     """
     require_scenario(scenario)
-    scenario = _with_run(scenario, seed, replications)
+    given = {"run.seed": seed, "run.replications": replications}
+    changes = {key: value for key, value in given.items() if value is not None}
+    scenario = scenario.with_(changes) if changes else scenario
     chosen = engine_for(scenario, engine, logged=log is not None)
-    count = scenario.run.replications
     work = partial(_simulate, chosen, scenario, log, points)
-    local = log is not None
-    which = range(first, first + count)
-    tallies = _tallies(work, which, which.stop, None if local else executor, progress)
+    which = range(first, first + scenario.run.replications)
+    tallies = _tallies(work, which, which.stop, executor if log is None else None, progress)
     return _results(tallies, scenario, chosen)
 
 
@@ -130,12 +129,6 @@ def _results(tallies: Sequence[Tally], scenario: Scenario, engine: str) -> Resul
         ("cycle_time", None): [laws.cycle for laws in counted],
     }
     return replace(results, law_counts={key: np.array(rows) for key, rows in counts.items()})
-
-
-def _with_run(scenario: Scenario, seed: int | None, replications: int | None) -> Scenario:
-    given = {"run.seed": seed, "run.replications": replications}
-    changes = {key: value for key, value in given.items() if value is not None}
-    return scenario.with_(changes) if changes else scenario
 
 
 def _tallies(
@@ -180,20 +173,15 @@ def _as_completed(
             left.discard(futures[future])
             yield futures[future], part
     except Exception as error:
-        if not _is_loss_of_workers(error):
-            raise
+        of_cluster = type(error).__module__.split(".")[0] == "distributed"
+        if not (of_cluster or isinstance(error, BrokenExecutor | CancelledError)):
+            raise  # the work itself is at fault
         _log.warning("workers died (%s); the rest runs in this process", type(error).__name__)
         for index in sorted(left):
             yield index, work(chunks[index])
     finally:
         for future in futures:
             future.cancel()
-
-
-def _is_loss_of_workers(error: Exception) -> bool:
-    """Whether those who worked are gone, and not the work at fault."""
-    of_cluster = type(error).__module__.split(".")[0] == "distributed"
-    return of_cluster or isinstance(error, BrokenExecutor | CancelledError)
 
 
 def _simulate(
@@ -216,6 +204,7 @@ def _simulate(
     return tallies
 
 
+@dataclass(frozen=True, slots=True)
 class Precision:
     """When a run is precise enough: relative half-widths of the 95 % intervals.
 
@@ -230,10 +219,9 @@ class Precision:
         Largest number of replications.
     """
 
-    def __init__(self, relative: float, measures: Sequence[str], most: int) -> None:
-        self.relative = relative
-        self.measures = tuple(measures)
-        self.most = most
+    relative: float
+    measures: Sequence[str]
+    most: int
 
     def check(self, results: Results) -> None:
         """Raise `ScenarioError` for a measure that the scenario does not have."""
