@@ -90,25 +90,26 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
     is_flag=True,
     help="Correct the estimates by what was drawn and has a known mean.",
 )
-def run(
-    sources: tuple[str, ...],
-    changes: tuple[str, ...],
-    as_json: bool,
-    seed: int | None,
-    replications: int | None,
-    trace: str | None,
-    **options: Any,
-) -> None:
+def run(sources: tuple[str, ...], trace: str | None, **given: Any) -> None:
     """Simulate scenarios: estimates with 95 % intervals."""
-    chosen = _options(options)
-    scenarios = _resolved(sources, changes, seed, replications, chosen.warmup)
-    claim_folder(chosen, scenarios, checked=False)
-    if trace is not None:
-        _run_traced(scenarios, chosen, changes, as_json, trace)
+    options = _options(given)
+    scenarios = _resolved(sources, options)
+    claim_folder(options, scenarios, checked=False)
+    if trace is None:
+        simulated = simulate_all(scenarios, options)
+    else:
+        simulated = [_traced(scenarios, options, trace)]
+    write_results(simulated, options)
+    if options.as_json:
+        print_json(
+            [
+                run_record(results) | {"estimates": Rows(partial(estimate_records, results))}
+                for _, results in simulated
+            ]
+        )
         return
-    simulated = simulate_all(scenarios, chosen, as_json)
-    write_results(simulated, chosen, changes)
-    _show_estimates(simulated, as_json, changes)
+    for scenario, results in simulated:
+        show_table(estimate_table(results, scenario, options.changes), OPTIONAL_COLUMNS)
 
 
 @click.command()
@@ -118,8 +119,8 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool, eve
     """Evaluate every formula that applies, and say why the others do not."""
     from analytic import accuracy_of, predict
 
-    decided = _resolved(sources, changes)
-    solved = [(s, *predict(s), accuracy_of(s)) for s in decided]
+    scenarios = [decided(each) for each in load_scenarios(sources, changes)]
+    solved = [(s, *predict(s), accuracy_of(s)) for s in scenarios]
     if as_json:
         print_json(
             [
@@ -160,14 +161,7 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool, eve
     help="Compare whole distributions too: sojourn times, levels at arrivals, busy cycles.",
 )
 def check(
-    sources: tuple[str, ...],
-    changes: tuple[str, ...],
-    as_json: bool,
-    seed: int | None,
-    replications: int | None,
-    negligible: str | None,
-    distributions: bool,
-    **options: Any,
+    sources: tuple[str, ...], negligible: str | None, distributions: bool, **given: Any
 ) -> int:
     """Simulate and solve scenarios, and say whether the two agree."""
     from analytic import (
@@ -181,23 +175,23 @@ def check(
     )
 
     if negligible is not None:
-        changes = (*changes, f"check.negligible={negligible}")
-    chosen = _options(options)
-    scenarios = _resolved(sources, changes, seed, replications, chosen.warmup)
-    claim_folder(chosen, scenarios, checked=True, laws=distributions)
+        given["changes"] = (*given["changes"], f"check.negligible={negligible}")
+    options = _options(given)
+    scenarios = _resolved(sources, options)
+    claim_folder(options, scenarios, checked=True, laws=distributions)
     exact = {s.name: exact_laws(s) for s in scenarios} if distributions else {}
     points = {name: points_of(each) for name, each in exact.items()}
-    simulated = simulate_all(scenarios, chosen, as_json, points)
+    simulated = simulate_all(scenarios, options, points)
     solved = [predict(scenario) for scenario, _ in simulated]
     checked = [
         (s, check_scenario(s, predictions, results))
         for (s, results), (predictions, _) in zip(simulated, solved, strict=True)
     ]
     laws = {s.name: check_laws(s, exact[s.name], results) for s, results in simulated if exact}
-    write_results(simulated, chosen, changes, solved, checked, laws)
+    write_results(simulated, options, solved, checked, laws)
     verdicts = {s.name: with_laws(overall(rows), laws.get(s.name, ())) for s, rows in checked}
     code = 1 if "disagrees" in verdicts.values() else 0
-    if as_json:
+    if options.as_json:
         print_json(
             [
                 {
@@ -213,9 +207,9 @@ def check(
     for (scenario, results), (_, rows) in zip(simulated, checked, strict=True):
         verdict = verdicts[scenario.name]
         if rows:
-            show_table(comparison_table(scenario, rows, verdict, changes), OPTIONAL_COLUMNS)
+            show_table(comparison_table(scenario, rows, verdict, options.changes), OPTIONAL_COLUMNS)
         else:
-            show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
+            show_table(estimate_table(results, scenario, options.changes), OPTIONAL_COLUMNS)
         for line in summary_lines(scenario, rows, verdict, results):
             click.echo(f"  {line}")
         if laws:
@@ -272,33 +266,21 @@ def print_schema() -> None:
 
 
 def _options(given: dict[str, Any]) -> RunOptions:
-    chosen = RunOptions(**given)
-    for name in chosen.measures:
+    options = RunOptions(**given)
+    for name in options.measures:
         if name not in MEASURES:
             raise ScenarioError("--measure", name, f"must be a measure: {one_of(name, MEASURES)}")
-    if chosen.measures and chosen.precision is None:
-        raise ScenarioError("--measure", chosen.measures[0], "goes with --precision")
-    return chosen
+    if options.measures and options.precision is None:
+        raise ScenarioError("--measure", options.measures[0], "goes with --precision")
+    return options
 
 
-def _resolved(
-    sources: tuple[str, ...],
-    changes: tuple[str, ...],
-    seed: int | None = None,
-    replications: int | None = None,
-    warmup: str | None = None,
-) -> list[Scenario]:
-    loaded = load_scenarios(sources, changes, seed, replications)
-    return [with_warmup(decided(each), warmup) for each in loaded]
+def _resolved(sources: tuple[str, ...], options: RunOptions) -> list[Scenario]:
+    loaded = load_scenarios(sources, options.changes, options.seed, options.replications)
+    return [with_warmup(decided(each), options.warmup) for each in loaded]
 
 
-def _run_traced(
-    scenarios: list[Scenario],
-    options: RunOptions,
-    changes: tuple[str, ...],
-    quiet: bool,
-    trace: str,
-) -> None:
+def _traced(scenarios: list[Scenario], options: RunOptions, trace: str) -> tuple[Scenario, Results]:
     from sim.event_log import log_to_file
     from sim.replicate import run
 
@@ -308,27 +290,10 @@ def _run_traced(
         raise ScenarioError("--trace", trace, "does not go with --precision")
     if options.control_variates:
         raise ScenarioError("--trace", trace, "does not go with --control-variates")
-    scenario = scenarios[0]
+    (scenario,) = scenarios
 
     def simulate(log: EventLog) -> Results:
-        with progress_bar(scenario.name, quiet) as progress:
+        with progress_bar(scenario.name, options.as_json) as progress:
             return run(scenario, engine=options.engine, progress=progress, log=log)
 
-    simulated = [(scenario, log_to_file(trace, simulate))]
-    write_results(simulated, options, changes)
-    _show_estimates(simulated, quiet, changes)
-
-
-def _show_estimates(
-    simulated: list[tuple[Scenario, Results]], as_json: bool, changes: tuple[str, ...]
-) -> None:
-    if as_json:
-        print_json(
-            [
-                run_record(results) | {"estimates": Rows(partial(estimate_records, results))}
-                for _, results in simulated
-            ]
-        )
-        return
-    for scenario, results in simulated:
-        show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
+    return scenario, log_to_file(trace, simulate)

@@ -41,9 +41,9 @@ class NumberRange(click.FloatRange):
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a simulation is run: engine, workers, folder for files, precision asked for.
+    """What a command that simulates is asked for: engine, workers, folder for files, precision.
 
-    `solve` says whether a sweep evaluates formulas too.
+    `changes` are those of ``--set``; `solve` says whether a sweep evaluates formulas too.
     """
 
     engine: str | None
@@ -56,11 +56,15 @@ class RunOptions:
     warmup: str | None = None
     control_variates: bool = False
     solve: bool = True
+    changes: tuple[str, ...] = ()
+    seed: int | None = None
+    replications: int | None = None
+    as_json: bool = False
 
-    def record(self, changes: Sequence[str]) -> dict[str, Any]:
-        """What a provenance says about the options, ``--set`` among them."""
+    def record(self) -> dict[str, Any]:
+        """What a provenance says about the options."""
         names = ("engine", "jobs", "cluster", "precision", "warmup", "control_variates", "solve")
-        return {**{name: getattr(self, name) for name in names}, "set": list(changes)}
+        return {**{name: getattr(self, name) for name in names}, "set": list(self.changes)}
 
 
 def scenario_options(command: Command) -> Command:

@@ -32,6 +32,10 @@ from scenarios.files import value_text
 if TYPE_CHECKING:
     from analytic import Optimum
 
+_RECORD = (
+    *("target", "cost", "lower_bound", "decision", "horizon"),
+    *("table", "notes", "proved", "gap"),
+)
 _MOST_ROWS = 40
 _LONGEST_LIST = 8
 _LONGEST_CELL = 16
@@ -74,7 +78,12 @@ def optimize(
     if files:
         _write(files, *found[0])
     if as_json:
-        print_json([_record(scenario, optimum) for scenario, optimum in found])
+        print_json(
+            [
+                {"scenario": scenario.name, **{name: getattr(optimum, name) for name in _RECORD}}
+                for scenario, optimum in found
+            ]
+        )
         return
     for scenario, optimum in found:
         show_table(_table(scenario, optimum, changes))
@@ -118,22 +127,6 @@ def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum) -> N
         ax = PLOTS[optimum.target](optimum.search, None)
         contents["--figure"] = figure_bytes(ax.figure, files["--figure"].suffix)
     write_all(files, contents)
-
-
-def _record(scenario: Scenario, optimum: Optimum) -> dict[str, Any]:
-    """One optimum for JSON."""
-    return {
-        "scenario": scenario.name,
-        "target": optimum.target,
-        "cost": optimum.cost,
-        "lower_bound": optimum.lower_bound,
-        "decision": dict(optimum.decision),
-        "horizon": optimum.horizon,
-        "table": [dict(row) for row in optimum.table],
-        "notes": list(optimum.notes),
-        "proved": optimum.proved,
-        "gap": optimum.gap,
-    }
 
 
 def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Table:

@@ -23,20 +23,9 @@ if TYPE_CHECKING:
 
 _ESTIMATE = ("measure", "subject", "estimate", "standard_error", "low", "high")
 _COMPARISON = (
-    "measure",
-    "subject",
-    "predicted",
-    "estimated",
-    "standard_error",
-    "z",
-    "verdict",
-    "detectable",
-    "kind",
-    "source",
-    "replications_needed",
-    "settled",
-    "window_too_short",
-    "warmup_too_short",
+    *("measure", "subject", "predicted", "estimated", "standard_error", "z", "verdict"),
+    *("detectable", "kind", "source", "replications_needed"),
+    *("settled", "window_too_short", "warmup_too_short"),
 )
 _POINT = ("at", "predicted", "estimated", "standard_error")
 _PACKAGES = ("crawlsim", "simpy", "numpy", "scipy", "pydantic")
@@ -184,7 +173,6 @@ def claim_folder(
 def write_results(
     simulated: Sequence[tuple[Scenario, Results]],
     options: RunOptions,
-    changes: Sequence[str],
     solved: Solved = (),
     checked: Checked = (),
     laws: ComparedLaws = MappingProxyType({}),
@@ -200,7 +188,7 @@ def write_results(
     files["report.html"] = report_page(simulated, options, solved, checked, laws)
     folder = place_of(options.out)
     runs = [run_record(results) for _, results in simulated]
-    write_files(folder, files, partial(provenance, runs, options.record(changes)))
+    write_files(folder, files, partial(provenance, runs, options.record()))
     shown = Path(options.out)
     click.echo(f"written to {shown}; the report: {shown / 'report.html'}", err=True)
 

@@ -179,7 +179,6 @@ def _duration(seconds: float) -> str:
 def simulate_all(
     scenarios: list[Scenario],
     options: RunOptions,
-    quiet: bool,
     points: Mapping[str, LawPoints] | None = None,
 ) -> list[tuple[Scenario, Results]]:
     """The results of all scenarios; each is checked before the first one runs.
@@ -188,7 +187,6 @@ def simulate_all(
     ----------
     scenarios : list of Scenario
     options : RunOptions
-    quiet : bool
     points : mapping name of the scenario -> LawPoints, optional
         Where distributions are to be compared.
     """
@@ -205,7 +203,7 @@ def simulate_all(
             name = scenario.name
             counted = points.get(name) if points else None
             results, shortfall = simulate_as_asked(
-                scenario, options, executor, name, quiet, counted
+                scenario, options, executor, name, options.as_json, counted
             )
             if shortfall:
                 warn(f"{name}: {shortfall}")

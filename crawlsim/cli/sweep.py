@@ -230,17 +230,13 @@ class Swept:
 )
 def sweep(
     sources: tuple[str, ...],
-    changes: tuple[str, ...],
-    as_json: bool,
-    seed: int | None,
-    replications: int | None,
     varied: tuple[str, ...],
     no_solve: bool,
     minimise: str | None,
     maximise: str | None,
     indifference: float | None,
     confidence: float | None,
-    **options: Any,
+    **given: Any,
 ) -> None:
     """Simulate and solve every combination of some entries; the same seed for all of them.
 
@@ -248,41 +244,41 @@ def sweep(
     """
     if len(sources) > 1:
         raise ScenarioError("sweep", sources[1], "takes a single scenario")
-    chosen = RunOptions(**options, solve=not no_solve)
+    options = RunOptions(**given, solve=not no_solve)
     goal = goal_of(minimise, maximise)
     if confidence is not None and goal is None:
         raise ScenarioError("--confidence", confidence, "needs --minimise or --maximise")
     surely = _CONFIDENCE if confidence is None else confidence
     grid_of = parse_vary(varied, parse_value)
-    (scenario,) = load_scenarios(sources, changes, seed, replications)
+    (scenario,) = load_scenarios(sources, options.changes, options.seed, options.replications)
     grid = cells(scenario, grid_of)
-    if chosen.warmup is not None and {"run", "run.warmup"} & set(grid_of):
-        raise ScenarioError("--warmup", chosen.warmup, "does not go with --vary run.warmup")
-    rule = indifference_of(indifference, surely, goal, grid, chosen)
+    if options.warmup is not None and {"run", "run.warmup"} & set(grid_of):
+        raise ScenarioError("--warmup", options.warmup, "does not go with --vary run.warmup")
+    rule = indifference_of(indifference, surely, goal, grid, options)
     files = None
-    if chosen.out is not None:
-        own_folder(chosen.out, file_names([scenario], *_FILES))
-        identity = identity_of(scenario, grid_of, chosen, package_versions())
-        files = CellFiles(chosen.out, identity, grid)
+    if options.out is not None:
+        own_folder(options.out, file_names([scenario], *_FILES))
+        identity = identity_of(scenario, grid_of, options, package_versions())
+        files = CellFiles(options.out, identity, grid)
     require = goal.require if goal else None
-    records = cell_records(scenario.name, grid, chosen, files, as_json, require)
+    records = cell_records(scenario.name, grid, options, files, require)
     choice = None
     if goal is not None and rule is not None:
-        choice = choose_cell(goal, rule, grid, records, files, chosen, as_json)
+        choice = choose_cell(goal, rule, grid, records, files, options)
     swept = Swept(scenario, grid, records, goal, surely, choice)
-    if chosen.out is not None:
-        asked = chosen.record(changes)
+    if options.out is not None:
+        asked = options.record()
         asked |= {"vary": list(varied), "minimise": minimise, "maximise": maximise}
         asked |= {"indifference": indifference, "confidence": surely}
         runs = [
             {**each["varied"], **each["run"], **{name: each[name] for name in decisions(grid)}}
             for each in records
         ]
-        made = swept.files(chosen.out)
-        write_files(place_of(chosen.out), made, partial(provenance, runs, asked))
-        click.echo(f"written to {chosen.out}", err=True)
+        made = swept.files(options.out)
+        write_files(place_of(options.out), made, partial(provenance, runs, asked))
+        click.echo(f"written to {options.out}", err=True)
     best = swept.best
-    if as_json:
+    if options.as_json:
         rows: Any = swept.named_rows
         named = best.record(grid) if best else None
         print_json(rows if goal is None else {"rows": rows, "best": named})

@@ -493,7 +493,6 @@ def choose_cell(
     records: Sequence[Record],
     files: CellFiles | None,
     options: RunOptions,
-    quiet: bool,
 ) -> ChosenCell | None:
     """The cell that is best for a goal; None where no cell has a value.
 
@@ -508,7 +507,6 @@ def choose_cell(
         As `cell_records`.
     files : CellFiles or None
     options : RunOptions
-    quiet : bool
 
     Raises
     ------
@@ -524,7 +522,7 @@ def choose_cell(
     unseen = [_unseen(records[n], key, starts[n]) for n in places]
     name = grid[0].scenario.name
     stages = Stages(goal, key, grid, files, options)
-    with stages.working(), progress_bar(name, quiet, "replications") as progress:
+    with stages.working(), progress_bar(name, options.as_json) as progress:
 
         def more(systems: Sequence[int], start: int, stop: int) -> list[Array]:
             values = [goal.sign * stages.values(places[n], start, stop) for n in systems]

@@ -282,7 +282,6 @@ def cell_records(
     grid: Sequence[Cell],
     options: RunOptions,
     files: CellFiles | None,
-    quiet: bool,
     require: Callable[[Scenario], None] | None = None,
 ) -> list[Record]:
     """What came out of every cell, in the order of the grid.
@@ -298,7 +297,6 @@ def cell_records(
     options : RunOptions
     files : CellFiles or None
         Where finished cells are kept; None keeps nothing.
-    quiet : bool
     require : callable, optional
         Refuses the scenario of the first cell that is to be computed, before it is.
     """
@@ -316,7 +314,10 @@ def cell_records(
     engines = [engine_for(scenario, options.engine) for scenario in to_do.values()]
     say_how_long(list(to_do.values()), options, name)
     try:
-        with workers(options, engines) as executor, progress_bar(name, quiet, "cells") as progress:
+        with (
+            workers(options, engines) as executor,
+            progress_bar(name, options.as_json, "cells") as progress,
+        ):
             for number, scenario in to_do.items():
                 records[number] = _record(grid[number], scenario, options, executor)
                 if files:
