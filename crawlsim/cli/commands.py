@@ -36,9 +36,8 @@ from crawlsim.cli.output import (
     summary_lines,
 )
 from crawlsim.cli.results import (
+    Answer,
     claim_folder,
-    comparison_record,
-    distributions_entry,
     estimate_records,
     run_record,
     write_results,
@@ -99,7 +98,7 @@ def run(sources: tuple[str, ...], trace: str | None, **given: Any) -> None:
         simulated = simulate_all(scenarios, options)
     else:
         simulated = [_traced(scenarios, options, trace)]
-    write_results(simulated, options)
+    write_results([Answer(*each) for each in simulated], options)
     if options.as_json:
         print_json(
             [
@@ -181,44 +180,38 @@ def check(
     claim_folder(options, scenarios, checked=True, laws=distributions)
     exact = {s.name: exact_laws(s) for s in scenarios} if distributions else {}
     points = {name: points_of(each) for name, each in exact.items()}
-    simulated = simulate_all(scenarios, options, points)
-    solved = [predict(scenario) for scenario, _ in simulated]
-    checked = [
-        (s, check_scenario(s, predictions, results))
-        for (s, results), (predictions, _) in zip(simulated, solved, strict=True)
-    ]
-    laws = {s.name: check_laws(s, exact[s.name], results) for s, results in simulated if exact}
-    write_results(simulated, options, solved, checked, laws)
-    verdicts = {s.name: with_laws(overall(rows), laws.get(s.name, ())) for s, rows in checked}
-    code = 1 if "disagrees" in verdicts.values() else 0
+    answers = []
+    for scenario, results in simulate_all(scenarios, options, points):
+        predictions, others = predict(scenario)
+        rows = check_scenario(scenario, predictions, results)
+        laws = check_laws(scenario, exact[scenario.name], results) if distributions else None
+        verdict = with_laws(overall(rows), laws or ())
+        answers.append(Answer(scenario, results, predictions, others, rows, laws, verdict))
+    write_results(answers, options)
     if options.as_json:
-        print_json(
-            [
-                {
-                    "scenario": scenario.name,
-                    "comparisons": [comparison_record(row) for row in rows],
-                    **distributions_entry(laws, scenario.name),
-                    "verdict": verdicts[scenario.name],
-                }
-                for scenario, rows in checked
-            ]
-        )
-        return code
-    for (scenario, results), (_, rows) in zip(simulated, checked, strict=True):
-        verdict = verdicts[scenario.name]
+        print_json([each.record() for each in answers])
+    else:
+        _show_verdicts(answers, options.changes)
+    return 1 if any(each.verdict == "disagrees" for each in answers) else 0
+
+
+def _show_verdicts(answers: list[Answer], changes: tuple[str, ...]) -> None:
+    for each in answers:
+        scenario = each.scenario
+        rows = each.comparisons or ()
         if rows:
-            show_table(comparison_table(scenario, rows, verdict, options.changes), OPTIONAL_COLUMNS)
+            table = comparison_table(scenario, rows, each.verdict, changes)
         else:
-            show_table(estimate_table(results, scenario, options.changes), OPTIONAL_COLUMNS)
-        for line in summary_lines(scenario, rows, verdict, results):
+            table = estimate_table(each.results, scenario, changes)
+        show_table(table, OPTIONAL_COLUMNS)
+        for line in summary_lines(scenario, rows, each.verdict, each.results):
             click.echo(f"  {line}")
-        if laws:
-            show_distributions(scenario, laws[scenario.name])
-    if len(checked) > 1:
+        if each.laws is not None:
+            show_distributions(scenario, each.laws)
+    if len(answers) > 1:
         click.echo()
-        for name, verdict in verdicts.items():
-            click.echo(f"  {verdict:12} {name}")
-    return code
+        for each in answers:
+            click.echo(f"  {each.verdict:12} {each.scenario.name}")
 
 
 @click.command()

@@ -9,7 +9,8 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from dataclasses import replace
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -32,6 +33,23 @@ if TYPE_CHECKING:
 _PIPED_WIDTH = 200
 _PARTS = 10_000
 _GAP = 3  # between columns: padding on both sides, and the edge
+
+OPTIONAL_COLUMNS = ("detectable", "needs", "z", "± SE", "high", "low", "± 95 %")
+"""What a narrow terminal goes without: first what the verdict and the last line say as well."""
+
+_COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
+_SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "approximation": "≈ "}
+_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
+_FEW_PAGES = 50
+_SHOWN_PAGES = 20
+_RARE = 1e-6
+_NEAREST = 5
+"""Reasons that are shown where not all are asked for."""
+
+_FAR_TOO_FEW = 100
+"""Times as many replications as there are; if more would be needed, each should be longer."""
+
+Row = TypeVar("Row", "Estimate", "Comparison", "Prediction")
 
 
 def print_json(document: Any) -> None:
@@ -133,35 +151,22 @@ def _fitting(table: Table, optional: Sequence[str], width: int) -> Table:
     """The table without as many of its optional columns as the width demands."""
     dropped: list[str] = []
     for name in optional:
-        is_there = any(column.header == name for column in table.columns)
-        if is_there and _width(table, folded=False) > width:
-            table = _without(table, name)
-            dropped.append(name)
+        kept = [column for column in table.columns if column.header != name]
+        if len(kept) == len(table.columns) or _width(table, folded=False) <= width:
+            continue
+        dropped.append(name)
+        rows = zip(*(column.cells for column in kept), strict=True)
+        columns = [replace(column, _index=n, _cells=[]) for n, column in enumerate(kept)]
+        fewer = Table(
+            *columns, box=table.box, caption=table.caption, caption_justify=table.caption_justify
+        )
+        for cells in rows:
+            fewer.add_row(*cells)
+        table = fewer
     if dropped:
         note = f"left out on a narrow terminal: {', '.join(dropped)}"
         table.caption = f"{table.caption}; {note}" if table.caption else note
     return table
-
-
-def _without(table: Table, header: str) -> Table:
-    """A copy without one column."""
-    kept = [column for column in table.columns if column.header != header]
-    copy = Table(
-        box=table.box,
-        caption=table.caption,
-        caption_justify=table.caption_justify,
-    )
-    for column in kept:
-        copy.add_column(
-            column.header,
-            justify=column.justify,
-            no_wrap=column.no_wrap,
-            overflow=column.overflow,
-            min_width=column.min_width,
-        )
-    for cells in zip(*(column.cells for column in kept), strict=True):
-        copy.add_row(*cells)
-    return copy
 
 
 def _width(table: Table, *, folded: bool) -> int:
@@ -205,44 +210,22 @@ def progress_bar(
 
 
 def csv_chunks(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """The same as `csv_text`, a few thousand rows at a time."""
-    yield csv_text(header, ())
-    left = iter(rows)
-    while some := list(islice(left, _PARTS)):
-        yield csv_text(None, some)
+    """CSV text, a few thousand rows at a time; numbers in full, undefined ones empty."""
+    lines = chain([header], ([_cell(value) for value in row] for row in rows))
+    while some := list(islice(lines, _PARTS)):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(some)
+        yield text.getvalue()
 
 
-def csv_text(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> str:
-    """CSV text, with or without a header; numbers in full, undefined ones empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if header is not None:
-        writer.writerow(header)
-    writer.writerows([_cell(value) for value in row] for row in rows)
-    return text.getvalue()
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """The same as `csv_chunks`, in one."""
+    return "".join(csv_chunks(header, rows))
 
 
 def _cell(value: Any) -> Any:
     undefined = value is None or (isinstance(value, float) and not math.isfinite(value))
     return "" if undefined else value
-
-
-OPTIONAL_COLUMNS = ("detectable", "needs", "z", "± SE", "high", "low", "± 95 %")
-"""What a narrow terminal goes without: first what the verdict and the last line say as well."""
-
-_COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
-_SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "approximation": "≈ "}
-_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
-_FEW_PAGES = 50
-_SHOWN_PAGES = 20
-_RARE = 1e-6
-_NEAREST = 5
-"""Reasons that are shown where not all are asked for."""
-
-_FAR_TOO_FEW = 100
-"""Times as many replications as there are; if more would be needed, each should be longer."""
-
-Row = TypeVar("Row", "Estimate", "Comparison", "Prediction")
 
 
 def name_of(measure: str, subject: Subject) -> str:
