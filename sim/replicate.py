@@ -225,8 +225,8 @@ class Precision:
 
     def check(self, results: Results) -> None:
         """Raise `ScenarioError` for a measure that the scenario does not have."""
+        known = [block.measure for block in results.rows.blocks]
         for name in self.measures:
-            known = [block.measure for block in results.rows.blocks]
             if name not in known:
                 allowed = f"{results.scenario} has no such measure; it has {one_of(name, known)}"
                 raise ScenarioError("--measure", name, allowed)

@@ -142,7 +142,7 @@ def test_each_short_warmup_has_one_line(crawlsim: Any, tmp_path: Path) -> None:
         f"unit); {doubted}",
         "the warm-up (1 time unit) is shorter than 10 times the mean time to the first change of "
         f"page 1, which is never accessed (1000 time unit); {doubted}",
-        "the golden cycle of length 1 never visits 2 pages with a positive frequency",
+        "the golden cycle of length 1 never accesses 2 pages with a positive frequency",
     ]
 
 

@@ -271,10 +271,27 @@ def claim(option: str, path: str, is_own: Callable[[bytes], bool]) -> Path:
     return target
 
 
-def are_same(one: Path, other: Path) -> bool:
-    """Whether two names are those of one file, links on the way resolved."""
-    places = [each.parent.resolve() / each.name for each in (one, other)]
-    return places[0] == places[1]
+def claim_all(
+    asked: Mapping[str, tuple[str | None, Callable[[bytes], bool]]],
+) -> dict[str, Path]:
+    """The places of the files that options ask for, each as `claim`, and no two the same.
+
+    Parameters
+    ----------
+    asked : mapping option -> (path or None, is_own)
+        ``--out`` first.
+    """
+    files: dict[str, Path] = {}
+    places = set()
+    for option, (path, is_own) in asked.items():
+        if path is None:
+            continue
+        files[option] = claim(option, path, is_own)
+        place = files[option].parent.resolve() / files[option].name  # links on the way resolved
+        if place in places:
+            raise ScenarioError(option, path, "is the file of --out; give another name")
+        places.add(place)
+    return files
 
 
 def write_all(files: Mapping[str, Path], contents: Mapping[str, bytes]) -> None:

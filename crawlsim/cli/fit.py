@@ -14,7 +14,7 @@ import rich
 from rich.markup import escape
 from rich.table import Table
 
-from crawlsim.cli.files import are_same, claim, is_own_figure, is_own_text, signed, write_all
+from crawlsim.cli.files import claim_all, is_own_figure, is_own_text, signed, write_all
 from crawlsim.cli.loading import NumberRange
 from crawlsim.cli.output import add_columns, number, print_json, show_table, warn
 from scenarios import Scenario, ScenarioError, dumps, load
@@ -109,7 +109,9 @@ def fit(
     from crawlsim.fitting import fitted_scenario, replaced_keys
     from crawlsim.fitting.reading import UNITS
 
-    files = _claimed(out, report)
+    if report is not None and Path(report).suffix != ".html":
+        raise ScenarioError("--report", report, "must end in .html")
+    files = claim_all({"--out": (out, is_own_text), "--report": (report, is_own_figure)})
     target = None if into is None else load(into)
     unit = asked.pop("time_unit")
     read = _read(trace, asked.pop("kind"), unit, target)
@@ -139,20 +141,6 @@ def fit(
                 times = "The times of the trace are taken to be in the unit of time of "
                 times += f"{target.name}."
             click.echo(times)
-
-
-def _claimed(out: str | None, report: str | None) -> dict[str, Path]:
-    """The files that are asked for by their options, each refused before any work."""
-    files = {}
-    if out is not None:
-        files["--out"] = claim("--out", out, is_own_text)
-    if report is not None:
-        if Path(report).suffix != ".html":
-            raise ScenarioError("--report", report, "must end in .html")
-        files["--report"] = claim("--report", report, is_own_figure)
-    if len(files) == 2 and are_same(*files.values()):
-        raise ScenarioError("--report", report, "is the file of --out; give another name")
-    return files
 
 
 def _read(path: str, kind: str | None, time_unit: str | None, into: Scenario | None) -> Trace:

@@ -13,8 +13,8 @@ from rich.table import Table
 
 from crawlsim.cli.files import (
     FIGURES,
-    are_same,
     claim,
+    claim_all,
     figure_bytes,
     is_own_figure,
     is_own_text,
@@ -93,13 +93,9 @@ def _claimed(
     out: str | None, figure: str | None, target: str, scenarios: Sequence[Scenario]
 ) -> dict[str, Path]:
     """The files that are asked for by their options, each refused before any work."""
-    files = {}
     for option, path in (("--out", out), ("--figure", figure)):
-        if path is None:
-            continue
-        if len(scenarios) > 1:
+        if path is not None and len(scenarios) > 1:
             raise ScenarioError(option, path, "needs a single scenario")
-        files[option] = claim(option, path, is_own_text if option == "--out" else is_own_figure)
     if figure is not None:
         from crawlsim.report.optimum_figures import PLOTS
 
@@ -107,9 +103,7 @@ def _claimed(
             raise ScenarioError("--figure", figure, f"must end in {listed(FIGURES)}")
         if target not in PLOTS:
             raise ScenarioError("--figure", figure, f"does not go with --target {target}")
-    if len(files) == 2 and are_same(*files.values()):
-        raise ScenarioError("--figure", figure, "is the file of --out; give another name")
-    return files
+    return claim_all({"--out": (out, is_own_text), "--figure": (figure, is_own_figure)})
 
 
 def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum) -> None:

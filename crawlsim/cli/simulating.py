@@ -294,6 +294,6 @@ def _warn_of_pages_left_out(scenario: Scenario) -> None:
         return
     if count := policy.unvisited(access_shares(policy, scenario.pages)):
         warn(
-            f"{scenario.name}: the golden cycle of length {policy.cycle} never visits {count} "
+            f"{scenario.name}: the golden cycle of length {policy.cycle} never accesses {count} "
             f"page{'s' * (count != 1)} with a positive frequency"
         )
