@@ -227,6 +227,7 @@ def compare(
         in_family = prediction.kind in _JUDGED_KINDS
         if pages is not None and prediction.measure in _PAGE_MEASURES:
             in_family = in_family and prediction.subject in pages
+        start = start_shift(prediction, estimate.estimate) if start_shift and in_family else 0.0
         rows.append(
             _Row(
                 prediction,
@@ -237,9 +238,7 @@ def compare(
                 floor=FLOOR * unit,
                 negligible=negligible * unit,
                 end_effect=estimate.end_effect_bound,
-                start=start_shift(prediction, estimate.estimate)
-                if start_shift and in_family
-                else 0.0,
+                start=start,
             )
         )
     verdicts = iter(_judge([row for row in rows if row.in_family], results.count))

@@ -247,37 +247,35 @@ class Precision:
 
     def shortfall(self, results: Results, scenario: Scenario) -> str | None:
         """How the results fall short of it, in words; None where they do not."""
-        needed = self.needed(results, scenario)
+        needed, unseen = self._needed(results, scenario)
         if needed is not None and needed <= results.count:
             return None
         words = f"after {results.count} replications the precision is not reached"
         if needed is not None:
             return f"{words}; about {needed} would be needed"
-        rows, _ = self._rows(results, scenario)
-        unseen = dict.fromkeys(r.measure for r in rows if self._needed(r, results.count) is None)
         names = ", ".join(unseen)
         return f"{words}, and how many it takes cannot be told: {names} was never above 0"
 
-    def needed(self, results: Results, scenario: Scenario) -> int | None:
-        """Replications that the precision takes, as far as can be seen; None where it cannot.
+    def _needed(self, results: Results, scenario: Scenario) -> tuple[int | None, list[str]]:
+        """Replications that the precision takes, as far as can be seen, and what hides them.
 
-        It cannot where a measure is undefined, or was 0 in every replication: what has never been
-        seen is not known precisely.
+        None where a measure is undefined, or was 0 in every replication: what has never been seen
+        is not known precisely.
         """
-        rows, _ = self._rows(results, scenario)
-        each = [self._needed(row, results.count) for row in rows]
-        known = [count for count in each if count is not None]
-        return max(known, default=0) if len(known) == len(each) else None
-
-    def _needed(self, row: Estimate, count: int) -> int | None:
-        half = max(row.high - row.estimate, row.estimate - row.low)
-        if math.isnan(half) or row.estimate == 0:
-            return None
-        return math.ceil(count * (half / (self.relative * abs(row.estimate))) ** 2)
+        needed = [0]
+        unseen: dict[str, None] = {}
+        for row in self._rows(results, scenario)[0]:
+            half = max(row.high - row.estimate, row.estimate - row.low)
+            if math.isnan(half) or row.estimate == 0:
+                unseen[row.measure] = None
+            else:
+                relative = half / (self.relative * abs(row.estimate))
+                needed.append(math.ceil(results.count * relative**2))
+        return None if unseen else max(needed), list(unseen)
 
     def next_count(self, results: Results, scenario: Scenario) -> int:
         """Replications to have next; the present number when precise enough or at the limit."""
-        needed = self.needed(results, scenario)
+        needed, _ = self._needed(results, scenario)
         if needed is not None and needed <= results.count:
             return results.count
         wanted = 2 * results.count if needed is None else min(needed, 2 * results.count)

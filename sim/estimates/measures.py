@@ -59,14 +59,13 @@ def _of_buffer(part: Part, window: Array, scenario: Scenario) -> Values:
     """Rates, shares of the four fates, time averages and sojourn times."""
     deliveries = _delivery_rate_when_full(scenario)
     lost = part["refused"] + part["ended"][:, rules.PUSHED_OUT]
+    full = part["level_time"][:, -1]
     fates = pages_ended(part)
     shares = part["level_time"] / window[:, None]
     levels = np.arange(shares.shape[1], dtype=float)
     values = {
         "arrival_rate": single(part["delivered"] / window),
-        "loss_rate": single(
-            (lost if deliveries is None else deliveries * part["level_time"][:, -1]) / window
-        ),
+        "loss_rate": single((lost if deliveries is None else deliveries * full) / window),
         "throughput": single(part["ended"][:, rules.SERVED] / window),
         "loss_probability": single(lost / fates),
         "obsolescence_probability": single(part["ended"][:, rules.OBSOLETE] / fates),
