@@ -1,13 +1,12 @@
 """What must come out: formulas, their predictions, and the verdict on a simulation."""
 
-from analytic.crosscheck import Comparison, compare, overall
+from analytic.crosscheck import Comparison, check_scenario, compare, overall
 from analytic.formula import Formula, Prediction
 from analytic.indexing_queue import accuracy_of, exact_laws, points_of, relaxation_time_of
-from analytic.law_check import LawComparison, compare_laws, with_laws
+from analytic.law_check import LawComparison, check_laws, compare_laws, with_laws
 from analytic.optimum import Optimum
 from analytic.predict import FORMULAS, NotApplicable, exact_values, predict
 from analytic.resolve import resolve
-from analytic.scenario_check import check_laws, check_scenario
 from analytic.start_up import start_up_times, suggested_warmup
 from analytic.targets import optimize
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.formula import Prediction
 from scenarios import Scenario
+from scenarios.arrays import Array
 from scenarios.measures import MEASURES, Subject
 from scenarios.rare import dispersion
 from scenarios.results import Estimate, Results
@@ -42,10 +41,13 @@ class Context:
 
     def estimate_of(self, prediction: Prediction) -> Estimate:
         """The estimate of what is predicted; `ValueError` where there is none."""
-        found = self.results.find(prediction.measure, prediction.subject)
-        if found is None:
-            raise ValueError(_no_estimate(prediction, self.results))
-        return found
+        estimate = self.results.find(prediction.measure, prediction.subject)
+        if estimate is None:
+            subjects = [row.subject for row in self.results.rows.of_measure(prediction.measure)]
+            known = f"; its subjects: {', '.join(map(repr, subjects[:12]))}" if subjects else ""
+            name = f"{prediction.measure} with subject {prediction.subject!r}"
+            raise ValueError(f"the results of {self.results.scenario} have no {name}{known}")
+        return estimate
 
     def predicted(self, measure: str) -> Prediction | None:
         """The first prediction of a measure of the whole system."""
@@ -115,21 +117,17 @@ def careful_errors(
     context : Context
     """
     pairs = list(zip(predictions, estimates, strict=True))
-    samples = [_sample(prediction, found, context) for prediction, found in pairs]
+    samples = [_sample(prediction, estimate, context) for prediction, estimate in pairs]
     as_shares = _errors_of_shares(predictions, estimates, samples).tolist()
-    return [
-        _with_parts(error if sample else _plain_error(*pair), pair[0], context)
-        for pair, sample, error in zip(pairs, samples, as_shares, strict=True)
-    ]
-
-
-def _with_parts(error: float, prediction: Prediction, context: Context) -> float:
-    """An error, or a larger one that what the measure is made of has."""
-    if prediction.measure == "throughput":
-        return max(error, _error_of_throughput(prediction, context))
-    if prediction.measure == "control_cost":
-        return max([error, *_errors_of_terms(context)])
-    return error
+    errors = []
+    for (prediction, estimate), sample, as_share in zip(pairs, samples, as_shares, strict=True):
+        error = as_share if sample else _plain_error(prediction, estimate)
+        if prediction.measure == "throughput":
+            error = max(error, _error_of_throughput(prediction, context))
+        elif prediction.measure == "control_cost":
+            error = max([error, *_errors_of_terms(context)])
+        errors.append(error)
+    return errors
 
 
 def _sample(prediction: Prediction, found: Estimate, context: Context) -> float:
@@ -145,7 +143,7 @@ def _sample(prediction: Prediction, found: Estimate, context: Context) -> float:
 
 def _errors_of_shares(
     predictions: Sequence[Prediction], estimates: Sequence[Estimate], samples: Sequence[float]
-) -> NDArray[np.floating[Any]]:
+) -> Array:
     """Of the rarer side, as the prediction has it: a share and its complement err alike."""
     share = np.array([each.value for each in predictions])
     seen = np.array([each.estimate for each in estimates])
@@ -156,7 +154,7 @@ def _errors_of_shares(
     known = np.where(np.array(samples) > 0, samples, 1.0)
     spread = dispersion(np.maximum(seen, 0.0), error, known)
     least = np.sqrt(spread * np.maximum(share, 0.0))
-    found: NDArray[np.floating[Any]] = np.where(least > error, least, error)
+    found: Array = np.where(least > error, least, error)
     return found
 
 
@@ -193,10 +191,3 @@ def _errors_of_terms(context: Context) -> list[float]:
         if price and predicted is not None and found is not None:
             errors.append(price * careful_errors([predicted], [found], context)[0])
     return errors
-
-
-def _no_estimate(prediction: Prediction, results: Results) -> str:
-    subjects = [row.subject for row in results.rows.of_measure(prediction.measure)]
-    known = f"; its subjects: {', '.join(map(repr, subjects[:12]))}" if subjects else ""
-    name = f"{prediction.measure} with subject {prediction.subject!r}"
-    return f"the results of {results.scenario} have no {name}{known}"

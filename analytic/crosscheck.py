@@ -14,19 +14,20 @@ from typing import Literal
 
 from scipy.special import stdtr
 
-from analytic.careful_errors import Context, careful_errors
+from analytic.careful_errors import Context, careful_errors, prices_of
 from analytic.formula import Kind, Prediction
 from analytic.significance import (
     FAMILY_ERROR,
     critical_value,
     holm,
-    is_hidden,
     replications_to_see,
     smallest_seen,
     visible_errors,
 )
+from analytic.start_up import StartShifts
+from scenarios import Results, Scenario
 from scenarios.measures import Subject
-from scenarios.results import Estimate, Results
+from scenarios.page_data import page_weights
 
 Verdict = Literal["agrees", "disagrees", "inconclusive", "not judged"]
 
@@ -99,11 +100,12 @@ class _Row:
     prediction: Prediction
     estimate: float
     error: float
+    in_family: bool
+    must_settle: bool
     floor: float
     negligible: float
     end_effect: float
     start: float
-    must_settle: bool
 
     @property
     def size(self) -> float:
@@ -129,16 +131,21 @@ class _Row:
             return max(self.difference, 0.0)
         return abs(self.difference)
 
-    def p_value(self, degrees: int, shift: float = 0.0) -> float:
+    def in_errors(self, difference: float) -> float:
+        """A difference in standard errors; one that rounding makes is none."""
+        if abs(difference) <= ROUNDING * self.size:
+            return 0.0
+        return difference / self.error if self.error else math.copysign(math.inf, difference)
+
+    def p_value(self, degrees: int, shift: float) -> float:
         """Probability of such a violation if the prediction holds up to a shift."""
         left = max(abs(self.difference) - shift, 0.0)
-        z = _in_errors(math.copysign(left, self.difference), self.size, self.error)
+        z = self.in_errors(math.copysign(left, self.difference))
         if math.isnan(z) or degrees < 1:
             return 1.0
         if self.prediction.kind == "exact":
             return float(2 * stdtr(degrees, -abs(z)))
-        sign = 1 if self.prediction.kind == "lower bound" else -1
-        return float(stdtr(degrees, sign * z))
+        return float(stdtr(degrees, z if self.prediction.kind == "lower bound" else -z))
 
     def visible(self, replications: int, size: int) -> float:
         """Smallest difference that a family of this size would see, in the measure's unit."""
@@ -147,6 +154,23 @@ class _Row:
         if not self.size:
             return max(reach, least)
         return max(smallest_seen(reach / self.size) * self.size, least)
+
+    def compared(self, verdict: Verdict, detectable: float | None = None) -> Comparison:
+        """The row with a verdict."""
+        return Comparison(
+            measure=self.prediction.measure,
+            subject=self.prediction.subject,
+            predicted=self.prediction.value,
+            estimated=self.estimate,
+            standard_error=self.error,
+            z=self.in_errors(self.difference),
+            verdict=verdict,
+            detectable=detectable,
+            kind=self.prediction.kind,
+            source=self.prediction.source,
+            tolerance=self.tolerance,
+            settled=verdict != "inconclusive",
+        )
 
 
 def compare(
@@ -192,30 +216,68 @@ def compare(
     ValueError
         If the results hold no estimate of something predicted.
     """
+    predicted = list(predictions)
+    context = Context(predicted, results, prices or {})
+    estimates = [context.estimate_of(each) for each in predicted]
+    errors = careful_errors(predicted, estimates, context)
+    pages = _judged_pages(predicted, weights)
+    rows = []
+    for prediction, estimate, error in zip(predicted, estimates, errors, strict=True):
+        unit = context.unit_of(prediction.measure)
+        in_family = prediction.kind in _JUDGED_KINDS
+        if pages is not None and prediction.measure in _PAGE_MEASURES:
+            in_family = in_family and prediction.subject in pages
+        start = start_shift(prediction, estimate.estimate) if start_shift and in_family else 0.0
+        rows.append(
+            _Row(
+                prediction,
+                estimate.estimate,
+                error,
+                in_family=in_family,
+                must_settle=not judged or prediction.measure in judged,
+                floor=FLOOR * unit,
+                negligible=negligible * unit,
+                end_effect=estimate.end_effect_bound,
+                start=start,
+            )
+        )
+    verdicts = iter(_judge([row for row in rows if row.in_family], results.count))
+    compared = [next(verdicts) if row.in_family else row.compared("not judged") for row in rows]
+    names = {prediction.measure for prediction in predicted}
+    return compared + [_unpredicted(name, results) for name in judged if name not in names]
+
+
+def check_scenario(
+    scenario: Scenario, predictions: Iterable[Prediction], results: Results
+) -> list[Comparison]:
+    """Verdicts on the predictions of a scenario, with all that its file says about them.
+
+    What must be settled (`judged`), the weights of its pages, its prices, what it calls negligible
+    (`[check]`), and a warm-up too short for the system to forget its start.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    predictions : iterable of Prediction
+        Those of `analytic.predict`, or one's own.
+    results : Results
+        Of a simulation of the scenario.
+
+    Returns
+    -------
+    list of Comparison
+        As those of `analytic.compare`.
+    """
     rows = list(predictions)
-    context = Context(rows, results, prices or {})
-    chosen = _chosen_pages(rows, weights)
-    estimates = [context.estimate_of(each) for each in rows]
-    errors = careful_errors(rows, estimates, context)
-    compared = list(zip(rows, estimates, errors, strict=True))
-    members = [_in_family(each, chosen) for each in rows]
-    family = [
-        _row(*each, context, negligible, start_shift, not judged or each[0].measure in judged)
-        for each, member in zip(compared, members, strict=True)
-        if member
-    ]
-    verdicts = iter(zip(family, _judge(family, results.count), strict=True))
-    found = []
-    for (prediction, estimate, error), member in zip(compared, members, strict=True):
-        if not member:
-            floor = FLOOR * context.unit_of(prediction.measure)
-            found.append(_not_judged(prediction, estimate.estimate, error, floor))
-            continue
-        row, one = next(verdicts)
-        counts = row.must_settle or one.verdict == "disagrees"
-        found.append(one if counts else _aside(one))
-    predicted = {prediction.measure for prediction in rows}
-    return found + [_unpredicted(name, results) for name in judged if name not in predicted]
+    return compare(
+        rows,
+        results,
+        scenario.judged,
+        None if scenario.pages is None else page_weights(scenario.pages).tolist(),
+        prices=prices_of(scenario, rows),
+        negligible=scenario.check.negligible,
+        start_shift=StartShifts(scenario).of,
+    )
 
 
 def overall(comparisons: Iterable[Comparison]) -> Verdict:
@@ -225,34 +287,42 @@ def overall(comparisons: Iterable[Comparison]) -> Verdict:
     return next((each for each in worst if each in verdicts), "not judged")
 
 
-def _in_family(prediction: Prediction, chosen: set[Subject] | None) -> bool:
-    if prediction.kind not in _JUDGED_KINDS:
-        return False
-    return (
-        chosen is None or prediction.measure not in _PAGE_MEASURES or prediction.subject in chosen
-    )
+def _judged_pages(
+    predictions: Sequence[Prediction], weights: Sequence[float] | None
+) -> set[Subject] | None:
+    """The pages that are judged, or None for all of them.
 
+    Ranked by weight × predicted obsolescence rate, or × crawl rate where no formula gives one.
+    """
+    for measure in _PAGE_MEASURES:
+        values = {p.subject: p.value for p in predictions if p.measure == measure}
+        if values:
+            break
+    if len(values) <= _FEW_PAGES:
+        return None
 
-def _aside(row: Comparison) -> Comparison:
-    """A row that need not be settled and does not disagree."""
-    settled = row.verdict != "inconclusive"
-    return replace(row, verdict="not judged", settled=settled)
+    def importance(page: Subject) -> float:
+        return values[page] * (1.0 if weights is None else weights[int(page or 0)])
+
+    return set(sorted(values, key=importance, reverse=True)[:_CHOSEN_PAGES])
 
 
 def _judge(family: Sequence[_Row], replications: int) -> list[Comparison]:
     """The verdicts of a family; a number that several formulas give counts once."""
-    degrees = replications - 1
     firsts, which = _distinct(family)
     shifts = [(0.0, row.end_effect, row.end_effect + row.start) for row in firsts]
     adjusted = [
-        holm([row.p_value(degrees, each) for row, each in zip(firsts, shift, strict=True)])
+        holm([row.p_value(replications - 1, s) for row, s in zip(firsts, shift, strict=True)])
         for shift in zip(*shifts, strict=True)
     ]
     columns = list(zip(*adjusted, strict=True))
-    return [
-        _judged(row, columns[index], len(firsts), replications)
-        for row, index in zip(family, which, strict=True)
-    ]
+    compared = []
+    for row, index in zip(family, which, strict=True):
+        one = _judged(row, columns[index], len(firsts), replications)
+        if not row.must_settle and one.verdict != "disagrees":
+            one = replace(one, verdict="not judged")
+        compared.append(one)
+    return compared
 
 
 def _distinct(family: Sequence[_Row]) -> tuple[list[_Row], list[int]]:
@@ -278,139 +348,49 @@ def _distinct(family: Sequence[_Row]) -> tuple[list[_Row], list[int]]:
 def _judged(row: _Row, p_values: Sequence[float], size: int, replications: int) -> Comparison:
     """The verdict from adjusted p-values: as seen, less the end effect, less the start too."""
     if replications < 2 or math.isnan(row.error) or math.isnan(row.estimate):
-        return _comparison(row, "inconclusive", None)
+        return row.compared("inconclusive")
     visible = row.visible(replications, size)
     detectable = visible / row.size if row.size else None
+    undecided = row.compared("inconclusive", detectable)
     seen, beyond_ends, beyond_start = (p_value < FAMILY_ERROR for p_value in p_values)
     if seen and row.violation > max(NEGLIGIBLE * row.size, row.negligible):
         if not beyond_ends:
-            return replace(_comparison(row, "inconclusive", detectable), window_too_short=True)
+            return replace(undecided, window_too_short=True)
         if not beyond_start:
-            return replace(_comparison(row, "inconclusive", detectable), warmup_too_short=True)
-        return _comparison(row, "disagrees", detectable)
-    if visible <= max(row.tolerance, row.negligible) or _surely_holds(row, replications, size):
-        return _comparison(row, "agrees", detectable)
-    return _undecided(row, detectable, size, replications)
-
-
-def _undecided(row: _Row, detectable: float | None, size: int, replications: int) -> Comparison:
-    """An inconclusive row, with the replications that would settle it."""
-    found = _comparison(row, "inconclusive", detectable)
-    if not row.size:
-        return found
-    relative = max(row.tolerance, row.negligible) / row.size
-    error = row.error / row.size
-    hidden = (row.end_effect + row.start) / row.size
-    if not math.isfinite(error):
-        return found
-    if is_hidden(relative, hidden):
-        if row.start > row.end_effect:
-            return replace(found, warmup_too_short=True)
-        return replace(found, window_too_short=True)
-    if not row.must_settle:
-        return found
-    needed = replications_to_see(relative, error, hidden, size, replications)
-    return replace(found, replications_needed=needed)
-
-
-def _surely_holds(row: _Row, replications: int, size: int) -> bool:
-    """A bound on whose right side the estimate lies significantly, at the error of the family."""
+            return replace(undecided, warmup_too_short=True)
+        return row.compared("disagrees", detectable)
+    tolerance = max(row.tolerance, row.negligible)
+    # A bound holds where the estimate lies significantly on its right side.
     critical = critical_value(replications - 1, size, sides=1)
     is_kept = row.prediction.kind != "exact" and row.violation == 0
-    return is_kept and abs(row.difference) >= critical * row.error
-
-
-def _comparison(row: _Row, verdict: Verdict, detectable: float | None) -> Comparison:
-    return replace(
-        _not_judged(row.prediction, row.estimate, row.error, row.floor),
-        verdict=verdict,
-        detectable=detectable,
-        settled=verdict != "inconclusive",
+    if visible <= tolerance or (is_kept and abs(row.difference) >= critical * row.error):
+        return row.compared("agrees", detectable)
+    if not row.size or not math.isfinite(row.error / row.size):
+        return undecided
+    hidden = (row.end_effect + row.start) / row.size
+    needed = replications_to_see(
+        tolerance / row.size, row.error / row.size, hidden, size, replications
     )
-
-
-def _not_judged(prediction: Prediction, estimate: float, error: float, floor: float) -> Comparison:
-    """A row that is shown without a verdict."""
-    size = abs(prediction.value)
-    return Comparison(
-        measure=prediction.measure,
-        subject=prediction.subject,
-        predicted=prediction.value,
-        estimated=estimate,
-        standard_error=error,
-        z=_in_errors(estimate - prediction.value, size, error),
-        verdict="not judged",
-        detectable=None,
-        kind=prediction.kind,
-        source=prediction.source,
-        tolerance=max(RELATIVE_TOLERANCE * size, floor),
-    )
-
-
-def _in_errors(difference: float, size: float, error: float) -> float:
-    """A difference in standard errors; one that rounding makes is none."""
-    if abs(difference) <= ROUNDING * size:
-        return 0.0
-    return difference / error if error else math.copysign(math.inf, difference)
+    if needed is not None:
+        return replace(undecided, replications_needed=needed if row.must_settle else None)
+    if row.start > row.end_effect:
+        return replace(undecided, warmup_too_short=True)
+    return replace(undecided, window_too_short=True)
 
 
 def _unpredicted(measure: str, results: Results) -> Comparison:
     """A judged measure that no formula predicts for this scenario."""
     found = results.find(measure)
-    estimate = found.estimate if found else math.nan
-    error = found.standard_error if found else math.nan
     return Comparison(
         measure=measure,
         subject=None,
         predicted=math.nan,
-        estimated=estimate,
-        standard_error=error,
+        estimated=found.estimate if found else math.nan,
+        standard_error=found.standard_error if found else math.nan,
         z=math.nan,
         verdict="inconclusive",
         detectable=None,
         kind="exact",
         source="no formula applies",
         settled=False,
-    )
-
-
-def _chosen_pages(
-    predictions: Sequence[Prediction], weights: Sequence[float] | None
-) -> set[Subject] | None:
-    """The pages that are judged, or None for all of them.
-
-    Ranked by weight × predicted obsolescence rate, or × crawl rate where no formula gives one.
-    """
-    for measure in _PAGE_MEASURES:
-        values = {p.subject: p.value for p in predictions if p.measure == measure}
-        if values:
-            break
-    if len(values) <= _FEW_PAGES:
-        return None
-
-    def importance(page: Subject) -> float:
-        return values[page] * (1.0 if weights is None else weights[int(page or 0)])
-
-    return set(sorted(values, key=importance, reverse=True)[:_CHOSEN_PAGES])
-
-
-def _row(
-    prediction: Prediction,
-    found: Estimate,
-    error: float,
-    context: Context,
-    negligible: float,
-    start_shift: Callable[[Prediction, float], float] | None,
-    must_settle: bool,
-) -> _Row:
-    unit = context.unit_of(prediction.measure)
-    return _Row(
-        prediction,
-        found.estimate,
-        error,
-        floor=FLOOR * unit,
-        negligible=negligible * unit,
-        end_effect=found.end_effect_bound,
-        start=start_shift(prediction, found.estimate) if start_shift else 0.0,
-        must_settle=must_settle,
     )

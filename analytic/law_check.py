@@ -17,10 +17,11 @@ from scipy.special import stdtr
 from analytic.crosscheck import Verdict
 from analytic.indexing_queue import ExactLaw, NoLaw
 from analytic.significance import FAMILY_ERROR, holm, replications_to_see, visible_errors
+from analytic.start_up import StartShifts
+from scenarios import Results, Scenario
 from scenarios.arrays import Array
 from scenarios.law_points import Law
 from scenarios.rare import dispersion
-from scenarios.results import Results
 
 LAW_TOLERANCE = 0.01
 """Largest difference of two distribution functions that still counts as agreement."""
@@ -161,28 +162,58 @@ def compare_laws(
     of `scenarios.rare.dispersion`: few replications that happen to be alike prove nothing.
     """
     rows = list(laws)
-    exact = [law for law in rows if isinstance(law, ExactLaw)]
-    shares = [start_share(law.law) if start_share else 0.0 for law in exact]
-    points = [_points(*each, results) for each in zip(exact, shares, strict=True)]
-    every, degrees = [point for each in points for point in each], results.count - 1
+    points = {
+        place: _points(law, start_share(law.law) if start_share else 0.0, results)
+        for place, law in enumerate(rows)
+        if isinstance(law, ExactLaw)
+    }
+    every = [point for each in points.values() for point in each]
+    degrees = results.count - 1
     adjusted = zip(
         holm([point.p_value(degrees) for point in every]),
         holm([point.p_value(degrees, point.start) for point in every]),
         strict=True,
     )
-    family = _Family(results.count, len(every), negligible)
-    judged = iter(
-        [
-            family.judged(law, each, [next(adjusted) for _ in each])
-            for law, each in zip(exact, points, strict=True)
-        ]
+    compared = []
+    for place, law in enumerate(rows):
+        if isinstance(law, NoLaw):
+            row = LawComparison(law.law, "not judged", results.count, reason=law.reason)
+            compared.append(row)
+            continue
+        own = points[place]
+        row = LawComparison(law.law, "inconclusive", results.count, own, source=law.source)
+        compared.append(_judged(row, [next(adjusted) for _ in own], len(every), negligible))
+    return compared
+
+
+def check_laws(
+    scenario: Scenario, laws: Iterable[ExactLaw | NoLaw], results: Results
+) -> list[LawComparison]:
+    """Verdicts on the distributions of a scenario, with what its file says about them.
+
+    What it calls negligible (`[check]`), and a warm-up too short for the system to forget its
+    start.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    laws : iterable of ExactLaw or NoLaw
+        Those of `analytic.exact_laws`.
+    results : Results
+        Of a simulation of the scenario that counted at their points (`points_of`).
+
+    Returns
+    -------
+    list of LawComparison
+        As those of `analytic.compare_laws`.
+    """
+    shifts = StartShifts(scenario)
+    return compare_laws(
+        laws,
+        results,
+        negligible=scenario.check.negligible,
+        start_share=lambda law: shifts.share_of(law.measure),
     )
-    return [
-        LawComparison(row.law, "not judged", results.count, reason=row.reason)
-        if isinstance(row, NoLaw)
-        else next(judged)
-        for row in rows
-    ]
 
 
 def with_laws(verdict: Verdict, laws: Iterable[LawComparison]) -> Verdict:
@@ -224,60 +255,46 @@ def _shares(below: Array, total: Array, predicted: Array) -> tuple[Array, Array]
     return estimated, np.maximum(errors, np.sqrt(dispersion(seen, errors, sample) * rarer))
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
-    """What the verdicts on all distributions of a scenario have in common.
+def _judged(
+    row: LawComparison, adjusted: Sequence[tuple[float, float]], size: int, negligible: float
+) -> LawComparison:
+    """The verdict on one distribution.
 
-    `size` counts the points of all of them; `negligible` is the difference that refutes nothing.
+    Parameters
+    ----------
+    row : LawComparison
+        Inconclusive as yet.
+    adjusted : sequence of (float, float)
+        The p-values of its points, corrected for all points: of the difference, and less the start.
+    size : int
+        Points of all distributions.
+    negligible : float
+        Difference that refutes nothing.
     """
-
-    replications: int
-    size: int
-    negligible: float
-
-    def judged(
-        self, law: ExactLaw, points: Sequence[LawPoint], adjusted: Sequence[tuple[float, float]]
-    ) -> LawComparison:
-        """The verdict on one distribution.
-
-        Parameters
-        ----------
-        law : ExactLaw
-        points : sequence of LawPoint
-        adjusted : sequence of (float, float)
-            Their p-values, corrected for all points: of the difference, and less the start.
-        """
-        count = self.replications
-        row = LawComparison(law.law, "inconclusive", count, tuple(points), source=law.source)
-        if any(math.isnan(point.standard_error) for point in points):
-            return row
-        row = replace(
-            row,
-            statistic=max(abs(point.t) for point in points),
-            p_value=min(p_value for p_value, _ in adjusted),
-            detectable=max(self._visible(point) for point in points),
-        )
-        apart = [
-            p_values
-            for point, p_values in zip(points, adjusted, strict=True)
-            if point.exceeds(self.negligible)
-        ]
-        if any(beyond_start < FAMILY_ERROR for _, beyond_start in apart):
-            return replace(row, verdict="disagrees")
-        if any(p_value < FAMILY_ERROR for p_value, _ in apart):
-            return replace(row, warmup_too_short=True)
-        return self._settled(row)
-
-    def _visible(self, point: LawPoint) -> float:
-        """Smallest difference at a point that would be seen with probability 0.95."""
-        return visible_errors(self.replications - 1, self.size) * point.standard_error + point.start
-
-    def _settled(self, row: LawComparison) -> LawComparison:
-        """Whether the run was long enough; if not, what would be."""
-        tolerance = max(LAW_TOLERANCE, self.negligible)
-        if (row.detectable or 0.0) <= tolerance:
-            return replace(row, verdict="agrees")
-        error = max(point.standard_error for point in row.points)
-        start = max(point.start for point in row.points)
-        needed = replications_to_see(tolerance, error, start, self.size, self.replications)
-        return replace(row, replications_needed=needed, warmup_too_short=needed is None)
+    points = row.points
+    if any(math.isnan(point.standard_error) for point in points):
+        return row
+    visible = visible_errors(row.replications - 1, size)
+    detectable = max(visible * point.standard_error + point.start for point in points)
+    row = replace(
+        row,
+        statistic=max(abs(point.t) for point in points),
+        p_value=min(p_value for p_value, _ in adjusted),
+        detectable=detectable,
+    )
+    apart = [
+        p_values
+        for point, p_values in zip(points, adjusted, strict=True)
+        if point.exceeds(negligible)
+    ]
+    if any(beyond_start < FAMILY_ERROR for _, beyond_start in apart):
+        return replace(row, verdict="disagrees")
+    if any(p_value < FAMILY_ERROR for p_value, _ in apart):
+        return replace(row, warmup_too_short=True)
+    tolerance = max(LAW_TOLERANCE, negligible)
+    if detectable <= tolerance:
+        return replace(row, verdict="agrees")
+    error = max(point.standard_error for point in points)
+    start = max(point.start for point in points)
+    needed = replications_to_see(tolerance, error, start, size, row.replications)
+    return replace(row, replications_needed=needed, warmup_too_short=needed is None)

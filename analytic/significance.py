@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import fdtri, gammaincinv, ndtr, stdtrit
 
-Array = NDArray[np.floating[Any]]
+from scenarios.arrays import Array
 
 FAMILY_ERROR = 1e-3
 """Probability that a family of true predictions is called wrong."""
@@ -91,16 +89,6 @@ def smallest_seen(relative: float) -> float:
     return relative**2 / 2 + relative * math.sqrt(1 + relative**2 / 4)
 
 
-def is_hidden(relative: float, end_effect: float) -> bool:
-    """Whether the ends of the window alone hide a relative difference from any run."""
-    return _room(relative, end_effect) <= 0
-
-
-def _room(relative: float, end_effect: float) -> float:
-    """The standard errors, relative to the prediction, that a difference leaves room for."""
-    return relative / math.sqrt(1 + relative) - end_effect
-
-
 def replications_to_see(
     relative: float, error: float, end_effect: float, size: int, now: int
 ) -> int | None:
@@ -125,9 +113,12 @@ def replications_to_see(
     int or None
         None where the ends of the window alone hide the difference, or the error is not finite.
     """
-    room = _room(relative, end_effect)
+    room = relative / math.sqrt(1 + relative) - end_effect
     if room <= 0 or not math.isfinite(error):
         return None
+
+    def stepped(steps: int) -> int:
+        return now + math.ceil(now * (_STEP**steps - 1))
 
     def suffice(count: int) -> bool:
         growth = float(fdtri(count - 1, now - 1, _SUFFICIENT))
@@ -135,15 +126,10 @@ def replications_to_see(
 
     low = 0
     high = 1
-    while not suffice(_stepped(now, high)):
+    while not suffice(stepped(high)):
         low = high
         high = 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if suffice(_stepped(now, middle)) else (middle, high)
-    return _stepped(now, high)
-
-
-def _stepped(now: int, steps: int) -> int:
-    """A number of replications so many steps above the present one."""
-    return now + math.ceil(now * (_STEP**steps - 1))
+        low, high = (low, middle) if suffice(stepped(middle)) else (middle, high)
+    return stepped(high)

@@ -1,22 +1,29 @@
-"""How long a system remembers its start: what a warm-up should not be shorter than."""
+"""How long a system remembers its start, and what that does to estimates.
+
+A warm-up should not be shorter; by how much the start can shift an estimate where it is, is told by
+`StartShifts`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from analytic.arrival_process import gap_map, gap_order
+from analytic.formula import Prediction
 from analytic.indexing_queue import empty_probability, relaxation_time_of, stays_of
 from analytic.markov import closed_classes, relaxation_time
 from analytic.page_conditions import resolved_frequencies, time_per_access
-from scenarios import Scenario, ScenarioError
+from scenarios import MEASURES, Scenario, ScenarioError
 from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Periodic
+from scenarios.activation import Switching
 from scenarios.arrays import Array
-from scenarios.page_data import access_shares, change_rates
+from scenarios.measures import Subject
+from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.processes import ArrivalProcess, Map, Mmpp
 from scenarios.sections import AccessTime
 
@@ -38,9 +45,25 @@ _STALENESS = (
 )
 _OF_PAGES = (*_STALENESS, "control_cost")
 
-
 _LARGEST_ORDER = 400
 """Phases up to which eigenvalues are computed."""
+
+_ONLY_LOWERED = (
+    "loss_probability",
+    "loss_rate",
+    "obsolescence_probability",
+    "throughput",
+    "mean_in_system",
+    "sojourn_time",
+    "sojourn_time_second_moment",
+    "obsolescence_rate",
+    "weighted_obsolescence",
+    "stale_answer_probability",
+    "index_age",
+)
+"""An empty buffer and fresh copies lose nothing, keep nobody waiting, and are not out of date."""
+
+_OF_A_PAGE = ("obsolescence_rate", "index_age")
 
 
 class Memory(NamedTuple):
@@ -75,32 +98,27 @@ def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
 
     Relaxation times of the queue, of the access times and of the arrivals of packets; the longest
     stay of a waiting page, where pages are not served in their order; the cycle of the pages, or
-    the mean time between visits of the page that is drawn most rarely; the mean time to the first
-    change of a page that is never visited.
+    the mean time between accesses of the page that is drawn most rarely; the mean time to the first
+    change of a page that is never accessed.
     """
     return [(each.name, each.time) for each in _memories(scenario)]
 
 
 def _memories(scenario: Scenario) -> list[Memory]:
-    queue = relaxation_time_of(scenario)
-    found = [] if queue is None else [_queue_memory(scenario, queue)]
-    found += _oldest_page(scenario)
+    known = []
+    if (queue := relaxation_time_of(scenario)) is not None:
+        # It starts empty: after a time t the distance from the stationary distribution is at most
+        # sqrt(1 / p) e^(-t / relaxation), with the stationary probability p of the start (exactly
+        # so for reversible chains).
+        empty = empty_probability(scenario) or 1.0
+        rarity = -math.log(empty) / 2 if 0 < empty < 1 else 0.0
+        known.append(Memory("the relaxation time of the queue", queue, START_LEFT + rarity))
+    known += _oldest_page(scenario)
     if scenario.robots is not None:
-        found += _relaxation("the relaxation time of the access times", scenario.robots.access_time)
+        known += _relaxation("the relaxation time of the access times", scenario.robots.access_time)
     if scenario.servers is not None:
-        found += _relaxation("the relaxation time of the arrivals", scenario.servers.arrivals)
-    return [*found, *_visits(scenario)]
-
-
-def _queue_memory(scenario: Scenario, relaxation: float) -> Memory:
-    """That of the queue, which starts empty: the rarer that is, the longer it takes to forget.
-
-    After a time t the distance from the stationary law is at most sqrt(1 / p) e^(-t / relaxation),
-    with the stationary probability p of the start (exactly so for reversible chains).
-    """
-    empty = empty_probability(scenario) or 1.0
-    rarity = -math.log(empty) / 2 if 0 < empty < 1 else 0.0
-    return Memory("the relaxation time of the queue", relaxation, START_LEFT + rarity)
+        known += _relaxation("the relaxation time of the arrivals", scenario.servers.arrivals)
+    return [*known, *_accesses(scenario)]
 
 
 def _oldest_page(scenario: Scenario) -> Iterator[Memory]:
@@ -122,11 +140,10 @@ def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
     """A warm-up that is long enough, and by which rule.
 
     Of the times in which the system forgets its start the longest, as often as it takes: ten times
-    a relaxation time (e^-10 = 5e-5 is left), for a queue that hardly ever starves more, since it
-    starts empty: half the logarithm of how rare that is; ten of the longest stays of a
-    waiting page, where pages are not served in their order; a cycle of the pages once, or as often
-    as it takes to have each of them indexed. A twentieth of
-    the horizon where no such time is known.
+    a relaxation time (e^-10 = 5e-5 is left), and for a queue, which starts empty, half the
+    logarithm of how rare that is on top; ten of the longest stays of a waiting page, where pages
+    are not served in their order; a cycle of the pages once, or as often as it takes to have each
+    of them indexed. A twentieth of the horizon where no such time is known.
 
     Raises
     ------
@@ -175,50 +192,104 @@ def _relaxation(name: str, process: AccessTime | ArrivalProcess | None) -> Itera
         yield Memory(name, relaxation_time(generator))
 
 
-def _visits(scenario: Scenario) -> Iterator[Memory]:
-    """Times between visits of pages, and to the first change of a page without visits."""
+def _accesses(scenario: Scenario) -> Iterator[Memory]:
+    """Times between accesses of pages, and to the first change of a page without accesses."""
     policy = scenario.robots.accessing if scenario.robots else None
     if scenario.pages is None or policy is None or resolved_frequencies(scenario) is not None:
         return
     if isinstance(policy, IndexPolicy):
         return
+    stays = stays_of(scenario) if scenario.buffer is not None else None
+    indexed = stays.served if stays is not None and stays.served > 0 else 1.0
     shares = access_shares(policy, scenario.pages)
     access = time_per_access(scenario)
     if isinstance(policy, Periodic):
         cycle = policy.cycle_of(shares)
         shares = np.bincount(cycle, minlength=len(shares)) / len(cycle)
-        time = len(cycle) * access
-        rounds = _rounds(scenario)
-        visits = Memory("the cycle of the pages", time, rounds, _OF_PAGES)
+        lost = 1.0 - indexed
+        rounds = _ONCE + (START_LEFT / -math.log(lost) if lost > 0 else 0.0)
+        known = Memory("the cycle of the pages", len(cycle) * access, rounds, _OF_PAGES)
     else:
         rarest = int(np.argmin(np.where(shares > 0, shares, np.inf)))
-        name = f"the mean time between visits of page {rarest}"
+        name = f"the mean time between accesses of page {rarest}"
         with np.errstate(divide="ignore"):
-            times = access / (shares * _indexed(scenario))
+            times = access / (shares * indexed)
         times = np.where(np.isfinite(times), times, 0.0)
-        visits = Memory(name, float(times[rarest]), START_LEFT, _OF_PAGES, times)
-    if math.isfinite(visits.time):
-        yield visits
-    yield from _first_change(shares, change_rates(scenario.pages))
-
-
-def _indexed(scenario: Scenario) -> float:
-    """Share of the accesses that reach the index; 1 where it is not known."""
-    stays = stays_of(scenario) if scenario.buffer is not None else None
-    return stays.served if stays is not None and stays.served > 0 else 1.0
-
-
-def _rounds(scenario: Scenario) -> float:
-    """Cycles after which each page has been indexed, but for e^-10 = 5e-5."""
-    lost = 1.0 - _indexed(scenario)
-    return _ONCE + (START_LEFT / -math.log(lost) if lost > 0 else 0.0)
-
-
-def _first_change(shares: Array, rates: Array) -> Iterator[Memory]:
-    """Of the page that changes most rarely among those that are never visited and do change."""
+        known = Memory(name, float(times[rarest]), START_LEFT, _OF_PAGES, times)
+    if math.isfinite(known.time):
+        yield known
+    rates = change_rates(scenario.pages)
     waiting = np.where((shares == 0) & (rates > 0), rates, np.inf)
-    page = int(np.argmin(waiting))
-    if waiting[page] < math.inf:
-        name = f"the mean time to the first change of page {page}, which is never visited"
+    slowest = int(np.argmin(waiting))
+    if waiting[slowest] < math.inf:
+        name = f"the mean time to the first change of page {slowest}, which is never accessed"
         times = np.where(waiting < math.inf, 1.0 / waiting, 0.0)
-        yield Memory(name, float(times[page]), START_LEFT, _OF_PAGES, times)
+        yield Memory(name, float(times[slowest]), START_LEFT, _OF_PAGES, times)
+
+
+class StartShifts:
+    """How far the start can shift each estimate.
+
+    Of a window of which the share e still remembers the start, the long run makes 1 - e and
+    something else the rest: the estimate is ``(1 - e) p + e q``. Nothing that is measured is
+    negative, so it is lowered by e p at most; a fraction is raised by e (1 - p) at most. What an
+    empty buffer and fresh copies can only lower is not raised, unless robots are switched: then
+    all of them are active at the start, and may be too many.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        run = scenario.run
+        memories = remembered_starts(scenario)
+        self._warmup = run.warmup
+        self._window = run.horizon - run.warmup
+        self._switched = isinstance(scenario.activation, Switching)
+        self._together = [
+            (each.measures, float(self._left(each.long_enough)))
+            for each in memories
+            if each.pages is None
+        ]
+        by_page = [
+            self._left(each.needed * each.pages) for each in memories if each.pages is not None
+        ]
+        pages = 1 if scenario.pages is None else scenario.pages.count
+        self._by_page = np.max([np.zeros(pages), *by_page], axis=0)
+        weights = np.zeros(1) if scenario.pages is None else page_weights(scenario.pages)
+        stale = float(weights @ self._by_page) if scenario.pages else 0.0
+        self._sums = {
+            "weighted_obsolescence": stale,
+            "stale_answer_probability": stale / weights.sum() if weights.sum() > 0 else 0.0,
+            "control_cost": scenario.costs.staleness * stale,
+        }
+
+    def of(self, prediction: Prediction, estimate: float) -> float:
+        """The largest such shift in the direction in which the estimate lies.
+
+        A sum over pages is shifted by those of the pages, each of which is stale with probability
+        1 at most.
+        """
+        share = self.share_of(prediction.measure, prediction.subject)
+        predicted = prediction.value
+        pages = self._sums.get(prediction.measure, 0.0)
+        if estimate <= predicted:
+            return min(share * predicted + pages, max(predicted, 0.0))
+        if prediction.measure in _ONLY_LOWERED and not self._switched:
+            return 0.0
+        if MEASURES[prediction.measure].is_fraction:
+            return share * (1.0 - predicted) + pages
+        return share * estimate + pages
+
+    def share_of(self, measure: str, page: Subject = None) -> float:
+        """The share of the window in which what is measured remembers the start."""
+        follow = (left for names, left in self._together if not names or measure in names)
+        share = max(follow, default=0.0)
+        if measure in _OF_A_PAGE and isinstance(page, int):
+            return max(share, float(self._by_page[page]))
+        return share
+
+    def _left(self, needed: Any) -> Array:
+        found: Array = np.clip((np.asarray(needed) - self._warmup) / self._window, 0.0, 1.0)
+        return found

@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -49,9 +49,8 @@ def engine_for(scenario: Scenario, name: str | None = None, logged: bool = False
     if name is not None and logged and not ENGINES[name].writes_log:
         raise ScenarioError("engine", name, "writes no event log; simpy does")
     able = [each for each, engine in ENGINES.items() if engine.writes_log or not logged]
-    candidates = [name] if name else able
     refusals = []
-    for candidate in candidates:
+    for candidate in [name] if name else able:
         try:
             ENGINES[candidate].covers(scenario)
         except ScenarioError as refusal:
@@ -107,13 +106,13 @@ def run(
         If it is no scenario, but its name for example.
     """
     require_scenario(scenario)
-    scenario = _with_run(scenario, seed, replications)
+    given = {"run.seed": seed, "run.replications": replications}
+    changes = {key: value for key, value in given.items() if value is not None}
+    scenario = scenario.with_(changes) if changes else scenario
     chosen = engine_for(scenario, engine, logged=log is not None)
-    count = scenario.run.replications
     work = partial(_simulate, chosen, scenario, log, points)
-    local = log is not None
-    which = range(first, first + count)
-    tallies = _tallies(work, which, which.stop, None if local else executor, progress)
+    which = range(first, first + scenario.run.replications)
+    tallies = _tallies(work, which, which.stop, executor if log is None else None, progress)
     return _results(tallies, scenario, chosen)
 
 
@@ -130,12 +129,6 @@ def _results(tallies: Sequence[Tally], scenario: Scenario, engine: str) -> Resul
         ("cycle_time", None): [laws.cycle for laws in counted],
     }
     return replace(results, law_counts={key: np.array(rows) for key, rows in counts.items()})
-
-
-def _with_run(scenario: Scenario, seed: int | None, replications: int | None) -> Scenario:
-    given = {"run.seed": seed, "run.replications": replications}
-    changes = {key: value for key, value in given.items() if value is not None}
-    return scenario.with_(changes) if changes else scenario
 
 
 def _tallies(
@@ -180,20 +173,15 @@ def _as_completed(
             left.discard(futures[future])
             yield futures[future], part
     except Exception as error:
-        if not _is_loss_of_workers(error):
-            raise
+        of_cluster = type(error).__module__.split(".")[0] == "distributed"
+        if not (of_cluster or isinstance(error, BrokenExecutor | CancelledError)):
+            raise  # the work itself is at fault
         _log.warning("workers died (%s); the rest runs in this process", type(error).__name__)
         for index in sorted(left):
             yield index, work(chunks[index])
     finally:
         for future in futures:
             future.cancel()
-
-
-def _is_loss_of_workers(error: Exception) -> bool:
-    """Whether those who worked are gone, and not the work at fault."""
-    of_cluster = type(error).__module__.split(".")[0] == "distributed"
-    return of_cluster or isinstance(error, BrokenExecutor | CancelledError)
 
 
 def _simulate(
@@ -216,6 +204,7 @@ def _simulate(
     return tallies
 
 
+@dataclass(frozen=True, slots=True)
 class Precision:
     """When a run is precise enough: relative half-widths of the 95 % intervals.
 
@@ -230,15 +219,14 @@ class Precision:
         Largest number of replications.
     """
 
-    def __init__(self, relative: float, measures: Sequence[str], most: int) -> None:
-        self.relative = relative
-        self.measures = tuple(measures)
-        self.most = most
+    relative: float
+    measures: Sequence[str]
+    most: int
 
     def check(self, results: Results) -> None:
         """Raise `ScenarioError` for a measure that the scenario does not have."""
+        known = [block.measure for block in results.rows.blocks]
         for name in self.measures:
-            known = [block.measure for block in results.rows.blocks]
             if name not in known:
                 allowed = f"{results.scenario} has no such measure; it has {one_of(name, known)}"
                 raise ScenarioError("--measure", name, allowed)
@@ -259,37 +247,35 @@ class Precision:
 
     def shortfall(self, results: Results, scenario: Scenario) -> str | None:
         """How the results fall short of it, in words; None where they do not."""
-        needed = self.needed(results, scenario)
+        needed, unseen = self._needed(results, scenario)
         if needed is not None and needed <= results.count:
             return None
         words = f"after {results.count} replications the precision is not reached"
         if needed is not None:
             return f"{words}; about {needed} would be needed"
-        rows, _ = self._rows(results, scenario)
-        unseen = dict.fromkeys(r.measure for r in rows if self._needed(r, results.count) is None)
         names = ", ".join(unseen)
         return f"{words}, and how many it takes cannot be told: {names} was never above 0"
 
-    def needed(self, results: Results, scenario: Scenario) -> int | None:
-        """Replications that the precision takes, as far as can be seen; None where it cannot.
+    def _needed(self, results: Results, scenario: Scenario) -> tuple[int | None, list[str]]:
+        """Replications that the precision takes, as far as can be seen, and what hides them.
 
-        It cannot where a measure is undefined, or was 0 in every replication: what has never been
-        seen is not known precisely.
+        None where a measure is undefined, or was 0 in every replication: what has never been seen
+        is not known precisely.
         """
-        rows, _ = self._rows(results, scenario)
-        each = [self._needed(row, results.count) for row in rows]
-        known = [count for count in each if count is not None]
-        return max(known, default=0) if len(known) == len(each) else None
-
-    def _needed(self, row: Estimate, count: int) -> int | None:
-        half = max(row.high - row.estimate, row.estimate - row.low)
-        if math.isnan(half) or row.estimate == 0:
-            return None
-        return math.ceil(count * (half / (self.relative * abs(row.estimate))) ** 2)
+        needed = [0]
+        unseen: dict[str, None] = {}
+        for row in self._rows(results, scenario)[0]:
+            half = max(row.high - row.estimate, row.estimate - row.low)
+            if math.isnan(half) or row.estimate == 0:
+                unseen[row.measure] = None
+            else:
+                relative = half / (self.relative * abs(row.estimate))
+                needed.append(math.ceil(results.count * relative**2))
+        return None if unseen else max(needed), list(unseen)
 
     def next_count(self, results: Results, scenario: Scenario) -> int:
         """Replications to have next; the present number when precise enough or at the limit."""
-        needed = self.needed(results, scenario)
+        needed, _ = self._needed(results, scenario)
         if needed is not None and needed <= results.count:
             return results.count
         wanted = 2 * results.count if needed is None else min(needed, 2 * results.count)

@@ -19,7 +19,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-
 PREFIX = ".partial-crawlsim-"
 """How the names of such folders begin."""
 

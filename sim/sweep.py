@@ -5,6 +5,7 @@ The engine is handed in, and so is the solver, since `sim` does not know the for
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -110,13 +111,11 @@ def _range_or_value(text: str, option: str) -> list[str]:
     if found is None:
         allowed = f"{text}: a range must be FIRST..LAST or FIRST..LAST..STEP, all of them numbers"
         raise ScenarioError("--vary", option, allowed)
-    first, last, step = (None if each is None else Decimal(each) for each in found.groups())
-    assert first is not None
-    assert last is not None
-    whole = all(re.fullmatch(r"[+-]?\d+", each) for each in found.groups() if each is not None)
-    if step is None and not whole:
+    texts = [each for each in found.groups() if each is not None]
+    whole = all(re.fullmatch(r"[+-]?\d+", each) for each in texts)
+    if len(texts) < 3 and not whole:
         raise ScenarioError("--vary", option, f"{text}: with decimals a range needs a step")
-    step = Decimal(1) if step is None else step
+    first, last, step = map(Decimal, [*texts, "1"][:3])
     if step == 0 or (last - first) / step < 0:
         raise ScenarioError("--vary", option, f"{text}: no step of {step} leads there")
     count = int((last - first) / step) + 1
@@ -135,16 +134,11 @@ def cells(scenario: Scenario, varied: Mapping[str, Sequence[Any]]) -> list[Cell]
     ScenarioError
         If a combination is not valid, or there are more than ten thousand.
     """
-    count = 1
-    for values in varied.values():
-        count *= len(values)
+    count = math.prod(map(len, varied.values()))
     if count > _LARGEST:
         raise ScenarioError("--vary", f"{count} cells", f"must be at most {_LARGEST}")
-    grid = []
-    for combination in product(*varied.values()):
-        changes = dict(zip(varied, combination, strict=True))
-        grid.append(Cell(changes, scenario.with_(changes)))
-    return grid
+    combinations = (dict(zip(varied, each, strict=True)) for each in product(*varied.values()))
+    return [Cell(changes, scenario.with_(changes)) for changes in combinations]
 
 
 def shown(scenario: Scenario, keys: Iterable[Key]) -> list[Key]:

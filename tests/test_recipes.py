@@ -349,7 +349,7 @@ def test_a_measure_is_one_row_its_value_and_its_documentation(tree: Copy) -> Non
             '    Measure("mean_in_system"',
             '    Measure("mean_waiting", None, "pages", "time average of the pages that wait"),',
         ),
-        "sim/estimates/buffer.py": (
+        "sim/estimates/measures.py": (
             '        "mean_in_system"',
             '        "mean_waiting": single(shares @ np.maximum(levels - 1.0, 0.0)),',
         ),

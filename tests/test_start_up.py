@@ -23,8 +23,7 @@ from analytic import (
 )
 from analytic.indexing_queue import empty_probability
 from analytic.phase_type import as_phase_type, phase_count
-from analytic.start_shift import StartShifts
-from analytic.start_up import remembered_starts
+from analytic.start_up import StartShifts, remembered_starts
 from scenarios import Scenario, dumps, library_names, load, scenario_from
 from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.deliveries import as_modes, joint_size
@@ -64,16 +63,16 @@ def test_the_cycle_of_a_periodic_policy_by_hand() -> None:
 
 
 def test_a_page_that_is_never_visited_waits_for_its_first_change() -> None:
-    """Pages 1, 2 and 3 are never visited; page 3 never changes."""
+    """Pages 1, 2 and 3 are never accessed; page 3 never changes."""
     times = start_up_times(pages({"policy": "cyclic", "template": [0, 0]}))
-    first = "the mean time to the first change of page 1, which is never visited"
+    first = "the mean time to the first change of page 1, which is never accessed"
     assert times == [(CYCLE, 10.0), (first, pytest.approx(1000.0))]
 
 
 def test_the_rarest_page_of_random_choices_by_hand() -> None:
     shares = [0.5, 0.0, 0.49, 0.01]
     (visit, change) = start_up_times(pages({"policy": "randomized", "frequencies": shares}))
-    assert visit == ("the mean time between visits of page 3", pytest.approx(500.0))
+    assert visit == ("the mean time between accesses of page 3", pytest.approx(500.0))
     assert change[1] == pytest.approx(1000.0)
 
 
@@ -142,8 +141,8 @@ def test_each_short_warmup_has_one_line(crawlsim: Any, tmp_path: Path) -> None:
         f"the warm-up (1 time unit) is shorter than 1.01 times the cycle of the pages (5 time "
         f"unit); {doubted}",
         "the warm-up (1 time unit) is shorter than 10 times the mean time to the first change of "
-        f"page 1, which is never visited (1000 time unit); {doubted}",
-        "the golden cycle of length 1 never visits 2 pages with a positive frequency",
+        f"page 1, which is never accessed (1000 time unit); {doubted}",
+        "the golden cycle of length 1 never accesses 2 pages with a positive frequency",
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,6 @@ import rich
 from rich.markup import escape
 from rich.table import Table
 
-from crawlsim.cli.distributions import (
-    ComparedLaws,
-    compared_distributions,
-    distributions_entry,
-    exact_distributions,
-    points_to_count,
-    show_distributions,
-)
 from crawlsim.cli.loading import (
     RunOptions,
     decided,
@@ -33,17 +25,23 @@ from crawlsim.cli.output import (
     Rows,
     add_columns,
     comparison_table,
-    condition_marks,
     estimate_table,
-    formula_table,
     prediction_table,
     print_json,
     progress_bar,
     reason_lines,
+    show_distributions,
+    show_formulas,
     show_table,
     summary_lines,
 )
-from crawlsim.cli.results import claim_folder, comparison_record, estimate_records, write_results
+from crawlsim.cli.results import (
+    Answer,
+    claim_folder,
+    estimate_records,
+    run_record,
+    write_results,
+)
 from crawlsim.cli.simulating import simulate_all
 from scenarios import Results, Scenario, ScenarioError, library_names, load, schema
 from scenarios.base import one_of
@@ -51,7 +49,6 @@ from scenarios.files import library_text
 from scenarios.measures import MEASURES
 
 if TYPE_CHECKING:
-    from analytic import Comparison
     from sim.event_log import EventLog
 
 
@@ -67,11 +64,10 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
     if name is not None:
         if name not in library_names():
             raise ScenarioError("scenario", name, f"must be one of {one_of(name, library_names())}")
-        text = library_text(name)
         if as_json:
             print_json(load(name).as_file())
         else:
-            click.echo(text, nl=False)
+            click.echo(library_text(name), nl=False)
         return
     ready = [load(each) for each in library_names()]
     if as_json:
@@ -93,25 +89,26 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
     is_flag=True,
     help="Reduce the variance of estimates by quantities of known mean.",
 )
-def run(
-    sources: tuple[str, ...],
-    changes: tuple[str, ...],
-    as_json: bool,
-    seed: int | None,
-    replications: int | None,
-    trace: str | None,
-    **options: Any,
-) -> None:
+def run(sources: tuple[str, ...], trace: str | None, **given: Any) -> None:
     """Simulate scenarios: estimates with 95 % intervals."""
-    chosen = _options(options)
-    scenarios = _resolved(sources, changes, seed, replications, chosen.warmup)
-    claim_folder(chosen, scenarios, checked=False)
-    if trace is not None:
-        _run_traced(scenarios, chosen, changes, as_json, trace)
+    options = _options(given)
+    scenarios = _resolved(sources, options)
+    claim_folder(options, scenarios, checked=False)
+    if trace is None:
+        simulated = simulate_all(scenarios, options)
+    else:
+        simulated = [_traced(scenarios, options, trace)]
+    write_results([Answer(*each) for each in simulated], options)
+    if options.as_json:
+        print_json(
+            [
+                run_record(results) | {"estimates": Rows(partial(estimate_records, results))}
+                for _, results in simulated
+            ]
+        )
         return
-    simulated = simulate_all(scenarios, chosen, as_json)
-    write_results(simulated, chosen, changes)
-    _show_estimates(simulated, as_json, changes)
+    for scenario, results in simulated:
+        show_table(estimate_table(results, scenario, options.changes), OPTIONAL_COLUMNS)
 
 
 @click.command()
@@ -123,23 +120,14 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool, eve
     """Evaluate every formula that applies, and say why the others do not."""
     from analytic import accuracy_of, predict
 
-    decided = _resolved(sources, changes)
-    solved = [(s, *predict(s), accuracy_of(s)) for s in decided]
+    scenarios = [decided(each) for each in load_scenarios(sources, changes)]
+    solved = [(s, *predict(s), accuracy_of(s)) for s in scenarios]
     if as_json:
         print_json(
             [
                 {
                     "scenario": scenario.name,
-                    "predictions": [
-                        {
-                            "measure": p.measure,
-                            "subject": p.subject,
-                            "value": p.value,
-                            "kind": p.kind,
-                            "source": p.source,
-                        }
-                        for p in predictions
-                    ],
+                    "predictions": [asdict(p) for p in predictions],
                     "not_applicable": [
                         {"source": other.source, "reason": other.reason} for other in others
                     ],
@@ -174,38 +162,58 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool, eve
     help="Also compare whole distributions: sojourn times, levels at arrivals, busy cycles.",
 )
 def check(
-    sources: tuple[str, ...],
-    changes: tuple[str, ...],
-    as_json: bool,
-    seed: int | None,
-    replications: int | None,
-    negligible: str | None,
-    distributions: bool,
-    **options: Any,
+    sources: tuple[str, ...], negligible: str | None, distributions: bool, **given: Any
 ) -> int:
     """Simulate and solve scenarios, and say whether the two agree."""
-    from analytic import check_scenario, overall, predict, with_laws
+    from analytic import (
+        check_laws,
+        check_scenario,
+        exact_laws,
+        overall,
+        points_of,
+        predict,
+        with_laws,
+    )
 
     if negligible is not None:
-        changes = (*changes, f"check.negligible={negligible}")
-    chosen = _options(options)
-    scenarios = _resolved(sources, changes, seed, replications, chosen.warmup)
-    claim_folder(chosen, scenarios, checked=True, laws=distributions)
-    exact = exact_distributions(scenarios) if distributions else {}
-    simulated = simulate_all(scenarios, chosen, as_json, points_to_count(exact))
-    solved = [predict(scenario) for scenario, _ in simulated]
-    checked = [
-        (s, check_scenario(s, predictions, results))
-        for (s, results), (predictions, _) in zip(simulated, solved, strict=True)
-    ]
-    laws = compared_distributions(exact, simulated)
-    write_results(simulated, chosen, changes, solved, checked, laws)
-    verdicts = {s.name: with_laws(overall(rows), laws.get(s.name, ())) for s, rows in checked}
-    if as_json:
-        _print_verdicts(checked, verdicts, laws)
+        given["changes"] = (*given["changes"], f"check.negligible={negligible}")
+    options = _options(given)
+    scenarios = _resolved(sources, options)
+    claim_folder(options, scenarios, checked=True, laws=distributions)
+    exact = {s.name: exact_laws(s) for s in scenarios} if distributions else {}
+    points = {name: points_of(each) for name, each in exact.items()}
+    answers = []
+    for scenario, results in simulate_all(scenarios, options, points):
+        predictions, others = predict(scenario)
+        rows = check_scenario(scenario, predictions, results)
+        laws = check_laws(scenario, exact[scenario.name], results) if distributions else None
+        verdict = with_laws(overall(rows), laws or ())
+        answers.append(Answer(scenario, results, predictions, others, rows, laws, verdict))
+    write_results(answers, options)
+    if options.as_json:
+        print_json([each.record() for each in answers])
     else:
-        _show_verdicts(simulated, checked, verdicts, changes, laws)
-    return 1 if "disagrees" in verdicts.values() else 0
+        _show_verdicts(answers, options.changes)
+    return 1 if any(each.verdict == "disagrees" for each in answers) else 0
+
+
+def _show_verdicts(answers: list[Answer], changes: tuple[str, ...]) -> None:
+    for each in answers:
+        scenario = each.scenario
+        rows = each.comparisons or ()
+        if rows:
+            table = comparison_table(scenario, rows, each.verdict, changes)
+        else:
+            table = estimate_table(each.results, scenario, changes)
+        show_table(table, OPTIONAL_COLUMNS)
+        for line in summary_lines(scenario, rows, each.verdict, each.results):
+            click.echo(f"  {line}")
+        if each.laws is not None:
+            show_distributions(scenario, each.laws)
+    if len(answers) > 1:
+        click.echo()
+        for each in answers:
+            click.echo(f"  {each.verdict:12} {each.scenario.name}")
 
 
 @click.command()
@@ -236,9 +244,7 @@ def formulas(paper: str | None, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    show_table(formula_table(rows))
-    for words, number_of in condition_marks(rows).items():
-        click.echo(f"  {number_of:>3}  {words}")
+    show_formulas(rows)
     click.echo()
     for origin, words in ORIGINS.items():
         if any(row["origin"] == origin for row in rows):
@@ -255,111 +261,34 @@ def print_schema() -> None:
 
 
 def _options(given: dict[str, Any]) -> RunOptions:
-    chosen = RunOptions(**given)
-    for name in chosen.measures:
+    options = RunOptions(**given)
+    for name in options.measures:
         if name not in MEASURES:
             raise ScenarioError("--measure", name, f"must be a measure: {one_of(name, MEASURES)}")
-    if chosen.measures and chosen.precision is None:
-        raise ScenarioError("--measure", chosen.measures[0], "goes with --precision")
-    return chosen
+    if options.measures and options.precision is None:
+        raise ScenarioError("--measure", options.measures[0], "goes with --precision")
+    return options
 
 
-def _resolved(
-    sources: tuple[str, ...],
-    changes: tuple[str, ...],
-    seed: int | None = None,
-    replications: int | None = None,
-    warmup: str | None = None,
-) -> list[Scenario]:
-    loaded = load_scenarios(sources, changes, seed, replications)
-    return [with_warmup(decided(each), warmup) for each in loaded]
+def _resolved(sources: tuple[str, ...], options: RunOptions) -> list[Scenario]:
+    loaded = load_scenarios(sources, options.changes, options.seed, options.replications)
+    return [with_warmup(decided(each), options.warmup) for each in loaded]
 
 
-def _run_traced(
-    scenarios: list[Scenario],
-    options: RunOptions,
-    changes: tuple[str, ...],
-    quiet: bool,
-    trace: str,
-) -> None:
+def _traced(scenarios: list[Scenario], options: RunOptions, trace: str) -> tuple[Scenario, Results]:
     from sim.event_log import log_to_file
     from sim.replicate import run
 
     if len(scenarios) > 1:
         raise ScenarioError("--trace", trace, "needs a single scenario")
-    for name, given in (
-        ("--precision", options.precision is not None),
-        ("--control-variates", options.control_variates),
-    ):
-        if given:
-            raise ScenarioError("--trace", trace, f"does not go with {name}")
-    scenario = scenarios[0]
+    if options.precision is not None:
+        raise ScenarioError("--trace", trace, "does not go with --precision")
+    if options.control_variates:
+        raise ScenarioError("--trace", trace, "does not go with --control-variates")
+    (scenario,) = scenarios
 
     def simulate(log: EventLog) -> Results:
-        with progress_bar(scenario.name, quiet) as progress:
+        with progress_bar(scenario.name, options.as_json) as progress:
             return run(scenario, engine=options.engine, progress=progress, log=log)
 
-    simulated = [(scenario, log_to_file(trace, simulate))]
-    write_results(simulated, options, changes)
-    _show_estimates(simulated, quiet, changes)
-
-
-def _show_estimates(
-    simulated: list[tuple[Scenario, Results]], as_json: bool, changes: tuple[str, ...]
-) -> None:
-    if as_json:
-        print_json(
-            [
-                {
-                    "scenario": results.scenario,
-                    "engine": results.engine,
-                    "seed": results.seed,
-                    "replications": results.count,
-                    "estimates": Rows(partial(estimate_records, results)),
-                }
-                for _, results in simulated
-            ]
-        )
-        return
-    for scenario, results in simulated:
-        show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
-
-
-def _print_verdicts(
-    checked: list[tuple[Scenario, list[Comparison]]],
-    verdicts: Mapping[str, str],
-    laws: ComparedLaws,
-) -> None:
-    print_json(
-        [
-            {
-                "scenario": scenario.name,
-                "comparisons": [comparison_record(row) for row in rows],
-                **distributions_entry(laws, scenario.name),
-                "verdict": verdicts[scenario.name],
-            }
-            for scenario, rows in checked
-        ]
-    )
-
-
-def _show_verdicts(
-    simulated: list[tuple[Scenario, Results]],
-    checked: list[tuple[Scenario, list[Comparison]]],
-    verdicts: Mapping[str, str],
-    changes: tuple[str, ...],
-    laws: ComparedLaws,
-) -> None:
-    for (scenario, results), (_, rows) in zip(simulated, checked, strict=True):
-        verdict = verdicts[scenario.name]
-        if rows:
-            show_table(comparison_table(scenario, rows, verdict, changes), OPTIONAL_COLUMNS)
-        else:
-            show_table(estimate_table(results, scenario, changes), OPTIONAL_COLUMNS)
-        for line in summary_lines(scenario, rows, verdict, results):
-            click.echo(f"  {line}")
-        show_distributions(scenario, laws)
-    if len(checked) > 1:
-        click.echo()
-        for name, verdict in verdicts.items():
-            click.echo(f"  {verdict:12} {name}")
+    return scenario, log_to_file(trace, simulate)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
+
 from scenarios import ScenarioError
 from sim.staging import alone_in, remove_leftovers, staging
 
@@ -24,6 +26,18 @@ _REPLACED = "replaced"
 
 Text = str | Iterable[str]
 """What goes into a file: all of it, or in chunks."""
+
+_MARK = f"drawn by {PROGRAM}"
+_HEADER = f"# Written by {PROGRAM}; SHA-256 of the lines below: "
+
+FIGURES = {
+    ".svg": {"Creator": _MARK, "Date": None},
+    ".png": {"Software": _MARK},
+    ".pdf": {"Creator": _MARK, "CreationDate": None},
+}
+"""Endings of the names of figures, and the metadata of each format."""
+
+_DOTS_PER_INCH = 200
 
 
 def place_of(folder: str) -> Path:
@@ -117,22 +131,16 @@ def write_files(
 def _put_in_place(staging: Path, folder: Path, names: Sequence[str], provenance: str) -> None:
     """Replace the files of an earlier run, while nobody else does."""
     stale = _refuse_foreign(folder, names)
-    _announce(staging, folder, provenance)
+    # Until the new files have their places the provenance names the old ones too: whatever moment
+    # a process is killed in, every file in the folder is named as ours.
+    old = {name: sorted(digests) for name, digests in _recorded(folder).items()}
+    _written(staging / PROVENANCE, json.dumps(json.loads(provenance) | {_REPLACED: old}))
+    (staging / PROVENANCE).replace(folder / PROVENANCE)
     for name in stale:
         (folder / name).unlink(missing_ok=True)
     _written(staging / PROVENANCE, provenance)
     for name in names:
         (staging / name).replace(folder / name)
-
-
-def _announce(staging: Path, folder: Path, provenance: str) -> None:
-    """Until the new files have their places the provenance names the old ones too.
-
-    Whatever moment a process is killed in, every file in the folder is named as ours.
-    """
-    old = {name: sorted(digests) for name, digests in _recorded(folder).items()}
-    _written(staging / PROVENANCE, json.dumps(json.loads(provenance) | {_REPLACED: old}))
-    (staging / PROVENANCE).replace(folder / PROVENANCE)
 
 
 def _written(path: Path, text: Text) -> str:
@@ -205,19 +213,6 @@ def _provenance(folder: Path) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-_MARK = f"drawn by {PROGRAM}"
-_HEADER = f"# Written by {PROGRAM}; SHA-256 of the lines below: "
-
-FIGURES = {
-    ".svg": {"Creator": _MARK, "Date": None},
-    ".png": {"Software": _MARK},
-    ".pdf": {"Creator": _MARK, "CreationDate": None},
-}
-"""Endings of the names of figures, and the metadata of each format."""
-
-_DOTS_PER_INCH = 200
-
-
 def signed(text: str) -> bytes:
     """A scenario file below a line that says who wrote it."""
     content = text.encode()
@@ -276,10 +271,34 @@ def claim(option: str, path: str, is_own: Callable[[bytes], bool]) -> Path:
     return target
 
 
-def are_same(one: Path, other: Path) -> bool:
-    """Whether two names are those of one file, links on the way resolved."""
-    places = [each.parent.resolve() / each.name for each in (one, other)]
-    return places[0] == places[1]
+def claim_all(
+    asked: Mapping[str, tuple[str | None, Callable[[bytes], bool]]],
+) -> dict[str, Path]:
+    """The places of the files that options ask for, each as `claim`, and no two the same.
+
+    Parameters
+    ----------
+    asked : mapping option -> (path or None, is_own)
+        ``--out`` first.
+    """
+    files: dict[str, Path] = {}
+    places = set()
+    for option, (path, is_own) in asked.items():
+        if path is None:
+            continue
+        files[option] = claim(option, path, is_own)
+        place = files[option].parent.resolve() / files[option].name  # links on the way resolved
+        if place in places:
+            raise ScenarioError(option, path, "is the file of --out; give another name")
+        places.add(place)
+    return files
+
+
+def write_all(files: Mapping[str, Path], contents: Mapping[str, bytes]) -> None:
+    """Write files that were claimed, by the options that asked for them, and say so."""
+    for option, content in contents.items():
+        write(option, files[option], content)
+        click.echo(f"written: {files[option]}", err=True)
 
 
 def write(option: str, target: Path, content: bytes) -> None:

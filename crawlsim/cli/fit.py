@@ -14,7 +14,7 @@ import rich
 from rich.markup import escape
 from rich.table import Table
 
-from crawlsim.cli.files import are_same, claim, is_own_figure, is_own_text, signed, write
+from crawlsim.cli.files import claim_all, is_own_figure, is_own_text, signed, write_all
 from crawlsim.cli.loading import NumberRange
 from crawlsim.cli.output import add_columns, number, print_json, show_table, warn
 from scenarios import Scenario, ScenarioError, dumps, load
@@ -30,6 +30,9 @@ Command = Callable[..., Any]
 
 _KINDS = ("changes", "crawls", "deliveries", "sizes")
 
+_MOST_ROWS = 20
+_LONGEST_NAME = 200
+_ENDS = ("± SE", "95 % low", "high")
 
 _POSITIVE = NumberRange(1e-50, 1e50)
 _NOT_NEGATIVE = NumberRange(0, 1e50)
@@ -93,7 +96,7 @@ _QUESTIONS = (
 """What each kind of trace may be asked, beside the files."""
 
 
-def _fit_options(command: Command) -> Command:
+def _asking(command: Command) -> Command:
     for decorate in reversed(_QUESTIONS):
         command = decorate(command)
     return command
@@ -105,7 +108,7 @@ def _fit_options(command: Command) -> Command:
 @click.option("--into", metavar="SCENARIO", help="Scenario whose fitted part is replaced.")
 @click.option("--report", metavar="FILE", help="Write a page with figures: a .html file.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@_fit_options
+@_asking
 def fit(
     trace: str,
     out: str | None,
@@ -121,16 +124,20 @@ def fit(
     """
     from crawlsim.fitting import fit as fitted_to
     from crawlsim.fitting import fitted_scenario, replaced_keys
+    from crawlsim.fitting.reading import UNITS
 
-    files = _claimed(out, report)
+    if report is not None and Path(report).suffix != ".html":
+        raise ScenarioError("--report", report, "must end in .html")
+    files = claim_all({"--out": (out, is_own_text), "--report": (report, is_own_figure)})
     target = None if into is None else load(into)
     unit = asked.pop("time_unit")
     read = _read(trace, asked.pop("kind"), unit, target)
     found = fitted_to(read, _options(asked, read, target))
-    scenario = fitted_scenario(found, _name_of(trace), target)
+    stem = Path(trace).name.split(".")[0]
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-") or "fitted"
+    scenario = fitted_scenario(found, name, target)
     _write(files, found, scenario, Path(trace).name)
-    if read.broken.count:
-        _warn_of_broken(read)
+    _warn_of_broken(read)
     if as_json:
         print_json(_record(trace, found, scenario, target))
         return
@@ -138,31 +145,19 @@ def fit(
     for note in found.notes:
         click.echo(note)
     if target is not None:
-        click.echo(_replaced(target.name, list(found.changes), *replaced_keys(target, scenario)))
-        for line in _unit_lines(read, unit, target):
-            click.echo(line)
-
-
-def _replaced(name: str, fitted: list[str], replaced: list[str], left_out: list[str]) -> str:
-    """What has become another in a scenario, or that it is the same already."""
-    if not replaced and not left_out:
-        return f"Nothing to replace in {name}: {', '.join(fitted)} is already the same."
-    others = f"; instead of {', '.join(left_out)}" if left_out else ""
-    return f"Replaced in {name}: {', '.join(replaced)}{others}."
-
-
-def _claimed(out: str | None, report: str | None) -> dict[str, Path]:
-    """The files that are asked for by their options, each refused before any work."""
-    files = {}
-    if out is not None:
-        files["--out"] = claim("--out", out, is_own_text)
-    if report is not None:
-        if Path(report).suffix != ".html":
-            raise ScenarioError("--report", report, "must end in .html")
-        files["--report"] = claim("--report", report, is_own_figure)
-    if len(files) == 2 and are_same(*files.values()):
-        raise ScenarioError("--report", report, "is the file of --out; give another name")
-    return files
+        replaced, left_out = replaced_keys(target, scenario)
+        others = f"; instead of {', '.join(left_out)}" if left_out else ""
+        if replaced or left_out:
+            click.echo(f"Replaced in {target.name}: {', '.join(replaced)}{others}.")
+        else:
+            fitted = ", ".join(found.changes)
+            click.echo(f"Nothing to replace in {target.name}: {fitted} is already the same.")
+        if read.kind != "sizes" and target.time_unit not in UNITS:
+            times = f"One unit of time of {target.name} is taken to be one {unit}."
+            if unit is None:
+                times = "The times of the trace are taken to be in the unit of time of "
+                times += f"{target.name}."
+            click.echo(times)
 
 
 def _read(path: str, kind: str | None, time_unit: str | None, into: Scenario | None) -> Trace:
@@ -189,17 +184,6 @@ it: {listed(UNITS)}"
     return read if own is None else replace(read, time_unit=own)
 
 
-def _unit_lines(read: Trace, time_unit: str | None, into: Scenario) -> list[str]:
-    """Which unit of time is taken where a scenario does not say it in a known word."""
-    from crawlsim.fitting.reading import UNITS
-
-    if read.kind == "sizes" or into.time_unit in UNITS:
-        return []
-    if time_unit is not None:
-        return [f"One unit of time of {into.name} is taken to be one {time_unit}."]
-    return [f"The times of the trace are taken to be in the unit of time of {into.name}."]
-
-
 def _options(asked: Mapping[str, Any], trace: Trace, into: Scenario | None) -> Options:
     """The options in the terms of the fit."""
     from crawlsim.fitting import Options
@@ -215,24 +199,15 @@ def _options(asked: Mapping[str, Any], trace: Trace, into: Scenario | None) -> O
     if section is None and trace.kind == "changes" and into is not None and into.source:
         section = "source"
     robots = into.robots.available if into is not None and into.robots is not None else 1
-    breaks = None if asked["breaks"] is None else _numbers("--breaks", asked["breaks"])
+    breaks = None
+    if asked["breaks"] is not None:
+        try:
+            breaks = [float(part) for part in asked["breaks"].split(",")]
+        except ValueError:
+            breaks = [math.nan]
+        if not all(map(math.isfinite, breaks)):
+            raise ScenarioError("--breaks", asked["breaks"], "must be numbers, such as 0,8,16")
     return Options(**{**asked, "section": section, "breaks": breaks, "robots": robots})
-
-
-def _numbers(option: str, text: str) -> list[float]:
-    try:
-        found = [float(part) for part in text.split(",")]
-    except ValueError:
-        found = [math.nan]
-    if not all(map(math.isfinite, found)):
-        raise ScenarioError(option, text, "must be numbers, such as 0,8,16")
-    return found
-
-
-def _name_of(trace: str) -> str:
-    """The name of the scenario: that of the file, as far as its letters may stand there."""
-    stem = Path(trace).name.split(".")[0]
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-") or "fitted"
 
 
 def _write(files: Mapping[str, Path], found: Fit, scenario: Scenario, trace: str) -> None:
@@ -240,34 +215,27 @@ def _write(files: Mapping[str, Path], found: Fit, scenario: Scenario, trace: str
     contents = {}
     if "--out" in files:
         text = dumps(scenario, files["--out"].absolute().parent)
-        contents["--out"] = signed(text + _names_of_pages(found))
+        if found.section == "pages":
+            names = [str(each.subject) for each in found.parameters if each.name == "change_rate"]
+            lines = [f"# {place}: {_printable(name)}" for place, name in enumerate(names)]
+            text += "\n".join(["", "# The pages, in the order of change_rates:", *lines, ""])
+        contents["--out"] = signed(text)
     if "--report" in files:
         from crawlsim.report.fit_report import fit_page
 
         contents["--report"] = fit_page(found, scenario, trace).encode()
-    for option, content in contents.items():
-        write(option, files[option], content)
-        click.echo(f"written: {files[option]}", err=True)
-
-
-def _names_of_pages(found: Fit) -> str:
-    """Comments that say which page each change rate is of."""
-    if found.section != "pages":
-        return ""
-    names = [str(each.subject) for each in found.parameters if each.name == "change_rate"]
-    lines = [f"# {place}: {_printable(name)}" for place, name in enumerate(names)]
-    return "\n".join(["", "# The pages, in the order of change_rates:", *lines, ""])
+    write_all(files, contents)
 
 
 def _printable(name: str) -> str:
-    if name.isprintable():
-        return name
     return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
 def _warn_of_broken(trace: Trace) -> None:
     """Rows that say nothing, on stderr."""
     broken = trace.broken
+    if not broken.count:
+        return
     are = "is" if broken.count == 1 else "are"
     warn(f"{broken.count} of {trace.rows + broken.count} rows {are} broken and left out")
     for line, reason in broken.lines:
@@ -306,11 +274,6 @@ def _record(trace: str, found: Fit, scenario: Scenario, into: Scenario | None) -
     }
 
 
-_MOST_ROWS = 20
-_LONGEST_NAME = 200
-_ENDS = ("± SE", "95 % low", "high")
-
-
 def fit_table(trace: str, found: Fit) -> Table:
     """The parameters, of many pages those with the largest rates."""
     from crawlsim.fitting.result import counted, unit_of
@@ -325,7 +288,7 @@ def fit_table(trace: str, found: Fit) -> Table:
     notes = [
         f"{key.replace('_', ' ')} {_plain(value)} {unit_of(key, unit)}".rstrip()
         for key, value in found.summary.items()
-        if _is_plain(value)
+        if value is None or isinstance(value, str | int | float)
     ]
     table.caption = escape("; ".join([*left_out, *notes]))
     return table
@@ -337,13 +300,12 @@ def _rows(table: Table, found: Fit) -> list[str]:
 
     add_columns(table, ["parameter", "of"], ["estimate", *_ENDS])
     add_columns(table, ["unit"])
-    parameters = list(found.parameters)
-    shown = parameters if len(parameters) <= _MOST_ROWS else _first(parameters, found.section)
+    shown = _first(list(found.parameters), found.section)
     for each in shown:
         values = (each.estimate, each.standard_error, each.low, each.high)
         unit = escape(unit_of(each.name, found.trace.time_unit))
         table.add_row(each.name.replace("_", " "), _subject(each), *map(number, values), unit)
-    return _more(len(shown), len(parameters), "row")
+    return _more(len(shown), len(found.parameters), "row")
 
 
 def _crawl_rows(table: Table, found: Fit) -> list[str]:
@@ -359,11 +321,10 @@ def _crawl_rows(table: Table, found: Fit) -> list[str]:
     shown = _first(likely, found.section)
     unit = escape(unit_of("change_rate", found.trace.time_unit))
     for each in shown:
-        others = (by_name[name][each.subject] for name in ("bias_reduced_rate", "naive_rate"))
-        values = (each.estimate, each.standard_error, each.low, each.high)
-        table.add_row(
-            _subject(each), *map(number, (*values, *(other.estimate for other in others))), unit
-        )
+        values = [each.estimate, each.standard_error, each.low, each.high]
+        for name in ("bias_reduced_rate", "naive_rate"):
+            values.append(by_name[name][each.subject].estimate)
+        table.add_row(_subject(each), *map(number, values), unit)
     return _more(len(shown), len(likely), "page")
 
 
@@ -383,10 +344,6 @@ def _subject(parameter: Parameter) -> str:
     if parameter.subject is None:
         return ""
     return escape(shortened(str(parameter.subject), _LONGEST_NAME))
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, str | int | float) or value is None
 
 
 def _plain(value: Any) -> str:

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 
+_FEW = 8
+"""Probes that a line names."""
+
+_MOST = 10
+"""Replications that are run again with the longer warm-up."""
+
 
 class NumberRange(click.FloatRange):
     """Numbers in a range; click lets NaN pass, which no comparison finds outside of one."""
@@ -35,9 +41,9 @@ class NumberRange(click.FloatRange):
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a simulation is run: engine, workers, folder for files, precision asked for.
+    """What a command that simulates is asked for: engine, workers, folder for files, precision.
 
-    `solve` says whether a sweep evaluates formulas too.
+    `changes` are those of ``--set``; `solve` says whether a sweep evaluates formulas too.
     """
 
     engine: str | None
@@ -50,19 +56,15 @@ class RunOptions:
     warmup: str | None = None
     control_variates: bool = False
     solve: bool = True
+    changes: tuple[str, ...] = ()
+    seed: int | None = None
+    replications: int | None = None
+    as_json: bool = False
 
-    def record(self, changes: Sequence[str]) -> dict[str, Any]:
-        """What a provenance says about the options, ``--set`` among them."""
-        return {
-            "engine": self.engine,
-            "jobs": self.jobs,
-            "cluster": self.cluster,
-            "precision": self.precision,
-            "warmup": self.warmup,
-            "control_variates": self.control_variates,
-            "solve": self.solve,
-            "set": list(changes),
-        }
+    def record(self) -> dict[str, Any]:
+        """What a provenance says about the options."""
+        names = ("engine", "jobs", "cluster", "precision", "warmup", "control_variates", "solve")
+        return {**{name: getattr(self, name) for name in names}, "set": list(self.changes)}
 
 
 def scenario_options(command: Command) -> Command:
@@ -104,17 +106,6 @@ def run_options(command: Command) -> Command:
         click.option(
             "--engine", metavar="NAME", help="compiled or simpy; by default the faster one."
         ),
-        *_worker_options(),
-        click.option("--out", metavar="DIR", help="Write CSV files, scenario and provenance."),
-        *_precision_options(),
-    ):
-        command = decorate(command)
-    return command
-
-
-def _worker_options() -> tuple[Command, ...]:
-    """Where replications run."""
-    return (
         click.option(
             "--jobs",
             type=click.IntRange(1, 256),
@@ -127,12 +118,7 @@ def _worker_options() -> tuple[Command, ...]:
             metavar="ADDRESS",
             help="Run on the workers of a Dask scheduler, e.g. tcp://host:8786.",
         ),
-    )
-
-
-def _precision_options() -> tuple[Command, ...]:
-    """How long it goes on."""
-    return (
+        click.option("--out", metavar="DIR", help="Write CSV files, scenario and provenance."),
         click.option(
             "--precision",
             type=NumberRange(0, 1, min_open=True),
@@ -152,7 +138,9 @@ def _precision_options() -> tuple[Command, ...]:
             metavar="N",
             help="Limit for --precision and --indifference: 1000, or the file's number if larger.",
         ),
-    )
+    ):
+        command = decorate(command)
+    return command
 
 
 def load_scenarios(
@@ -162,7 +150,15 @@ def load_scenarios(
     replications: int | None = None,
 ) -> list[Scenario]:
     """The scenarios, changed as asked; each name once, since answers are keyed by it."""
-    given = _parsed(changes)
+    given: dict[str, Any] = {}
+    for change in changes:
+        key, sign, text = change.partition("=")
+        key = key.strip()
+        if not sign or not key:
+            raise ScenarioError("--set", change, "must be KEY=VALUE")
+        if key in given:
+            raise ScenarioError(f"--set {key}", text, "is set twice")
+        given[key] = parse_value(text)
     for key, value in (("run.seed", seed), ("run.replications", replications)):
         if value is not None:
             given[key] = value
@@ -172,21 +168,6 @@ def load_scenarios(
         if names.count(name) > 1:
             raise ScenarioError("name", name, "stands twice; each scenario needs its own name")
     return scenarios
-
-
-def _parsed(changes: tuple[str, ...]) -> dict[str, Any]:
-    parsed: dict[str, Any] = {}
-    for change in changes:
-        key, sign, text = change.partition("=")
-        if not sign or not key.strip():
-            raise ScenarioError("--set", change, "must be KEY=VALUE")
-        if key.strip() in parsed:
-            raise ScenarioError(f"--set {key.strip()}", text, "is set twice")
-        parsed[key.strip()] = parse_value(text)
-    return parsed
-
-
-_FEW = 8
 
 
 def decided(scenario: Scenario) -> Scenario:
@@ -201,51 +182,40 @@ def decided(scenario: Scenario) -> Scenario:
 
     resolved = resolve(scenario)
     if decision := decision_of(scenario, resolved):
-        click.echo(f"{scenario.name}: {_asked(scenario)} is {decision}", err=True)
+        if isinstance(scenario.activation, Optimal):
+            asked = f'activation.optimal = "{scenario.activation.family}"'
+        else:
+            key = "probing.policy" if scenario.probing else "servers.routing"
+            asked = f'{key} = "optimal"'
+        click.echo(f"{scenario.name}: {asked} is {decision}", err=True)
     return resolved
 
 
 def is_to_decide(scenario: Scenario) -> bool:
     """Whether an activation or a routing is sought that `decision_of` puts into words."""
-    seeks_routing = scenario.servers is not None and scenario.servers.routing == "optimal"
-    return seeks_routing or _seeks_probes(scenario) or isinstance(scenario.activation, Optimal)
-
-
-def _seeks_probes(scenario: Scenario) -> bool:
-    return scenario.probing is not None and scenario.probing.policy == "optimal"
-
-
-def _asked(scenario: Scenario) -> str:
-    """The entry of the file that asks for a decision."""
-    if isinstance(scenario.activation, Optimal):
-        return f'activation.optimal = "{scenario.activation.family}"'
-    return f'{"probing.policy" if _seeks_probes(scenario) else "servers.routing"} = "optimal"'
+    policy = scenario.probing.policy if scenario.probing else None
+    routing = scenario.servers.routing if scenario.servers else None
+    return "optimal" in (policy, routing) or isinstance(scenario.activation, Optimal)
 
 
 def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:
     """What was found, as a file would write it, a long list shortened; None: nothing was sought."""
-    if _seeks_probes(scenario):
-        assert resolved.probing is not None
-        assert isinstance(resolved.probing.policy, Times)
-        times = resolved.probing.policy.root
-        more = f", … {len(times)} in all" if len(times) > _FEW else ""
-        return f"times = [{', '.join(f'{time:.6g}' for time in times[:_FEW])}{more}]"
-    if scenario.servers is not None and scenario.servers.routing == "optimal":
-        assert resolved.servers is not None
-        assert isinstance(resolved.servers.routing, Period)
-        return f"period = {value_text(list(resolved.servers.routing.root))}"
-    if not isinstance(scenario.activation, Optimal) or resolved.activation is None:
+    if not is_to_decide(scenario):
+        return None
+    probes = resolved.probing.policy if resolved.probing else None
+    if isinstance(probes, Times):
+        times = ", ".join(f"{time:.6g}" for time in probes.root[:_FEW])
+        more = f", … {len(probes.root)} in all" if len(probes.root) > _FEW else ""
+        return f"times = [{times}{more}]"
+    routing = resolved.servers.routing if resolved.servers else None
+    if isinstance(routing, Period):
+        return f"period = {value_text(list(routing.root))}"
+    if resolved.activation is None:
         return None
     rule = resolved.activation.model_dump()
     name = "these" if isinstance(resolved.activation, These) else "robots"
     entries = rule if isinstance(rule, dict) else {name: rule}
     return ", ".join(f"{key} = {value_text(value)}" for key, value in entries.items())
-
-
-_MOST = 10
-"""Replications that are run again with the longer warm-up."""
-
-_AUTO = "auto"
 
 
 def with_warmup(scenario: Scenario, asked: str | None, quiet: bool = False) -> Scenario:
@@ -258,7 +228,14 @@ def with_warmup(scenario: Scenario, asked: str | None, quiet: bool = False) -> S
     """
     if asked is None:
         return scenario
-    time = None if asked == _AUTO else _time_of(asked)
+    time = None
+    if asked != "auto":
+        try:
+            time = float(asked)
+        except ValueError:
+            hint = ", did you mean auto?" if most_like(asked, ["auto"]) else ""
+            allowed = f'must be a time or "auto"{hint}'
+            raise ScenarioError("--warmup", asked, allowed) from None
     if scenario.probing is not None:
         raise ScenarioError("--warmup", asked, "does not go with [probing], which has none")
     if time is not None:
@@ -270,15 +247,6 @@ def with_warmup(scenario: Scenario, asked: str | None, quiet: bool = False) -> S
         unit = scenario.time_unit
         click.echo(f"{scenario.name}: the warm-up is {warmup:.6g} {unit}: {rule}", err=True)
     return scenario.with_("run.warmup", warmup)
-
-
-def _time_of(asked: str) -> float:
-    try:
-        return float(asked)
-    except ValueError:
-        hint = f", did you mean {_AUTO}?" if most_like(asked, [_AUTO]) else ""
-        allowed = f'must be a time or "auto"{hint}'
-        raise ScenarioError("--warmup", asked, allowed) from None
 
 
 def effect_of_doubling(

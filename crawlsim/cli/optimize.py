@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,16 +13,17 @@ from rich.table import Table
 
 from crawlsim.cli.files import (
     FIGURES,
-    are_same,
     claim,
+    claim_all,
     figure_bytes,
     is_own_figure,
     is_own_text,
     signed,
     write,
+    write_all,
 )
 from crawlsim.cli.loading import load_scenarios, scenario_options
-from crawlsim.cli.output import add_columns, number, print_json, show_table
+from crawlsim.cli.output import add_columns, csv_text, number, print_json, show_table
 from scenarios import Scenario, ScenarioError, dumps
 from scenarios.base import listed, one_of
 from scenarios.columns import Column, names_beside
@@ -33,9 +32,19 @@ from scenarios.files import value_text
 if TYPE_CHECKING:
     from analytic import Optimum
 
+_RECORD = (
+    *("target", "cost", "lower_bound", "decision", "horizon"),
+    *("table", "notes", "proved", "gap"),
+)
 _MOST_ROWS = 40
 _LONGEST_LIST = 8
 _LONGEST_CELL = 16
+
+MOST_LISTED = 1000
+"""Frequencies up to which they stand in the scenario file itself."""
+
+_KEY = "robots.accessing.frequencies"
+_COLUMN = "frequency"
 
 
 @click.command()
@@ -71,7 +80,12 @@ def optimize(
     if files:
         _write(files, *found[0])
     if as_json:
-        print_json([_record(scenario, optimum) for scenario, optimum in found])
+        print_json(
+            [
+                {"scenario": scenario.name, **{name: getattr(optimum, name) for name in _RECORD}}
+                for scenario, optimum in found
+            ]
+        )
         return
     for scenario, optimum in found:
         show_table(_table(scenario, optimum, changes))
@@ -81,27 +95,17 @@ def _claimed(
     out: str | None, figure: str | None, target: str, scenarios: Sequence[Scenario]
 ) -> dict[str, Path]:
     """The files that are asked for by their options, each refused before any work."""
-    files = {}
     for option, path in (("--out", out), ("--figure", figure)):
-        if path is None:
-            continue
-        if len(scenarios) > 1:
+        if path is not None and len(scenarios) > 1:
             raise ScenarioError(option, path, "needs a single scenario")
-        files[option] = claim(option, path, is_own_text if option == "--out" else is_own_figure)
     if figure is not None:
-        _check_figure(figure, target)
-    if len(files) == 2 and are_same(*files.values()):
-        raise ScenarioError("--figure", figure, "is the file of --out; give another name")
-    return files
+        from crawlsim.report.optimum_figures import PLOTS
 
-
-def _check_figure(path: str, target: str) -> None:
-    from crawlsim.report.optimum_figures import PLOTS
-
-    if Path(path).suffix not in FIGURES:
-        raise ScenarioError("--figure", path, f"must end in {listed(FIGURES)}")
-    if target not in PLOTS:
-        raise ScenarioError("--figure", path, f"does not go with --target {target}")
+        if Path(figure).suffix not in FIGURES:
+            raise ScenarioError("--figure", figure, f"must end in {listed(FIGURES)}")
+        if target not in PLOTS:
+            raise ScenarioError("--figure", figure, f"does not go with --target {target}")
+    return claim_all({"--out": (out, is_own_text), "--figure": (figure, is_own_figure)})
 
 
 def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum) -> None:
@@ -118,25 +122,7 @@ def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum) -> N
 
         ax = PLOTS[optimum.target](optimum.search, None)
         contents["--figure"] = figure_bytes(ax.figure, files["--figure"].suffix)
-    for option, content in contents.items():
-        write(option, files[option], content)
-        click.echo(f"written: {files[option]}", err=True)
-
-
-def _record(scenario: Scenario, optimum: Optimum) -> dict[str, Any]:
-    """One optimum for JSON."""
-    return {
-        "scenario": scenario.name,
-        "target": optimum.target,
-        "cost": optimum.cost,
-        "lower_bound": optimum.lower_bound,
-        "decision": dict(optimum.decision),
-        "horizon": optimum.horizon,
-        "table": [dict(row) for row in optimum.table],
-        "notes": list(optimum.notes),
-        "proved": optimum.proved,
-        "gap": optimum.gap,
-    }
+    write_all(files, contents)
 
 
 def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Table:
@@ -157,7 +143,8 @@ def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Tabl
         words = any(isinstance(row[column], tuple | list) for row in rows)
         add_columns(table, [column] if words else [], [] if words else [column])
     for row in rows:
-        is_best = all(_plain(row.get(key)) == value for key, value in optimum.decision.items())
+        lists = {k: list(v) if isinstance(v, tuple) else v for k, v in row.items()}
+        is_best = all(lists.get(key) == value for key, value in optimum.decision.items())
         table.add_row(*map(_cell, row.values()), style="green" if is_best else None)
     table.caption = "\n".join(map(escape, [*optimum.notes, *left_out])) or None
     return table
@@ -182,22 +169,11 @@ def _shown(table: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]],
     return best, [f"the best {len(best)} of {len(table)} rows (--json has all)"]
 
 
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
 def _cell(value: Any) -> str:
     if isinstance(value, tuple | list):
         shown = ", ".join(map(str, value[:_LONGEST_CELL])) or "–"
         return shown if len(value) <= _LONGEST_CELL else f"{shown}, … {len(value)} in all"
     return number(value) if value is None or isinstance(value, float) else str(value)
-
-
-MOST_LISTED = 1000
-"""Frequencies up to which they stand in the scenario file itself."""
-
-_KEY = "robots.accessing.frequencies"
-_COLUMN = "frequency"
 
 
 def with_shares_beside(
@@ -227,22 +203,15 @@ def with_shares_beside(
     shares = changes.get(_KEY)
     if not isinstance(shares, list) or len(shares) <= MOST_LISTED:
         return dict(changes), None
-    header, names = _names(scenario, len(shares))
+    rates = scenario.pages.change_rates if scenario.pages else None
+    # What the file of the change rates calls its pages; else their numbers.
+    named = names_beside(rates) if isinstance(rates, Column) else None
+    header, names = named or ("page", [str(page) for page in range(len(shares))])
     path = claim("--out", str(out.with_suffix(".frequencies.csv")), _is_own)
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow([header, _COLUMN])
-    rows.writerows(zip(names, map(repr, shares), strict=True))
-    write("--out", path, text.getvalue().encode())
+    text = csv_text((header, _COLUMN), zip(names, map(repr, shares), strict=True))
+    write("--out", path, text.encode())
     beside = {"file": str(path.absolute()), "column": _COLUMN}
     return {**changes, _KEY: beside}, path
-
-
-def _names(scenario: Scenario, count: int) -> tuple[str, list[str]]:
-    """What the file of the change rates calls its pages; else their numbers."""
-    rates = scenario.pages.change_rates if scenario.pages else None
-    found = names_beside(rates) if isinstance(rates, Column) else None
-    return found or ("page", [str(page) for page in range(count)])
 
 
 def _is_own(content: bytes) -> bool:

@@ -9,7 +9,8 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from dataclasses import replace
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -17,7 +18,7 @@ import rich
 from rich.cells import cell_len
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
 from crawlsim.cli.streams import ShownConsole, stage
@@ -27,11 +28,28 @@ from scenarios.measures import Subject
 from scenarios.text import shortened, visible
 
 if TYPE_CHECKING:
-    from analytic import Comparison, NotApplicable, Prediction
+    from analytic import Comparison, LawComparison, NotApplicable, Prediction
 
 _PIPED_WIDTH = 200
 _PARTS = 10_000
 _GAP = 3  # between columns: padding on both sides, and the edge
+
+OPTIONAL_COLUMNS = ("detectable", "needs", "z", "± SE", "high", "low", "± 95 %")
+"""What a narrow terminal goes without: first what the verdict and the last line say as well."""
+
+_COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
+_SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "approximation": "≈ "}
+_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
+_FEW_PAGES = 50
+_SHOWN_PAGES = 20
+_RARE = 1e-6
+_NEAREST = 5
+"""Reasons that are shown where not all are asked for."""
+
+_FAR_TOO_FEW = 100
+"""Times as many replications as there are; if more would be needed, each should be longer."""
+
+Row = TypeVar("Row", "Estimate", "Comparison", "Prediction")
 
 
 def print_json(document: Any) -> None:
@@ -133,49 +151,35 @@ def _fitting(table: Table, optional: Sequence[str], width: int) -> Table:
     """The table without as many of its optional columns as the width demands."""
     dropped: list[str] = []
     for name in optional:
-        is_there = any(column.header == name for column in table.columns)
-        if is_there and _width(table, folded=False) > width:
-            table = _without(table, name)
-            dropped.append(name)
+        kept = [column for column in table.columns if column.header != name]
+        if len(kept) == len(table.columns) or _width(table, folded=False) <= width:
+            continue
+        dropped.append(name)
+        rows = zip(*(column.cells for column in kept), strict=True)
+        columns = [replace(column, _index=n, _cells=[]) for n, column in enumerate(kept)]
+        fewer = Table(
+            *columns, box=table.box, caption=table.caption, caption_justify=table.caption_justify
+        )
+        for cells in rows:
+            fewer.add_row(*cells)
+        table = fewer
     if dropped:
         note = f"left out on a narrow terminal: {', '.join(dropped)}"
         table.caption = f"{table.caption}; {note}" if table.caption else note
     return table
 
 
-def _without(table: Table, header: str) -> Table:
-    """A copy without one column."""
-    kept = [column for column in table.columns if column.header != header]
-    copy = Table(
-        box=table.box,
-        caption=table.caption,
-        caption_justify=table.caption_justify,
-    )
-    for column in kept:
-        copy.add_column(
-            column.header,
-            justify=column.justify,
-            no_wrap=column.no_wrap,
-            overflow=column.overflow,
-            min_width=column.min_width,
-        )
-    for cells in zip(*(column.cells for column in kept), strict=True):
-        copy.add_row(*cells)
-    return copy
-
-
 def _width(table: Table, *, folded: bool) -> int:
     """Letters that a table needs across, with every cell on one line or with words folded."""
-    return sum(_widest(column, folded) + _GAP for column in table.columns) + 1
-
-
-def _widest(column: Column, folded: bool) -> int:
-    cells = [Text.from_markup(str(each)) for each in (column.header, *column.cells)]
-    if folded and not column.no_wrap:
-        return column.min_width or max(
-            cell_len(word) for cell in cells for word in cell.plain.split()
-        )
-    return max(cell.cell_len for cell in cells)
+    width = 1
+    for column in table.columns:
+        cells = [Text.from_markup(str(each)) for each in (column.header, *column.cells)]
+        widest = max(cell.cell_len for cell in cells)
+        if folded and not column.no_wrap:
+            words = (word for cell in cells for word in cell.plain.split())
+            widest = column.min_width or max(map(cell_len, words))
+        width += widest + _GAP
+    return width
 
 
 @contextmanager
@@ -206,21 +210,17 @@ def progress_bar(
 
 
 def csv_chunks(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """The same as `csv_text`, a few thousand rows at a time."""
-    yield csv_text(header, ())
-    left = iter(rows)
-    while some := list(islice(left, _PARTS)):
-        yield csv_text(None, some)
+    """CSV text, a few thousand rows at a time; numbers in full, undefined ones empty."""
+    lines = chain([header], ([_cell(value) for value in row] for row in rows))
+    while some := list(islice(lines, _PARTS)):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(some)
+        yield text.getvalue()
 
 
-def csv_text(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> str:
-    """CSV text, with or without a header; numbers in full, undefined ones empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if header is not None:
-        writer.writerow(header)
-    writer.writerows([_cell(value) for value in row] for row in rows)
-    return text.getvalue()
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """The same as `csv_chunks`, in one."""
+    return "".join(csv_chunks(header, rows))
 
 
 def _cell(value: Any) -> Any:
@@ -228,38 +228,14 @@ def _cell(value: Any) -> Any:
     return "" if undefined else value
 
 
-OPTIONAL_COLUMNS = ("detectable", "needs", "z", "± SE", "high", "low", "± 95 %")
-"""What a narrow terminal goes without: first what the verdict and the last line say as well."""
-
-COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
-_SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "approximation": "≈ "}
-_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
-_FEW_PAGES = 50
-_SHOWN_PAGES = 20
-_RARE = 1e-6
-_NEAREST = 5
-"""Reasons that are shown where not all are asked for."""
-
-_FAR_TOO_FEW = 100
-"""Times as many replications as there are; if more would be needed, each should be longer."""
-
-Row = TypeVar("Row", "Estimate", "Comparison", "Prediction")
-
-
 def name_of(measure: str, subject: Subject) -> str:
     """A measure and its subject as a cell."""
     return escape(measure if subject is None else f"{measure} {subject}")
 
 
-def _name(row: Estimate | Comparison | Prediction) -> str:
-    return name_of(row.measure, row.subject)
-
-
 def _new_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
     table = Table(title=title, box=rich.box.SIMPLE, title_justify="left", caption_justify="left")
-    for name in words:
-        table.add_column(name, overflow="fold")
-    add_columns(table, [], numbers)
+    add_columns(table, words, numbers)
     return table
 
 
@@ -280,16 +256,16 @@ def _worth_showing(
         if not many and not rare:
             shown.append(row)
     if pages:
-        first = [r for r in shown if r.measure not in _PAGE_MEASURES or _is_early(r)]
+        first = [
+            row
+            for row in shown
+            if row.measure not in _PAGE_MEASURES or int(row.subject or 0) < _SHOWN_PAGES
+        ]
         pages = pages + len(shown) - len(first)
         shown = first
     notes = [f"{levels} levels below {_RARE:g}"] * bool(levels)
     notes += [f"{pages} rows of further pages"] * bool(pages)
     return shown, f"left out: {', '.join(notes)} ({everywhere})" if notes else ""
-
-
-def _is_early(row: Any) -> bool:
-    return int(row.subject or 0) < _SHOWN_PAGES
 
 
 def estimate_table(results: Results, scenario: Scenario, changes: Sequence[str] = ()) -> Table:
@@ -301,11 +277,12 @@ def estimate_table(results: Results, scenario: Scenario, changes: Sequence[str] 
     table = _new_table(title, ["measure"], columns)
     rows, note = _worth_showing(results.estimates, lambda row: row.estimate)
     for row in rows:
-        half = (row.high - row.low) / 2
         values = [row.low, row.high]
         values += [ratios.get((row.measure, row.subject), math.nan)] * bool(ratios)
-        interval = half_width(row.estimate, half)
-        table.add_row(_name(row), number(row.estimate), interval, *map(number, values))
+        interval = half_width(row.estimate, (row.high - row.low) / 2)
+        table.add_row(
+            name_of(row.measure, row.subject), number(row.estimate), interval, *map(number, values)
+        )
     unit = f"times in the scenario's unit: {escape(scenario.time_unit)}"
     table.caption = f"{unit}; {note}" if note else unit
     return table
@@ -322,7 +299,9 @@ def prediction_table(scenario: Scenario, predictions: Sequence[Prediction]) -> T
     table.add_column("source")
     rows, note = _worth_showing(predictions, lambda row: row.value, "--json has all")
     for row in rows:
-        table.add_row(_name(row), number(row.value), row.kind, escape(row.source))
+        table.add_row(
+            name_of(row.measure, row.subject), number(row.value), row.kind, escape(row.source)
+        )
     table.caption = note or None
     return table
 
@@ -350,8 +329,7 @@ def comparison_table(
     scenario: Scenario, rows: Sequence[Comparison], verdict: str, changes: Sequence[str] = ()
 ) -> Table:
     """Predictions, estimates and verdicts; the judged rows first, equal ones once."""
-    colour = COLOURS.get(verdict, "dim")
-    title = f"{_titled(scenario, changes)}: [{colour}]{verdict}[/{colour}]"
+    title = f"{_titled(scenario, changes)}: {_coloured(verdict)}"
     numbers = ["predicted", "estimated", "± SE", "z", "detectable"]
     table = _new_table(title, ["measure"], numbers)
     table.add_column("verdict", no_wrap=True)
@@ -359,31 +337,36 @@ def comparison_table(
     ordered = sorted(_once(rows), key=lambda each: each.verdict == "not judged")
     shown, note = _worth_showing(ordered, lambda row: max(row.predicted, row.estimated))
     for row in shown:
-        paint = COLOURS.get(row.verdict, "dim")
         table.add_row(
-            _name(row),
+            name_of(row.measure, row.subject),
             _SIGNS.get(row.kind, "") + number(row.predicted),
             number(row.estimated),
-            "none seen" if _never_seen(row) else number(row.standard_error),
+            # An event never seen has no error of its own, but the one that `check` assumes.
+            "none seen"
+            if row.estimated == 0 and row.standard_error > 0
+            else number(row.standard_error),
             f"{row.z + 0.0:.2f}" if math.isfinite(row.z) else "–",
-            share_shown(row.detectable),
-            f"[{paint}]{row.verdict}[/{paint}]",
-            "" if row.replications_needed is None else str(row.replications_needed),
+            *_settled(row),
         )
     table.caption = note or None
     return table
 
 
-def _never_seen(row: Comparison) -> bool:
-    """Its error is not one that was seen, but what `check` assumes of an event never seen."""
-    return row.estimated == 0 and row.standard_error > 0
+def _settled(row: Comparison | LawComparison) -> tuple[str, str, str]:
+    """The cells of what could be seen, the verdict, and how many replications would settle it.
+
+    Of what is too rare for the run it is only said that it takes more than all of it.
+    """
+    seen = "–"
+    if row.detectable is not None:
+        seen = f"{100 * row.detectable:.2g} %" if row.detectable <= 1 else "> 100 %"
+    needed = "" if row.replications_needed is None else str(row.replications_needed)
+    return seen, _coloured(row.verdict), needed
 
 
-def share_shown(share: float | None) -> str:
-    """As a percentage; of what is too rare for the run only that it is more than all of it."""
-    if share is None:
-        return "–"
-    return f"{100 * share:.2g} %" if share <= 1 else "> 100 %"
+def _coloured(verdict: str) -> str:
+    colour = _COLOURS.get(verdict, "dim")
+    return f"[{colour}]{verdict}[/{colour}]"
 
 
 def _once(rows: Sequence[Comparison]) -> Iterator[Comparison]:
@@ -404,7 +387,9 @@ def summary_lines(
     aside = [row for row in _once(rows) if row.verdict == "not judged" and not row.settled]
     if aside:
         yield f"{len(aside)} of the rows not judged were not settled: the run is too short for them"
-    others = _not_compared(rows, results)
+    compared = {row.measure for row in rows}
+    simulated = dict.fromkeys(block.measure for block in results.rows.blocks)
+    others = [measure for measure in simulated if measure not in compared]
     if rows and others:
         yield f"not predicted: {', '.join(others)} (see `run`)"
     sources = dict.fromkeys(row.source for row in rows if row.predicted == row.predicted)
@@ -421,17 +406,15 @@ def _remedies(rows: Sequence[Comparison], replications: int) -> Iterator[str]:
     if unpredicted:
         yield f"no formula predicts: {', '.join(unpredicted)} (`solve` says why)"
     if short := [row for row in open_rows if row.window_too_short]:
-        count = f"{len(short)} row{'s' * (len(short) != 1)} inconclusive"
-        yield f"{count}: the window is too short: lengthen run.horizon"
+        yield f"{_inconclusive(short)}: the window is too short: lengthen run.horizon"
     if early := [row for row in open_rows if row.warmup_too_short]:
-        count = f"{len(early)} row{'s' * (len(early) != 1)} inconclusive"
-        yield f"{count}: the warm-up is too short: try --warmup auto"
+        yield f"{_inconclusive(early)}: the warm-up is too short: try --warmup auto"
     open_rows = [row for row in open_rows if not (row.window_too_short or row.warmup_too_short)]
     needed = max((row.replications_needed or 0 for row in open_rows), default=0)
     if replications < 2 and open_rows:
         yield "one replication has no error: at least two are needed, ten are better"
     elif needed and not early:
-        count = f"{len(open_rows)} row{'s' * (len(open_rows) != 1)} inconclusive"
+        count = _inconclusive(open_rows)
         what = "all" if all(row.replications_needed for row in open_rows) else "most"
         if needed > _FAR_TOO_FEW * replications:
             yield f"{count}: the run is far too short: try a longer run.horizon first"
@@ -439,29 +422,61 @@ def _remedies(rows: Sequence[Comparison], replications: int) -> Iterator[str]:
             yield f"{count}: try --replications {needed}, which would settle {what} of them"
 
 
-def _not_compared(rows: Sequence[Comparison], results: Results) -> list[str]:
-    """Measures that were simulated and of which no formula says anything."""
-    compared = {row.measure for row in rows}
-    simulated = dict.fromkeys(block.measure for block in results.rows.blocks)
-    return [measure for measure in simulated if measure not in compared]
+def _inconclusive(rows: Sequence[Comparison]) -> str:
+    return f"{len(rows)} row{'s' * (len(rows) != 1)} inconclusive"
 
 
-def condition_marks(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Conditions in words, numbered in the order of their first use."""
+def show_formulas(rows: Sequence[dict[str, Any]]) -> None:
+    """The index of formulas on stdout; conditions as numbers, in words below the table."""
     words = dict.fromkeys(condition for row in rows for condition in row["conditions"])
-    return {condition: mark for mark, condition in enumerate(words, 1)}
-
-
-def formula_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """The index of formulas; conditions as numbers, for a list below the table."""
-    marks = condition_marks(rows)
+    marks = {condition: mark for mark, condition in enumerate(words, 1)}
     table = Table(box=rich.box.SIMPLE)
     add_columns(table, ["paper", "number", "quantity"])
     table.add_column("function", no_wrap=True)
     add_columns(table, ["kind", "origin", "conditions"])
+    names = ("paper", "number", "quantity", "function", "kind", "origin")
     for row in rows:
         numbers = sorted(marks[condition] for condition in row["conditions"])
-        words = [row[name] for name in ("paper", "number", "quantity", "function")]
-        words += [row["kind"], row["origin"]]
-        table.add_row(*map(escape, words), " ".join(map(str, numbers)))
-    return table
+        table.add_row(*(escape(row[name]) for name in names), " ".join(map(str, numbers)))
+    show_table(table)
+    for condition, mark in marks.items():
+        click.echo(f"  {mark:>3}  {condition}")
+
+
+def show_distributions(scenario: Scenario, rows: Sequence[LawComparison]) -> None:
+    """A table with one row for each distribution, and why some are not in it.
+
+    A row shows the point that differs most.
+    """
+    numbers = ["worst at", "predicted", "estimated", "± SE", "t", "p", "detectable"]
+    table = _new_table(f"{escape(scenario.name)}: distributions", ["distribution"], numbers)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("needs", justify="right", no_wrap=True)
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row.reason is not None:
+            name = " ".join(filter(None, (row.law.measure, str(row.law.subject or ""))))
+            reasons.setdefault(row.reason, []).append(name)
+        if not row.points:
+            continue
+        worst = row.largest
+        shown = [math.nan] * 5
+        if worst is not None:
+            shown = [worst.at, worst.predicted, worst.estimated, worst.standard_error, worst.t]
+        table.add_row(
+            name_of(row.law.measure, row.law.subject),
+            *map(number, shown[:4]),
+            "–" if math.isnan(shown[4]) else f"{shown[4] + 0.0:.2f}",
+            "–" if math.isnan(row.p_value) else f"{row.p_value:.2g}",
+            *_settled(row),
+        )
+    table.caption = (
+        "predicted and estimated: share of the pages or cycles up to the value that differs most; "
+        f"times in the scenario's unit: {escape(scenario.time_unit)}"
+    )
+    if table.row_count:
+        show_table(table, ("needs", "detectable", "± SE", "p"))
+    if any(row.warmup_too_short for row in rows):
+        click.echo("  the warm-up is too short for these distributions: try --warmup auto")
+    for reason, names in reasons.items():
+        click.echo(f"  no exact distribution of {', '.join(names)}: {reason}")

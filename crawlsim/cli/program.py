@@ -72,7 +72,9 @@ class _Handler(logging.StreamHandler[TextIO]):
 
 def _exit_code(arguments: list[str] | None) -> int:
     try:
-        with lines_while_waiting(_name_of(arguments)):
+        given = sys.argv[1:] if arguments is None else arguments
+        command = next((each for each in given if each in commands.commands), "crawlsim")
+        with lines_while_waiting(command):
             code = commands.main(arguments, prog_name="crawlsim", standalone_mode=False)
             sys.stdout.flush()
     except ScenarioError as error:
@@ -113,12 +115,6 @@ def _not_written(reason: str) -> int:
     with suppress(OSError, OutputError):
         click.echo(f"crawlsim: cannot write the output: {reason}", err=True)
     return 2
-
-
-def _name_of(arguments: list[str] | None) -> str:
-    """The command that is asked for."""
-    given = sys.argv[1:] if arguments is None else arguments
-    return next((each for each in given if each in commands.commands), "crawlsim")
 
 
 def _reported() -> int:

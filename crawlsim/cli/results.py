@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -11,33 +12,62 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crawlsim.cli.distributions import ComparedLaws, distributions_csv
 from crawlsim.cli.files import PROGRAM, PROVENANCE, Text, own_folder, place_of, write_files
 from crawlsim.cli.loading import RunOptions, effect_of_doubling
 from crawlsim.cli.output import csv_chunks, csv_text
 from scenarios import Results, Scenario, dumps
 
 if TYPE_CHECKING:
-    from analytic import Comparison, NotApplicable, Prediction
+    from analytic import Comparison, LawComparison, NotApplicable, Prediction
 
 _ESTIMATE = ("measure", "subject", "estimate", "standard_error", "low", "high")
 _COMPARISON = (
-    "measure",
-    "subject",
-    "predicted",
-    "estimated",
-    "standard_error",
-    "z",
-    "verdict",
-    "detectable",
-    "kind",
-    "source",
-    "replications_needed",
-    "settled",
-    "window_too_short",
-    "warmup_too_short",
+    *("measure", "subject", "predicted", "estimated", "standard_error", "z", "verdict"),
+    *("detectable", "kind", "source", "replications_needed"),
+    *("settled", "window_too_short", "warmup_too_short"),
 )
+_LAW = (
+    *("statistic", "p_value", "verdict", "detectable"),
+    *("replications_needed", "warmup_too_short"),
+)
+_POINT = ("at", "predicted", "estimated", "standard_error")
 _PACKAGES = ("crawlsim", "simpy", "numpy", "scipy", "pydantic")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came out of one scenario of a run, or of a check with its predictions and verdicts.
+
+    `comparisons` is None for a run, and `laws` where no distributions were asked for.
+    """
+
+    scenario: Scenario
+    results: Results
+    predictions: Sequence[Prediction] = ()
+    not_applicable: Sequence[NotApplicable] = ()
+    comparisons: Sequence[Comparison] | None = None
+    laws: Sequence[LawComparison] | None = None
+    verdict: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """The verdict for JSON, and what it rests on."""
+        comparisons = [
+            {name: getattr(row, name) for name in _COMPARISON} for row in self.comparisons or ()
+        ]
+        record: dict[str, Any] = {"scenario": self.scenario.name, "comparisons": comparisons}
+        if self.laws is not None:
+            record["distributions"] = [
+                {
+                    "measure": row.law.measure,
+                    "subject": row.law.subject,
+                    **{name: getattr(row, name) for name in _LAW},
+                    "source": row.source or None,
+                    "reason": row.reason,
+                    "points": [{name: getattr(at, name) for name in _POINT} for at in row.points],
+                }
+                for row in self.laws
+            ]
+        return record | {"verdict": self.verdict}
 
 
 def estimate_records(results: Results) -> Iterator[dict[str, Any]]:
@@ -48,44 +78,6 @@ def estimate_records(results: Results) -> Iterator[dict[str, Any]]:
         if ratios:
             record["variance_ratio"] = ratios.get((row.measure, row.subject))
         yield record
-
-
-def comparison_record(row: Comparison) -> dict[str, Any]:
-    """One comparison for JSON."""
-    return {name: getattr(row, name) for name in _COMPARISON}
-
-
-def comparisons_csv(checked: Sequence[tuple[Scenario, Sequence[Comparison]]]) -> str:
-    """All comparisons as CSV."""
-    rows = [
-        (scenario.name, *(getattr(row, name) for name in _COMPARISON))
-        for scenario, comparisons in checked
-        for row in comparisons
-    ]
-    return csv_text(("scenario", *_COMPARISON), rows)
-
-
-def result_files(simulated: Sequence[tuple[Scenario, Results]], folder: str) -> dict[str, Text]:
-    """Files about a simulation: estimates, replications, and the scenarios."""
-    estimates = (
-        (results.scenario, *(getattr(row, name) for name in _ESTIMATE))
-        for _, results in simulated
-        for row in results.estimates
-    )
-    replications = (
-        (results.scenario, replication, measure, subject, value)
-        for _, results in simulated
-        for (measure, subject), values in results.replications.items()
-        for replication, value in enumerate(values)
-    )
-    columns = ("scenario", "replication", "measure", "subject", "value")
-    files: dict[str, Text] = {
-        "estimates.csv": csv_chunks(("scenario", *_ESTIMATE), estimates),
-        "replications.csv": csv_chunks(columns, replications),
-    }
-    for scenario, _ in simulated:
-        files[f"{scenario.name}.toml"] = dumps(scenario, folder)
-    return files
 
 
 def package_versions() -> dict[str, str]:
@@ -128,10 +120,6 @@ def provenance(
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-Solved = Sequence[tuple[Sequence["Prediction"], Sequence["NotApplicable"]]]
-Checked = Sequence[tuple[Scenario, Sequence["Comparison"]]]
-
-
 def claim_folder(
     options: RunOptions, scenarios: Sequence[Scenario], *, checked: bool, laws: bool = False
 ) -> None:
@@ -142,54 +130,69 @@ def claim_folder(
         own_folder(options.out, file_names(scenarios, *names))
 
 
-def write_results(
-    simulated: Sequence[tuple[Scenario, Results]],
-    options: RunOptions,
-    changes: Sequence[str],
-    solved: Solved = (),
-    checked: Checked = (),
-    laws: ComparedLaws | None = None,
-) -> None:
-    """The files that ``--out`` asks for, if it does."""
+def write_results(answers: Sequence[Answer], options: RunOptions) -> None:
+    """The files that ``--out`` asks for, if it does: CSV tables, the scenarios, the report."""
     if options.out is None:
         return
-    files = result_files(simulated, options.out)
-    if checked:
-        files["comparisons.csv"] = comparisons_csv(checked)
-    if laws:
-        files["distributions.csv"] = distributions_csv(laws)
-    files["report.html"] = report_page(simulated, options, solved, checked, laws)
-    folder = place_of(options.out)
-    runs = [run_record(results) for _, results in simulated]
-    write_files(folder, files, partial(provenance, runs, options.record(changes)))
+    estimates = (
+        (each.scenario.name, *(getattr(row, name) for name in _ESTIMATE))
+        for each in answers
+        for row in each.results.estimates
+    )
+    replications = (
+        (each.scenario.name, replication, measure, subject, value)
+        for each in answers
+        for (measure, subject), values in each.results.replications.items()
+        for replication, value in enumerate(values)
+    )
+    columns = ("scenario", "replication", "measure", "subject", "value")
+    files: dict[str, Text] = {
+        "estimates.csv": csv_chunks(("scenario", *_ESTIMATE), estimates),
+        "replications.csv": csv_chunks(columns, replications),
+    }
+    for each in answers:
+        files[f"{each.scenario.name}.toml"] = dumps(each.scenario, options.out)
+    if any(each.comparisons is not None for each in answers):
+        comparisons = [
+            (each.scenario.name, *(getattr(row, name) for name in _COMPARISON))
+            for each in answers
+            for row in each.comparisons or ()
+        ]
+        files["comparisons.csv"] = csv_text(("scenario", *_COMPARISON), comparisons)
+    if any(each.laws is not None for each in answers):
+        rows = []
+        for each in answers:
+            for law in each.laws or ():
+                subject = (each.scenario.name, law.law.measure, law.law.subject)
+                for point in law.points:
+                    numbers = (getattr(point, name) for name in _POINT)
+                    rows.append((*subject, *numbers, law.verdict))
+        files["distributions.csv"] = csv_text(
+            ("scenario", "measure", "subject", *_POINT, "verdict"), rows
+        )
+    files["report.html"] = _report(answers, options)
+    runs = [run_record(each.results) for each in answers]
+    write_files(place_of(options.out), files, partial(provenance, runs, options.record()))
     shown = Path(options.out)
     click.echo(f"written to {shown}; the report: {shown / 'report.html'}", err=True)
 
 
-def report_page(
-    simulated: Sequence[tuple[Scenario, Results]],
-    options: RunOptions,
-    solved: Solved = (),
-    checked: Checked = (),
-    laws: ComparedLaws | None = None,
-) -> str:
-    """The report of a run, or of a check with its predictions and comparisons.
-
-    It holds no clock time and nothing of the workers: the same seed gives the same text.
-    """
+def _report(answers: Sequence[Answer], options: RunOptions) -> str:
+    """It holds no clock time and nothing of the workers: the same seed gives the same text."""
     from crawlsim.report import Entry, html
 
-    doubled = [effect_of_doubling(scenario, results, options) for scenario, results in simulated]
-    entries = [Entry(*each, doubled=rows) for each, rows in zip(simulated, doubled, strict=True)]
-    of_laws = laws or {}
-    if checked:
-        answers = zip(simulated, solved, checked, doubled, strict=True)
-        entries = [
-            Entry(
-                scenario, results, predictions, rows, others, twice, of_laws.get(scenario.name, ())
-            )
-            for (scenario, results), (predictions, others), (_, rows), twice in answers
-        ]
+    entries = [
+        Entry(
+            each.scenario,
+            each.results,
+            each.predictions,
+            each.comparisons or (),
+            each.not_applicable,
+            effect_of_doubling(each.scenario, each.results, options),
+            each.laws or (),
+        )
+        for each in answers
+    ]
     versions = package_versions() | {"Python": platform.python_version()}
     if options.precision is not None:
         versions["precision"] = f"{options.precision:g}"

@@ -31,6 +31,8 @@ _COUNTED = {
 _RARE = 0.02
 """Above this share pages are not rare, and their counts vary less than independent events do."""
 
+_MOST = 1000
+"""Replications at which a precision is given up, unless told otherwise."""
 
 _LONG = 1800.0
 """Seconds from which on it is said in advance how long a command will take."""
@@ -174,14 +176,9 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.2g} seconds"
 
 
-_MOST = 1000
-"""Replications at which a precision is given up, unless told otherwise."""
-
-
 def simulate_all(
     scenarios: list[Scenario],
     options: RunOptions,
-    quiet: bool,
     points: Mapping[str, LawPoints] | None = None,
 ) -> list[tuple[Scenario, Results]]:
     """The results of all scenarios; each is checked before the first one runs.
@@ -190,7 +187,6 @@ def simulate_all(
     ----------
     scenarios : list of Scenario
     options : RunOptions
-    quiet : bool
     points : mapping name of the scenario -> LawPoints, optional
         Where distributions are to be compared.
     """
@@ -199,29 +195,20 @@ def simulate_all(
     engines = [engine_for(scenario, options.engine) for scenario in scenarios]
     for scenario in scenarios:
         _warn_of_short_warmup(scenario)
-        _warn_of_unvisited_pages(scenario)
+        _warn_of_pages_left_out(scenario)
     say_how_long(scenarios, options, ", ".join(each.name for each in scenarios))
+    simulated = []
     with workers(options, engines) as executor:
-        return [
-            (s, simulate_one(s, options, executor, quiet, (points or {}).get(s.name)))
-            for s in scenarios
-        ]
-
-
-def simulate_one(
-    scenario: Scenario,
-    options: RunOptions,
-    executor: Executor | None,
-    quiet: bool,
-    points: LawPoints | None = None,
-) -> Results:
-    """The results of one scenario, with more replications where a precision is asked for."""
-    results, shortfall = simulate_as_asked(
-        scenario, options, executor, scenario.name, quiet, points
-    )
-    if shortfall:
-        warn(f"{scenario.name}: {shortfall}")
-    return results
+        for scenario in scenarios:
+            name = scenario.name
+            counted = points.get(name) if points else None
+            results, shortfall = simulate_as_asked(
+                scenario, options, executor, name, options.as_json, counted
+            )
+            if shortfall:
+                warn(f"{name}: {shortfall}")
+            simulated.append((scenario, results))
+    return simulated
 
 
 def simulate_as_asked(
@@ -265,7 +252,12 @@ def simulate_as_asked(
         results = run_to_precision(scenario, precision, refine=refine, **how)
     shortfall = precision.shortfall(results, scenario)
     if shortfall is None and not quiet:
-        _say_it_is_reached(label, precision, results, scenario)
+        names, unseen = precision.concerns(results, scenario)
+        words = f"a precision of {100 * precision.relative:g} % is reached for {', '.join(names)}"
+        words += f" with {results.count} replications"
+        if unseen:
+            words += f"; never above 0: {', '.join(unseen)}"
+        click.echo(f"{label}: {words}", err=True)
     return results, shortfall
 
 
@@ -283,16 +275,6 @@ def _corrected(results: Results) -> Results:
     return corrected
 
 
-def _say_it_is_reached(label: str, precision: Any, results: Results, scenario: Scenario) -> None:
-    """With how many replications, of which measures, and what was never seen."""
-    names, unseen = precision.concerns(results, scenario)
-    words = f"a precision of {100 * precision.relative:g} % is reached for {', '.join(names)}"
-    words += f" with {results.count} replications"
-    if unseen:
-        words += f"; never above 0: {', '.join(unseen)}"
-    click.echo(f"{label}: {words}", err=True)
-
-
 def _warn_of_short_warmup(scenario: Scenario) -> None:
     from analytic.start_up import remembered_starts
 
@@ -306,12 +288,12 @@ def _warn_of_short_warmup(scenario: Scenario) -> None:
         )
 
 
-def _warn_of_unvisited_pages(scenario: Scenario) -> None:
+def _warn_of_pages_left_out(scenario: Scenario) -> None:
     policy = scenario.robots.accessing if scenario.robots else None
     if scenario.pages is None or not isinstance(policy, GoldenRatio):
         return
     if count := policy.unvisited(access_shares(policy, scenario.pages)):
         warn(
-            f"{scenario.name}: the golden cycle of length {policy.cycle} never visits {count} "
+            f"{scenario.name}: the golden cycle of length {policy.cycle} never accesses {count} "
             f"page{'s' * (count != 1)} with a positive frequency"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -56,9 +56,9 @@ from scenarios.files import parse_value, value_text
 from scenarios.measures import Subject
 from sim.sweep import COLUMNS, Cell, cells, parse_vary, shown
 
-FILES = ("sweep.csv", "differences.csv", "choice.csv", "sweep.svg", "report.html")
-
+_FILES = ("sweep.csv", "differences.csv", "choice.csv", "sweep.svg", "report.html")
 _FOLDED_KEY = 10
+_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Swept:
     grid: Sequence[Cell]
     records: Sequence[Record]
     goal: Goal | None
-    level: float = 0.95
+    level: float = _CONFIDENCE
     chosen: ChosenCell | None = None
 
     @cached_property
@@ -130,41 +130,31 @@ class Swept:
         folder : str
             Where they will lie; paths in the scenario count from it.
         """
-        against = self.best.index if self.best is not None else 0
-        differences = difference_rows(self.grid, self.records, against)
-        return {
-            "sweep.csv": csv_text(self.columns, [tuple(row.values()) for row in self._texts]),
-            "differences.csv": csv_text((*self.keys, *DIFFERENCES), differences),
-            f"{self.scenario.name}.toml": dumps(self.scenario, folder),
-            **self._choice(),
-            **self._pages(folder),
-        }
-
-    def _choice(self) -> dict[str, Text]:
-        """The table of the choice, where there was one."""
-        if self.chosen is None:
-            return {}
-        return {"choice.csv": csv_text((*self.keys, *CHOICE), self.chosen.rows(self.grid))}
-
-    def _pages(self, folder: str) -> dict[str, Text]:
-        """The figure and the report."""
         from crawlsim.report.pages import sweep_html
         from crawlsim.report.sweep_figures import sweep_picture
 
-        what = self._shown
-        unit = self.scenario.time_unit
-        return {
-            "sweep.svg": sweep_picture(self._texts, what, self.keys, unit),
-            "report.html": sweep_html(
-                self.scenario,
-                self._texts,
-                what,
-                self.keys,
-                best=self.best.sentence(self.grid) if self.best is not None else None,
-                facts=self._facts() | package_versions(),
-                folder=folder,
-            ),
+        best = self.best
+        differences = difference_rows(self.grid, self.records, best.index if best else 0)
+        files: dict[str, Text] = {
+            "sweep.csv": csv_text(self.columns, [tuple(row.values()) for row in self._texts]),
+            "differences.csv": csv_text((*self.keys, *DIFFERENCES), differences),
+            f"{self.scenario.name}.toml": dumps(self.scenario, folder),
         }
+        if self.chosen is not None:
+            rows = self.chosen.rows(self.grid)
+            files["choice.csv"] = csv_text((*self.keys, *CHOICE), rows)
+        unit = self.scenario.time_unit
+        files["sweep.svg"] = sweep_picture(self._texts, self._shown, self.keys, unit)
+        files["report.html"] = sweep_html(
+            self.scenario,
+            self._texts,
+            self._shown,
+            self.keys,
+            best=best.sentence(self.grid) if best else None,
+            facts=self._facts() | package_versions(),
+            folder=folder,
+        )
+        return files
 
     def _facts(self) -> dict[str, str]:
         """What was run, as far as all cells have it in common; else from the least to the most."""
@@ -179,7 +169,11 @@ class Swept:
         else:
             facts["horizon"] = [cell.scenario.run.horizon for cell in self.grid]
             facts["warm-up"] = [run["warmup"] for run in runs]
-        return {name: _span(values) for name, values in facts.items()}
+        spans = {name: (min(values), max(values)) for name, values in facts.items()}
+        return {
+            name: f"{low:g}" if low == high else f"{low:g} to {high:g}"
+            for name, (low, high) in spans.items()
+        }
 
     def table(self) -> Table:
         """What is shown of every cell, and a note on what is not."""
@@ -197,28 +191,15 @@ class Swept:
                 varied = [escape(row[key]) for key in self.keys]
                 words = [escape(row[each] or "–") for each in decisions(self.grid)]
                 table.add_row(*varied, name_of(*key), *found, number(row["predicted"]), *words)
-        table.caption = self._left_out()
-        return table
-
-    def _left_out(self) -> str | None:
-        """The judged measures that the table does not have, and how many others."""
         names = {key[0] for key in self._shown}
         others = dict.fromkeys(row["measure"] for row in self.named_rows)
         missing = [name for name in others if name not in names]
         judged = sorted(name for name in missing if name in self.scenario.judged)
         more = len(missing) - len(judged)
         words = [*judged, *[f"{more} other measure{'s' * (more > 1)}"] * bool(more)]
-        return f"left out: {', '.join(words)} (--json and --out have all)" if words else None
-
-
-def _span(values: Sequence[float]) -> str:
-    """One value, or the least and the greatest of several."""
-    low = min(values)
-    high = max(values)
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
-
-
-_CONFIDENCE = 0.95
+        if words:
+            table.caption = f"left out: {', '.join(words)} (--json and --out have all)"
+        return table
 
 
 @click.command()
@@ -249,17 +230,13 @@ _CONFIDENCE = 0.95
 )
 def sweep(
     sources: tuple[str, ...],
-    changes: tuple[str, ...],
-    as_json: bool,
-    seed: int | None,
-    replications: int | None,
     varied: tuple[str, ...],
     no_solve: bool,
     minimise: str | None,
     maximise: str | None,
     indifference: float | None,
     confidence: float | None,
-    **options: Any,
+    **given: Any,
 ) -> None:
     """Simulate and solve every combination of some entries; the same seed for all of them.
 
@@ -267,60 +244,45 @@ def sweep(
     """
     if len(sources) > 1:
         raise ScenarioError("sweep", sources[1], "takes a single scenario")
-    chosen = RunOptions(**options, solve=not no_solve)
+    options = RunOptions(**given, solve=not no_solve)
     goal = goal_of(minimise, maximise)
     if confidence is not None and goal is None:
         raise ScenarioError("--confidence", confidence, "needs --minimise or --maximise")
     surely = _CONFIDENCE if confidence is None else confidence
     grid_of = parse_vary(varied, parse_value)
-    (scenario,) = load_scenarios(sources, changes, seed, replications)
+    (scenario,) = load_scenarios(sources, options.changes, options.seed, options.replications)
     grid = cells(scenario, grid_of)
-    if chosen.warmup is not None and {"run", "run.warmup"} & set(grid_of):
-        raise ScenarioError("--warmup", chosen.warmup, "does not go with --vary run.warmup")
-    rule = indifference_of(indifference, surely, goal, grid, chosen)
-    files = _cell_files(scenario, grid_of, grid, chosen)
+    if options.warmup is not None and {"run", "run.warmup"} & set(grid_of):
+        raise ScenarioError("--warmup", options.warmup, "does not go with --vary run.warmup")
+    rule = indifference_of(indifference, surely, goal, grid, options)
+    files = None
+    if options.out is not None:
+        own_folder(options.out, file_names([scenario], *_FILES))
+        identity = identity_of(scenario, grid_of, options, package_versions())
+        files = CellFiles(options.out, identity, grid)
     require = goal.require if goal else None
-    records = cell_records(scenario.name, grid, chosen, files, as_json, require)
+    records = cell_records(scenario.name, grid, options, files, require)
     choice = None
     if goal is not None and rule is not None:
-        choice = choose_cell(goal, rule, grid, records, files, chosen, as_json)
+        choice = choose_cell(goal, rule, grid, records, files, options)
     swept = Swept(scenario, grid, records, goal, surely, choice)
-    if chosen.out is not None:
-        asked = chosen.record(changes)
+    if options.out is not None:
+        asked = options.record()
         asked |= {"vary": list(varied), "minimise": minimise, "maximise": maximise}
         asked |= {"indifference": indifference, "confidence": surely}
         runs = [
             {**each["varied"], **each["run"], **{name: each[name] for name in decisions(grid)}}
             for each in records
         ]
-        made = swept.files(chosen.out)
-        write_files(place_of(chosen.out), made, partial(provenance, runs, asked))
-        click.echo(f"written to {chosen.out}", err=True)
-    _show(swept, as_json)
-
-
-def _cell_files(
-    scenario: Scenario,
-    varied: Mapping[str, Sequence[Any]],
-    grid: Sequence[Cell],
-    options: RunOptions,
-) -> CellFiles | None:
-    """Where finished cells are kept, if anywhere; a folder that is not ours is refused."""
-    if options.out is None:
-        return None
-    own_folder(options.out, file_names([scenario], *FILES))
-    identity = identity_of(scenario, varied, options, package_versions())
-    return CellFiles(options.out, identity, grid)
-
-
-def _show(swept: Swept, as_json: bool) -> None:
-    goal = swept.goal
+        made = swept.files(options.out)
+        write_files(place_of(options.out), made, partial(provenance, runs, asked))
+        click.echo(f"written to {options.out}", err=True)
     best = swept.best
-    if as_json:
+    if options.as_json:
         rows: Any = swept.named_rows
-        named = best.record(swept.grid) if best else None
+        named = best.record(grid) if best else None
         print_json(rows if goal is None else {"rows": rows, "best": named})
         return
     show_table(swept.table(), OPTIONAL_COLUMNS)
     if goal is not None:
-        click.echo(best.sentence(swept.grid) if best else f"no cell has a value of {goal.text}")
+        click.echo(best.sentence(grid) if best else f"no cell has a value of {goal.text}")

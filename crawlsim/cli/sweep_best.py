@@ -7,20 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from crawlsim.cli.loading import RunOptions
 from crawlsim.cli.output import half_width, number, progress_bar, warn
-from crawlsim.cli.sweep_cells import (
-    CellFiles,
-    Interrupted,
-    Record,
-    engines_of,
-    leave_one_out,
-    resolved,
-)
+from crawlsim.cli.sweep_cells import CellFiles, Interrupted, Record, as_simulated, leave_one_out
 from crawlsim.cli.workers import workers
 from scenarios import Scenario, ScenarioError
 from scenarios.arrays import Array
@@ -34,11 +28,16 @@ from sim.sweep import COLUMNS, Cell, kept, label_of
 
 DIFFERENCES = ("measure", "subject", "against", "difference", "standard_error", "low", "high")
 
-_ESTIMATE = COLUMNS.index("estimate")
-_PREDICTED = COLUMNS.index("predicted")
+CHOICE = ("measure", "subject", "estimate", "replications", "better_by_at_most", "role")
+"""Columns of the table of a choice, after the varied entries."""
+
+_ESTIMATE, _LOW, _HIGH, _PREDICTED = map(COLUMNS.index, ("estimate", "low", "high", "predicted"))
 
 _FEW = 3
 """Cells that a sentence names."""
+
+_MOST = 1000
+"""Replications at which a cell is given up, unless told otherwise."""
 
 _MOMENT = 1e-9
 """A horizon within which nothing need happen."""
@@ -66,10 +65,9 @@ class Goal:
         """1 where less is better, -1 where more is."""
         return 1 if self.option == "--minimise" else -1
 
-    @property
-    def extreme(self) -> str:
-        """What the best value of all is called."""
-        return "least" if self.sign > 0 else "greatest"
+    def named(self, key: Key) -> str:
+        """The best value of all in words."""
+        return f"{'least' if self.sign > 0 else 'greatest'} {name_of_key(key)}"
 
     def key_among(self, keys: Iterable[Key]) -> Key:
         """The measure and subject that is meant.
@@ -80,11 +78,23 @@ class Goal:
             If it is none of those that cells are compared by.
         """
         names = {name_of_key(key): key for key in keys}
-        found = names.get(self.text) or names.get(f"{self.text} all")
-        if found is None:
+        key = names.get(self.text) or names.get(f"{self.text} all")
+        if key is None:
             allowed = f"must be a measure that cells are compared by: {one_of(self.text, names)}"
             raise ScenarioError(self.option, self.text, allowed)
-        return found
+        return key
+
+    def values_in(self, records: Sequence[Record]) -> tuple[Key, list[Estimated]]:
+        """The measure that is meant, and its estimate in each cell; nan where a cell has none.
+
+        Raises
+        ------
+        ScenarioError
+            If it is none of those that cells are compared by.
+        """
+        cells = [estimated(record) for record in records]
+        key = self.key_among(dict.fromkeys(each for cell in cells for each in cell))
+        return key, [cell.get(key, Estimated(math.nan, np.zeros(0))) for cell in cells]
 
     def require(self, scenario: Scenario) -> None:
         """Refuse a scenario that has no such measure, by a simulation of hardly any time."""
@@ -156,15 +166,14 @@ class BestCell:
         return self.solved if self.solved in tied else self.best.index
 
     def sentence(self, grid: Sequence[Cell]) -> str:
-        """The best cell in words."""
-        return self._of_ties(grid) if self.best.ties else self._of_one(grid)
-
-    @property
-    def _goal(self) -> str:
-        return f"{self.goal.extreme} {name_of_key(self.key)}"
-
-    def _of_ties(self, grid: Sequence[Cell]) -> str:
-        """What the formulas say, and which cells the simulation found all alike."""
+        """The best cell in words; where cells tie, what the formulas say of them."""
+        goal = self.goal.named(self.key)
+        if not self.best.ties:
+            half = self.high - self.estimate
+            value = f"{number(self.estimate)} ± {half_width(self.estimate, half)}"
+            words = f"{goal}: {label_of(grid[self.best.index])}, with {value}; "
+            words += self._how_sure(grid, is_known=not math.isnan(half))
+            return "; ".join([words, *_by_formulas(grid, self.solved, self.best.index)])
         tied = (self.best.index, *self.best.ties)
         seen = "none seen" if self.estimate == 0 else "the same in every replication"
         words = (
@@ -175,19 +184,9 @@ class BestCell:
         if others:
             words += f"; not told apart from them {some_cells(grid, others)}"
         if self.solved is None or self.predicted is None:
-            return f"{self._goal}: {words}"
+            return f"{goal}: {words}"
         best = f"{label_of(grid[self.solved])}, with {number(self.predicted)} by the formulas"
-        return f"{self._goal}: {best}; in the simulation {words}"
-
-    def _of_one(self, grid: Sequence[Cell]) -> str:
-        half = self.high - self.estimate
-        value = f"{number(self.estimate)} ± {half_width(self.estimate, half)}"
-        words = f"{self._goal}: {label_of(grid[self.best.index])}, with {value}; "
-        words += self._how_sure(grid, is_known=not math.isnan(half))
-        if self.solved is not None:
-            same = self.solved == self.best.index
-            words += f"; by the formulas {'too' if same else label_of(grid[self.solved])}"
-        return words
+        return f"{goal}: {best}; in the simulation {words}"
 
     def _how_sure(self, grid: Sequence[Cell], is_known: bool) -> str:
         """That it is the best of all, or which others may be, each at its level of confidence."""
@@ -201,7 +200,7 @@ class BestCell:
 
     def record(self, grid: Sequence[Cell]) -> dict[str, Any]:
         """The best cell for JSON."""
-        solved = self.solved
+        best = self.best
         return {
             "measure": self.key[0],
             "subject": self.key[1],
@@ -211,17 +210,25 @@ class BestCell:
             "high": self.high,
             "method": "screening",
             "level": self.level,
-            "confidence": self.best.confidence,
-            "not_told_apart": [
-                dict(grid[n].varied)
-                for n in (self.best.index, *self.best.rivals)
-                if n != self.index
-            ],
-            "tied": [
-                dict(grid[n].varied) for n in (self.best.index, *self.best.ties) if self.best.ties
-            ],
-            "solved_cell": None if solved is None else dict(grid[solved].varied),
+            "confidence": best.confidence,
+            "not_told_apart": _varied(
+                grid, [n for n in (best.index, *best.rivals) if n != self.index]
+            ),
+            "tied": _varied(grid, (best.index, *best.ties) if best.ties else ()),
+            "solved_cell": None if self.solved is None else dict(grid[self.solved].varied),
         }
+
+
+def _varied(grid: Sequence[Cell], places: Iterable[int]) -> list[dict[str, Any]]:
+    """The varied entries of some cells, for JSON."""
+    return [dict(grid[n].varied) for n in places]
+
+
+def _by_formulas(grid: Sequence[Cell], solved: int | None, best: int) -> list[str]:
+    """Which cell is best by the formulas, where they cover all of them."""
+    if solved is None:
+        return []
+    return [f"by the formulas {'too' if solved == best else label_of(grid[solved])}"]
 
 
 def some_cells(grid: Sequence[Cell], places: Sequence[int]) -> str:
@@ -239,17 +246,14 @@ def estimated(record: Record) -> dict[Key, Estimated]:
     """The kept estimates of a cell; an undefined number is nan."""
     estimates = {(row[0], row[1]): row[_ESTIMATE] for row in record["rows"]}
     return {
-        (measure, subject): Estimated(_defined(estimates[measure, subject]), _array(values))
+        (measure, subject): _estimated(estimates[measure, subject], values)
         for measure, subject, values in record["without_each"]
     }
 
 
-def _defined(value: float | None) -> float:
-    return math.nan if value is None else value
-
-
-def _array(values: Sequence[float | None]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    return np.array([_defined(value) for value in values])
+def _estimated(value: float | None, leave_one_out: Sequence[float | None]) -> Estimated:
+    first, *others = (math.nan if each is None else each for each in (value, *leave_one_out))
+    return Estimated(first, np.array(others))
 
 
 def difference_rows(
@@ -296,41 +300,31 @@ def best_cell(goal: Goal, records: Sequence[Record], level: float = 0.95) -> Bes
     ScenarioError
         If the goal is none of the measures that cells are compared by.
     """
-    cells = [estimated(record) for record in records]
-    key = goal.key_among(dict.fromkeys(each for cell in cells for each in cell))
-    nothing = Estimated(math.nan, np.zeros(0))
-    found = [cell.get(key, nothing) for cell in cells]
-    signed = [Estimated(goal.sign * e.estimate, goal.sign * e.leave_one_out) for e in found]
+    key, values = goal.values_in(records)
+    signed = [Estimated(goal.sign * e.estimate, goal.sign * e.leave_one_out) for e in values]
     best = best_of(signed, level)
     if best is None:
         return None
-    row = _row_of(records[best.index], key)
-    estimate, _, low, high = (_defined(value) for value in row[_ESTIMATE : _HIGH + 1])
+    row = _row_of(records[best.index], key) or ()
+    estimate, _, low, high = (
+        math.nan if value is None else value for value in row[_ESTIMATE : _HIGH + 1]
+    )
     solved = best_predicted(records, key, goal.sign)
-    predicted = None if solved is None else _row_of(records[solved], key)[_PREDICTED]
+    predicted = None if solved is None else (_row_of(records[solved], key) or ())[_PREDICTED]
     return BestCell(goal, key, best, estimate, low, high, solved, predicted, level)
 
 
-def _row_of(record: Mapping[str, Any], key: Key) -> Sequence[Any]:
-    row: Sequence[Any] = next(row for row in record["rows"] if (row[0], row[1]) == key)
-    return row
+def _row_of(record: Mapping[str, Any], key: Key) -> Sequence[Any] | None:
+    return next((row for row in record["rows"] if (row[0], row[1]) == key), None)
 
 
 def best_predicted(records: Sequence[Record], key: Key, sign: int) -> int | None:
     """The cell with the best exact value; None where some cell has none."""
-    rows = [
-        next((row for row in record["rows"] if (row[0], row[1]) == key), None) for record in records
-    ]
+    rows = [_row_of(record, key) for record in records]
     values = [None if row is None else row[_PREDICTED] for row in rows]
     if any(value is None for value in values):
         return None
     return int(np.argmin(sign * np.array(values, dtype=float)))
-
-
-CHOICE = ("measure", "subject", "estimate", "replications", "better_by_at_most", "role")
-"""Columns of the table of a choice, after the varied entries."""
-
-_METHOD = "sequential elimination, indifference zone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,14 +371,6 @@ class ChosenCell:
         return self.rule.size if self.choice.is_settled else self.choice.margin
 
     @property
-    def shortfall(self) -> str:
-        """How the choice falls short of what was asked for."""
-        return (
-            f"{_name(self)}: not settled within {number(self.rule.size)} by --max-replications "
-            f"{self.rule.most}: another cell may be better by {number(self.better_by)}"
-        )
-
-    @property
     def within(self) -> list[int]:
         """The other cells whose estimates are no further from the chosen one's than the size."""
         best = self.choice.estimates[self.choice.index]
@@ -398,42 +384,32 @@ class ChosenCell:
         """The other cells that may be the best."""
         return [self.places[n] for n in self.choice.rivals]
 
-    def _dropped(self) -> dict[tuple[bool, int], list[int]]:
-        """The other cells by whether they were dropped, and after how many replications."""
-        found: dict[tuple[bool, int], list[int]] = {}
-        choice = self.choice
-        for n, count, margin in zip(self.places, choice.counts, choice.margins, strict=True):
-            if n != self.index:
-                found.setdefault((margin > self.rule.size, count), []).append(n)
-        return dict(sorted(found.items()))
-
     def sentence(self, grid: Sequence[Cell]) -> str:
-        """The chosen cell in words."""
-        parts = [self._promise(grid)]
-        if self.within:
-            near = some_cells(grid, self.within)
-            parts.append(f"within {number(self.rule.size)} of it by the estimates: {near}")
-        for (is_left, count), places in self._dropped().items():
-            words = "still undecided after" if is_left else "dropped after"
-            parts.append(f"{words} {count} replications: {some_cells(grid, places)}")
-        if self.solved is not None:
-            same = self.solved == self.index
-            parts.append(f"by the formulas {'too' if same else label_of(grid[self.solved])}")
-        return "; ".join(parts)
-
-    def _promise(self, grid: Sequence[Cell]) -> str:
-        """The cell, its estimate, and what holds with the confidence."""
-        count = self.choice.counts[self.choice.index]
+        """The chosen cell, what holds with the confidence, and what became of the others."""
+        choice = self.choice
+        size = number(self.rule.size)
         what = "no other cell is better"
         if self.rivals:
             what += f" by more than {number(self.better_by)}"
         words = (
-            f"{_name(self)}: {label_of(grid[self.index])}, with {number(self.estimate)} in {count} "
-            f"replications; with a probability of at least {100 * self.rule.confidence:g} % {what}"
+            f"{self.goal.named(self.key)}: {label_of(grid[self.index])}, with "
+            f"{number(self.estimate)} in {choice.counts[choice.index]} replications; with a "
+            f"probability of at least {100 * self.rule.confidence:g} % {what}"
         )
-        if self.choice.is_settled:
-            return words
-        return f"{words} (--max-replications came before {number(self.rule.size)})"
+        if not choice.is_settled:
+            words += f" (--max-replications came before {size})"
+        parts = [words]
+        if self.within:
+            near = some_cells(grid, self.within)
+            parts.append(f"within {size} of it by the estimates: {near}")
+        dropped: dict[tuple[bool, int], list[int]] = {}
+        for n, count, margin in zip(self.places, choice.counts, choice.margins, strict=True):
+            if n != self.index:
+                dropped.setdefault((margin > self.rule.size, count), []).append(n)
+        for (is_left, count), places in sorted(dropped.items()):
+            words = "still undecided after" if is_left else "dropped after"
+            parts.append(f"{words} {count} replications: {some_cells(grid, places)}")
+        return "; ".join([*parts, *_by_formulas(grid, self.solved, self.index)])
 
     def record(self, grid: Sequence[Cell]) -> dict[str, Any]:
         """The choice for JSON."""
@@ -442,21 +418,18 @@ class ChosenCell:
             "subject": self.key[1],
             "cell": dict(grid[self.index].varied),
             "estimate": self.estimate,
-            "method": _METHOD,
+            "method": "sequential elimination, indifference zone",
             "confidence": self.rule.confidence,
             "indifference": self.rule.size,
             "settled": self.choice.is_settled,
             "better_by_at_most": self.choice.margin,
             "first_replications": self.first,
             "solved_cell": None if self.solved is None else dict(grid[self.solved].varied),
-            "not_told_apart": [dict(grid[n].varied) for n in self.rivals],
-            "within": [dict(grid[n].varied) for n in self.within],
+            "not_told_apart": _varied(grid, self.rivals),
+            "within": _varied(grid, self.within),
             "cells": [
-                {
-                    "cell": dict(grid[n].varied),
-                    **dict(zip(CHOICE[2:], row[-len(CHOICE[2:]) :], strict=True)),
-                }
-                for n, row in zip(self.places, self.rows(grid), strict=True)
+                {"cell": cell, **dict(zip(CHOICE[2:], row[-len(CHOICE[2:]) :], strict=True))}
+                for cell, row in zip(_varied(grid, self.places), self.rows(grid), strict=True)
             ],
         }
 
@@ -464,30 +437,15 @@ class ChosenCell:
         """Of each cell with a value the varied entries and `CHOICE`."""
         rows = []
         choice = self.choice
-        found = zip(choice.estimates, choice.counts, choice.margins, strict=True)
-        for place, (value, count, margin) in zip(self.places, found, strict=True):
+        rivals = self.rivals
+        known = zip(choice.estimates, choice.counts, choice.margins, strict=True)
+        for place, (value, count, margin) in zip(self.places, known, strict=True):
             better_by = None if place == self.index else max(margin, 0.0)
-            numbers = (self.goal.sign * value, count, better_by, self._role(place))
+            role = "may be best" if place in rivals else "worse"
+            role = "best" if place == self.index else role
+            numbers = (self.goal.sign * value, count, better_by, role)
             rows.append((*grid[place].varied.values(), *self.key, *numbers))
         return rows
-
-    def _role(self, place: int) -> str:
-        if place == self.index:
-            return "best"
-        if place in self.rivals:
-            return "may be best"
-        return "worse"
-
-
-def _name(chosen: ChosenCell) -> str:
-    return f"{chosen.goal.extreme} {name_of_key(chosen.key)}"
-
-
-_MOST = 1000
-"""Replications at which a cell is given up, unless told otherwise."""
-
-_LOW = COLUMNS.index("low")
-_HIGH = COLUMNS.index("high")
 
 
 def indifference_of(
@@ -535,7 +493,6 @@ def choose_cell(
     records: Sequence[Record],
     files: CellFiles | None,
     options: RunOptions,
-    quiet: bool,
 ) -> ChosenCell | None:
     """The cell that is best for a goal; None where no cell has a value.
 
@@ -550,7 +507,6 @@ def choose_cell(
         As `cell_records`.
     files : CellFiles or None
     options : RunOptions
-    quiet : bool
 
     Raises
     ------
@@ -558,10 +514,7 @@ def choose_cell(
         If the goal is none of the measures that cells are compared by, or is undefined in some
         replications of a cell.
     """
-    found = [estimated(record) for record in records]
-    key = goal.key_among(dict.fromkeys(each for cell in found for each in cell))
-    nothing = Estimated(math.nan, np.zeros(0))
-    starts = [cell.get(key, nothing) for cell in found]
+    key, starts = goal.values_in(records)
     places = [n for n, each in enumerate(starts) if not math.isnan(each.estimate)]
     if not places:
         return None
@@ -569,18 +522,22 @@ def choose_cell(
     unseen = [_unseen(records[n], key, starts[n]) for n in places]
     name = grid[0].scenario.name
     stages = Stages(goal, key, grid, files, options)
-    with stages.working(), progress_bar(name, quiet, "replications") as progress:
+    with stages.working(), progress_bar(name, options.as_json) as progress:
 
         def more(systems: Sequence[int], start: int, stop: int) -> list[Array]:
-            values = stages.values([places[n] for n in systems], start, stop)
+            values = [goal.sign * stages.values(places[n], start, stop) for n in systems]
             progress(stop, rule.most)
-            return [goal.sign * each for each in values]
+            return values
 
         choice = choose(first, more, rule, unseen)
     solved = best_predicted(records, key, goal.sign)
     chosen = ChosenCell(goal, key, rule, choice, tuple(places), len(first[0]), solved)
     if not choice.is_settled:
-        warn(f"{name}: {chosen.shortfall}")
+        warn(
+            f"{name}: {goal.named(key)}: not settled within {number(rule.size)} by "
+            f"--max-replications {rule.most}: another cell may be better by "
+            f"{number(chosen.better_by)}"
+        )
     return chosen
 
 
@@ -608,7 +565,7 @@ def _unseen(record: Record, key: Key, found: Estimated) -> float:
     """
     if jackknife_error(found.leave_one_out) > 0:
         return 0.0
-    row = next(row for row in record["rows"] if (row[0], row[1]) == key)
+    row = _row_of(record, key) or ()
     count = len(found.leave_one_out)
     reach = max(row[_HIGH] - found.estimate, found.estimate - row[_LOW])
     return float(math.sqrt(count) * reach / t_quantile(0.975, count - 1))
@@ -624,7 +581,6 @@ class Stages:
     files: CellFiles | None
     options: RunOptions
     _stack: ExitStack = field(default_factory=ExitStack)
-    _executors: list[Executor | None] = field(default_factory=list)
     _scenarios: dict[int, Scenario] = field(default_factory=dict)
 
     @contextmanager
@@ -639,51 +595,45 @@ class Stages:
             kept = f"all cells and the further replications so far are in {self.files.folder}"
             raise Interrupted(f"{kept}; the same command goes on with the others") from None
 
-    def values(self, numbers: Sequence[int], start: int, stop: int) -> list[Array]:
-        """Of each cell the value of every replication from `start` to before `stop`."""
-        return [self._of_cell(number, start, stop) for number in numbers]
-
-    def _of_cell(self, number: int, start: int, stop: int) -> Array:
+    def values(self, number: int, start: int, stop: int) -> Array:
+        """Of a cell the value of every replication from `start` to before `stop`."""
         record = self.files.stage(number, start, stop) if self.files else None
         if record is None:
             record = self._simulated(number, start, stop)
             if self.files:
                 self.files.keep_stage(number, start, stop, record)
-        found = {(m, subject): (value, each) for m, subject, value, each in record["estimates"]}
-        value, each = found[self.key]
-        known = [math.nan if one is None else one for one in (value, *each)]
-        return _values(self.goal, self.grid[number], Estimated(known[0], np.array(known[1:])))
+        value, each = next(
+            (value, each)
+            for measure, subject, value, each in record["estimates"]
+            if (measure, subject) == self.key
+        )
+        return _values(self.goal, self.grid[number], _estimated(value, each))
 
     def _simulated(self, number: int, start: int, stop: int) -> Record:
         """The estimates of these replications alone, of all that cells are compared by."""
         from sim.replicate import run
 
         cell = self.grid[number]
-        scenario = self._scenario(number)
+        if number not in self._scenarios:
+            self._scenarios[number] = as_simulated(cell, self.options.warmup)
+        scenario = self._scenarios[number]
         results = run(
             scenario,
             first=start,
             replications=stop - start,
             engine=self.options.engine,
-            executor=self._executor(scenario, cell),
+            executor=self._executor,
         )
         rows = []
         for measure, subject, each in leave_one_out(scenario, results):
-            row = results.find(measure, subject)
-            assert row is not None
-            rows.append((measure, subject, row.estimate, each))
+            found = results.find(measure, subject)
+            rows.append((measure, subject, found.estimate if found else math.nan, each))
         return {"varied": dict(cell.varied), "first": start, "estimates": rows}
 
-    def _scenario(self, number: int) -> Scenario:
-        """The scenario of a cell as it is simulated."""
-        if number not in self._scenarios:
-            cells = resolved({number: self.grid[number]}, self.options.warmup)
-            self._scenarios[number] = cells[number].scenario
-        return self._scenarios[number]
-
-    def _executor(self, scenario: Scenario, cell: Cell) -> Executor | None:
+    @cached_property
+    def _executor(self) -> Executor | None:
         """Workers, from the first replication on that is simulated."""
-        if not self._executors:
-            engines = engines_of({0: Cell(cell.varied, scenario)}, self.options)
-            self._executors.append(self._stack.enter_context(workers(self.options, engines)))
-        return self._executors[0]
+        from sim.replicate import engine_for
+
+        engines = [engine_for(each, self.options.engine) for each in self._scenarios.values()]
+        return self._stack.enter_context(workers(self.options, engines))

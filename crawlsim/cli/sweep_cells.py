@@ -35,6 +35,10 @@ _IDENTITY = "sweep.json"
 _PARTIAL = ".partial"
 """How names of unfinished files ended in sweeps of earlier versions."""
 
+DECISION = "decision"
+
+_NUMBERS = slice(COLUMNS.index("estimate"), COLUMNS.index("high") + 1)
+
 Record = dict[str, Any]
 
 
@@ -62,6 +66,7 @@ def identity_of(
         "measures": list(options.measures),
         "max_replications": options.max_replications,
     }
+    given = {key: value for key, value in precision.items() if value is not None}
     return _plain(
         {
             "program": PROGRAM,
@@ -71,7 +76,7 @@ def identity_of(
             "vary": [[key, list(values)] for key, values in varied.items()],
             "warmup": options.warmup,
             "solve": options.solve,
-            "precision": _given(precision) if options.precision is not None else None,
+            "precision": None if options.precision is None else given,
         }
     )
 
@@ -126,20 +131,14 @@ class CellFiles:
         if not self._place.exists() and not self._place.is_symlink():
             return
         there = _read(self._place / _IDENTITY)
-        if there is None and self._is_empty():
+        # A sweep may have been killed before its first cell, or nothing lies there at all.
+        if there is None and self._place.is_dir() and all(map(_is_partial, self._place.iterdir())):
             return
         if there is None or there.get("program") != PROGRAM:
             raise self._refusal(f"{_FOLDER} there was not written by {PROGRAM}")
         differing = [key for key in self._identity if there.get(key) != self._identity[key]]
         if differing:
             raise self._refusal(f"holds another sweep: {self._difference(there, differing)}")
-
-    def _is_empty(self) -> bool:
-        """Whether a sweep was killed before its first cell, or nothing else lies there."""
-        return self._place.is_dir() and all(
-            each.name.startswith(PREFIX) or (each.suffix == _PARTIAL and each.is_file())
-            for each in self._place.iterdir()
-        )
 
     def _difference(self, there: Record, keys: Sequence[str]) -> str:
         """Where the sweep that lies there differs, in words."""
@@ -164,8 +163,7 @@ class CellFiles:
             path = self._file(number)
             if path.exists() and not path.is_file():
                 raise self._refusal(f"{_FOLDER}/{path.name} there is no file")
-            record = _unsealed(_read(path))
-            if record is not None and record["varied"] == _plain(cell.varied):
+            if record := _record_of(path, cell):
                 found[number] = record
         return found
 
@@ -175,9 +173,7 @@ class CellFiles:
 
     def stage(self, number: int, start: int, stop: int) -> Record | None:
         """The record of further replications of a cell; None where there is none."""
-        record = _unsealed(_read(self._stage_file(number, start, stop)))
-        of_cell = _plain(self._grid[number].varied)
-        return record if record is not None and record.get("varied") == of_cell else None
+        return _record_of(self._stage_file(number, start, stop), self._grid[number])
 
     def keep_stage(self, number: int, start: int, stop: int, record: Record) -> None:
         """Write the record of a cell's replications from `start` to before `stop`."""
@@ -211,6 +207,10 @@ class CellFiles:
         return self._place / f"{number:05d}-{start}-{stop}.json"
 
 
+def _is_partial(path: Path) -> bool:
+    return path.name.startswith(PREFIX) or (path.suffix == _PARTIAL and path.is_file())
+
+
 def _read(path: Path) -> Record | None:
     try:
         if not path.is_file():  # a pipe would never answer
@@ -238,12 +238,13 @@ def _sealed(record: Record) -> Record:
     return {"sha256": hashlib.sha256(_encoded(record)).hexdigest(), "record": record}
 
 
-def _unsealed(document: Record | None) -> Record | None:
-    """The record, if it is as it was written."""
-    record = document.get("record") if document else None
+def _record_of(path: Path, cell: Cell) -> Record | None:
+    """The record of a cell in a file, if it is as it was written."""
+    document = _read(path) or {}
+    record = document.get("record")
     if not isinstance(record, dict) or document != _sealed(record):
         return None
-    return record
+    return record if record.get("varied") == _plain(cell.varied) else None
 
 
 def _flat(value: Any, path: str = "") -> Record:
@@ -262,19 +263,8 @@ def _varied(varied: Any) -> str:
     return " ".join(f"{key}={','.join(map(value_text, values))}" for key, values in pairs)
 
 
-def _given(entries: Record) -> Record:
-    return {key: value for key, value in entries.items() if value is not None}
-
-
 def _said(value: Any) -> str:
     return "not given" if value is None else value_text(value)
-
-
-DECISION = "decision"
-
-Row = tuple[Any, ...]
-
-_NUMBERS = slice(COLUMNS.index("estimate"), COLUMNS.index("high") + 1)
 
 
 def decisions(grid: Sequence[Cell]) -> tuple[str, ...]:
@@ -292,7 +282,6 @@ def cell_records(
     grid: Sequence[Cell],
     options: RunOptions,
     files: CellFiles | None,
-    quiet: bool,
     require: Callable[[Scenario], None] | None = None,
 ) -> list[Record]:
     """What came out of every cell, in the order of the grid.
@@ -308,24 +297,29 @@ def cell_records(
     options : RunOptions
     files : CellFiles or None
         Where finished cells are kept; None keeps nothing.
-    quiet : bool
     require : callable, optional
         Refuses the scenario of the first cell that is to be computed, before it is.
     """
+    from sim.replicate import engine_for
+
     records = files.finished() if files else {}
     if records:
         found = f"{len(records)} of {len(grid)} cells are there already and not computed again"
         click.echo(f"{name}: {found}", err=True)
-    left = {n: cell for n, cell in enumerate(grid) if n not in records}
-    to_do = resolved(left, options.warmup)
+    to_do = {
+        n: as_simulated(cell, options.warmup) for n, cell in enumerate(grid) if n not in records
+    }
     if to_do and require:
-        require(next(iter(to_do.values())).scenario)
-    engines = engines_of(to_do, options)
-    say_how_long([cell.scenario for cell in to_do.values()], options, name)
+        require(next(iter(to_do.values())))
+    engines = [engine_for(scenario, options.engine) for scenario in to_do.values()]
+    say_how_long(list(to_do.values()), options, name)
     try:
-        with workers(options, engines) as executor, progress_bar(name, quiet, "cells") as progress:
-            for number, cell in to_do.items():
-                records[number] = _record(grid[number], cell, options, executor)
+        with (
+            workers(options, engines) as executor,
+            progress_bar(name, options.as_json, "cells") as progress,
+        ):
+            for number, scenario in to_do.items():
+                records[number] = _record(grid[number], scenario, options, executor)
                 if files:
                     files.keep(number, records[number])
                 progress(len(records), len(grid))
@@ -334,47 +328,32 @@ def cell_records(
             raise
         kept = f"{len(records)} of {len(grid)} cells are in {files.folder}"
         raise Interrupted(f"{kept}; the same command goes on with the others") from None
-    _say_what_falls_short(name, grid, records)
+    for number, cell in enumerate(grid):
+        if shortfall := records[number]["shortfall"]:
+            warn(f"{name}, {label_of(cell)}: {shortfall}")
     return [records[number] for number in range(len(grid))]
 
 
-def _say_what_falls_short(name: str, grid: Sequence[Cell], records: Mapping[int, Record]) -> None:
-    """The cells that did not reach their precision, now or when they were computed."""
-    for number in sorted(records):
-        if words := records[number]["shortfall"]:
-            warn(f"{name}, {label_of(grid[number])}: {words}")
-
-
-def resolved(cells: Mapping[int, Cell], warmup: str | None) -> dict[int, Cell]:
-    """The cells as they are simulated: with everything optimal decided, and their warm-ups."""
+def as_simulated(cell: Cell, warmup: str | None) -> Scenario:
+    """The scenario of a cell with everything optimal decided, and its warm-up."""
     from analytic import resolve
 
-    return {
-        n: Cell(cell.varied, with_warmup(resolve(cell.scenario), warmup, quiet=True))
-        for n, cell in cells.items()
-    }
+    return with_warmup(resolve(cell.scenario), warmup, quiet=True)
 
 
-def engines_of(cells: Mapping[int, Cell], options: RunOptions) -> list[str]:
-    """The engines that simulate some cells."""
-    from sim.replicate import engine_for
-
-    return [engine_for(cell.scenario, options.engine) for cell in cells.values()]
-
-
-def _record(asked: Cell, cell: Cell, options: RunOptions, executor: Executor | None) -> Record:
+def _record(
+    cell: Cell, scenario: Scenario, options: RunOptions, executor: Executor | None
+) -> Record:
     """One cell, simulated and, unless it is not wanted, solved."""
     from analytic import exact_values
 
-    scenario = cell.scenario
     predictions = exact_values(scenario) if options.solve else {}
-    results, shortfall = simulate_as_asked(
-        scenario, options, executor, f"{scenario.name}, {label_of(cell)}", quiet=True
-    )
+    label = f"{scenario.name}, {label_of(cell)}"
+    results, shortfall = simulate_as_asked(scenario, options, executor, label, quiet=True)
     rows = [row[len(cell.varied) :] for row in rows_of(cell, results, predictions)]
     return {
         "varied": dict(cell.varied),
-        DECISION: decision_of(asked.scenario, scenario),
+        DECISION: decision_of(cell.scenario, scenario),
         "run": run_record(results) | {"warmup": scenario.run.warmup},
         "shortfall": shortfall,
         "rows": rows,
@@ -388,7 +367,7 @@ def leave_one_out(scenario: Scenario, results: Results) -> list[tuple[str, Subje
     return [(*key, list(results.leave_one_out[key])) for key in keys]
 
 
-def rows_from(grid: Sequence[Cell], records: Sequence[Record]) -> list[Row]:
+def rows_from(grid: Sequence[Cell], records: Sequence[Record]) -> list[tuple[Any, ...]]:
     """The tidy rows of all cells: varied values, `COLUMNS`, and the decision where one was made.
 
     They are the same whether a cell was computed just now or read from its file.

@@ -1,13 +1,7 @@
 """From tallies to results with standard errors."""
 
 from sim.estimates.controlled import controlled
-from sim.estimates.jackknife import (
-    estimates_of,
-    jackknife_error,
-    measures_of,
-    results_from,
-    t_quantile,
-)
+from sim.estimates.jackknife import estimates_of, jackknife_error, results_from, t_quantile
 from sim.estimates.totals import Totals
 
 __all__ = [
@@ -15,7 +9,6 @@ __all__ = [
     "controlled",
     "estimates_of",
     "jackknife_error",
-    "measures_of",
     "results_from",
     "t_quantile",
 ]

@@ -1,4 +1,4 @@
-"""Estimates corrected by control variates."""
+"""Estimates corrected by control variates (`sim.estimates.controls`)."""
 
 from __future__ import annotations
 

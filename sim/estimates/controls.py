@@ -17,7 +17,6 @@ have a known mean of 0, whatever buffer and robots do:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -59,14 +58,15 @@ def controls_of(totals: Totals, scenario: Scenario) -> dict[str, tuple[float, ..
 
 def _pairs(part: Part, totals: Totals, scenario: Scenario) -> Iterator[tuple[str, Array, Array]]:
     """Name, what was counted, and what it is on average given the rest."""
-    robots = scenario.robots
     section = scenario.buffer
-    assert robots is not None
-    assert section is not None
-    access = robots.access_time
-    known = access is not None and not robots_may_wait(scenario)
-    if known and (rate := _rate(access)) is not None:
-        yield "deliveries", part["delivered"], rate * totals.own["robots_time"]
+    access = scenario.robots.access_time if scenario.robots else None
+    if section is None:
+        return
+    if access is not None and not robots_may_wait(scenario):
+        law = None if isinstance(access, Mmpp | Map) else gap_law(access)
+        if isinstance(law, Exponential):
+            rate = 1 / draws_and_mean(law)[1]
+            yield "deliveries", part["delivered"], rate * totals.own["robots_time"]
     if scenario.run.warmup > 0:
         busy = totals.own["window"] - part["level_time"][:, 0]
         mean = draws_and_mean(section.service)[1]
@@ -76,9 +76,3 @@ def _pairs(part: Part, totals: Totals, scenario: Scenario) -> Iterator[tuple[str
         waiting = part["level_time"] @ np.maximum(levels - 1, 0)
         rate = 1 / draws_and_mean(section.obsolescence)[1]
         yield "obsolescence", part["ended"][:, rules.OBSOLETE], rate * waiting
-
-
-def _rate(access: Any) -> float | None:
-    """Deliveries of an active robot per unit time, where they are a Poisson process."""
-    law = None if isinstance(access, Mmpp | Map) else gap_law(access)
-    return 1 / draws_and_mean(law)[1] if isinstance(law, Exponential) else None

@@ -7,6 +7,8 @@ only with the length of the window.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -14,7 +16,7 @@ from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
 from scenarios.arrays import Array
 from scenarios.page_data import access_shares, change_rates, page_weights
-from scenarios.sections import Period
+from scenarios.sections import Pages, Period, Servers
 from sim.estimates.totals import Part, Totals
 
 Bounds = dict[str, Array]
@@ -35,28 +37,28 @@ def end_effect_bounds(totals: Totals, scenario: Scenario) -> Bounds:
     """
     window = float(totals.own["window"].mean())
     robots = np.maximum(totals.own["robots_time"].mean(keepdims=True) / window, 1.0)
-    means = {name: _means(part) for name, part in totals.parts.items()}
+    means = {
+        name: {field: values.mean(axis=0) for field, values in part.items()}
+        for name, part in totals.parts.items()
+    }
     bounds: Bounds = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         if "buffer" in means:
             bounds |= dict.fromkeys(("arrival_rate", "loss_rate", "throughput"), robots / window)
-        if "pages" in means:
-            bounds |= _of_pages(means["pages"]["deliveries"], window, robots, scenario)
-        if "ages" in means:
-            ages = means["ages"]["age_time"] / window
-            bounds |= _of_ages(ages, means["pages"]["deliveries"], scenario)
-        if "servers" in means:
-            bounds |= _of_servers(means["servers"], window, scenario)
+        if "pages" in means and scenario.pages is not None:
+            bounds |= _of_pages(means, window, robots, scenario, scenario.pages)
+        if "servers" in means and scenario.servers is not None:
+            bounds |= _of_servers(means["servers"], window, scenario.servers)
         if scenario.costs.model_fields_set:
             bounds["control_cost"] = _of_cost(bounds, robots / window, scenario)
     return bounds
 
 
 def unevenness(cycle: ArrayLike, subjects: int) -> Array:
-    """Most visits that a stretch of a repeated cycle has above or below a subject's share.
+    """Most accesses that a stretch of a repeated cycle has above or below a subject's share.
 
-    The spread of ``visits so far - share × slots so far``: its lows are just before visits, its
-    highs just after. Less than 1 for visits at equal distances.
+    The spread of ``accesses so far - share × slots so far``: its lows are just before accesses, its
+    highs just after. Less than 1 for accesses at equal distances.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ def unevenness(cycle: ArrayLike, subjects: int) -> Array:
     Returns
     -------
     ndarray, shape (subjects,)
-        0 for subjects that are never visited.
+        0 for subjects that are never accessed.
     """
     cycle = np.asarray(cycle, dtype=np.intp)
     slots = np.argsort(cycle, kind="stable")
@@ -84,77 +86,57 @@ def unevenness(cycle: ArrayLike, subjects: int) -> Array:
     return spread
 
 
-def _means(part: Part) -> Part:
-    return {name: values.mean(axis=0) for name, values in part.items()}
-
-
-def _of_pages(deliveries: Array, window: float, robots: Array, scenario: Scenario) -> Bounds:
+def _of_pages(
+    means: Mapping[str, Part], window: float, robots: Array, scenario: Scenario, section: Pages
+) -> Bounds:
     """A page's count is off by the partial cycle, and by its share of one access of each robot.
 
-    Its state forgets a visit, and the start of the run, after about the time
-    ``1 / (visits + changes per unit time)``: that much for the start, which is as good as a visit,
-    and for each visit that a stretch of the cycle has too many.
+    Its state forgets an access, and the start of the run, after about the time
+    ``1 / (accesses + changes per unit time)``: that much for the start, which is as good as an
+    access, and for each access that a stretch of the cycle has too many. Its age grows between
+    accesses and falls at each: by its sawtooth, twice its mean at most, for one access and for each
+    too many; accesses that are drawn begin no cycle. A plan without a period has the shares that
+    were counted, and strays from them by an access.
     """
-    assert scenario.pages is not None
-    weights = page_weights(scenario.pages)
+    deliveries = means["pages"]["deliveries"]
+    policy = scenario.robots.accessing if scenario.robots else None
+    weights = page_weights(section)
     accesses = deliveries.sum()
-    shares, uneven = _visits(scenario, deliveries / max(accesses, 1))
-    events = shares * accesses + change_rates(scenario.pages) * window
+    uneven: Array = np.zeros(section.count)
+    if policy is None or (isinstance(policy, Planned) and not isinstance(policy, Periodic)):
+        shares = deliveries / max(accesses, 1)
+        uneven = np.full(section.count, _STRAYING)
+    else:
+        shares = access_shares(policy, section)
+        if isinstance(policy, Periodic):
+            cycle = policy.cycle_of(shares)
+            shares = np.bincount(cycle, minlength=section.count) / len(cycle)
+            uneven = unevenness(cycle, section.count)
+    expected = shares * accesses
+    events = expected + change_rates(section) * window
     stale = np.where(events > 0, (1.0 + uneven) / events, 0.0)
     weighted = weights @ stale
-    return {
+    bounds = {
         "crawl_rate": (uneven + robots * shares) / window,
         "crawl_frequency": uneven / accesses,
         "obsolescence_rate": stale,
         "weighted_obsolescence": np.array([weighted]),
         "stale_answer_probability": np.array([weighted / weights.sum()]),
     }
+    if "ages" in means and isinstance(policy, Planned):
+        ages = means["ages"]["age_time"] / window
+        bounds["index_age"] = np.where(expected > 0, 2.0 * ages * (1.0 + uneven) / expected, 0.0)
+    return bounds
 
 
-def _of_ages(ages: Array, deliveries: Array, scenario: Scenario) -> Bounds:
-    """An age grows between visits and falls at each: a part of a cycle is off by its sawtooth.
-
-    By twice its mean at most, for one visit and for each that a stretch of the cycle has too many;
-    visits that are drawn begin no cycle.
-    """
-    policy = scenario.robots.accessing if scenario.robots else None
-    if not isinstance(policy, Planned):
-        return {}
-    shares, uneven = _visits(scenario, deliveries / max(deliveries.sum(), 1))
-    visits = shares * deliveries.sum()
-    return {"index_age": np.where(visits > 0, 2.0 * ages * (1.0 + uneven) / visits, 0.0)}
-
-
-def _visits(scenario: Scenario, counted: Array) -> tuple[Array, Array]:
-    """Share of the accesses of each page, and the unevenness of its visits.
-
-    A plan without a period has the shares that were counted, and strays from them by an access.
-    """
-    assert scenario.pages is not None
-    assert scenario.robots is not None
-    policy = scenario.robots.accessing
-    pages = scenario.pages.count
-    assert policy is not None
-    if isinstance(policy, Planned) and not isinstance(policy, Periodic):
-        return counted, np.full(pages, _STRAYING)
-    shares = access_shares(policy, scenario.pages)
-    if not isinstance(policy, Periodic):
-        return shares, np.zeros(pages)
-    cycle = policy.cycle_of(shares)
-    return np.bincount(cycle, minlength=pages) / len(cycle), unevenness(cycle, pages)
-
-
-def _of_servers(part: Part, window: float, scenario: Scenario) -> Bounds:
+def _of_servers(part: Part, window: float, section: Servers) -> Bounds:
     """At each server the packet inside at an end, and what a partial period has too many.
 
     In the rates, one arrival as well.
     """
-    assert scenario.servers is not None
-    servers = scenario.servers.count
-    routing = scenario.servers.routing
-    uneven: Array = np.zeros(servers)
-    if isinstance(routing, Period):
-        uneven = unevenness(np.array(routing.root), servers)
+    uneven: Array = np.zeros(section.count)
+    if isinstance(section.routing, Period):
+        uneven = unevenness(np.array(section.routing.root), section.count)
     ended = part["lost"] + part["served"]
     packets = np.where(part["arrived"] + ended > 0, 1.0 + uneven, 0.0)
     shares = np.append(packets / ended, packets.sum() / ended.sum())

@@ -10,6 +10,7 @@ may happen to count the same, so that their error too is held up where little wa
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,8 +24,8 @@ from scenarios.measures import MEASURES
 from scenarios.page_data import access_shares, change_rates
 from scenarios.processes import Renewal
 from scenarios.rare import CLUSTERING, dispersion
-from sim.estimates.buffer import pages_ended
-from sim.estimates.servers import packets_ended
+from scenarios.sections import Pages
+from sim.estimates.measures import packets_ended, pages_ended
 from sim.estimates.totals import Totals, Values
 
 Samples = dict[str, Array]
@@ -65,13 +66,16 @@ def interval(
     )
     spread = dispersion(_rarer(measure, estimate), error, np.where(sample > 0, sample, 1.0))
     held_up = np.where(sample > 0, np.sqrt(spread * np.maximum(estimate, 0.0)), 0.0)
-    low, high = _plain(estimate, np.maximum(error, held_up), quantile)
+    half = quantile * np.maximum(error, held_up)
+    low = np.maximum(estimate - half, 0.0)
+    high = estimate + half
     if MEASURES[measure].is_fraction or measure == "loss_rate":
         is_share = sample > 0
     else:
         is_share = (sample > 0) & (estimate == 0)
-    ends = _wilson(measure, estimate, quantile**2 * spread)
-    low, high = (np.where(is_share, *each) for each in zip(ends, (low, high), strict=True))
+    below, above = _wilson(measure, estimate, quantile**2 * spread)
+    low = np.where(is_share, below, low)
+    high = np.where(is_share, above, high)
     known = ~(np.isnan(estimate) | np.isnan(error) | math.isnan(quantile))
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
@@ -82,10 +86,6 @@ def _rarer(measure: str, estimate: Array) -> Array:
         return estimate
     rarer: Array = np.where(estimate > _HALF, 1.0 - estimate, estimate)
     return rarer
-
-
-def _plain(estimate: Array, error: Array, quantile: float) -> tuple[Array, Array]:
-    return np.maximum(estimate - quantile * error, 0.0), estimate + quantile * error
 
 
 def _wilson(measure: str, estimate: Array, reach: Array) -> tuple[Array, Array]:
@@ -116,25 +116,30 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
     values : dict
         `measures_of` their sum.
     """
-    found: Samples = {}
+    samples: Samples = {}
     if "buffer" in totals.parts:
-        found |= _of_buffer(totals, scenario)
-    if "pages" in totals.parts:
-        found |= _of_pages(totals, scenario)
+        ended = _ended(totals)
+        pages = ended.sum(axis=0) / _burstiness(ended)
+        samples |= dict.fromkeys((*_FATES, *_LEVELS), pages)
+        if scenario.buffer is not None and scenario.buffer.obsolescence == "never":
+            samples["obsolescence_probability"] = np.array([np.inf])
+    if "pages" in totals.parts and scenario.pages is not None:
+        policy = scenario.robots.accessing if scenario.robots else None
+        samples |= _of_pages(totals, scenario.pages, policy)
     if "servers" in totals.parts:
         packets = packets_ended(totals.parts["servers"])
         every = np.column_stack([packets, packets.sum(axis=1)])
-        found["preemption_probability"] = every.sum(axis=0) / _burstiness(every)
+        samples["preemption_probability"] = every.sum(axis=0) / _burstiness(every)
     if scenario.probing is not None:
-        found["source_freshness"] = np.array([float(len(totals.own["window"]))])
-    found = {name: np.maximum(sample, totals.count) for name, sample in found.items()}
+        samples["source_freshness"] = np.array([float(len(totals.own["window"]))])
+    samples = {name: np.maximum(sample, totals.count) for name, sample in samples.items()}
     time = totals.own["window"].sum()
     if "loss_rate" in values:
-        found["loss_rate"] = time / _burstiness(_ended(totals))
+        samples["loss_rate"] = time / _burstiness(_ended(totals))
     for name in _COUNTED:
         if name in values and not (name != "throughput" and _is_regular(scenario)):
-            found[name] = np.broadcast_to(time, values[name][1].shape[1:])
-    return found
+            samples[name] = np.broadcast_to(time, values[name][1].shape[1:])
+    return samples
 
 
 def _ended(totals: Totals) -> Array:
@@ -184,30 +189,17 @@ def _is_constant(times: object) -> bool:
     return isinstance(law, Deterministic)
 
 
-def _of_buffer(totals: Totals, scenario: Scenario) -> Samples:
-    ended = _ended(totals)
-    pages = ended.sum(axis=0) / _burstiness(ended)
-    found = dict.fromkeys((*_FATES, *_LEVELS), pages)
-    if scenario.buffer is not None and scenario.buffer.obsolescence == "never":
-        found["obsolescence_probability"] = np.array([np.inf])
-    return found
-
-
-def _of_pages(totals: Totals, scenario: Scenario) -> Samples:
+def _of_pages(totals: Totals, pages: Pages, policy: Any) -> Samples:
     """Accesses; of a page that never changes nothing but 0 is possible.
 
     The shares of a policy that draws nothing are no matter of chance.
     """
-    assert scenario.pages is not None
-    assert scenario.robots is not None
     deliveries = totals.parts["pages"]["deliveries"].sum(axis=0)
-    changing = change_rates(scenario.pages) > 0
-    found = {"obsolescence_rate": np.where(changing, deliveries, np.inf)}
-    policy = scenario.robots.accessing
+    samples = {"obsolescence_rate": np.where(change_rates(pages) > 0, deliveries, np.inf)}
     if policy is not None and not isinstance(policy, Planned):
-        visited = access_shares(policy, scenario.pages) > 0
-        found["crawl_frequency"] = np.where(visited, deliveries.sum(), np.inf)
+        accessed = access_shares(policy, pages) > 0
+        samples["crawl_frequency"] = np.where(accessed, deliveries.sum(), np.inf)
     if "clients" in totals.parts:
         asked = totals.parts["clients"]["queries"].sum()
-        found["stale_answer_probability"] = np.array([min(asked, deliveries.sum())])
-    return found
+        samples["stale_answer_probability"] = np.array([min(asked, deliveries.sum())])
+    return samples

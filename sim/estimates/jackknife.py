@@ -15,47 +15,20 @@ import numpy as np
 from scenarios import Results, Scenario
 from scenarios.arrays import Array
 from scenarios.results import Columns, Replications, Rows
-from sim.estimates.buffer import buffer_measures, control_cost, pages_ended
 from sim.estimates.controls import controls_of
 from sim.estimates.end_effects import end_effect_bounds
 from sim.estimates.intervals import interval, samples_of
-from sim.estimates.pages import age_measures, client_measures, page_measures
-from sim.estimates.probing import probing_measures
-from sim.estimates.servers import packets_ended, server_measures
-from sim.estimates.totals import Totals, Values, single
+from sim.estimates.measures import measures_of, packets_ended, pages_ended
+from sim.estimates.totals import Totals, Values
 from sim.tally import Tally
 
 _CONFIDENCE = 0.95
 
 _FEW_SUBJECTS = 64
-"""Estimates without each replication are kept of measures with at most so many subjects."""
+"""Leave-one-out values are kept of measures with at most so many subjects."""
 
 _ROUNDING = 1e-14
 """Errors below this share of the estimates are those of their last bits."""
-
-
-def measures_of(totals: Totals, scenario: Scenario) -> Values:
-    """Every measure of a scenario as a function of totals; nan where it is undefined."""
-    values: Values = {}
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if scenario.robots is not None:
-            robots = totals.own["robots_time"] / totals.own["window"]
-            values["mean_active_robots"] = single(robots)
-        if "buffer" in totals.parts:
-            values |= buffer_measures(totals, scenario)
-        if "pages" in totals.parts:
-            values |= page_measures(totals, scenario)
-        if "ages" in totals.parts:
-            values |= age_measures(totals)
-        if "clients" in totals.parts:
-            values |= client_measures(totals)
-        if "servers" in totals.parts:
-            values |= server_measures(totals)
-        if "probing" in totals.parts:
-            values |= probing_measures(totals, scenario)
-        if scenario.costs.model_fields_set:
-            values["control_cost"] = single(control_cost(values, totals, scenario))
-    return values
 
 
 def t_quantile(probability: float, degrees: int) -> float:
@@ -85,25 +58,25 @@ def jackknife_error(leave_one_out: Array) -> Array:
     return np.where(errors < rounding, 0.0, errors)
 
 
-def estimates_of(totals: Totals, scenario: Scenario, without: Values | None = None) -> Rows:
+def estimates_of(totals: Totals, scenario: Scenario, left_out: Values | None = None) -> Rows:
     """Every measure's estimate, standard error, 95 % interval, end effect and sample.
 
     Parameters
     ----------
     totals : Totals
     scenario : Scenario
-    without : dict, optional
-        `measures_of` the totals without each replication, where they are known already.
+    left_out : dict, optional
+        `measures_of` the totals with one replication left out, where they are known already.
     """
     together = measures_of(totals.together(), scenario)
-    without = measures_of(totals.leave_one_out(), scenario) if without is None else without
+    left_out = measures_of(totals.leave_one_out(), scenario) if left_out is None else left_out
     samples = samples_of(totals, scenario, together)
     bounds = end_effect_bounds(totals, scenario)
     count = totals.count
     quantile = t_quantile((1 + _CONFIDENCE) / 2, count - 1) if count > 1 else math.nan
     blocks = []
     for measure, (subjects, (estimate,)) in together.items():
-        error = jackknife_error(without[measure][1])
+        error = jackknife_error(left_out[measure][1])
         bound = np.broadcast_to(bounds.get(measure, 0.0), estimate.shape)
         sample = np.broadcast_to(samples.get(measure, 0.0), estimate.shape)
         low, high = interval(measure, estimate, error, sample, quantile)
@@ -112,20 +85,13 @@ def estimates_of(totals: Totals, scenario: Scenario, without: Values | None = No
     return Rows(blocks)
 
 
-def _estimates_and_few(totals: Totals, scenario: Scenario) -> tuple[Rows, Values]:
-    """The estimates, and those without each replication of measures with few subjects.
-
-    Of many subjects they are gone when this returns: a million pages have no room for them.
-    """
-    without = measures_of(totals.leave_one_out(), scenario)
-    few = {name: found for name, found in without.items() if len(found[0]) <= _FEW_SUBJECTS}
-    return estimates_of(totals, scenario, without), few
-
-
 def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed: int) -> Results:
     """The results of a run: estimates, and the value of each replication."""
     totals = Totals.of(tallies)
-    estimates, few = _estimates_and_few(totals, scenario)
+    left_out = measures_of(totals.leave_one_out(), scenario)
+    estimates = estimates_of(totals, scenario, left_out)
+    # Of a million pages there is no room for the values with each replication left out.
+    left_out = {name: of for name, of in left_out.items() if len(of[0]) <= _FEW_SUBJECTS}
     each = measures_of(totals, scenario)
     return Results(
         scenario=scenario.name,
@@ -135,12 +101,12 @@ def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed
         estimates=estimates,
         replications=Replications([Columns(name, *values) for name, values in each.items()]),
         controls=controls_of(totals, scenario),
-        leave_one_out=Replications([Columns(name, *values) for name, values in few.items()]),
-        events=_sample(totals),
+        leave_one_out=Replications([Columns(name, *values) for name, values in left_out.items()]),
+        events=_events(totals),
     )
 
 
-def _sample(totals: Totals) -> int:
+def _events(totals: Totals) -> int:
     """Pages that ended; packets at the server that had fewest, of those that had any."""
     if "servers" in totals.parts:
         packets = packets_ended(totals.parts["servers"]).sum(axis=0)

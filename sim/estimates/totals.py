@@ -52,7 +52,10 @@ class Totals:
         for field in fields(Tally):
             values = [getattr(tally, field.name) for tally in tallies]
             if is_dataclass(values[0]):
-                parts[field.name] = _stacked(values)
+                parts[field.name] = {
+                    each.name: np.array([getattr(part, each.name) for part in values], dtype=float)
+                    for each in fields(values[0])
+                }
             elif values[0] is not None:
                 own[field.name] = np.array(values, dtype=float)
         return cls(own, parts)
@@ -77,8 +80,3 @@ class Totals:
             for part, fields_of in self.parts.items()
         }
         return Totals(own, parts)
-
-
-def _stacked(parts: Sequence[Any]) -> Part:
-    names = [field.name for field in fields(parts[0])]
-    return {name: np.array([getattr(part, name) for part in parts], dtype=float) for name in names}
