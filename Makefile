@@ -26,12 +26,12 @@ test-bounds: $(VENV)/.installed-test
 
 # What users run: the engines compiled as usual, and the command line.
 test-compiled: $(VENV)/.installed-test
-	$(BIN)/pytest -n $(JOBS) tests/test_engines_agree.py tests/test_cli.py
+	$(BIN)/pytest -n $(JOBS) tests/sim/test_engines_agree.py tests/crawlsim/test_cli.py
 
 # The same loops as plain Python, where a debugger can follow them.
 test-interpreted: $(VENV)/.installed-test
 	NUMBA_DISABLE_JIT=1 CRAWLSIM_EXAMPLES=20 $(BIN)/pytest -n $(JOBS) -m "not large and not nightly" \
-	tests/test_engines_agree.py tests/test_ties.py tests/test_feeding.py
+	tests/sim/test_engines_agree.py tests/sim/test_ties.py tests/sim/test_feeding.py
 
 # What is long: statistical studies, large systems, and every ready scenario at its own settings.
 # The last result stands in docs/nightly.md.

@@ -9,7 +9,7 @@ import pytest
 
 from experiments import politeness_cost
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def documented(law: str, policy: str) -> list[float]:

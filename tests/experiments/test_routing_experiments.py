@@ -11,7 +11,7 @@ import sim
 from analytic import compare, overall, predict
 from experiments import routing_experiments
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_breakpoints_are_those_of_the_page() -> None:

@@ -61,7 +61,7 @@ from scenarios.laws import (
 )
 from scenarios.page_data import change_rates, page_weights
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 FRESHNESS = {"obsolescence_rate", "weighted_obsolescence", "stale_answer_probability"}
 CHANGES = np.array([0.05, 0.1, 0.2, 0.4, 0.0])
 SHARES = np.array([0.1, 0.2, 0.25, 0.25, 0.2])

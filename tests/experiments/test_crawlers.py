@@ -20,7 +20,7 @@ from experiments.crawlers import (
     random_visit_rates,
 )
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 numbers = st.floats(1e-3, 1e3)
 problems = st.lists(st.tuples(numbers, numbers), min_size=1, max_size=8).map(

@@ -284,7 +284,7 @@ def test_every_condition_of_the_index_is_a_sentence() -> None:
 def test_a_formula_said_to_be_corrected_has_an_erratum() -> None:
     from analytic import FORMULAS
 
-    errata = (Path(__file__).parents[1] / "docs/errata.md").read_text()
+    errata = (Path(__file__).parents[2] / "docs/errata.md").read_text()
     for formula in FORMULAS:
         if "corrected" in formula.number:
             assert formula.origin == "corrected"
@@ -402,7 +402,7 @@ def test_times_that_no_clock_can_tell_from_0_are_refused(crawlsim: Any, scenario
 
 def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
     """Built and installed beside, not over, what the tests use."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     target = tmp_path / "installed"
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     source = tmp_path / "source"

@@ -23,7 +23,7 @@ from scenarios import Scenario, ScenarioError, library_names, load, scenario_fro
 from sim import compiled_engine, simpy_engine
 from sim.replicate import engine_for
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SIMULATE = {"compiled": compiled_engine.simulate, "simpy": simpy_engine.simulate}
 
 PIPELINE: dict[str, Any] = {

@@ -10,7 +10,7 @@ import pytest
 
 from experiments import control_gap, robot_control_experiments, threshold_experiments
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")

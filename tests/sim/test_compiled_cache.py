@@ -14,7 +14,7 @@ import pytest
 
 from scenarios import compiling
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 Answer = Callable[[str], str]
 

@@ -15,7 +15,7 @@ from analytic.page_refresh import interaccess_obsolescence
 from experiments import ordering_experiments
 from scenarios.laws import Exponential, Gamma
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FURTHEST = 4.4
 """Standard errors with 39 degrees of freedom that 17 rows pass with probability 1.5e-3."""
 

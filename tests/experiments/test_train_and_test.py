@@ -10,7 +10,7 @@ import pytest
 from experiments import held_out_windows
 from experiments.windows import Plan, train_and_test
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_costs_by_hand() -> None:

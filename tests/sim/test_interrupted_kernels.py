@@ -139,5 +139,5 @@ print("all were interrupts")
 def test_interrupts_at_hundreds_of_moments_of_short_replications_are_interrupts() -> None:
     """Without the hold some are raised while records are read, up to a crash of the process."""
     command = [sys.executable, "-c", HUNDREDS]
-    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "all were interrupts\n"), done.stderr[-2000:]

@@ -8,7 +8,7 @@ import pytest
 
 from experiments import pipeline_examples, pipeline_tables
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 WRONG = {
     "exact": (0.246992, 0.586987, 0.944613),
     "index refreshed at delivery": (0.167465, 0.334475, 0.626352),
