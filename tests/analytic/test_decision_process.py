@@ -149,7 +149,7 @@ def test_where_nothing_leads_across_the_cost_depends_on_the_start() -> None:
         policy_iteration(islands(bridge=False))
 
 
-def test_sparse_and_dense_stationary_sparses_agree() -> None:
+def test_sparse_and_dense_stationary_distributions_agree() -> None:
     process = random_process(3, states=12)
     generator = process.generator(process.first[:-1])
     assert stationary_sparse(generator) == pytest.approx(stationary(generator.toarray()), rel=1e-12)
