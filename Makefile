@@ -33,7 +33,7 @@ test-interpreted: $(VENV)/.installed-test
 	NUMBA_DISABLE_JIT=1 CRAWLSIM_EXAMPLES=20 $(BIN)/pytest -n $(JOBS) -m "not large and not nightly" \
 	tests/sim/test_engines_agree.py tests/sim/test_ties.py tests/sim/test_feeding.py
 
-# What is long: statistical studies, large systems, and every ready scenario at its own settings.
+# What is long: statistical studies, large systems, and every library scenario at its own settings.
 # The last result stands in docs/nightly.md.
 test-nightly: $(VENV)/.installed-test check-library
 	$(BIN)/pytest -n $(JOBS) -m nightly

@@ -1,7 +1,7 @@
 """How long the full table of thresholds takes: all lists of four numbers, all thresholds.
 
 Against the same costs from one chain per policy, solved by the formula that `crawlsim solve` uses;
-of that, a few policies are timed and the rest is reckoned.
+of that, a few policies are timed and the rest is extrapolated.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def timed(work: Callable[[], Any], rounds: int) -> list[float]:
 
 
 def one_by_one(scenario: Scenario, count: int) -> float:
-    """Seconds for that many policies, reckoned from a few with all four numbers in use."""
+    """Seconds for that many policies, extrapolated from a few with all four numbers in use."""
     start = time.perf_counter()
     for at in range(SAMPLE):
         rule = {"robots": [4, 3, 2, 1], "at": [at % 4, at % 4 + 1, at % 4 + 2]}

@@ -21,13 +21,13 @@ _LARGEST_FILE = 50_000_000
 
 
 def library_names() -> list[str]:
-    """Names of the ready scenarios."""
+    """Names of the library scenarios."""
     names = (entry.name for entry in _LIBRARY.iterdir())
     return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
 
 
 def library_text(name: str) -> str:
-    """The file of a ready scenario."""
+    """The file of a library scenario."""
     return (_LIBRARY / f"{name}.toml").read_text(encoding="utf-8")
 
 
@@ -67,7 +67,7 @@ def read_entries(source: str | Path) -> tuple[dict[str, Any], str, str]:
 
 
 def _hint(name: str) -> str:
-    """The ready scenario that was meant, or all of them."""
+    """The library scenario that was meant, or all of them."""
     if near := most_like(name, library_names()):
         return f"; did you mean {near}? (`crawlsim scenarios` lists all)"
     return f": {listed(library_names())}"

@@ -195,7 +195,7 @@ class BestCell:
             words = "how sure that is cannot be told from one replication"
             return f"{words}; not told apart from {others}" if others else words
         if others:
-            return f"with {100 * self.level:g} % confidence the best is this cell or {others}"
+            return f"with {percent(self.level)} confidence the best is this cell or {others}"
         return f"best of all cells with {percent(self.best.confidence)} confidence"
 
     def record(self, grid: Sequence[Cell]) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def some_cells(grid: Sequence[Cell], places: Sequence[int]) -> str:
 
 def percent(share: float) -> str:
     """A confidence, rounded down so that it promises nothing more, and never certainty."""
-    return f"{min(math.floor(share * 1000), 999) / 10:g} %"
+    return f"{min(math.floor(share * 1000 + 1e-9), 999) / 10:g} %"
 
 
 def estimated(record: Record) -> dict[Key, Estimated]:
@@ -394,7 +394,7 @@ class ChosenCell:
         words = (
             f"{self.goal.named(self.key)}: {label_of(grid[self.index])}, with "
             f"{number(self.estimate)} in {choice.counts[choice.index]} replications; with a "
-            f"probability of at least {100 * self.rule.confidence:g} % {what}"
+            f"probability of at least {percent(self.rule.confidence)} {what}"
         )
         if not choice.is_settled:
             words += f" (--max-replications came before {size})"

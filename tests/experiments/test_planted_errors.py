@@ -40,6 +40,6 @@ def test_a_planted_error_is_seen_or_is_none(name: str, tmp_path: Path) -> None:
 def test_every_planted_error_is_seen_or_explained(
     name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """At the settings of the ready scenarios; some ten seconds each."""
+    """At the settings of the library scenarios; some ten seconds each."""
     found = answer(ERRORS[name], tmp_path_factory.getbasetemp())
     assert found.shows(ERRORS[name]), found
