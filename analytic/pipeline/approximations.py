@@ -15,6 +15,7 @@ import numpy as np
 
 from analytic import conditions, page_conditions
 from analytic.active_robots import most_active, robots_at
+from analytic.conditions import buffer_of
 from analytic.formula import Condition, Formula, Values, dependent
 from analytic.indexing_queue import chain_of, count_states, sojourn_transform
 from analytic.indexing_queue.marginals import fate_rates, marginals_of
@@ -150,7 +151,7 @@ def _timed(scenario: Scenario) -> Values:
 
 def _only_drops_changed(scenario: Scenario) -> str | None:
     """Waiting copies are dropped when their pages change, first come first served."""
-    buffer = own.buffer_of(scenario)
+    buffer = buffer_of(scenario)
     drops = buffer.obsolescence == "page-change"
     return conditions.all_of(
         None if drops else "waiting copies are not dropped when their pages change",
@@ -161,7 +162,7 @@ def _only_drops_changed(scenario: Scenario) -> str | None:
 
 def _only_replaces(scenario: Scenario) -> str | None:
     """Newer copies replace waiting older ones, first come first served, nothing is dropped."""
-    replaces = own.buffer_of(scenario).replace_older_copy
+    replaces = buffer_of(scenario).replace_older_copy
     return conditions.all_of(
         None if replaces else "newer copies do not replace older ones",
         conditions.no_obsolescence(scenario),
@@ -172,7 +173,7 @@ def _only_replaces(scenario: Scenario) -> str | None:
 @dependent
 def _followed_copies_fit(scenario: Scenario) -> str | None:
     """Levels and positions of one copy are few enough."""
-    waiting = min(own.buffer_of(scenario).waiting_places, len(own.page_changes(scenario)))
+    waiting = min(buffer_of(scenario).waiting_places, len(own.page_changes(scenario)))
     states = 1 + (waiting + 1) * (waiting + 2) // 2
     if states > MOST_STATES:
         return f"levels and positions of one copy are {states} states, limit {MOST_STATES}"
@@ -329,7 +330,7 @@ def with_phases(scenario: Scenario) -> Scenario | None:
         If targets are given for the phases of a service that would be replaced.
     """
     changes: dict[str, Any] = {}
-    service = own.buffer_of(scenario).service
+    service = buffer_of(scenario).service
     access = page_conditions.access_law(scenario)
     joint = 1
     if access is not None and conditions.markovian_accesses(scenario) is not None:
@@ -361,7 +362,7 @@ def variance_of_timers_kept(scenario: Scenario) -> str | None:
     if given is None or used is None or abs(_variation(used) - _variation(given)) <= _MOST_AMISS:
         return None
     return (
-        f"{own.buffer_of(scenario).waiting_places} timers at a time may have {_phases_in(used):g} "
+        f"{buffer_of(scenario).waiting_places} timers at a time may have {_phases_in(used):g} "
         f"phases, with a squared coefficient of variation of {_variation(used):.2g} in place of "
         f"{_variation(given):.2g}"
     )
@@ -392,7 +393,7 @@ def _phases_of_robots(scenario: Scenario, access: Distribution, *, beside_servic
 
 def _phases_of_timers(scenario: Scenario) -> int:
     """The most phases of a timer with which those of all waiting pages are few enough."""
-    waiting = max(own.buffer_of(scenario).waiting_places, 1)
+    waiting = max(buffer_of(scenario).waiting_places, 1)
     return min(_MOST_PHASES, int(_MOST_TIMERS ** (1.0 / waiting) + 1e-9))
 
 
@@ -422,7 +423,7 @@ def _covered_with_phases(scenario: Scenario) -> str | None:
 
 def _nearest(scenario: Scenario) -> Formula:
     """The approximation for what the buffer of a scenario does."""
-    buffer = own.buffer_of(scenario)
+    buffer = buffer_of(scenario)
     if buffer.replace_older_copy:
         return _REPLACED
     return _DROPPED if buffer.obsolescence == "page-change" else _DECOMPOSITION

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytic import page_conditions
+from analytic.conditions import buffer_of
 from analytic.optimum import Optimum
 from analytic.page_refresh import (
     FrequencySearch,
@@ -373,7 +374,7 @@ def _costs_through(
 def _why_none(scenario: Scenario) -> str:
     """Why the best frequencies are not known."""
     if own.copies_leave_together(scenario):
-        what = "replaced" if own.buffer_of(scenario).replace_older_copy else "dropped"
+        what = "replaced" if buffer_of(scenario).replace_older_copy else "dropped"
         return f"copies of a page are {what} together, so that each page depends on all frequencies"
     policy = own.robots_of(scenario).accessing
     if page_conditions.randomized_policy(scenario) is not None and policy is not None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analytic import conditions, page_conditions
+from analytic.conditions import buffer_of
 from analytic.indexing_queue.thresholds import (
     ThresholdPolicy,
     ThresholdSearch,
@@ -23,7 +24,6 @@ from analytic.indexing_queue.thresholds import (
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.conditions import (
     PATH,
-    buffer_of,
     capacity_of,
     copies_leave_together,
     page_changes,

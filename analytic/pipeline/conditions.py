@@ -6,6 +6,7 @@ import numpy as np
 
 from analytic import conditions, page_conditions
 from analytic.active_robots import robots_at
+from analytic.conditions import buffer_of
 from analytic.formula import Condition
 from analytic.phase_type import exponential_rate
 from scenarios import Scenario
@@ -16,7 +17,7 @@ from scenarios.arrays import Array
 from scenarios.deliveries import Independent, Marked, alone, brings_pages, joint_size
 from scenarios.laws import Distribution
 from scenarios.page_data import access_shares, change_rates, page_weights
-from scenarios.sections import Buffer, Pages, Robots
+from scenarios.sections import Pages, Robots
 
 MOST_WORK = 2 * 10**10
 """Multiplications: those of about ten seconds."""
@@ -34,12 +35,6 @@ def robots_of(scenario: Scenario) -> Robots:
     """The robots, of a scenario that has some."""
     assert scenario.robots is not None
     return scenario.robots
-
-
-def buffer_of(scenario: Scenario) -> Buffer:
-    """The buffer, of a scenario that has one."""
-    assert scenario.buffer is not None
-    return scenario.buffer
 
 
 def capacity_of(scenario: Scenario) -> int:

@@ -17,13 +17,13 @@ import numpy as np
 
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes
+from analytic.conditions import buffer_of
 from analytic.formula import Values, dependent
 from analytic.indexing_queue import QueueChain
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
 from analytic.indexing_queue.measures import control_cost
 from analytic.phase_type import as_phase_type
 from analytic.pipeline.conditions import (
-    buffer_of,
     capacity_of,
     page_changes,
     page_shares,

@@ -22,6 +22,7 @@ from scipy.sparse import csr_matrix, diags_array, eye_array, kron
 from analytic import page_conditions
 from analytic.active_robots import most_active
 from analytic.arrival_process import access_rate
+from analytic.conditions import buffer_of
 from analytic.formula import Values, dependent
 from analytic.indexing_queue.measures import size_of
 from analytic.markov import stationary
@@ -29,7 +30,6 @@ from analytic.phase_type import PhaseLaw, as_phase_type, phase_count
 from analytic.pipeline.conditions import (
     MOST_SOLUTIONS,
     MOST_WORK,
-    buffer_of,
     capacity_of,
     page_changes,
     page_shares,

@@ -23,6 +23,7 @@ from scipy.special import gammaln
 
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes
+from analytic.conditions import buffer_of
 from analytic.formula import dependent
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
@@ -31,7 +32,6 @@ from analytic.markov import birth_death
 from analytic.phase_type import PhaseLaw
 from analytic.pipeline.conditions import (
     MOST_SOLUTIONS,
-    buffer_of,
     kinds_of_pages,
     page_changes,
     page_shares,
