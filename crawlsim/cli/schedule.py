@@ -20,7 +20,7 @@ from scenarios.text import shortened
 
 if TYPE_CHECKING:
     from crawlsim.scheduling import Schedule
-    from crawlsim.scheduling.simulation import Carried
+    from crawlsim.scheduling.simulation import SimulatedPlan
 
 _FORMATS = ("csv", "nutch", "stormcrawler")
 _KINDS = ("visits", "changes")
@@ -94,34 +94,34 @@ def schedule(
         host_visits=None if host_visits is None else read_host_visits(host_visits),
         **limits,
     )
-    carried = None
+    simulation = None
     if simulate:
-        from crawlsim.scheduling.simulation import carried_out
+        from crawlsim.scheduling.simulation import simulated_plan
 
-        carried = carried_out(plan)
+        simulation = simulated_plan(plan)
     contents = {"--out": schedule_text(plan, form).encode("utf-8", "surrogateescape")}
     if report is not None:
         from crawlsim.report.schedule_report import schedule_page
 
-        contents["--report"] = schedule_page(plan, carried).encode()
+        contents["--report"] = schedule_page(plan, simulation).encode()
     write_all(files, contents)
     for note in filter(None, (*plan.notes, unspent(plan, form))):
         warn(note)
     if as_json:
         record = plan.record()
-        record["simulation"] = None if carried is None else carried.record()
+        record["simulation"] = None if simulation is None else simulation.record()
         print_json(record)
         return
-    _show(plan, carried)
+    _show(plan, simulation)
 
 
-def _show(plan: Schedule, carried: Carried | None) -> None:
+def _show(plan: Schedule, simulation: SimulatedPlan | None) -> None:
     """What was planned, what it promises, and what it would have paid."""
     show_table(_expected_table(plan))
     show_table(_pages_table(plan))
     if plan.windows:
         show_table(_backtest_table(plan))
-    for line in _verdict_lines(plan, carried):
+    for line in _verdict_lines(plan, simulation):
         click.echo(line)
 
 
@@ -179,7 +179,7 @@ def _backtest_table(plan: Schedule) -> Table:
     return table
 
 
-def _verdict_lines(plan: Schedule, carried: Carried | None) -> Iterator[str]:
+def _verdict_lines(plan: Schedule, simulation: SimulatedPlan | None) -> Iterator[str]:
     share = f"{_percent(plan.even_share)} of the budget is spread evenly"
     if plan.windows is None:
         yield f"{share}. Whether that pays on this site is not tested: see --backtest."
@@ -187,12 +187,12 @@ def _verdict_lines(plan: Schedule, carried: Carried | None) -> Iterator[str]:
         why = "" if plan.windows else " (the log is too short to replay a year)"
         yield f"By the back-test: {plan.verdict}{why}; {share}."
         yield _UNPREDICTABLE
-    if carried is not None:
+    if simulation is not None:
         from crawlsim.fitting.result import counted
 
-        kept = "the promise holds" if carried.keeps else "the promise does not hold"
+        kept = "the promise holds" if simulation.keeps else "the promise does not hold"
         yield (
-            f"Simulated with {counted(carried.pages, 'page')}: stale share "
-            f"{_percent(carried.simulated)} ({_percent(carried.low)} to {_percent(carried.high)}), "
-            f"expected {_percent(carried.expected)}: {kept}."
+            f"Simulated with {counted(simulation.pages, 'page')}: stale share "
+            f"{_percent(simulation.simulated)} ({_percent(simulation.low)} to "
+            f"{_percent(simulation.high)}), expected {_percent(simulation.expected)}: {kept}."
         )

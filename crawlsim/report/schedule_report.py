@@ -26,10 +26,10 @@ from crawlsim.report.pages import rendered
 from crawlsim.report.words import number
 from crawlsim.scheduling import allocation
 from crawlsim.scheduling.allocation import DAY, Limits, Worth, refuse_what_cannot_be
-from crawlsim.scheduling.planning import Opinion, planned, stale_share, stale_shares
+from crawlsim.scheduling.planning import Forecast, planned, stale_share, stale_shares
 from crawlsim.scheduling.quantities import day_of, in_words
 from crawlsim.scheduling.schedule import IN_WORDS, Schedule
-from crawlsim.scheduling.simulation import Carried
+from crawlsim.scheduling.simulation import SimulatedPlan
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.text import shortened
@@ -103,7 +103,7 @@ def budget_points(schedule: Schedule) -> list[BudgetPoint]:
         return []
     number = len(schedule.urls)
     some = np.linspace(0, number - 1, min(number, _MOST_REPLANNED)).astype(np.int64)
-    opinion = _opinion_of(schedule.opinion, some)
+    forecast = _forecast_for(schedule.forecast, some)
     importance = schedule.importance[some]
     points = []
     for scale in _SCALES:
@@ -112,12 +112,12 @@ def budget_points(schedule: Schedule) -> list[BudgetPoint]:
             refuse_what_cannot_be(limits, np.full(len(limits.host_budgets), "", object))
         except ScenarioError:
             continue
-        plan = planned(opinion, importance, limits, schedule.even_share)
+        plan = planned(forecast, importance, limits, schedule.even_share)
         if schedule.asked.tiers:
             tiers = 1 / np.sort(schedule.asked.tiers)[::-1]
             plan = allocation.in_tiers(plan, tiers, limits.budget)
         rules = (plan, allocation.evenly(limits))
-        shares = [float(stale_shares(opinion, each, importance).mean()) for each in rules]
+        shares = [float(stale_shares(forecast, each, importance).mean()) for each in rules]
         points.append(BudgetPoint(scale, *shares))
     now = next((each for each in points if each.scale == 1), None)
     if now is None or len(some) == number:
@@ -129,10 +129,10 @@ def budget_points(schedule: Schedule) -> list[BudgetPoint]:
     ]
 
 
-def _opinion_of(opinion: Opinion, some: NDArray[np.int64]) -> Opinion:
+def _forecast_for(forecast: Forecast, some: NDArray[np.int64]) -> Forecast:
     """What is known of some pages."""
-    worth = Worth(opinion.worth.log_visits, opinion.worth.log_values[some])
-    return replace(opinion, draws=opinion.draws[some], worth=worth)
+    worth = Worth(forecast.worth.log_visits, forecast.worth.log_values[some])
+    return replace(forecast, draws=forecast.draws[some], worth=worth)
 
 
 def _limits_of(limits: Limits, some: NDArray[np.int64], scale: float) -> Limits:
@@ -200,7 +200,7 @@ def stale_shares_of_pages(schedule: Schedule) -> Array:
     stale = np.empty(len(schedule.urls))
     for first in range(0, len(stale), _MOST_PAGES):
         part = slice(first, first + _MOST_PAGES)
-        rates = schedule.opinion.grid[schedule.opinion.draws[part]]
+        rates = schedule.forecast.grid[schedule.forecast.draws[part]]
         stale[part] = stale_share(rates, 1 / schedule.intervals[part, None]).mean(axis=1)
     return stale
 
@@ -260,13 +260,13 @@ def places_of(schedule: Schedule, stale: Array) -> list[Place]:
     ]
 
 
-def schedule_page(schedule: Schedule, carried: Carried | None) -> str:
+def schedule_page(schedule: Schedule, simulation: SimulatedPlan | None) -> str:
     """The report of a schedule as one HTML page: no script, nothing fetched, the same every time.
 
     Parameters
     ----------
     schedule : Schedule
-    carried : Carried, optional
+    simulation : SimulatedPlan, optional
         The plan carried out in the simulation.
     """
     stale = stale_shares_of_pages(schedule)
@@ -283,7 +283,7 @@ def schedule_page(schedule: Schedule, carried: Carried | None) -> str:
             "short": lambda text: shortened(str(text), _LONGEST_URL),
         },
         schedule=schedule,
-        carried=carried,
+        simulation=simulation,
         budget=schedule.asked.visits * DAY,
         lead=list(_lead(schedule)),
         span=[datetime.fromtimestamp(each, UTC).date() for each in _span(schedule)],

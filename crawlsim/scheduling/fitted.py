@@ -18,7 +18,7 @@ from crawlsim.fitting.reading import UNITS, Trace, read_trace
 from crawlsim.scheduling.change_rates import groups_of
 from crawlsim.scheduling.gaps import gaps_of_visits
 from crawlsim.scheduling.log import ChangeLog, VisitLog
-from crawlsim.scheduling.planning import opinion_of
+from crawlsim.scheduling.planning import forecast_of
 from crawlsim.scheduling.reading import form_of_file, read_logs
 from scenarios import ScenarioError
 from scenarios.base import one_of
@@ -131,7 +131,7 @@ def with_posterior_rates(fit: Fit) -> Fit:
     scale = UNITS.get(trace.time_unit, 1.0)
     log = VisitLog(urls, page, time[kept] * scale, changed[kept])
     gaps = gaps_of_visits(log)
-    estimates = opinion_of(gaps, groups_of(urls), 1 / float(gaps.length.mean())).estimates
+    estimates = forecast_of(gaps, groups_of(urls), 1 / float(gaps.length.mean())).estimates
     rates, low, high = (each * scale for each in (estimates.rates, estimates.low, estimates.high))
     others = tuple(each for each in fit.parameters if each.name != "change_rate")
     values = rates.tolist()

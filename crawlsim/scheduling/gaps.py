@@ -14,7 +14,7 @@ from scenarios.arrays import Array
 
 YEAR = 365.25 * 86400.0
 WINDOWS = (1, 2, 3, 5, 10)
-"""Years before the end of a log, each of which gives one opinion of next year's rates."""
+"""Years before the end of a log, each of which gives a forecast of next year's rates."""
 
 
 @dataclass(frozen=True)

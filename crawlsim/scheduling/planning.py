@@ -47,7 +47,7 @@ _LARGEST_SHAPE = 4.0
 
 
 @dataclass(frozen=True)
-class Opinion:
+class Forecast:
     """What a log says of the change rates of its pages, and what visits of them are worth.
 
     Attributes
@@ -69,7 +69,7 @@ class Opinion:
     estimates: Estimates
 
 
-def opinion_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int = 0) -> Opinion:
+def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int = 0) -> Forecast:
     """What a log says of its pages.
 
     Parameters
@@ -114,7 +114,7 @@ def opinion_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int = 
         every.rates[pages] = sharp.rates
         every.low[pages] = sharp.low
         every.high[pages] = sharp.high
-    return Opinion(grid, draws, Worth(log_visits, values), every)
+    return Forecast(grid, draws, Worth(log_visits, values), every)
 
 
 def _drawn(weights: Array, number: int, rng: np.random.Generator) -> NDArray[np.uint8]:
@@ -147,12 +147,12 @@ def even_share_of(gaps: Gaps) -> float:
     return float(CAUTIOUS_SHARE + known * (EVEN_SHARE - CAUTIOUS_SHARE))
 
 
-def planned(opinion: Opinion, importance: Array, limits: Limits, even_share: float) -> Array:
+def planned(forecast: Forecast, importance: Array, limits: Limits, even_share: float) -> Array:
     """Visits per second of each page.
 
     Parameters
     ----------
-    opinion : Opinion
+    forecast : Forecast
     importance : ndarray, shape (pages,)
     limits : Limits
     even_share : float
@@ -169,7 +169,7 @@ def planned(opinion: Opinion, importance: Array, limits: Limits, even_share: flo
         most=(limits.most - even_share * even) / left,
         host_budgets=(limits.host_budgets - even_share * of_hosts) / left,
     )
-    best = allocation.by_freshness(opinion.worth, importance, rest)
+    best = allocation.by_freshness(forecast.worth, importance, rest)
     result: Array = np.clip(left * best + even_share * even, limits.least, limits.most)
     return result
 
@@ -187,12 +187,12 @@ def stale_share(rates: Array, visits: Array) -> Array:
     return result
 
 
-def stale_shares(opinion: Opinion, visits: Array, importance: Array) -> Array:
+def stale_shares(forecast: Forecast, visits: Array, importance: Array) -> Array:
     """Expected share of time out of date, for each posterior draw of the rates, shape (DRAWS,).
 
     Parameters
     ----------
-    opinion : Opinion
+    forecast : Forecast
     visits : ndarray, shape (pages,)
         Per second, at equal intervals.
     importance : ndarray, shape (pages,)
@@ -201,8 +201,8 @@ def stale_shares(opinion: Opinion, visits: Array, importance: Array) -> Array:
     total = np.zeros(DRAWS)
     for first in range(0, len(visits), _MOST_PAGES):
         pages = slice(first, first + _MOST_PAGES)
-        stale = stale_share(opinion.grid, visits[pages, None])
-        drawn = np.take_along_axis(stale, opinion.draws[pages].astype(np.intp), axis=1)
+        stale = stale_share(forecast.grid, visits[pages, None])
+        drawn = np.take_along_axis(stale, forecast.draws[pages].astype(np.intp), axis=1)
         total += importance[pages] @ drawn
     result: Array = total / importance.sum()
     return result

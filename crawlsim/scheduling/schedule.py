@@ -17,9 +17,9 @@ from crawlsim.scheduling.gaps import YEAR, Gaps, gaps_of_changes, gaps_of_visits
 from crawlsim.scheduling.log import ChangeLog, VisitLog
 from crawlsim.scheduling.planning import (
     CAUTIOUS_SHARE,
-    Opinion,
+    Forecast,
     even_share_of,
-    opinion_of,
+    forecast_of,
     planned,
     stale_shares,
 )
@@ -143,7 +143,7 @@ class Schedule:
         Stale share of the plan ("plan") and of other rules at the same budget.
     windows : list of Window, optional
         Of the back-test; None where it was not asked for.
-    opinion : Opinion
+    forecast : Forecast
     asked : Asked
     limits : Limits
     importance : ndarray, shape (pages,)
@@ -159,7 +159,7 @@ class Schedule:
     even_share: float
     expected: Mapping[str, Share]
     windows: list[Window] | None
-    opinion: Opinion = field(repr=False)
+    forecast: Forecast = field(repr=False)
     asked: Asked = field(repr=False)
     limits: Limits = field(repr=False)
     importance: Array = field(repr=False)
@@ -250,37 +250,37 @@ def schedule_of(log: VisitLog | ChangeLog, asked: Asked) -> Schedule:
     refuse_what_cannot_be(limits, host_names, "--tiers" if asked.tiers else asked.longest_by)
     importance = _importance(log.urls, asked.weights)
     groups = groups_of(log.urls)
-    opinion = opinion_of(gaps, groups, 1 / interval)
+    forecast = forecast_of(gaps, groups, 1 / interval)
     windows = None
     even_share = even_share_of(gaps)
     if asked.backtest:
 
         def tried(known: Gaps, some: NDArray[np.int64]) -> Trial:
             own = _limits_of_some(limits, some, pages)
-            past = opinion_of(known, groups.of(some), 1 / interval)
+            past = forecast_of(known, groups.of(some), 1 / interval)
             visits = _visits(past, importance[some], own, asked, even_share_of(known))
             even = allocation.evenly(own)
             stale = [stale_shares(past, each, importance[some]).mean() for each in (visits, even)]
             return Trial(some, visits, even, importance[some], float(1 - stale[0] / stale[1]))
 
-        histories = histories_of(gaps, opinion.estimates.rates)
+        histories = histories_of(gaps, forecast.estimates.rates)
         if isinstance(log, ChangeLog):
             later = np.diff(log.page, prepend=-1) == 0  # the first row only opens the watch
             histories = [Changes(log.page[later].astype(np.int64), log.time[later])]
         windows = backtest(gaps, histories, tried)
         by_verdict = {"pays": even_share, "unknown": CAUTIOUS_SHARE, "does not pay": 1.0}
         even_share = by_verdict[verdict_of(windows)]
-    visits = _visits(opinion, importance, limits, asked, even_share)
+    visits = _visits(forecast, importance, limits, asked, even_share)
     return Schedule(
         urls=log.urls,
         intervals=np.clip(1 / visits, *_interval_limits(asked)),
-        estimates=opinion.estimates,
+        estimates=forecast.estimates,
         visits=gaps.visits,
         changes=gaps.changes,
         even_share=even_share,
-        expected=_expected(opinion, visits, importance, limits, asked),
+        expected=_expected(forecast, visits, importance, limits, asked),
         windows=windows,
-        opinion=opinion,
+        forecast=forecast,
         asked=asked,
         limits=limits,
         importance=importance,
@@ -357,14 +357,14 @@ def _gaps(log: VisitLog | ChangeLog, interval: float, until: float | None) -> Ga
 
 
 def _visits(
-    opinion: Opinion, importance: Array, limits: Limits, asked: Asked, even_share: float
+    forecast: Forecast, importance: Array, limits: Limits, asked: Asked, even_share: float
 ) -> Array:
     """Visits per second of each page by the rule that is asked for."""
     if asked.rule in allocation.RULES_OF_OTHERS:
         rule = allocation.RULES_OF_OTHERS[asked.rule]
-        visits = rule(opinion.estimates.rates, importance, limits)
+        visits = rule(forecast.estimates.rates, importance, limits)
     else:
-        visits = planned(opinion, importance, limits, even_share)
+        visits = planned(forecast, importance, limits, even_share)
     return _in_tiers(visits, asked)
 
 
@@ -427,11 +427,11 @@ def _importance(urls: NDArray[np.object_], weights: Mapping[str, float] | None) 
 
 
 def _expected(
-    opinion: Opinion, visits: Array, importance: Array, limits: Limits, asked: Asked
+    forecast: Forecast, visits: Array, importance: Array, limits: Limits, asked: Asked
 ) -> dict[str, Share]:
     """Stale shares of the plan and of other rules that spend the same budget."""
     plans = {
-        name: rule(opinion.estimates.rates, importance, limits)
+        name: rule(forecast.estimates.rates, importance, limits)
         for name, rule in allocation.RULES_OF_OTHERS.items()
     }
     half_and_half = (plans["uniform"] + plans["proportional"]) / 2
@@ -439,7 +439,7 @@ def _expected(
     plans = {"plan": visits} | {name: _in_tiers(each, asked) for name, each in plans.items()}
     expected = {}
     for name, each in plans.items():
-        shares = stale_shares(opinion, each, importance)
+        shares = stale_shares(forecast, each, importance)
         low, high = np.quantile(shares, [0.025, 0.975])
         expected[name] = Share(float(shares.mean()), float(low), float(high))
     return expected

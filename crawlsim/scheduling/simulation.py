@@ -22,7 +22,7 @@ _CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
-class Carried:
+class SimulatedPlan:
     """The stale share of a plan that one robot carries out, beside what was expected of it.
 
     Attributes
@@ -51,7 +51,7 @@ class Carried:
         return asdict(self)
 
 
-def carried_out(schedule: Schedule, seed: int = 1) -> Carried:
+def simulated_plan(schedule: Schedule, seed: int = 1) -> SimulatedPlan:
     """The plan carried out by one robot that fetches the page that is due first.
 
     Parameters
@@ -73,7 +73,7 @@ def carried_out(schedule: Schedule, seed: int = 1) -> Carried:
     expected = []
     simulated = []
     for draw in np.linspace(0, DRAWS - 1, _DRAWS).astype(int).tolist():
-        rates = schedule.opinion.grid[schedule.opinion.draws[pages, draw]]
+        rates = schedule.forecast.grid[schedule.forecast.draws[pages, draw]]
         expected.append(float(importance @ stale_share(rates, visits)))
         scenario = scenario_from(
             {
@@ -107,8 +107,8 @@ def carried_out(schedule: Schedule, seed: int = 1) -> Carried:
     half = float(stats.t.ppf((1 + _CONFIDENCE) / 2, _DRAWS - 1)) * error
     mean = float(np.mean(simulated))
     promised = schedule.expected["plan"]
-    of_all = stale_shares(schedule.opinion, 1 / schedule.intervals, schedule.importance).mean()
-    return Carried(
+    of_all = stale_shares(schedule.forecast, 1 / schedule.intervals, schedule.importance).mean()
+    return SimulatedPlan(
         pages=number,
         draws=_DRAWS,
         expected=float(np.mean(expected)),

@@ -30,11 +30,11 @@ from crawlsim.scheduling import Schedule
 from crawlsim.scheduling.planning import planned, stale_shares
 from crawlsim.scheduling.replay import Window
 from crawlsim.scheduling.schedule import Share
-from crawlsim.scheduling.simulation import Carried
+from crawlsim.scheduling.simulation import SimulatedPlan
 
 DAY = 86400.0
 ATTACK = "https://b.example/<script>alert('1')</script>\"&$x$\u202e"
-CARRIED = Carried(
+SIMULATED = SimulatedPlan(
     pages=7, draws=24, expected=0.25, simulated=0.26, low=0.24, high=0.28, keeps=False
 )
 
@@ -100,9 +100,9 @@ def test_the_budget_is_planned_anew_and_the_present_one_is_what_was_planned(
     assert_allclose(now.uniform, found.expected["uniform"].mean)
     for each in points:
         limits = replace(found.limits, budget=each.scale * found.limits.budget)
-        visits = planned(found.opinion, found.importance, limits, found.even_share)
+        visits = planned(found.forecast, found.importance, limits, found.even_share)
         assert_allclose(
-            each.plan, stale_shares(found.opinion, visits, found.importance).mean(), rtol=1e-9
+            each.plan, stale_shares(found.forecast, visits, found.importance).mean(), rtol=1e-9
         )
     assert (np.diff([each.plan for each in points]) < 0).all()
     ax = plot_budget(found, points)
@@ -212,7 +212,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_is_well_formed_and_fetches_nothing(found: Schedule) -> None:
-    text = schedule_page(found, CARRIED)
+    text = schedule_page(found, SIMULATED)
     page = Page(text)
     assert page.open == []
     assert "script" not in page.tags
@@ -243,7 +243,7 @@ def test_the_page_says_what_the_operator_gets(found: Schedule) -> None:
     shares = {name: Share(0.2, 0.1, 0.3) for name in found.expected}
     shares["uniform"] = Share(0.25, 0.2, 0.3)
     windows = [Window(1.5e9 + n * 365 * DAY, 3, 0.2, 0.1 + 0.01 * n) for n in range(4)]
-    text = schedule_page(replace(found, expected=shares, windows=windows), CARRIED)
+    text = schedule_page(replace(found, expected=shares, windows=windows), SIMULATED)
     words = " ".join(Page(text).words.split())
     for expected in (
         "With 1 visit a day by this plan, the copies of 13 pages are expected to be out of date "
@@ -259,7 +259,7 @@ def test_the_page_says_what_the_operator_gets(found: Schedule) -> None:
         "LambdaCrawl",
     ):
         assert expected in words
-    assert text == schedule_page(replace(found, expected=shares, windows=windows), CARRIED)
+    assert text == schedule_page(replace(found, expected=shares, windows=windows), SIMULATED)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from crawlsim.scheduling.change_rates import (
 )
 from crawlsim.scheduling.gaps import Gaps, gaps_of_changes, gaps_of_visits, window_starts
 from crawlsim.scheduling.log import ChangeLog, VisitLog
-from crawlsim.scheduling.planning import opinion_of
+from crawlsim.scheduling.planning import forecast_of
 
 
 def gaps_in(rates: np.ndarray, number: int, seed: int = 3) -> Gaps:
@@ -63,7 +63,7 @@ def test_intervals_cover_the_rates(shape: float) -> None:
     rng = np.random.default_rng(7)
     rates = rng.gamma(shape, 1 / shape, 1200) / (20 * DAY)
     gaps = gaps_in(rates, 9)
-    found = opinion_of(gaps, groups_of(urls_of(1200)), 1 / (30 * DAY)).estimates
+    found = forecast_of(gaps, groups_of(urls_of(1200)), 1 / (30 * DAY)).estimates
     covered = (found.low <= rates) & (rates <= found.high)
     assert 0.93 <= covered.mean() <= 0.97
     assert (found.low <= found.rates).all()
@@ -97,16 +97,16 @@ def test_a_rate_is_the_posterior_mean_given_the_prior() -> None:
 def test_a_sharp_posterior_is_not_rounded_to_the_grid() -> None:
     rate = 0.0473 / DAY
     gaps = gaps_in(np.array([rate, rate / 7]), 4000)
-    opinion = opinion_of(gaps, groups_of(np.array(["a", "b"], object)), 1 / DAY)
-    found = opinion.estimates
+    forecast = forecast_of(gaps, groups_of(np.array(["a", "b"], object)), 1 / DAY)
+    found = forecast.estimates
     assert found.rates[0] == pytest.approx(rate, rel=0.08)
     assert (found.high / found.low - 1 < 0.25).all()
     assert (found.low < [rate, rate / 7]).all()
     assert (found.high > [rate, rate / 7]).all()
     again = sharpened(
         found,
-        np.full((2, len(opinion.grid)), 1 / len(opinion.grid)),
-        opinion.grid,
+        np.full((2, len(forecast.grid)), 1 / len(forecast.grid)),
+        forecast.grid,
         gaps,
         slice(0, 2),
         1.0,
@@ -120,7 +120,7 @@ def test_pages_learn_from_their_folder() -> None:
     rates = np.where([url.split("/")[3] == "a" for url in urls], 0.2, 0.002) / DAY
     lengths = np.full((400, 1), 10 * DAY)
     gaps = gaps_of_visits(visit_log(rates, lengths))
-    found = opinion_of(gaps, groups_of(urls), 1 / (10 * DAY)).estimates
+    found = forecast_of(gaps, groups_of(urls), 1 / (10 * DAY)).estimates
     unchanged = gaps.changes == 0
     lively = rates > rates.mean()
     assert found.rates[unchanged & lively].mean() > 10 * found.rates[unchanged & ~lively].mean()
@@ -214,7 +214,7 @@ def test_a_page_unlike_all_others_of_its_folder_has_a_rate_too() -> None:
         1.5e9 + time,
         (page == 0) & (time > 0),
     )
-    found = opinion_of(gaps_of_visits(log), groups_of(log.urls), 1 / DAY)
+    found = forecast_of(gaps_of_visits(log), groups_of(log.urls), 1 / DAY)
     assert np.isfinite(found.worth.log_values).all()
     assert found.estimates.rates[0] > 0.9
     assert (found.estimates.rates[1:] * DAY < 1e-4).all()

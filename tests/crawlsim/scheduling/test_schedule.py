@@ -15,7 +15,7 @@ from crawlsim.scheduling import Asked, ChangeLog, VisitLog, schedule_of, simulat
 from crawlsim.scheduling.allocation import Limits
 from crawlsim.scheduling.replay import Changes, stale_times
 from crawlsim.scheduling.schedule import Share, reason
-from crawlsim.scheduling.simulation import carried_out
+from crawlsim.scheduling.simulation import simulated_plan
 from crawlsim.scheduling.writing import limits_in, schedule_text, unspent, whole_intervals
 from scenarios import ScenarioError
 
@@ -97,7 +97,7 @@ def test_the_promise_is_kept_where_the_model_holds() -> None:
 @pytest.mark.statistical
 def test_a_simulated_robot_keeps_the_promise() -> None:
     log, _ = poisson_log(60)
-    found = carried_out(schedule_of(log, Asked(60 / (20 * DAY))))
+    found = simulated_plan(schedule_of(log, Asked(60 / (20 * DAY))))
     assert found.keeps
     assert found.simulated == pytest.approx(found.expected, rel=0.05)
 
@@ -106,7 +106,7 @@ def test_a_simulated_robot_keeps_the_promise() -> None:
 def test_a_robot_that_visits_at_random_breaks_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     log, _ = poisson_log(60)
     monkeypatch.setattr(simulation, "_POLICY", "randomized")
-    found = carried_out(schedule_of(log, Asked(60 / (20 * DAY))))
+    found = simulated_plan(schedule_of(log, Asked(60 / (20 * DAY))))
     assert not found.keeps
     assert found.simulated > 1.3 * found.expected
 
@@ -115,11 +115,11 @@ def test_a_promise_of_another_plan_is_not_kept() -> None:
     """Errors planted in the plan, and in the promise."""
     log, _ = poisson_log(120)
     plan = schedule_of(log, Asked(120 / (5 * DAY)))
-    assert carried_out(plan).keeps
-    assert not carried_out(replace(plan, intervals=3 * plan.intervals)).keeps
+    assert simulated_plan(plan).keeps
+    assert not simulated_plan(replace(plan, intervals=3 * plan.intervals)).keeps
     promised = plan.expected["plan"]
     part = Share(promised.mean / 3, promised.low / 3, promised.high / 3)
-    assert not carried_out(replace(plan, expected={**plan.expected, "plan": part})).keeps
+    assert not simulated_plan(replace(plan, expected={**plan.expected, "plan": part})).keeps
 
 
 def test_the_back_test_replays_four_of_five_years() -> None:
