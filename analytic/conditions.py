@@ -7,11 +7,15 @@ import numpy as np
 from analytic.arrival_process import access_rate, gap_order
 from analytic.formula import premise
 from analytic.phase_type import MOST_PHASES, exponential_rate, phase_count
+from analytic.refusal import NoAnswerError
 from scenarios import Scenario
+from scenarios.accessing.randomized import Randomized
 from scenarios.activation import Optimal, Static, Switching, These
-from scenarios.laws import Distribution
+from scenarios.arrays import Array
+from scenarios.laws import Deterministic, Distribution
+from scenarios.page_data import page_service_times
 from scenarios.processes import gap_law
-from scenarios.sections import Buffer, Robots
+from scenarios.sections import Buffer, PageSize, Robots
 
 
 def all_of(*reasons: str | None) -> str | None:
@@ -40,7 +44,7 @@ def poisson_parameters(scenario: Scenario) -> tuple[float, float, int]:
     buffer, robots = buffer_and_robots(scenario)
     assert robots.access_time is not None
     access = access_rate(robots.access_time)
-    service = exponential_rate(buffer.service)
+    service = exponential_rate(service_law(scenario))
     assert access is not None
     assert service is not None
     return access, service, buffer.capacity
@@ -57,6 +61,44 @@ def buffer_of(scenario: Scenario) -> Buffer:
     """The section [buffer] of a scenario that has one."""
     assert scenario.buffer is not None
     return scenario.buffer
+
+
+def independent_services(scenario: Scenario) -> str | None:
+    """Service times are independent of each other and of all else."""
+    policy = scenario.robots.accessing if scenario.robots else None
+    if services_alike(scenario) is not None and not isinstance(policy, Randomized):
+        return "pages are not drawn at random: their service times depend on the order of accesses"
+    return services_alike(scenario)
+
+
+def services_alike(scenario: Scenario) -> str | None:
+    """How long a service takes does not depend on the page."""
+    service = buffer_of(scenario).service
+    if not isinstance(service, PageSize) or np.ptp(_times_of_pages(scenario, service)) == 0:
+        return None
+    return "how long a service takes depends on the page"
+
+
+def _times_of_pages(scenario: Scenario, service: PageSize) -> Array:
+    assert scenario.pages is not None
+    return page_service_times(service, scenario.pages)
+
+
+def service_law(scenario: Scenario) -> Distribution:
+    """The law of the service times.
+
+    Raises
+    ------
+    NoAnswerError
+        If they depend on the pages, and these do not come at random.
+    """
+    if reason := independent_services(scenario):
+        raise NoAnswerError(reason)
+    service = buffer_of(scenario).service
+    if not isinstance(service, PageSize):
+        return service
+    times = _times_of_pages(scenario, service)
+    return Deterministic(value=float(times[0]))
 
 
 def no_host_spacing(scenario: Scenario) -> str | None:
@@ -137,13 +179,16 @@ def markovian_accesses(scenario: Scenario) -> str | None:
 
 def exponential_service(scenario: Scenario) -> str | None:
     """Service times are exponential."""
-    known = exponential_rate(buffer_of(scenario).service) is not None
+    if reason := independent_services(scenario):
+        return reason
+    known = exponential_rate(service_law(scenario)) is not None
     return None if known else "service times are not exponential"
 
 
 def phase_type_service(scenario: Scenario) -> str | None:
     """Service times are of phase type."""
-    return _not_of_phase_type("service times", buffer_of(scenario).service)
+    reason = independent_services(scenario)
+    return reason or _not_of_phase_type("service times", service_law(scenario))
 
 
 def _not_of_phase_type(what: str, law: Distribution) -> str | None:

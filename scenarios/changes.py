@@ -12,10 +12,10 @@ from scenarios.deliveries import Deliveries
 from scenarios.errors import MISSING, ScenarioError
 from scenarios.laws import LAWS
 from scenarios.processes import ArrivalProcess, Markovian
-from scenarios.sections import Period, Random, Robots, Servers
+from scenarios.sections import PageSize, Period, Random, Robots, Servers
 
 _TABLES = (
-    (*LAWS, *members_of(ArrivalProcess), *members_of(Markovian)),
+    (*LAWS, PageSize, *members_of(ArrivalProcess), *members_of(Markovian)),
     members_of(Activation),
     members_of(Deliveries),
     (Period, Random),

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 from scenarios.accessing.cyclic import Cyclic
 from scenarios.activation import Optimal, Static, Switching, These, Threshold
-from scenarios.base import listed, one_of
+from scenarios.base import LARGEST, SMALLEST, listed, one_of
 from scenarios.columns import Column, given_numbers
 from scenarios.deliveries import Independent, Marked
 from scenarios.errors import refused
 from scenarios.laws import PhaseType
 from scenarios.measures import MEASURES
-from scenarios.sections import Robots, System, Zipf
+from scenarios.page_data import page_service_times
+from scenarios.sections import PageSize, Robots, System, Zipf
 from scenarios.validity import check_probabilities
 
 _SEARCH_ENGINE = ("pages", "robots", "activation", "buffer", "clients")
@@ -136,6 +137,25 @@ def _clients_need_weights(scenario: System) -> None:
         raise refused(allowed, key="pages.weights", value=weights)
 
 
+def _pages_have_service_times(scenario: System) -> None:
+    """A service by size needs pages with sizes, each of which takes some time."""
+    service = scenario.buffer.service if scenario.buffer else None
+    pages = scenario.pages
+    if not isinstance(service, PageSize):
+        return
+    key = f"buffer.service.{service.key}"
+    if pages is None:
+        raise refused("needs [pages]", key=key)
+    if pages.sizes is None:
+        raise refused(f"is missing; {key} needs it", key="pages.sizes")
+    times = page_service_times(service, pages)
+    outside = (times < SMALLEST) | (times > LARGEST)
+    if outside.any():
+        page = int(outside.argmax())
+        allowed = f"makes page {page} take {times[page]:g}; must be {SMALLEST:g} to {LARGEST:g}"
+        raise refused(allowed, key=key)
+
+
 def _robots_available(scenario: System) -> None:
     rule = scenario.activation
     robots = scenario.robots
@@ -221,6 +241,7 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _spacing_fits,
     _change_rate_needs_changes,
     _clients_need_weights,
+    _pages_have_service_times,
     _robots_available,
     _control_needs_buffer,
     _switching_needs_access_time,

@@ -17,7 +17,7 @@ from scenarios.accessing.cyclic import Cyclic
 from scenarios.accessing.policy import Indices, Periodic
 from scenarios.arrays import Array
 from scenarios.columns import given_numbers
-from scenarios.sections import Pages, Robots, Zipf, ZipfHosts
+from scenarios.sections import Pages, PageSize, Robots, Zipf, ZipfHosts, ZipfSizes
 
 _GOLDEN = (5**0.5 - 1) / 2
 
@@ -71,9 +71,37 @@ def page_hosts(pages: Pages) -> Indices:
     if isinstance(given, ZipfHosts):
         law = given.root
         ends = np.cumsum(np.arange(1.0, law.hosts + 1) ** -law.exponent)
-        point = (np.arange(pages.count) + 0.5) * _GOLDEN % 1.0
+        point = _spread(pages.count)
         return np.minimum(np.searchsorted(ends / ends[-1], point, side="right"), law.hosts - 1)
     return np.array(given_numbers(given), dtype=np.intp)
+
+
+def _spread(count: int) -> Array:
+    """A number from 0 to 1 for each page, equally spaced up to their order."""
+    points: Array = (np.arange(count) + 0.5) * _GOLDEN % 1.0
+    return points
+
+
+def page_sizes(pages: Pages) -> Array:
+    """Size of each page, shape (pages,).
+
+    Of sizes given by a power law, page i has the rank that the fractional part of
+    ``(i + 1/2) phi`` has among those of all pages: pages that follow each other differ.
+    """
+    given = pages.sizes
+    assert given is not None
+    if isinstance(given, ZipfSizes):
+        law = given.root
+        parts = np.arange(1.0, pages.count + 1) ** -law.exponent
+        sizes: Array = law.mean * (parts / parts.mean())[_spread(pages.count).argsort().argsort()]
+        return sizes
+    return np.array(given_numbers(given))
+
+
+@_once
+def page_service_times(service: PageSize, pages: Pages) -> Array:
+    """How long the indexing of each page takes, shape (pages,)."""
+    return service.constant + service.time_per_unit * page_sizes(pages)
 
 
 @_once

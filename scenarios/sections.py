@@ -49,8 +49,21 @@ class ZipfHosts(Keyed[HostSizes]):
     key = "zipf"
 
 
+class PageSizes(Section):
+    """Parameters of page sizes proportional to ``(rank + 1) ** -exponent``."""
+
+    exponent: Annotated[NonNegative, Field(le=100)]
+    mean: Positive
+
+
+class ZipfSizes(Keyed[PageSizes]):
+    """Sizes that follow a power law, whatever the change rates of the pages."""
+
+    key = "zipf"
+
+
 class Pages(Section):
-    """The pages: their change rates, their weights in the cost, and the hosts that they lie on."""
+    """The pages: their change rates, their weights in the cost, their hosts and sizes."""
 
     change_rates: Annotated[tuple[NonNegative, ...] | Annotated[Zipf | Column, OneKey()], ByType()]
     weights: Annotated[
@@ -60,12 +73,16 @@ class Pages(Section):
     hosts: (
         Annotated[tuple[Count, ...] | Annotated[ZipfHosts | Column, OneKey()], ByType()] | None
     ) = None
+    sizes: (
+        Annotated[tuple[NonNegative, ...] | Annotated[ZipfSizes | Column, OneKey()], ByType()]
+        | None
+    ) = None
 
     @model_validator(mode="after")
     def _valid(self) -> Pages:
         if not self.count:
             raise refused("must not be empty", key="change_rates")
-        for key in ("weights", "hosts"):
+        for key in ("weights", "hosts", "sizes"):
             numbers = given_numbers(getattr(self, key))
             if isinstance(numbers, tuple) and len(numbers) != self.count:
                 allowed = f"has {len(numbers)} entries; must have {self.count}, one per page"
@@ -121,11 +138,19 @@ class Robots(Section):
         return self
 
 
+class PageSize(Section):
+    """A service that takes a time given by the size of its page."""
+
+    key: ClassVar[str] = "page-size"
+    time_per_unit: NonNegative
+    constant: NonNegative = 0.0
+
+
 class Buffer(Section):
     """The indexing engine: one server and its waiting places."""
 
     waiting_places: Count
-    service: Distribution
+    service: Annotated[Distribution | PageSize, OneKey()]
     admission: Literal["partial", "reject", "complete"] = "partial"
     obsolescence: Annotated[Literal["never", "page-change"] | Distribution, ByType()] = "never"
     discipline: Literal["fifo", "lifo"] = "fifo"

@@ -26,7 +26,9 @@ _NOBODY: Item = (-1, 0.0, None)
 
 @dataclass(frozen=True, slots=True)
 class BufferRules:
-    """What does not change during a run: sizes, admission, discipline, and the laws to draw from.
+    """What does not change during a run: sizes, admission, discipline, and the times.
+
+    `service` says how long the indexing of a page takes.
 
     `obsolescence` is None where no timer is drawn; `page_change` drops a waiting copy when its
     original changes. `top` is the highest level.
@@ -39,7 +41,7 @@ class BufferRules:
     push_out: bool
     replace: bool
     page_change: bool
-    service: Draw
+    service: Callable[[Load], float]
     obsolescence: Draw | None
 
 
@@ -75,7 +77,7 @@ class Buffer:
         self._pages = pages
         self._log_event = log_event
         self._laws = laws
-        self._draw_service = fixed.service
+        self._service_time = fixed.service
         self._draw_obsolescence = fixed.obsolescence
         self.level_changed: Callable[[float], None] | None = None
         self.service_completed: Callable[[float], None] | None = None
@@ -203,7 +205,7 @@ class Buffer:
 
     def _start_service(self, now: float, item: Item) -> None:
         self._in_service = item
-        self._clock.at(now + self._draw_service(), _SERVICE, self._service_end)
+        self._clock.at(now + self._service_time(item[2]), _SERVICE, self._service_end)
 
     def _complete_service(self, alarm: Alarm) -> None:
         now = alarm.time

@@ -9,8 +9,10 @@ from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
 from scenarios.law_points import LawPoints
-from scenarios.page_data import change_rates, host_spacings, page_hosts
+from scenarios.laws import Distribution
+from scenarios.page_data import change_rates, host_spacings, page_hosts, page_service_times
 from scenarios.sections import Buffer as BufferSection
+from scenarios.sections import PageSize
 from sim import rules
 from sim.buffer import Buffer, BufferRules
 from sim.clients import Clients, query_sums
@@ -21,7 +23,7 @@ from sim.host_spacing import HostSpacing
 from sim.law_counter import LawCounter
 from sim.layout import buffer_flags, robots_at_levels, top_level
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
-from sim.pages import DirectIndex, Pages
+from sim.pages import DirectIndex, Load, Pages
 from sim.robots import FreeRobots, JointRobots, PoliteRobots, Robots, SwitchedRobots
 from sim.streams import stream
 from sim.tally import Tally
@@ -136,19 +138,28 @@ class SearchEngine:
         return BufferRules(
             **buffer_flags(section),
             top=top_level(self._scenario),
-            service=self._service_draw(section),
+            service=self._service_time(section),
             obsolescence=(
                 None if isinstance(law, str) else sampler(law, self._stream("obsolescence"))
             ),
         )
 
-    def _service_draw(self, section: BufferSection) -> Callable[[], float]:
+    def _service_time(self, section: BufferSection) -> Callable[[Load], float]:
+        """Says how long the indexing of a page takes: drawn, or given by the page."""
+        if isinstance(section.service, PageSize):
+            assert self._scenario.pages is not None
+            times = page_service_times(section.service, self._scenario.pages).tolist()
+            return lambda load: times[load.page]  # type: ignore[union-attr]  # where there are pages, each load is one
+        draw = self._service_draw(section.service)
+        return lambda _load: draw()
+
+    def _service_draw(self, law: Distribution) -> Callable[[], float]:
         rule = self._scenario.activation
         own = self._stream("service")
         if isinstance(rule, Switching) and len(rule.targets) > 1:
-            self._service = TrackedService(section.service, own, lambda: self._clock.now)  # type: ignore[arg-type]  # several rows of targets need a phase-type service
+            self._service = TrackedService(law, own, lambda: self._clock.now)  # type: ignore[arg-type]  # several rows of targets need a phase-type service
             return self._service
-        return sampler(section.service, own)
+        return sampler(law, own)
 
     def _page_source(self) -> PageSource:
         section = self._scenario.pages

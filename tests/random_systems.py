@@ -144,9 +144,10 @@ def accessing(draw: Any, pages: int) -> Tables:
 @st.composite
 def buffers(draw: Any, places: int, with_pages: bool, batched: bool) -> Tables:
     clocks = st.one_of(laws, st.just("never"), *([st.just("page-change")] if with_pages else []))
+    by_size = {"page-size": {"time_per_unit": 0.3, "constant": draw(times)}}
     buffer = {
         "waiting_places": places,
-        "service": draw(laws),
+        "service": draw(st.one_of(laws, *[st.just(by_size)] * with_pages)),
         "obsolescence": draw(clocks),
         "discipline": draw(st.sampled_from(["fifo", "lifo"])),
         "admission": draw(st.sampled_from(["partial", "reject", "complete"])),
@@ -191,7 +192,8 @@ def search_engines(draw: Any) -> Tables:
     if with_pages:
         count = draw(st.integers(1, 6))
         rates = [draw(st.sampled_from([0.0, 0.05, 0.5, 3.0])) for _ in range(count)]
-        tables["pages"] = {"change_rates": rates, "weights": "uniform"}
+        sizes = draw(st.lists(st.sampled_from([0.0, 2.0, 9.0]), min_size=count, max_size=count))
+        tables["pages"] = {"change_rates": rates, "weights": "uniform", "sizes": sizes}
         robots["accessing"] = draw(accessing(count))
         if "access_time" in robots and (rule is None or "static" in rule) and draw(st.booleans()):
             hosts = draw(st.lists(st.integers(0, 2), min_size=count, max_size=count))

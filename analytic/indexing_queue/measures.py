@@ -59,8 +59,7 @@ _MOST_WORK = 10**10
 
 def service_and_patience(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
     """The laws of the service time and of the patience, of phase type."""
-    buffer, _ = buffer_and_robots(scenario)
-    service = as_phase_type(buffer.service)
+    service = as_phase_type(conditions.service_law(scenario))
     assert service is not None
     law = conditions.patience_of(scenario)
     if law is None or top_level(scenario) == 1:  # where no page ever waits, none becomes obsolete
@@ -78,14 +77,14 @@ def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
     NoAnswerError
         If the robots have too many joint phases.
     """
-    buffer, robots = buffer_and_robots(scenario)
+    _, robots = buffer_and_robots(scenario)
     if isinstance(scenario.activation, Switching):
         order = robots.available + 1
     elif robots.deliveries is not None:
         order = joint_size(robots.deliveries)[0]
     else:
         order = joint_order(robots, max(most_active(scenario), 1))
-    phases = phase_count(buffer.service) or 0
+    phases = phase_count(conditions.service_law(scenario)) or 0
     top = top_level(scenario)
     law = conditions.patience_of(scenario)
     if law is None or top == 1 or exponential_rate(law) is not None:

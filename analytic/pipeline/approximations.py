@@ -325,7 +325,7 @@ def with_phases(scenario: Scenario) -> Scenario:
         If targets are given for the phases of a service that would be replaced.
     """
     changes: dict[str, Any] = {}
-    service = buffer_of(scenario).service
+    service = conditions.service_law(scenario)
     access = page_conditions.access_law(scenario)
     joint = 1
     if access is not None and conditions.markovian_accesses(scenario) is not None:

@@ -167,6 +167,7 @@ PATH: tuple[Condition, ...] = (
     conditions.resolved_activation,
     page_conditions.resolved_frequencies,
     conditions.no_host_spacing,
+    conditions.services_alike,
     some_robot_delivers,
 )
 """Conditions of every formula for pages that go through the buffer."""

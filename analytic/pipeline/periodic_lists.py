@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse import csr_matrix, diags_array, eye_array, kron
 
-from analytic import page_conditions
+from analytic import conditions, page_conditions
 from analytic.active_robots import most_active
 from analytic.conditions import buffer_of
 from analytic.formula import Values, dependent
@@ -504,7 +504,7 @@ def _cycle(scenario: Scenario) -> NDArray[np.intp]:
 
 def _states_of_one_robot(scenario: Scenario) -> int:
     buffer = buffer_of(scenario)
-    return 1 + (phase_count(buffer.service) or 0) * buffer.capacity
+    return 1 + (phase_count(conditions.service_law(scenario)) or 0) * buffer.capacity
 
 
 @dependent

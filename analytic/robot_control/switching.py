@@ -169,8 +169,9 @@ _COVERED: tuple[Condition, ...] = (
 
 def _phases_seen(scenario: Scenario) -> str | None:
     """Targets can be given for each phase of the service."""
-    buffer, _ = buffer_and_robots(scenario)
-    law = buffer.service
+    if conditions.independent_services(scenario) is not None:
+        return None
+    law = conditions.service_law(scenario)
     if exponential_rate(law) is not None or isinstance(law, PhaseType):
         return None
     return f"targets by service phase need a phase-type service; write the {law.key} law as one"
@@ -190,9 +191,10 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
         raise NoOptimumError(reason)
     buffer, robots = buffer_and_robots(scenario)
     assert robots.access_time is not None
-    rate = exponential_rate(buffer.service)
+    law = conditions.service_law(scenario)
+    rate = exponential_rate(law)
     single = PhaseLaw(np.ones(1), np.array([[-rate]])) if rate else None
-    service = single or as_phase_type(buffer.service)
+    service = single or as_phase_type(law)
     patience = conditions.patience_of(scenario)
     access = access_rate(robots.access_time)
     obsolescence = 0.0 if patience is None else exponential_rate(patience)

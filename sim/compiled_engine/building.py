@@ -11,8 +11,9 @@ from scenarios.activation import Switching
 from scenarios.deliveries import joint_size, modes_of
 from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential
-from scenarios.page_data import change_rates, host_spacings, page_hosts
+from scenarios.page_data import change_rates, host_spacings, page_hosts, page_service_times
 from scenarios.sections import Buffer as BufferSection
+from scenarios.sections import PageSize
 from scenarios.sections import Robots as RobotsSection
 from sim.clients import query_sums
 from sim.compiled_engine.alarms import new_alarms, new_timers
@@ -121,11 +122,19 @@ def new_world(
 
 def _service(scenario: Scenario) -> Service:
     state = record(end=np.inf, begin=0.0, elapsed=0.0, phase=0, last=False)
-    tables: tuple[Any, ...] = (np.zeros(0), np.zeros(0), np.zeros((0, 0)))
+    start, means, jumps = np.zeros(0), np.zeros(0), np.zeros((0, 0))
     tracked = tracks_phases(scenario)
     if tracked and scenario.buffer is not None:
-        tables = tuple(map(np.array, parameters(scenario.buffer.service)))  # type: ignore[arg-type]  # several rows of targets need a phase-type service
-    return Service(state, tracked, *tables)
+        start, means, jumps = map(np.array, parameters(scenario.buffer.service))  # type: ignore[arg-type]  # several rows of targets need a phase-type service
+    return Service(state, tracked, start, means, jumps, _service_times_of_pages(scenario))
+
+
+def _service_times_of_pages(scenario: Scenario) -> Any:
+    """How long the indexing of each page takes; no entries where the time is drawn."""
+    service = scenario.buffer.service if scenario.buffer else None
+    if not isinstance(service, PageSize) or scenario.pages is None:
+        return np.zeros(0)
+    return np.array(page_service_times(service, scenario.pages))
 
 
 def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:

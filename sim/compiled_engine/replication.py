@@ -11,6 +11,7 @@ from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential
+from scenarios.sections import PageSize
 from sim import rules
 from sim.compiled_engine.building import accessing_robots, largest_batch, new_world, tracks_phases
 from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
@@ -110,8 +111,10 @@ class Replication:
             return Supply([law_of(_UNIT, None)], [self._change], np.array([int(self._is_simple)]))
         timers = not isinstance(section.obsolescence, str)
         law = section.obsolescence if timers else _UNIT
-        needs = [int(not tracks_phases(self._scenario)), self._batch * int(timers)]
-        laws = [law_of(section.service, None), law_of(law, None)]
+        by_page = isinstance(section.service, PageSize)
+        drawn = not by_page and not tracks_phases(self._scenario)
+        needs = [int(drawn), self._batch * int(timers)]
+        laws = [law_of(_UNIT if by_page else section.service, None), law_of(law, None)]
         return Supply(laws, [self._service, self._stream("obsolescence")], np.array(needs))
 
     def _tally(self, age_at_end: float) -> Tally:

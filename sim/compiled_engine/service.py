@@ -27,6 +27,10 @@ def start_service(world: World, stream: Any, now: float) -> None:
     """A service starts; `stream` is drawn from only where its phase is asked for."""
     service = world.service
     state = service.state
+    if len(service.time_of_page) > 0:
+        items = world.buffer.items
+        state.end = now + service.time_of_page[items[len(items) - 1].page]
+        return
     if not service.tracked:
         state.end = now + take(world.indexing, SERVICE)
         return

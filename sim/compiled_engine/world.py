@@ -60,6 +60,8 @@ class Service(NamedTuple):
         Whether the phase is asked for.
     start, means, jumps : ndarray
         As in `sim.laws.phase_type.draw`.
+    time_of_page : ndarray of float, shape (pages,)
+        How long the service of each page takes; no entries where that does not depend on the page.
     """
 
     state: Any
@@ -67,6 +69,7 @@ class Service(NamedTuple):
     start: Any
     means: Any
     jumps: Any
+    time_of_page: Any
 
 
 class Laws(NamedTuple):

@@ -9,7 +9,8 @@ have a known mean of 0, whatever buffer and robots do:
 - indexed pages times the mean service minus the time that the engine was busy: on average it
   indexes 1 / (mean service) pages per unit of busy time (the identity of talim2001, throughput =
   (1 - starvation) / mean service, for any law; exact in the stationary regime, so that it takes a
-  warm-up);
+  warm-up; not where the page says how long its service takes, whose mean depends on the pages
+  that are served);
 - obsolete pages minus their rate times the time that pages waited, with exponential timers
   (a martingale again).
 """
@@ -23,6 +24,7 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Exponential
+from scenarios.sections import PageSize
 from sim import rules
 from sim.estimates.totals import Part, Totals
 from sim.laws import draws_and_mean
@@ -61,7 +63,7 @@ def _pairs(part: Part, totals: Totals, scenario: Scenario) -> Iterator[tuple[str
         return
     if (access := exponential_access(scenario)) is not None:
         yield "deliveries", part["delivered"], 1 / access * totals.own["robots_time"]
-    if scenario.run.warmup > 0:
+    if scenario.run.warmup > 0 and not isinstance(section.service, PageSize):
         busy = totals.own["window"] - part["level_time"][:, 0]
         mean = draws_and_mean(section.service)[1]
         yield "services", part["ended"][:, rules.SERVED] * mean, busy

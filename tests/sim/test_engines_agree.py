@@ -40,6 +40,11 @@ PIPELINE: dict[str, Any] = {
     "run": {"horizon": 400.0, "warmup": 50.0, "replications": 2},
 }
 
+BY_SIZE: dict[str, Any] = {
+    "pages.sizes": [7.0, 0.0, 2.0, 11.0, 1.0],
+    "buffer.service.page-size": {"time_per_unit": 0.3, "constant": 0.1},
+}
+
 PIPELINES: dict[str, dict[str, Any]] = {
     "plain": {},
     "page-change": {"buffer.obsolescence": "page-change"},
@@ -82,6 +87,16 @@ PIPELINES: dict[str, dict[str, Any]] = {
         "buffer.service.exponential.mean": 4.0,
         "activation.static": 3,
         "buffer.obsolescence": "page-change",
+    },
+    **{
+        f"by-size{name}": BY_SIZE | changes
+        for name, changes in {
+            "": {},
+            "-replaced-lifo": {"buffer.replace_older_copy": True, "buffer.discipline": "lifo"},
+            "-pushed-out": {"buffer.when_full": "push-out", "buffer.obsolescence": "page-change"},
+            "-switched": {"activation.switching.targets": [3, 3, 2, 1, 0]},
+            "-spread": {"pages.sizes": {"zipf": {"exponent": 1.2, "mean": 3.0}}},
+        }.items()
     },
     "many-places-with-clocks": {
         "buffer.waiting_places": 100,
