@@ -49,14 +49,14 @@ class ZipfHosts(Keyed[HostSizes]):
     key = "zipf"
 
 
-class PageSizes(Section):
+class SizesByRank(Section):
     """Parameters of page sizes proportional to ``(rank + 1) ** -exponent``."""
 
     exponent: Annotated[NonNegative, Field(le=100)]
     mean: Positive
 
 
-class ZipfSizes(Keyed[PageSizes]):
+class ZipfSizes(Keyed[SizesByRank]):
     """Sizes that follow a power law, whatever the change rates of the pages."""
 
     key = "zipf"

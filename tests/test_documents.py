@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,6 @@ def test_the_readme_python_runs() -> None:
 
 
 def test_the_readme_scenario_is_valid() -> None:
-    import tomllib
-
     (text,) = blocks(README, "toml")
     assert isinstance(scenario_from(tomllib.loads(text)), Scenario)
 
@@ -83,6 +82,31 @@ def test_the_reference_names_every_section_key_and_policy() -> None:
                 assert f"`{key}`" in page or f"`{key} " in page, f"{name}.{key}"
     for policy in POLICIES:
         assert f'"{policy}"' in page
+
+
+SYSTEM: dict[str, Any] = {
+    "name": "example",
+    "pages": {"change_rates": [0.1, 0.2, 0.3]},
+    "robots": {
+        "available": 4,
+        "access_time": {"exponential": {"mean": 1.0}},
+        "accessing": {"policy": "randomized"},
+    },
+    "buffer": {"waiting_places": 5, "service": {"exponential": {"mean": 1.0}}},
+}
+"""What an example leaves out."""
+
+
+@pytest.mark.parametrize("example", blocks((ROOT / "docs/scenario-file.md").read_text(), "toml"))
+def test_the_examples_of_the_reference_load(
+    example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pages.csv").write_text("page,rate,bytes\na,0.1,2000\nb,0.2,0\nc,0.3,1e6\n")
+    sections = tomllib.loads(example)
+    keys = {f"{name}.{key}": each for name in sections for key, each in sections[name].items()}
+    changed = scenario_from(SYSTEM).with_(keys).as_file()
+    assert all(sections[name].keys() <= changed[name].keys() for name in sections)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
