@@ -33,6 +33,10 @@ class Measure:
         """Whether it is a probability or a fraction of time."""
         return self.unit == "1"
 
+    def unit_in(self, time_unit: str) -> str:
+        """The unit for a reader, with the scenario's own unit of time; a share says so."""
+        return "share" if self.is_fraction else self.unit.replace("time", time_unit)
+
 
 def _row(
     name: str, definition: str, subject: str | None = None, unit: str = "1", **values: Value

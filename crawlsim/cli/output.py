@@ -23,7 +23,7 @@ from rich.text import Text
 from crawlsim.cli.streams import ShownConsole, stage
 from scenarios import Estimate, Results, Scenario
 from scenarios.errors import LONGEST_LINE
-from scenarios.measures import Subject
+from scenarios.measures import MEASURES, Subject
 from scenarios.text import shortened, visible
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _PIPED_WIDTH = 200
 _PARTS = 10_000
 _GAP = 3  # between columns: padding on both sides, and the edge
 
-OPTIONAL_COLUMNS = ("detectable", "needs", "z", "± SE", "high", "low", "± 95 %")
+OPTIONAL_COLUMNS = ("detectable", "needs", "z", "unit", "± SE", "high", "low", "± 95 %")
 """What a narrow terminal goes without: first what the verdict and the last line say as well."""
 
 _COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
@@ -240,6 +240,11 @@ def name_of(measure: str, subject: Subject) -> str:
     return escape(measure if subject is None else f"{measure} {subject}")
 
 
+def unit_of(measure: str, scenario: Scenario) -> str:
+    """The unit of a measure as a cell, in the scenario's own unit of time."""
+    return escape(MEASURES[measure].unit_in(scenario.time_unit))
+
+
 def _worth_showing(
     rows: Iterable[Row], value: Any, everywhere: str = "--json and --out have all"
 ) -> tuple[list[Row], str]:
@@ -275,17 +280,21 @@ def estimate_table(results: Results, scenario: Scenario, changes: Sequence[str] 
     title = f"{_titled(scenario, changes)}: {count}, engine {results.engine}, seed {results.seed}"
     ratios = results.variance_ratios
     gained = [">variance ratio"] if ratios else []
-    table = new_table(title, "measure", ">estimate", ">± 95 %", ">low", ">high", *gained)
+    numbers = (">estimate", ">± 95 %", ">low", ">high", *gained)
+    table = new_table(title, "measure", *numbers, "|unit")
     rows, note = _worth_showing(results.estimates, lambda row: row.estimate)
     for row in rows:
         values = [row.low, row.high]
         values += [ratios.get((row.measure, row.subject), math.nan)] * bool(ratios)
         interval = half_width(row.estimate, (row.high - row.low) / 2)
         table.add_row(
-            name_of(row.measure, row.subject), number(row.estimate), interval, *map(number, values)
+            name_of(row.measure, row.subject),
+            number(row.estimate),
+            interval,
+            *map(number, values),
+            unit_of(row.measure, scenario),
         )
-    unit = f"times in the scenario's unit: {escape(scenario.time_unit)}"
-    table.caption = f"{unit}; {note}" if note else unit
+    table.caption = note or None
     return table
 
 
@@ -295,11 +304,15 @@ def _titled(scenario: Scenario, changes: Sequence[str]) -> str:
 
 def prediction_table(scenario: Scenario, predictions: Sequence[Prediction]) -> Table:
     """Predictions with their kinds and sources."""
-    table = new_table(_titled(scenario, ()), "measure", ">value", "|kind", "source")
+    table = new_table(_titled(scenario, ()), "measure", ">value", "|unit", "|kind", "source")
     rows, note = _worth_showing(predictions, lambda row: row.value, "--json has all")
     for row in rows:
         table.add_row(
-            name_of(row.measure, row.subject), number(row.value), row.kind, escape(row.source)
+            name_of(row.measure, row.subject),
+            number(row.value),
+            unit_of(row.measure, scenario),
+            row.kind,
+            escape(row.source),
         )
     table.caption = note or None
     return table
@@ -330,7 +343,7 @@ def comparison_table(
     """Predictions, estimates and verdicts; the judged rows first, equal ones once."""
     title = f"{_titled(scenario, changes)}: {_coloured(verdict)}"
     numbers = (">predicted", ">estimated", ">± SE", ">z", ">detectable")
-    table = new_table(title, "measure", *numbers, "|verdict", ">needs")
+    table = new_table(title, "measure", *numbers, "|unit", "|verdict", ">needs")
     ordered = sorted(_once(rows), key=lambda each: each.verdict == "not judged")
     shown, note = _worth_showing(ordered, lambda row: max(row.predicted, row.estimated))
     for row in shown:
@@ -343,22 +356,28 @@ def comparison_table(
             if row.estimated == 0 and row.standard_error > 0
             else number(row.standard_error),
             f"{row.z + 0.0:.2f}" if math.isfinite(row.z) else "–",
+            _seen(row),
+            unit_of(row.measure, scenario),
             *_settled(row),
         )
     table.caption = note or None
     return table
 
 
-def _settled(row: Comparison | LawComparison) -> tuple[str, str, str]:
-    """The cells of what could be seen, the verdict, and how many replications would settle it.
+def _seen(row: Comparison | LawComparison) -> str:
+    """The smallest difference that could be seen, as a cell.
 
     Of what is too rare for the run it is only said that it takes more than all of it.
     """
-    seen = "–"
-    if row.detectable is not None:
-        seen = f"{100 * row.detectable:.2g} %" if row.detectable <= 1 else "> 100 %"
+    if row.detectable is None:
+        return "–"
+    return f"{100 * row.detectable:.2g} %" if row.detectable <= 1 else "> 100 %"
+
+
+def _settled(row: Comparison | LawComparison) -> tuple[str, str]:
+    """The cells of the verdict, and of how many replications would settle it."""
     needed = "" if row.replications_needed is None else str(row.replications_needed)
-    return seen, _coloured(row.verdict), needed
+    return _coloured(row.verdict), needed
 
 
 def _coloured(verdict: str) -> str:
@@ -462,6 +481,7 @@ def show_distributions(scenario: Scenario, rows: Sequence[LawComparison]) -> Non
             *map(number, shown[:4]),
             "–" if math.isnan(shown[4]) else f"{shown[4] + 0.0:.2f}",
             "–" if math.isnan(row.p_value) else f"{row.p_value:.2g}",
+            _seen(row),
             *_settled(row),
         )
     table.caption = (

@@ -23,6 +23,7 @@ from crawlsim.cli.output import (
     number,
     print_json,
     show_table,
+    unit_of,
 )
 from crawlsim.cli.results import file_names, package_versions, provenance
 from crawlsim.cli.sweep_best import (
@@ -155,7 +156,7 @@ class Swept:
             for place, key in enumerate(self.keys)
         ]
         further = decisions(self.grid)
-        columns = ("|measure", ">estimate", ">± 95 %", ">predicted", *further)
+        columns = ("|measure", ">estimate", ">± 95 %", ">predicted", "|unit", *further)
         table = new_table(self.scenario.name, *entries, *columns)
         for row in self._texts:
             key = (row["measure"], row["subject"])
@@ -164,7 +165,9 @@ class Swept:
                 numbers = number(row["estimate"]), half_width(row["estimate"], half)
                 varied = [escape(row[key]) for key in self.keys]
                 words = [escape(row[each] or "–") for each in further]
-                table.add_row(*varied, name_of(*key), *numbers, number(row["predicted"]), *words)
+                unit = unit_of(key[0], self.scenario)
+                predicted = number(row["predicted"])
+                table.add_row(*varied, name_of(*key), *numbers, predicted, unit, *words)
         missing = {row["measure"] for row in self.rows} - {key[0] for key in self._shown}
         left_out = sorted(missing & set(self.scenario.judged))
         if more := len(missing) - len(left_out):

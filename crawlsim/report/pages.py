@@ -37,6 +37,7 @@ from crawlsim.report.words import (
     percent,
     rows_of,
     summary_of,
+    with_unit,
 )
 from scenarios import MEASURES, Results, Scenario, dumps
 from scenarios.measures import Subject
@@ -157,6 +158,7 @@ def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str
         pictures=_pictures_of,
         file_of=lambda scenario: beginning(dumps(scenario, folder)),
         name_of=name_of,
+        unit_of=_unit_of,
         definition=lambda measure: MEASURES[measure].definition if measure in MEASURES else "",
         by_paper=_by_paper,
         references=_references(entries),
@@ -164,6 +166,11 @@ def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str
         most_rows=_MOST_ROWS,
         first_rows=_FIRST_ROWS,
     )
+
+
+def _unit_of(scenario: Scenario, measure: str) -> str:
+    """The unit of a measure; nothing for one of a user's own."""
+    return MEASURES[measure].unit_in(scenario.time_unit) if measure in MEASURES else ""
 
 
 def beginning(text: str) -> str:
@@ -204,7 +211,10 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
     if "obsolescence_rate" in measures:
         yield (
             plot_obsolescence_rates(
-                results, entry.predictions, change_rates=_change_rates(scenario)
+                results,
+                entry.predictions,
+                change_rates=_change_rates(scenario),
+                time_unit=scenario.time_unit,
             ),
             "How often the copy of each page is out of date.",
         )
@@ -293,7 +303,7 @@ def sweep_html(
         {"number": number},
         scenario=scenario,
         keys=keys,
-        measures=[name_of(*key) for key in shown],
+        measures=[with_unit(*key, scenario.time_unit) for key in shown],
         cells=cells[:_MOST_CELLS],
         left_out=max(len(cells) - _MOST_CELLS, 0),
         count=len(cells),

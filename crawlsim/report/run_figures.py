@@ -91,6 +91,7 @@ def plot_obsolescence_rates(
     predictions: Iterable[Prediction] = (),
     ax: Axes | None = None,
     change_rates: Sequence[float] | None = None,
+    time_unit: str = "unit of time",
 ) -> Axes:
     """Obsolescence rate of each page: theory as a line, simulation as points with intervals.
 
@@ -103,6 +104,8 @@ def plot_obsolescence_rates(
         Where to draw; a new figure otherwise.
     change_rates : sequence of float, shape (pages,), optional
         Places of the pages on the horizontal axis; otherwise their numbers.
+    time_unit : str
+        Of the change rates, for the label of the axis.
 
     Raises
     ------
@@ -114,7 +117,7 @@ def plot_obsolescence_rates(
     across = "page"
     if change_rates is not None:
         place = np.array(change_rates, dtype=float)
-        across = "change rate (per unit of time)"
+        across = f"change rate (per {plain(time_unit)})"
     ax = panel(ax, across, "fraction of time out of date")
     for kind, (pages, values) in _predicted(predictions, "obsolescence_rate").items():
         _draw_theory(ax, place[pages], values, kind)

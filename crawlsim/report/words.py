@@ -42,10 +42,8 @@ def name_of(measure: str, subject: Subject) -> str:
 
 
 def with_unit(measure: str, subject: Subject, time_unit: str) -> str:
-    """The label of an axis: a measure and its subject, with the unit where it has one."""
-    known = MEASURES[measure].unit
-    units = "" if known == "1" else f" ({known.replace('time', time_unit)})"
-    return name_of(measure, subject) + units
+    """The label of an axis: a measure and its subject, with its unit."""
+    return f"{name_of(measure, subject)} ({MEASURES[measure].unit_in(time_unit)})"
 
 
 def rows_of(comparisons: Iterable[Comparison]) -> list[ComparisonRow]:

@@ -474,6 +474,16 @@ def test_a_narrow_terminal_shows_fewer_columns_but_cuts_nothing(
         assert any("sojourn_time_second_moment obsolete " in line for line in table)
 
 
+@pytest.mark.parametrize("command", ["run", "check", "solve"])
+def test_every_number_has_its_unit(crawlsim: Any, scenario_file: str, command: str) -> None:
+    _, out, _ = crawlsim(command, scenario_file, "--set", "time_unit=hour")
+    rows = {line.split()[0]: line for line in out.splitlines() if line.strip()}
+    assert " 1/hour " in rows["throughput"]
+    assert " hour² " in rows["sojourn_time_second_moment"]
+    assert " share " in rows["loss_probability"]
+    assert " pages " in rows["mean_in_system"]
+
+
 @pytest.mark.parametrize("arguments", [["solve", "one-robot"], ["solve", "one-robot", "--json"]])
 def test_output_that_cannot_be_written_ends_in_one_line(arguments: list[str]) -> None:
     full = Path("/dev/full")

@@ -168,7 +168,7 @@ def test_few_subjects_of_a_judged_measure_are_shown_and_drawn(
     table, picture = shown_by(capsys, tmp_path / "out", "routing-two-servers", *flags)
     for subject in ("0", "1", "all"):
         assert table.count(f"preemption_probability {subject} ") == 2
-        assert f"preemption probability {subject}<" in picture
+        assert f"preemption probability {subject} (share)<" in picture
 
 
 @pytest.mark.parametrize(
