@@ -22,6 +22,12 @@ def access_rate(access: AccessTime) -> float | None:
     return None if law is None else exponential_rate(law)
 
 
+def delivery_rate(robots: Robots) -> float | None:
+    """Rate at which an active robot delivers, where access times are exponential, else None."""
+    rate = None if robots.access_time is None else access_rate(robots.access_time)
+    return None if rate is None else rate * (1.0 - robots.failure_probability)
+
+
 def gap_map(access: AccessTime) -> tuple[Array, Array] | None:
     """D0 and D1 of the accesses of one robot; None where they are not Markovian, or too large."""
     if isinstance(access, Mmpp):
@@ -65,7 +71,8 @@ def delivery_modes(robots: Robots, largest: int, activation: Activation | None =
     """D0, D1, … of all robots together while 0, 1, … `largest` are active.
 
     Robots with accesses of their own superpose; one that is switched off runs on unheard
-    (interpretation 1 of avrachenkov2011). Exponential access times need a single phase. Of the
+    (interpretation 1 of avrachenkov2011). Exponential access times need a single phase. An access
+    that fails changes the phase as any other one, and delivers nothing. Of the
     activation only a rule that names the robots matters: those are the first to become active.
 
     Returns
@@ -75,13 +82,14 @@ def delivery_modes(robots: Robots, largest: int, activation: Activation | None =
     if robots.deliveries is not None:
         return modes_of(robots.deliveries, activation)[: largest + 1]
     assert robots.access_time is not None
-    rate = access_rate(robots.access_time)
+    rate = delivery_rate(robots)
     if rate is not None:
         rates = rate * np.arange(largest + 1.0)
         return np.stack([-rates, rates], axis=1)[:, :, None, None]
     matrices = gap_map(robots.access_time)
     assert matrices is not None
-    own = Map(D0=_rows(matrices[0]), D1=_rows(matrices[1]))
+    failed = robots.failure_probability * matrices[1]
+    own = Map(D0=_rows(matrices[0] + failed), D1=_rows(matrices[1] - failed))
     return as_modes(Independent((own,) * largest))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analytic.arrival_process import access_rate, gap_order
+from analytic.arrival_process import access_rate, delivery_rate, gap_order
 from analytic.formula import premise
 from analytic.phase_type import MOST_PHASES, exponential_rate, phase_count
 from analytic.refusal import NoAnswerError
@@ -37,13 +37,12 @@ def buffer_and_robots(scenario: Scenario) -> tuple[Buffer, Robots]:
 
 
 def poisson_parameters(scenario: Scenario) -> tuple[float, float, int]:
-    """Access rate of one robot, service rate, and capacity.
+    """Rate at which a robot delivers, service rate, and capacity.
 
     Of a scenario that meets `poisson_accesses` and `exponential_service`.
     """
     buffer, robots = buffer_and_robots(scenario)
-    assert robots.access_time is not None
-    access = access_rate(robots.access_time)
+    access = delivery_rate(robots)
     service = exponential_rate(service_law(scenario))
     assert access is not None
     assert service is not None
@@ -105,6 +104,20 @@ def no_host_spacing(scenario: Scenario) -> str | None:
     """Robots never wait for a host."""
     free = scenario.robots is None or not np.any(scenario.robots.host_spacing or 0.0)
     return None if free else "robots may wait for hosts"
+
+
+def every_access_delivers(scenario: Scenario) -> str | None:
+    """No access fails."""
+    fails = scenario.robots is not None and scenario.robots.failure_probability > 0
+    return "accesses may fail" if fails else None
+
+
+def order_of_pages_kept(scenario: Scenario) -> str | None:
+    """Pages are drawn at random, or no access fails: those given up leave a list with gaps."""
+    drawn = scenario.robots is not None and isinstance(scenario.robots.accessing, Randomized)
+    if drawn or every_access_delivers(scenario) is None:
+        return None
+    return "accesses may fail, and pages that robots give up are missing in the order of deliveries"
 
 
 @premise

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard, cast
 
 import numpy as np
 
 from analytic.active_robots import most_active
 from analytic.arrival_process import gap_map, mean_rate
-from analytic.conditions import static_robots
+from analytic.conditions import order_of_pages_kept, static_robots
 from analytic.formula import dependent, premise
+from analytic.laws.geometric_sum import GeometricSum
 from analytic.markov import closed_classes
 from analytic.phase_type import exponential_rate
 from analytic.transforms import mean_time
@@ -87,15 +88,29 @@ def access_law(scenario: Scenario) -> Distribution | None:
 
 
 def law_between_accesses(scenario: Scenario) -> Distribution:
-    """Law of the time from one delivery to the next; several robots have to be exponential."""
+    """Law of the time from one delivery to the next; several robots have to be exponential.
+
+    Accesses that fail are part of that time.
+    """
     law = access_law(scenario)
     robots = most_active(scenario)
     assert law is not None
-    return law if robots == 1 else Exponential(mean=mean_time(law) / robots)
+    assert scenario.robots is not None
+    failure = scenario.robots.failure_probability
+    if robots > 1 or (failure > 0 and exponential_rate(law) is not None):
+        return Exponential(mean=mean_time(law) / (robots * (1.0 - failure)))
+    return cast("Distribution", GeometricSum(law, failure)) if failure > 0 else law
 
 
 def time_per_access(scenario: Scenario) -> float:
-    """Mean time from one access to the next; inf where it is not known or no robot works."""
+    """Mean time from one delivery to the next; inf where it is not known or no robot works."""
+    if scenario.robots is None:
+        return math.inf
+    return _time_per_attempt(scenario) / (1.0 - scenario.robots.failure_probability)
+
+
+def _time_per_attempt(scenario: Scenario) -> float:
+    """The same for accesses that may fail."""
     law = access_law(scenario)
     robots = most_active(scenario)
     access = scenario.robots.access_time if scenario.robots else None
@@ -112,13 +127,15 @@ def time_per_access(scenario: Scenario) -> float:
 def pace_of_accesses(scenario: Scenario) -> tuple[Distribution | None, bool]:
     """Law of the time from one access to the next, and whether it is an approximation.
 
-    Where those times are not independent, deliveries wait in a buffer, or several robots share a
-    sequence, a constant of the same mean stands for them; None where the mean is not known. Of
+    Where those times are not independent, deliveries wait in a buffer, robots give up pages, or
+    several robots share a sequence, a constant of the same mean stands for them; None where the
+    mean is not known. Of
     several exponential robots the times between deliveries are those of one fast robot, but not
     their order, which matters to everything but random choices.
     """
     shared = one_robot_or_memoryless if randomized_policy(scenario) is None else one_robot
-    approximate = bool(no_buffer(scenario) or independent_accesses(scenario) or shared(scenario))
+    unlike_theirs = (no_buffer, independent_accesses, shared, order_of_pages_kept)
+    approximate = any(condition(scenario) for condition in unlike_theirs)
     mean = time_per_access(scenario)
     if not math.isfinite(mean):
         return None, True

@@ -205,9 +205,10 @@ def _accesses(scenario: Scenario) -> Iterator[Memory]:
     access = time_per_access(scenario)
     if isinstance(policy, Periodic):
         slots = len(access_cycle(policy, scenario.pages))
-        lost = 1.0 - indexed
+        delivered = _delivered_per_slot(scenario)
+        lost = 1.0 - indexed * delivered
         rounds = _ONCE + (START_LEFT / -math.log(lost) if lost > 0 else 0.0)
-        known = Memory("the cycle of the pages", slots * access, rounds, _OF_PAGES)
+        known = Memory("the cycle of the pages", slots * delivered * access, rounds, _OF_PAGES)
     else:
         rarest = int(np.argmin(np.where(shares > 0, shares, np.inf)))
         name = f"the mean time between accesses of page {rarest}"
@@ -224,6 +225,12 @@ def _accesses(scenario: Scenario) -> Iterator[Memory]:
         name = f"the mean time to the first change of page {slowest}, which is never accessed"
         times = np.where(waiting < math.inf, 1.0 / waiting, 0.0)
         yield Memory(name, float(times[slowest]), START_LEFT, _OF_PAGES, times)
+
+
+def _delivered_per_slot(scenario: Scenario) -> float:
+    """Share of the slots of a list whose pages robots do not give up."""
+    failure = scenario.robots.failure if scenario.robots else None
+    return 1.0 if failure is None else 1.0 - failure.probability ** (failure.retries + 1)
 
 
 class StartShifts:

@@ -118,6 +118,13 @@ AccessTime = Annotated[Distribution | ArrivalProcess, OneKey()]
 """Time of one access: a distribution, or a process whose gaps are the successive times."""
 
 
+class Failure(Section):
+    """How often an access fails, and how often the same page is then tried again at once."""
+
+    probability: Annotated[Number, Field(ge=0, lt=1)]
+    retries: Count = 0
+
+
 class Robots(Section):
     """The robots: how many, how long an access takes, which page they take next."""
 
@@ -127,6 +134,7 @@ class Robots(Section):
     deliveries: Deliveries | None = None
     accessing: Accessing | None = None
     host_spacing: Annotated[NonNegative | tuple[NonNegative, ...], ByType()] | None = None
+    failure: Failure | None = None
 
     @model_validator(mode="after")
     def _valid(self) -> Robots:
@@ -135,7 +143,21 @@ class Robots(Section):
         if self.deliveries is not None and self.deliveries.robots != self.available:
             allowed = f"has {self.deliveries.robots} entries; must have one per available robot"
             raise refused(f"{allowed} ({self.available})", key="deliveries")
+        if self.failure is not None:
+            self._check_failure()
         return self
+
+    def _check_failure(self) -> None:
+        if self.deliveries is not None:
+            raise refused("goes with access_time, not with deliveries", key="failure")
+        if self.host_spacing is not None:
+            wait = "a second attempt would have to wait for its host"
+            raise refused(f"does not go with host_spacing: {wait}", key="failure")
+
+    @property
+    def failure_probability(self) -> float:
+        """Probability that an access fails."""
+        return self.failure.probability if self.failure else 0.0
 
 
 class PageSize(Section):

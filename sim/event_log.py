@@ -26,7 +26,8 @@ class EventLog:
     Without [pages], `page` is the running number of the page among those that entered. `level`
     and `active` are the pages in the system and the active robots after the event.
 
-    With a host spacing, "access" is the start of an access by a robot to a page.
+    With a host spacing, "access" is the start of an access by a robot to a page; "failure" is the
+    end of one that delivers nothing.
 
     With [servers], events are "arrival", "loss" (of the packet in service or of the new one) and
     "service"; `robot` is the server, `page` the running number of the packet, counted from 0,

@@ -55,13 +55,18 @@ def robots_may_wait(scenario: Scenario) -> bool:
     return scenario.robots is not None and scenario.robots.host_spacing is not None
 
 
-def exponential_access(scenario: Scenario) -> float | None:
-    """Mean access time, where it is exponential and no robot waits for a host; else None."""
+def exponential_delivery(scenario: Scenario) -> float | None:
+    """Mean time from one delivery of an active robot to its next one, where it is exponential.
+
+    None where access times are not, or a robot may wait for a host.
+    """
     robots = scenario.robots
     if robots is None or robots.access_time is None or robots_may_wait(scenario):
         return None
     law = gap_law(robots.access_time)
-    return draws_and_mean(law)[1] if isinstance(law, Exponential) else None
+    if not isinstance(law, Exponential):
+        return None
+    return draws_and_mean(law)[1] / (1.0 - robots.failure_probability)
 
 
 def _event_rates(mode: Any, phase: int) -> Any:

@@ -11,6 +11,7 @@ from sim.buffer import Buffer
 from sim.clock import Alarm, Clock
 from sim.draws import stationary_phase
 from sim.event_log import LogEvent
+from sim.failures import Failures
 from sim.host_spacing import HostSpacing
 from sim.layout import joint_events, mean_times
 from sim.page_source import PageSource
@@ -91,7 +92,24 @@ class FreeRobots(_Accessing):
 
     A robot that is switched off keeps running, and what it would deliver is discarded: it keeps its
     page for its next access.
+
+    Parameters
+    ----------
+    failures : Failures, optional
+        Which accesses fail; none, where it is left out.
     """
+
+    def __init__(
+        self,
+        clock: Clock,
+        buffer: Target,
+        active_at: Sequence[int],
+        access_times: Sequence[Draw],
+        source: PageSource,
+        failures: Failures | None = None,
+    ) -> None:
+        super().__init__(clock, buffer, active_at, access_times, source)
+        self._failures = failures
 
     def start(self) -> None:
         """Begin the first accesses, at time 0."""
@@ -103,10 +121,15 @@ class FreeRobots(_Accessing):
     def _arrive(self, alarm: Alarm) -> None:
         robot = alarm.index
         now = alarm.time
-        if robot < self._active_at[self._buffer.level]:
-            load = self._source.deliver(now, self._carried[robot])
-            self._buffer.deliver(now, (load,), robot)
+        page = self._carried[robot]
+        another = self._failures.next_page(now, robot, page) if self._failures else None
+        if another is not None:
+            self._carried[robot] = another
+        elif robot < self._active_at[self._buffer.level]:
+            self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
             self._carried[robot] = self._source.next_page()
+            if self._failures:
+                self._failures.delivered(robot)
         self._clock.at(now + self._access_times[robot](), _DELIVERY + robot, alarm)
 
 
@@ -115,7 +138,8 @@ class SwitchedRobots:
 
     A robot is switched off by its own delivery, accepted or lost. Then, and at a service
     completion, the lowest-numbered idle robot is switched on if fewer are active than the target
-    of the level, both counted after the event. An access begins when its robot is switched on.
+    of the level, both counted after the event. An access begins when its robot is switched on; a
+    robot whose access fails goes on with another one.
 
     Parameters
     ----------
@@ -124,6 +148,9 @@ class SwitchedRobots:
     service_phase : callable
         The phase of the service now; 0 where phases do not count or nobody is served.
     source : PageSource
+    log_event : callable, optional
+    failures : Failures, optional
+        Which accesses fail; none, where it is left out.
     """
 
     def __init__(
@@ -135,6 +162,7 @@ class SwitchedRobots:
         service_phase: Callable[[float], int],
         source: PageSource,
         log_event: LogEvent | None = None,
+        failures: Failures | None = None,
     ) -> None:
         self._clock = clock
         self._buffer = buffer
@@ -143,6 +171,7 @@ class SwitchedRobots:
         self._service_phase = service_phase
         self._source = source
         self._log_event = log_event
+        self._failures = failures
         self._carried = [-1] * len(access_times)
         self._alarms = [Alarm(clock, self._arrive, robot) for robot in range(len(access_times))]
         self._idle: list[int] = []
@@ -153,10 +182,10 @@ class SwitchedRobots:
     def start(self) -> None:
         """Begin the first accesses, at time 0: every available robot is active."""
         for robot in range(len(self._access_times)):
-            self._begin_access(0.0, robot)
+            self._begin_access(0.0, robot, self._source.next_page())
 
-    def _begin_access(self, now: float, robot: int) -> None:
-        self._carried[robot] = self._source.next_page()
+    def _begin_access(self, now: float, robot: int, page: int) -> None:
+        self._carried[robot] = page
         self._clock.at(now + self._access_times[robot](), _DELIVERY + robot, self._alarms[robot])
 
     def _count(self, now: float, step: int) -> None:
@@ -167,9 +196,16 @@ class SwitchedRobots:
     def _arrive(self, alarm: Alarm) -> None:
         now = alarm.time
         robot = alarm.index
+        page = self._carried[robot]
+        another = self._failures.next_page(now, robot, page) if self._failures else None
+        if another is not None:
+            self._begin_access(now, robot, another)
+            return
         heappush(self._idle, robot)
         self._count(now, -1)
-        self._buffer.deliver(now, (self._source.deliver(now, self._carried[robot]),), robot)
+        self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
+        if self._failures:
+            self._failures.delivered(robot)
         self._reconsider(now)
 
     def _reconsider(self, now: float) -> None:
@@ -178,7 +214,7 @@ class SwitchedRobots:
         if self._idle and rules.switches_on(self.active, self._targets[row][level]):
             robot = heappop(self._idle)
             self._count(now, 1)
-            self._begin_access(now, robot)
+            self._begin_access(now, robot, self._source.next_page())
             if self._log_event:
                 self._log_event(now, "switch-on", robot, None)
 

@@ -83,6 +83,16 @@ def switches_on(active: int, target: int) -> bool:
     return active < target
 
 
+def fails(probability: float, uniform: float) -> bool:
+    """Whether an access fails."""
+    return uniform < probability
+
+
+def gives_up(failures: int, retries: int) -> bool:
+    """Whether a robot goes on to its next page, after so many failures with this one."""
+    return failures > retries
+
+
 def time_of_robots(level_time: Sequence[float], active_at: Sequence[int]) -> float:
     """Time integral of the active robots where their number depends on the level alone."""
     total = 0.0

@@ -19,6 +19,7 @@ from sim.clients import Clients, query_sums
 from sim.clock import Alarm, Clock
 from sim.draws import TrackedService, sampler
 from sim.event_log import EventLog
+from sim.failures import Failures
 from sim.host_spacing import HostSpacing
 from sim.law_counter import LawCounter
 from sim.layout import buffer_flags, robots_at_levels, top_level
@@ -179,7 +180,14 @@ class SearchEngine:
             phase = self._service.phase if self._service else lambda _now: 0
             times = self._access_times(robots.available)
             return SwitchedRobots(
-                self._clock, self._buffer, rule.targets, times, phase, source, self._log_event
+                self._clock,
+                self._buffer,
+                rule.targets,
+                times,
+                phase,
+                source,
+                self._log_event,
+                self._failures(len(times), source),
             )
         active_at = robots_at_levels(self._scenario)
         if robots.deliveries is not None:
@@ -194,8 +202,17 @@ class SearchEngine:
             return PoliteRobots(
                 self._clock, self._buffer, active_at, times, source, spacing, self._log_event
             )
-        return FreeRobots(self._clock, self._buffer, active_at, times, source)
+        failures = self._failures(len(times), source)
+        return FreeRobots(self._clock, self._buffer, active_at, times, source, failures)
 
     def _access_times(self, robots: int) -> list[Callable[[], float]]:
         law = self._section.access_time
         return [sampler(law, self._stream("access", robot)) for robot in range(robots)]
+
+    def _failures(self, robots: int, source: PageSource) -> Failures | None:
+        """Which accesses of so many robots fail, where some may."""
+        section = self._section.failure
+        if section is None:
+            return None
+        draws = [self._stream("failure", robot).random for robot in range(robots)]
+        return Failures(section.probability, section.retries, draws, source, self._log_event)

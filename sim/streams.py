@@ -15,6 +15,7 @@ SOURCES = {
     "update": 7,
     "arrival": 8,
     "routing": 9,
+    "failure": 10,
 }
 """Fixed numbers of the sources; never renumbered, since results depend on them."""
 

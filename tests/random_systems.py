@@ -201,6 +201,11 @@ def search_engines(draw: Any) -> Tables:
             robots["host_spacing"] = draw(st.sampled_from([0.0, 0.5, 1.0, 3.0]))
         if draw(st.booleans()):
             tables["clients"] = {"query_rate": draw(st.sampled_from([0.5, 5.0]))}
+    if "access_time" in robots and "host_spacing" not in robots and draw(st.booleans()):
+        robots["failure"] = {
+            "probability": draw(st.sampled_from([0.0, 0.1, 0.6])),
+            "retries": draw(st.integers(0, 2)),
+        }
     return tables
 
 

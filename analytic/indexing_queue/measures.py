@@ -11,7 +11,7 @@ import numpy as np
 
 from analytic import conditions
 from analytic.active_robots import most_active, robots_at
-from analytic.arrival_process import access_rate, delivery_modes, joint_order
+from analytic.arrival_process import delivery_modes, delivery_rate, joint_order
 from analytic.conditions import buffer_and_robots
 from analytic.formula import dependent
 from analytic.indexing_queue.chain import (
@@ -115,8 +115,7 @@ def chain_of(scenario: Scenario) -> QueueChain:
     capacity = buffer.capacity
     rule = scenario.activation
     if isinstance(rule, Switching):
-        assert robots.access_time is not None
-        rate = access_rate(robots.access_time)
+        rate = delivery_rate(robots)
         assert rate is not None
         return switching_chain(rate, robots.available, rule.targets, service, patience, capacity)
     modes = delivery_modes(robots, max(most_active(scenario), 1), rule)

@@ -10,6 +10,7 @@ import numpy as np
 
 from analytic import page_conditions as conditions
 from analytic.active_robots import most_active
+from analytic.conditions import every_access_delivers
 from analytic.formula import Formula, Values, dependent
 from analytic.page_conditions import AccessedPages, accessed_pages, is_planned, law_between_accesses
 from analytic.page_refresh.golden import (
@@ -30,6 +31,7 @@ from analytic.page_refresh.obsolescence import (
     cyclic_obsolescence,
     equal_spacing_bound,
     exponential_robots_obsolescence,
+    failing_obsolescence,
     random_rounds_obsolescence,
     randomized_obsolescence,
     robots_in_step_obsolescence,
@@ -66,6 +68,19 @@ def _one_robot(scenario: Scenario) -> Values:
         stale = cyclic_obsolescence(accessed.change_rates, accessed.cycle, law)
     else:
         stale = randomized_obsolescence(accessed.change_rates, accessed.shares, law)
+    return freshness_measures(scenario, accessed.weights, stale)
+
+
+def _failing(scenario: Scenario) -> Values:
+    """Accesses that fail, of one robot with a list of pages."""
+    accessed = accessed_pages(scenario)
+    law = conditions.access_law(scenario)
+    failure = accessed.robots.failure
+    assert law is not None
+    assert failure is not None
+    stale = failing_obsolescence(
+        accessed.change_rates, accessed.cycle, law, failure.probability, failure.retries
+    )
     return freshness_measures(scenario, accessed.weights, stale)
 
 
@@ -175,14 +190,28 @@ def _realised_shares(scenario: Scenario, accessed: AccessedPages) -> Array:
 
 
 def _crawling(scenario: Scenario) -> Values:
-    shares = _realised_shares(scenario, accessed_pages(scenario))
+    accessed = accessed_pages(scenario)
+    shares = _realised_shares(scenario, accessed)
     law = conditions.access_law(scenario)
     assert law is not None
-    rates = crawl_rates(shares, law, most_active(scenario))
+    failure = accessed.robots.failure_probability
+    rates = crawl_rates(shares, law, most_active(scenario), failure)
     for page, (rate, share) in enumerate(zip(rates.tolist(), shares.tolist(), strict=True)):
         yield "crawl_rate", page, rate
         if rate > 0 or share == 0:
             yield "crawl_frequency", page, share
+
+
+def some_access_fails(scenario: Scenario) -> str | None:
+    """Accesses may fail."""
+    return "no access fails" if every_access_delivers(scenario) is None else None
+
+
+def failures_in_proportion(scenario: Scenario) -> str | None:
+    """Failures shorten all shares alike: no access fails, or pages are drawn or in a period."""
+    if not is_planned(conditions.policy_of(scenario)):
+        return None
+    return every_access_delivers(scenario)
 
 
 @dependent
@@ -237,14 +266,20 @@ def _guaranteed_golden(scenario: Scenario) -> Values:
     yield "weighted_obsolescence", None, WORST_GOLDEN_RATIO * _price(accessed) * bound
 
 
-_FRESHNESS = (
+_WITH_FAILURES = (
     conditions.has_pages,
     conditions.no_buffer,
     conditions.some_robot_works,
     conditions.independent_accesses,
     hosts_never_wait,
 )
+_FRESHNESS = (*_WITH_FAILURES, every_access_delivers)
 _SCHEDULED = (*_FRESHNESS, conditions.resolved_frequencies)
+_DRAWN = (
+    *_WITH_FAILURES,
+    conditions.randomized_policy,
+    conditions.one_robot_or_memoryless,
+)
 
 _MANY = (*_FRESHNESS, conditions.one_robot, conditions.weights_as_change_rates, slow_pages)
 _GOLDEN = (*_MANY, conditions.resolved_frequencies, golden_at_best)
@@ -259,6 +294,22 @@ FORMULAS: tuple[Formula, ...] = (
         origin="printed",
         conditions=(*_SCHEDULED, conditions.periodic_policy, conditions.one_robot),
         evaluate=_one_robot,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="(3), accesses that fail",
+        quantity="obsolescence rates under a periodic schedule of accesses that may fail",
+        function=failing_obsolescence,
+        kind="exact",
+        origin="own",
+        conditions=(
+            *_WITH_FAILURES,
+            some_access_fails,
+            conditions.resolved_frequencies,
+            conditions.periodic_policy,
+            conditions.one_robot,
+        ),
+        evaluate=_failing,
     ),
     Formula(
         paper="coffman1998",
@@ -309,7 +360,7 @@ FORMULAS: tuple[Formula, ...] = (
         function=randomized_obsolescence,
         kind="exact",
         origin="printed",
-        conditions=(*_SCHEDULED, conditions.randomized_policy, conditions.one_robot_or_memoryless),
+        conditions=(*_DRAWN, conditions.resolved_frequencies),
         evaluate=_one_robot,
     ),
     Formula(
@@ -368,6 +419,7 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.has_pages,
             conditions.no_buffer,
             conditions.some_robot_works,
+            every_access_delivers,
             mean_known,
             waits_or_shared,
         ),
@@ -380,17 +432,13 @@ FORMULAS: tuple[Formula, ...] = (
         function=best_random_shares,
         kind="lower bound",
         origin="corrected",
-        conditions=(
-            *_FRESHNESS,
-            conditions.randomized_policy,
-            conditions.one_robot_or_memoryless,
-        ),
+        conditions=_DRAWN,
         evaluate=_any_random_choice,
     ),
     Formula(
         paper="coffman1998",
         number="section 2",
-        quantity="accesses of each page per unit time, and their shares",
+        quantity="deliveries of each page per unit time, and their shares",
         function=crawl_rates,
         kind="exact",
         origin="printed",
@@ -400,6 +448,7 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.independent_accesses,
             conditions.resolved_frequencies,
             hosts_never_wait,
+            failures_in_proportion,
         ),
         evaluate=_crawling,
     ),

@@ -16,7 +16,14 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analytic.transforms import exc, excess, lifted, log_transform, mean_time
+from analytic.transforms import (
+    exc,
+    excess,
+    lifted,
+    log_transform,
+    mean_time,
+    x_minus_log1p,
+)
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution
 
@@ -24,6 +31,12 @@ Indices = NDArray[np.intp]
 
 _ROUNDING = 1e-9
 """What the sum of all shares may be above 1."""
+
+_SLOW = 0.5
+"""Exponent of an access up to which logarithms are taken of 1 minus something."""
+
+_UNSEEN = 1e-30
+"""Share of a later term that no sum of earlier ones shows."""
 
 _FORGOTTEN = 40.0
 """Exponent of what is left of a start after which it counts as forgotten."""
@@ -111,6 +124,89 @@ def cyclic_obsolescence(change_rates: ArrayLike, cycle: ArrayLike, law: Distribu
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.where(accessed, factor * (total / (len(page) * q)), 1.0)
     return np.where(mu > 0, rate, 0.0)
+
+
+def failing_obsolescence(
+    change_rates: ArrayLike, cycle: ArrayLike, law: Distribution, failure: float, retries: int
+) -> Array:
+    """Obsolescence rate of every page on a list of one robot whose accesses may fail.
+
+    Parameters
+    ----------
+    change_rates : array_like, shape (pages,)
+        Change rates mu.
+    cycle : array_like of int, shape (slots,)
+        The page of each slot, which the robot accesses until an access succeeds or it gives up.
+    law : Distribution
+        Law of one access time; successive times are independent.
+    failure : float
+        Probability p < 1 that an access fails.
+    retries : int
+        Accesses after the first one of a slot after which the robot gives up.
+
+    Returns
+    -------
+    ndarray, shape (pages,)
+
+    Notes
+    -----
+    A slot takes ``R = retries + 1`` accesses at most. With ``F = (p h)^R`` (given up) and
+    ``V = 1 - (1 - h) (1 - F) / (1 - p h)`` (its whole time), the transforms of the time from the
+    delivery in slot j to the next delivery of the page follow from
+    ``1 - phi_j = (1 - V^d) + V^(d - 1) F (1 - phi_k)``, where k, d slots later, is the page's next
+    slot; of their means M_j from ``M_j = d w + p^R M_k``. In a cycle of K slots a page is out of
+    date for the sum over its slots of ``(1 - p^R) (mu M_j - (1 - phi_j)) / mu`` of the time K w,
+    ``w = m (1 - p^R) / (1 - p)``. Here the excess ``mu M_j - (1 - phi_j)`` is followed itself, all
+    terms of which are positive (docs/derivations.md, "Accesses that fail").
+    """
+    mu, factor = lifted(law, change_rates)
+    page, distance = slot_distances(cycle, len(mu))
+    m = mean_time(law)
+    attempts = retries + 1
+    given_up = failure**attempts
+    mean_attempts = (1.0 - given_up) / (1.0 - failure)
+    exponent = log_transform(law, mu)
+    h = np.exp(-exponent)
+    missed = -np.expm1(-exponent)
+    both = given_up * np.exp(-attempts * exponent)
+    tried = (1.0 - both) / (1.0 - failure * h)
+    left = missed * tried  # 1 - V
+    won = (1.0 - failure) * tried + given_up * np.exp(-retries * exponent)  # V / h
+    slow = exponent < _SLOW
+    slot = np.where(slow, -np.log1p(-np.where(slow, left, 0.0)), exponent - np.log(won))
+    curved = np.where(slow, x_minus_log1p(-np.where(slow, left, 0.0)), slot - left)
+    shorter = missed * (mean_attempts - tried)
+    beyond = mean_attempts * (excess(law, mu) + exc(exponent)) + shorter  # mu w - (1 - V)
+    own = distance * (beyond - curved)[page] + exc(slot[page] * distance)
+    others = np.exp(-slot[page] * (distance - 1.0))
+    following = _next_of_page(page)
+    until = _followed(distance * m * mean_attempts, np.full(len(page), given_up), following)
+    slower = -np.expm1(-slot[page] * (distance - 1.0) - attempts * exponent[page])
+    own = own + given_up * slower * (mu[page] * until[following])
+    stale = _followed(own, others * both[page], following)
+    total = np.bincount(page, weights=stale, minlength=len(mu))
+    accessed = np.bincount(page, minlength=len(mu)) > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = factor * (total * (1.0 - failure) / (len(page) * mu * m))
+    return np.where(mu > 0, np.where(accessed, rate, 1.0), 0.0)
+
+
+def _next_of_page(page: Indices) -> Indices:
+    """Of slots sorted by page, the next one of the same page, around the cycle."""
+    following = np.arange(1, len(page) + 1)
+    last = np.flatnonzero(np.diff(page, append=-1))
+    first = np.concatenate([[0], last[:-1] + 1])
+    following[last] = first
+    return following
+
+
+def _followed(values: Array, factors: Array, following: Indices) -> Array:
+    """The solution of ``x = values + factors * x[following]``, factors below 1."""
+    while np.any(factors > _UNSEEN):
+        values = values + factors * values[following]
+        factors = factors * factors[following]
+        following = following[following]
+    return values
 
 
 def sequence_obsolescence(
@@ -264,12 +360,13 @@ def spaced_obsolescence(change_rates: ArrayLike, shares: ArrayLike, law: Distrib
     return np.where(mu > 0, np.where(accessed, bound, 1.0), 0.0)
 
 
-def crawl_rates(shares: ArrayLike, law: Distribution, robots: int) -> Array:
-    """Accesses of every page per unit time: ``f robots / m``.
+def crawl_rates(shares: ArrayLike, law: Distribution, robots: int, failure: float = 0.0) -> Array:
+    """Deliveries of every page per unit time: ``f robots (1 - p) / m``.
 
-    coffman1998, section 2 (access frequencies), for robots that always work.
+    coffman1998, section 2 (access frequencies), for robots that always work; of their accesses a
+    share p fails.
     """
-    rates: Array = _checked_shares(shares) * robots / mean_time(law)
+    rates: Array = _checked_shares(shares) * robots * (1.0 - failure) / mean_time(law)
     return rates
 
 

@@ -168,6 +168,7 @@ PATH: tuple[Condition, ...] = (
     page_conditions.resolved_frequencies,
     conditions.no_host_spacing,
     conditions.services_alike,
+    conditions.order_of_pages_kept,
     some_robot_delivers,
 )
 """Conditions of every formula for pages that go through the buffer."""

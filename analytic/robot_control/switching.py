@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic import conditions
-from analytic.arrival_process import access_rate
+from analytic.arrival_process import delivery_rate
 from analytic.conditions import buffer_and_robots
 from analytic.formula import Condition, obstacles
 from analytic.optimum import NoOptimumError, Optimum
@@ -190,13 +190,12 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
     if reason:
         raise NoOptimumError(reason)
     buffer, robots = buffer_and_robots(scenario)
-    assert robots.access_time is not None
     law = conditions.service_law(scenario)
     rate = exponential_rate(law)
     single = PhaseLaw(np.ones(1), np.array([[-rate]])) if rate else None
     service = single or as_phase_type(law)
     patience = conditions.patience_of(scenario)
-    access = access_rate(robots.access_time)
+    access = delivery_rate(robots)
     obsolescence = 0.0 if patience is None else exponential_rate(patience)
     assert service is not None
     assert access is not None

@@ -9,6 +9,7 @@ import numpy as np
 
 from analytic import page_conditions
 from analytic.arrival_process import gap_order
+from analytic.conditions import every_access_delivers
 from analytic.formula import Condition, dependent, obstacles, premise
 from analytic.markov import closed_classes
 from analytic.page_conditions import AccessedPages, accessed_pages
@@ -263,6 +264,7 @@ OPEN_LOOP: tuple[Condition, ...] = (
     page_conditions.robots_always_work,
     page_conditions.one_robot,
     hosts_never_wait,
+    every_access_delivers,
     known_accesses,
 )
 """One robot accesses pages one after the other, in whatever order."""

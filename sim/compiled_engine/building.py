@@ -220,6 +220,7 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
     following = np.zeros((0, 0, 0))
     phase = 0
     joint = scenario.robots.deliveries if scenario.robots else None
+    failure = scenario.robots.failure if scenario.robots else None
     if joint is not None:
         modes = modes_of(joint, rule)
         used = sorted(set(active_at))
@@ -235,10 +236,14 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
             mode=active_at[0],
             phase=phase,
             next_event=np.inf,
+            failing=failure is not None,
+            failure_probability=failure.probability if failure else 0.0,
+            retries=failure.retries if failure else 0,
         ),
         ends=new_alarms(fleet),
         idle=new_alarms(fleet),
         carried=np.full(fleet, NONE),
+        failures=np.zeros(fleet, dtype=np.int64),
         active_at=np.array(active_at),
         targets=np.array(rule.targets) if isinstance(rule, Switching) else np.zeros((0, 0), int),
         means=means,

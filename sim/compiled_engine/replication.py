@@ -10,7 +10,7 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.law_points import LawPoints
-from scenarios.laws import Exponential
+from scenarios.laws import Exponential, Uniform
 from scenarios.sections import PageSize
 from sim import rules
 from sim.compiled_engine.building import accessing_robots, largest_batch, new_world, tracks_phases
@@ -25,6 +25,7 @@ from sim.tally import AgesTally, BufferTally, ClientsTally, LawsTally, PagesTall
 
 _AHEAD = 2**16
 _UNIT = Exponential(mean=1.0)
+_UNIFORM = Uniform(low=0.0, high=1.0)
 
 
 class Replication:
@@ -71,9 +72,9 @@ class Replication:
 
     @property
     def _is_simple(self) -> bool:
-        """Whether one robot brings its pages straight into the index, whatever their hosts."""
-        polite = self._robots.host_spacing is not None
-        return self._scenario.buffer is None and self._fleet == 1 and not polite
+        """Whether one robot brings all its pages straight into the index, whatever their hosts."""
+        plain = self._robots.host_spacing is None and self._robots.failure is None
+        return self._scenario.buffer is None and self._fleet == 1 and plain
 
     def _advance(self) -> None:
         begin_deliveries(self._world, self._delivery)
@@ -99,10 +100,15 @@ class Replication:
         )
 
     def _access_times(self) -> Supply:
-        """One row per robot."""
-        streams = [self._stream("access", robot) for robot in range(self._fleet)]
+        """One row per robot, and where accesses may fail another one that says which do."""
+        fleet = range(self._fleet)
+        streams = [self._stream("access", robot) for robot in fleet]
         laws = laws_of(self._robots.access_time, streams)
-        return Supply(laws, streams, np.ones(self._fleet, dtype=np.int64))
+        if self._robots.failure is not None:
+            failures = [self._stream("failure", robot) for robot in fleet]
+            laws += laws_of(_UNIFORM, failures)
+            streams += failures
+        return Supply(laws, streams, np.ones(len(laws), dtype=np.int64))
 
     def _indexing_times(self) -> Supply:
         """Services and obsolescence timers; times between changes where there is no buffer."""

@@ -24,6 +24,22 @@ def begin_access(world: World, now: float, robot: int) -> None:
 
 
 @inner
+def access_fails(world: World, robot: int) -> bool:
+    """Whether an access fails; its robot then carries the page that it accesses next."""
+    robots = world.robots
+    state = robots.state
+    if not state.failing:
+        return False
+    if not rules.fails(state.failure_probability, take(world.access, len(robots.carried) + robot)):
+        return False
+    robots.failures[robot] += 1
+    if rules.gives_up(robots.failures[robot], state.retries):
+        robots.failures[robot] = 0
+        robots.carried[robot] = next_page(world.pages)
+    return True
+
+
+@inner
 def hand_over(world: World, service: Any, now: float, pages: int) -> None:
     """What was delivered goes into the buffer, or without one straight into the index."""
     if world.buffer.fixed.exists:
@@ -39,23 +55,36 @@ def arrive(world: World, change: Any, delivery: Any, service: Any, now: float) -
     robots = world.robots
     if robots.state.kind == FREE:
         robot = soonest(robots.ends)
-        if robot < robots.active_at[world.buffer.state.level]:
+        failed = access_fails(world, robot)
+        if not failed and robot < robots.active_at[world.buffer.state.level]:
             deliver_copy(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
             hand_over(world, service, now, 1)
             robots.carried[robot] = next_page(world.pages)
+            robots.failures[robot] = 0
         set_alarm(robots.ends, robot, now + take(world.access, robot))
     elif robots.state.kind == SWITCHED:
-        robot = soonest(robots.ends)
-        set_alarm(robots.ends, robot, np.inf)
-        set_alarm(robots.idle, robot, float(robot))
-        count_active(robots, now, -1)
-        deliver_copy(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
-        hand_over(world, service, now, 1)
-        reconsider(world, service, now)
+        arrive_and_rest(world, change, service, now)
     elif robots.state.kind == POLITE:
         arrive_politely(world, change, service, now)
     else:
         change_phase(world, change, delivery, service, now)
+
+
+@inner
+def arrive_and_rest(world: World, change: Any, service: Any, now: float) -> None:
+    """An access ends: its robot is switched off, unless it failed and goes on."""
+    robots = world.robots
+    robot = soonest(robots.ends)
+    if access_fails(world, robot):
+        set_alarm(robots.ends, robot, now + take(world.access, robot))
+        return
+    set_alarm(robots.ends, robot, np.inf)
+    set_alarm(robots.idle, robot, float(robot))
+    count_active(robots, now, -1)
+    deliver_copy(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
+    hand_over(world, service, now, 1)
+    robots.failures[robot] = 0
+    reconsider(world, service, now)
 
 
 @inner

@@ -159,13 +159,16 @@ class Robots(NamedTuple):
     ----------
     state : record
         `kind`: FREE, SWITCHED, JOINT or POLITE; `active` and the integral of it, kept under
-        switching; `mode`, `phase` and time of the `next_event` of joint deliveries.
+        switching; `mode`, `phase` and time of the `next_event` of joint deliveries; `failing`:
+        whether accesses may fail, with `failure_probability` and `retries`.
     ends : Alarms
         When each robot delivers.
     idle : Alarms
         Set, at the robot's own number, for each robot that is switched off.
     carried : ndarray of int, shape (robots,)
         The page of each robot's access; NONE where a robot waits for a host.
+    failures : ndarray of int, shape (robots,)
+        How often each robot has failed with its page.
     active_at : ndarray of int, shape (top + 1,)
         Robots that are heard at each level (joint deliveries: row of the mode).
     targets : ndarray of int, shape (phases, top + 1)
@@ -179,6 +182,7 @@ class Robots(NamedTuple):
     ends: Alarms
     idle: Alarms
     carried: Any
+    failures: Any
     active_at: Any
     targets: Any
     means: Any
@@ -207,7 +211,8 @@ class World(NamedTuple):
     run : record
         Times of the `warmup` (inf once it is over) and of the `horizon`.
     access : Times
-        Access times, one row per robot.
+        Access times, one row per robot; where accesses may fail, as many rows of uniform numbers
+        between 0 and 1 after them.
     indexing : Times
         Services and obsolescence timers; with `refresh` the times between changes, of mean 1.
     """

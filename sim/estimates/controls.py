@@ -28,7 +28,7 @@ from scenarios.sections import PageSize
 from sim import rules
 from sim.estimates.totals import Part, Totals
 from sim.laws import draws_and_mean
-from sim.layout import exponential_access
+from sim.layout import exponential_delivery
 
 _CONSTANT = 1e-12
 """A control whose spread is below this share of what it is made of does not vary."""
@@ -61,7 +61,7 @@ def _pairs(part: Part, totals: Totals, scenario: Scenario) -> Iterator[tuple[str
     section = scenario.buffer
     if section is None:
         return
-    if (access := exponential_access(scenario)) is not None:
+    if (access := exponential_delivery(scenario)) is not None:
         yield "deliveries", part["delivered"], 1 / access * totals.own["robots_time"]
     if scenario.run.warmup > 0 and not isinstance(section.service, PageSize):
         busy = totals.own["window"] - part["level_time"][:, 0]

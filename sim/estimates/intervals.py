@@ -10,7 +10,6 @@ may happen to count the same, so that their error too is held up where little wa
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +23,7 @@ from scenarios.measures import MEASURES
 from scenarios.page_data import access_shares, change_rates
 from scenarios.processes import Renewal
 from scenarios.rare import CLUSTERING, dispersion
-from scenarios.sections import Pages
+from scenarios.sections import Pages, Robots
 from sim.estimates.measures import packets_ended, pages_ended
 from sim.estimates.totals import Totals, Values
 
@@ -124,8 +123,7 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
         if scenario.buffer is not None and scenario.buffer.obsolescence == "never":
             samples["obsolescence_probability"] = np.array([np.inf])
     if "pages" in totals.parts and scenario.pages is not None:
-        policy = scenario.robots.accessing if scenario.robots else None
-        samples |= _of_pages(totals, scenario.pages, policy)
+        samples |= _of_pages(totals, scenario.pages, scenario.robots)
     if "servers" in totals.parts:
         packets = packets_ended(totals.parts["servers"])
         every = np.column_stack([packets, packets.sum(axis=1)])
@@ -179,6 +177,8 @@ def _is_regular(scenario: Scenario) -> bool:
     rule = scenario.activation
     if robots is None or robots.access_time is None or robots.host_spacing is not None:
         return False
+    if robots.failure is not None:
+        return False
     planned = robots.accessing is None or isinstance(robots.accessing, Planned)
     always = rule is None or isinstance(rule, Static)
     return planned and always and _is_constant(robots.access_time)
@@ -189,14 +189,16 @@ def _is_constant(times: object) -> bool:
     return isinstance(law, Deterministic)
 
 
-def _of_pages(totals: Totals, pages: Pages, policy: Any) -> Samples:
+def _of_pages(totals: Totals, pages: Pages, robots: Robots | None) -> Samples:
     """Accesses; of a page that never changes nothing but 0 is possible.
 
-    The shares of a policy that draws nothing are no matter of chance.
+    The shares of a policy that draws nothing are no matter of chance, where no access fails.
     """
     deliveries = totals.parts["pages"]["deliveries"].sum(axis=0)
     samples = {"obsolescence_rate": np.where(change_rates(pages) > 0, deliveries, np.inf)}
-    if policy is not None and not isinstance(policy, Planned):
+    policy = robots.accessing if robots else None
+    drawn = not isinstance(policy, Planned) or (robots is not None and robots.failure is not None)
+    if policy is not None and drawn:
         accessed = access_shares(policy, pages) > 0
         samples["crawl_frequency"] = np.where(accessed, deliveries.sum(), np.inf)
     if "clients" in totals.parts:

@@ -16,7 +16,7 @@ from scenarios.measures import MEASURES, Subject
 from scenarios.page_data import page_weights
 from sim import rules
 from sim.estimates.totals import Part, Totals, Values
-from sim.layout import exponential_access, robots_at_levels
+from sim.layout import exponential_delivery, robots_at_levels
 
 _CLASSES: dict[str, tuple[int, ...]] = {
     "served": (rules.SERVED,),
@@ -120,7 +120,7 @@ def _delivery_rate_when_full(scenario: Scenario) -> float | None:
     variance than the losses themselves (measured: docs/measures.md).
     """
     counted = scenario.buffer is None or scenario.buffer.replace_older_copy
-    mean = exponential_access(scenario)
+    mean = exponential_delivery(scenario)
     if counted or mean is None or isinstance(scenario.activation, Switching):
         return None
     return robots_at_levels(scenario)[-1] / mean

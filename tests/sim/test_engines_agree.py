@@ -82,6 +82,11 @@ PIPELINES: dict[str, dict[str, Any]] = {
         "buffer.service.exponential.mean": 3.0,
         "activation.threshold.at": [6],
     },
+    "failing": {"robots.failure": {"probability": 0.3, "retries": 1}},
+    "failing-switched": {
+        "robots.failure": {"probability": 0.6},
+        "activation.switching.targets": [3, 3, 2, 1, 0],
+    },
     "many-places": {
         "buffer.waiting_places": 100,
         "buffer.service.exponential.mean": 4.0,
@@ -125,6 +130,10 @@ REFRESHED: dict[str, dict[str, Any]] = {
     "three-robots": {},
     "one-of-three": {"activation.static": 1},
     "nobody": {"activation.static": 0},
+    "one-robot-that-fails": {
+        "robots.available": 1,
+        "robots.failure": {"probability": 0.3, "retries": 2},
+    },
 }
 
 
@@ -295,6 +304,7 @@ def test_a_difference_in_the_last_bit_is_noticed(field: str) -> None:
         ("draw_exponential", lambda stream, mean: (stream.standard_exponential() + 1e-15) * mean),
         ("admitted", lambda _pages, level, capacity, _admission: min(1, capacity - level)),
         ("switches_on", lambda active, target: active <= target),
+        ("gives_up", lambda failures, retries: failures >= retries),
     ],
     ids=lambda mutant: mutant[0],
 )
@@ -304,6 +314,7 @@ def test_a_rule_that_only_one_engine_follows_is_noticed(
     from sim import rules
 
     scenarios = [EVERY_KIND[name] for name in ("threshold", "thinned", "switching")]
+    scenarios.append(scenario_from(PIPELINE).with_(PIPELINES["failing"]))
     honest = [compiled_engine.simulate(scenario, 0, 3) for scenario in scenarios]
     monkeypatch.setattr(rules, *mutant)
     mutated = [simpy_engine.simulate(scenario, 0, 3) for scenario in scenarios]
