@@ -22,10 +22,11 @@ from analytic.indexing_queue import (
 )
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, QueueChain
 from analytic.indexing_queue.marginals import marginals_of
+from analytic.indexing_queue.one_robot import DeliveredQueue, delivered_queue
 from analytic.phase_type import as_phase_type
 from analytic.pipeline import decomposed, listed_rate, obsolescence_rates
 from analytic.pipeline.independence import thinned_cyclic, thinned_randomized
-from analytic.pipeline.periodic_lists import DeliveredQueue, delivered_queue, random_slopes
+from analytic.pipeline.periodic_lists import random_slopes
 from analytic.pipeline.random_pages import Delays, page_queue
 from scenarios.arrays import Array
 from scenarios.laws import (
@@ -75,14 +76,10 @@ def accesses(load: float) -> tuple[Distribution, Distribution]:
 
 def at_deliveries(queue: DeliveredQueue, mu: float) -> tuple[float, float]:
     """The same two numbers of a queue that one robot feeds: what its deliveries find."""
-    places = np.repeat(np.arange(queue.capacity) + 1, queue.phases)
-    level = np.concatenate([[0], places])
-    phase = np.concatenate([[0], np.tile(np.arange(queue.phases), queue.capacity)])
-    found = queue.after @ queue.reached
-    room = level < queue.capacity
-    stale = Delays(queue.service, np.array([mu])).stale(level, phase)[0]
-    served = found[room].sum()
-    return 1.0 - float(served), 1.0 - float(found[room] @ stale[room] / served)
+    entering = queue.before * queue.room
+    stale = Delays(queue.chain.service, np.array([mu])).stale(*queue.found)[0]
+    served = entering.sum()
+    return 1.0 - float(served), 1.0 - float(entering @ stale / served)
 
 
 def errors(queue: DeliveredQueue, pages: int, mu: float) -> Array:

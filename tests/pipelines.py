@@ -156,6 +156,27 @@ PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
             "buffer.service": {"erlang": {"shape": 2, "mean": 1.0}},
         },
     ),
+    "cyclic, gamma, heard up to a level": (
+        "one robot",
+        LISTED
+        | ONE
+        | {
+            "robots.access_time": {"gamma": {"shape": 0.5, "mean": 0.5}},
+            "activation": {"threshold": {"robots": [1, 0], "at": [1]}},
+        },
+    ),
+    "cyclic, exponential, heard up to a level": (
+        "one robot",
+        LISTED | ONE | {"activation": {"threshold": {"robots": [1, 0], "at": [1]}}},
+    ),
+    "random, constant, heard up to a level": (
+        "one robot",
+        ONE
+        | {
+            "robots.access_time": {"deterministic": {"value": 0.4}},
+            "activation": {"threshold": {"robots": [1, 0], "at": [2]}},
+        },
+    ),
     "random, constant": (
         "one robot",
         ONE | {"robots.access_time": {"deterministic": {"value": 0.9}}},

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic import conditions
+from analytic import conditions, page_conditions
 from analytic.active_robots import require_decided, robots_at
 from analytic.formula import Formula, Values, dependent, is_covered, obstacles
 from analytic.indexing_queue.chain import count_states, dense_generator
@@ -34,6 +34,12 @@ from analytic.indexing_queue.measures import (
     solution_of,
     solved,
     too_large_for_exactness,
+)
+from analytic.indexing_queue.one_robot import (
+    accesses_fit,
+    no_markovian_accesses,
+    one_robot_measures,
+    rows_of_one_robot,
 )
 from analytic.indexing_queue.sojourns import sojourn_moments
 from analytic.markov import birth_death, relaxation_time
@@ -231,6 +237,14 @@ def _from_chain(*measures: str) -> Callable[[Scenario], Values]:
     return evaluate
 
 
+def _without_cost(scenario: Scenario) -> Values:
+    return [row for row in rows_of_one_robot(scenario) if row[0] != "control_cost"]
+
+
+def _cost_of_one_robot(scenario: Scenario) -> Values:
+    return [row for row in rows_of_one_robot(scenario) if row[0] == "control_cost"]
+
+
 def _from_closure(scenario: Scenario) -> Values:
     unpriced = conditions.priced(scenario) is not None
     left_out = (*_LOSSES, *["control_cost"] * unpriced)
@@ -277,6 +291,22 @@ _CHAIN = (*_BUILT, fits_in_memory, one_closed_class, converged)
 _CLOSURE = (*_BUILT, too_large_for_exactness, closure_fits, one_closed_class, settled)
 """Conditions of its approximation."""
 
+_ONE_ROBOT = (
+    conditions.has_buffer,
+    conditions.no_host_spacing,
+    conditions.resolved_activation,
+    conditions.not_switching,
+    conditions.pages_leave_the_queue_alone,
+    page_conditions.independent_accesses,
+    page_conditions.one_robot,
+    no_markovian_accesses,
+    conditions.phase_type_service,
+    conditions.phase_type_patience,
+    conditions.memoryless_or_ordered,
+    accesses_fit,
+)
+"""Conditions of the chain embedded at the accesses of one robot."""
+
 _POISSON = (
     conditions.has_buffer,
     conditions.no_host_spacing,
@@ -290,6 +320,7 @@ _POISSON = (
 _FIFO = (conditions.first_come_first_served,)
 
 _exact_row = partial(Formula, paper="avrachenkov2011", kind="exact", origin="re-derived")
+_one_robot_row = partial(Formula, paper="pipeline", kind="exact", origin="own")
 _closure_row = partial(
     Formula,
     paper="avrachenkov2011",
@@ -365,6 +396,20 @@ FORMULAS: tuple[Formula, ...] = (
         function=control_cost,
         conditions=(*_CHAIN, conditions.priced, conditions.response_known, response_solved),
         evaluate=_from_chain("control_cost"),
+    ),
+    _one_robot_row(
+        number="one robot, queue",
+        quantity="levels, rates, shares, sojourn times: one robot, access times without phases",
+        function=one_robot_measures,
+        conditions=_ONE_ROBOT,
+        evaluate=_without_cost,
+    ),
+    _one_robot_row(
+        number="one robot, cost",
+        quantity="control cost of such a queue",
+        function=control_cost,
+        conditions=(*_ONE_ROBOT, conditions.priced, conditions.response_known),
+        evaluate=_cost_of_one_robot,
     ),
     _closure_row(
         quantity="levels, rates and shares of large buffers with phase-type timers",

@@ -85,11 +85,15 @@ def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
     else:
         order = joint_order(robots, max(most_active(scenario), 1))
     phases = phase_count(conditions.service_law(scenario)) or 0
-    top = top_level(scenario)
+    return order, phases, waiting_phases(scenario), top_level(scenario)
+
+
+def waiting_phases(scenario: Scenario) -> int:
+    """Phases of the patience of a waiting page, without building anything."""
     law = conditions.patience_of(scenario)
-    if law is None or top == 1 or exponential_rate(law) is not None:
-        return order, phases, 1, top
-    return order, phases, phase_count(law) or 1, top
+    if law is None or top_level(scenario) == 1 or exponential_rate(law) is not None:
+        return 1
+    return phase_count(law) or 1
 
 
 def top_level(scenario: Scenario) -> int:
@@ -223,7 +227,8 @@ def approximated(scenario: Scenario) -> tuple[Row, ...]:
         marginals = closure(chain).marginals
     except NotConvergedError as failure:
         raise NoAnswerError(f"the closure of its chain does not converge: {failure}") from None
-    return tuple(_measures(chain, marginals, scenario.costs, None))
+    rates = fate_rates(chain, marginals)
+    return tuple(chain_measures(chain, marginals, rates, scenario.costs, None))
 
 
 # --- its measures -----------------------------------------------------------------------------
@@ -245,15 +250,19 @@ def queue_measures(
         are the sojourn times those of the tagged page. Otherwise Little's law gives the means.
     """
     sojourns = list(sojourn_moments(chain, stationary)) if ordered else None
-    yield from _measures(chain, marginals_of(chain, stationary), costs, sojourns)
+    marginals = marginals_of(chain, stationary)
+    yield from chain_measures(chain, marginals, fate_rates(chain, marginals), costs, sojourns)
 
 
-def _measures(
-    chain: QueueChain, marginals: Marginals, costs: Costs, sojourns: list[Row] | None
+def chain_measures(
+    chain: QueueChain,
+    marginals: Marginals,
+    rates: dict[str, float],
+    costs: Costs,
+    sojourns: list[Row] | None,
 ) -> Iterator[Row]:
-    """The same from the marginals, with the sojourn times; None where they are not known."""
+    """The same from the marginals, the rates of the fates, and the sojourn times, if known."""
     levels = marginals.levels
-    rates = fate_rates(chain, marginals)
     delivered = rates["delivered"]
     robots = float((marginals.phases.sum(axis=2) * chain.active).sum())
     yield from level_rows(levels, robots, rates)

@@ -138,12 +138,6 @@ def listed_or_not_markovian(scenario: Scenario) -> str | None:
     return listed_or_random(scenario)
 
 
-def no_markovian_accesses(scenario: Scenario) -> str | None:
-    """Access times have no Markovian form."""
-    markovian = conditions.markovian_accesses(scenario) is None
-    return "access times are Markovian" if markovian else None
-
-
 def some_robot_delivers(scenario: Scenario) -> str | None:
     """Robots deliver something."""
     if isinstance(scenario.activation, Switching):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from analytic.conditions import buffer_of
 from analytic.formula import dependent
 from analytic.indexing_queue import FORMULAS as QUEUE_FORMULAS
+from analytic.indexing_queue import control_cost
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_conditions import accessed_pages
 from analytic.pipeline import conditions as own
@@ -26,7 +27,7 @@ from scenarios import Scenario
 
 _ALIKE = 1e-11
 """Costs that differ by less, relatively, are the same: what is left is rounding."""
-_QUEUE_COST = next(each for each in QUEUE_FORMULAS if each.quantity == "control cost")
+_QUEUE_COSTS = [each for each in QUEUE_FORMULAS if each.function is control_cost]
 
 
 def _without_staleness(scenario: Scenario) -> Scenario:
@@ -62,7 +63,8 @@ def _against_queue_cost(scenario: Scenario) -> str | None:
         return None
     if own.copies_leave_together(scenario):
         return no_response_priced(others)
-    return _QUEUE_COST.reason_against(others)
+    reasons = [each.reason_against(others) for each in _QUEUE_COSTS]
+    return None if None in reasons else reasons[0]
 
 
 def queue_cost(scenario: Scenario) -> float:
@@ -75,7 +77,8 @@ def queue_cost(scenario: Scenario) -> float:
         return 0.0
     if own.copies_leave_together(scenario):
         return cost_with_labels(others)
-    return _QUEUE_COST.predict(others)[0].value
+    covering = next(each for each in _QUEUE_COSTS if each.reason_against(others) is None)
+    return covering.predict(others)[0].value
 
 
 def end_to_end_cost(scenario: Scenario) -> float:

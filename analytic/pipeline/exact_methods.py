@@ -41,15 +41,12 @@ from analytic.pipeline.patience import (
     freshness_by_counts,
 )
 from analytic.pipeline.periodic_lists import (
-    chain_fits,
     freshness_of_one_robot,
     freshness_on_shared_list,
     listed_rate,
     one_fits,
-    rows_of_one_robot,
     shared_fits,
     shared_rate,
-    stationary_queue,
 )
 from analytic.pipeline.random_pages import (
     Freshness,
@@ -198,7 +195,7 @@ METHODS: tuple[Method, ...] = (
         listed_rate,
         (
             *_ALONE,
-            page_conditions.robots_always_work,
+            conditions.not_switching,
             page_conditions.independent_accesses,
             page_conditions.one_robot,
             own.listed_or_not_markovian,
@@ -273,25 +270,6 @@ EXACT: tuple[Formula, ...] = (
         evaluate=rows_with_labels,
     ),
     LABELLED_COST,
-    exact_row(
-        number="one robot, queue",
-        quantity="levels, rates, losses with one robot and access times without phases",
-        function=stationary_queue,
-        conditions=(
-            conditions.has_buffer,
-            conditions.resolved_activation,
-            conditions.no_host_spacing,
-            conditions.pages_leave_the_queue_alone,
-            page_conditions.robots_always_work,
-            page_conditions.independent_accesses,
-            page_conditions.one_robot,
-            own.no_markovian_accesses,
-            conditions.no_obsolescence,
-            conditions.phase_type_service,
-            chain_fits,
-        ),
-        evaluate=rows_of_one_robot,
-    ),
     exact_row(
         number="no waiting place",
         quantity="obsolescence rates without waiting places, in closed form",

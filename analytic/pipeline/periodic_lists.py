@@ -10,7 +10,7 @@ map of a delivery (0 or 1), ``E = E exp(G X)``, ``H = E exp((G - mu) X)``, ``h =
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,14 +20,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse import csr_matrix, diags_array, eye_array, kron
 
-from analytic import conditions, page_conditions
+from analytic import page_conditions
 from analytic.active_robots import most_active
-from analytic.conditions import buffer_of
-from analytic.formula import Values, dependent
-from analytic.indexing_queue.measures import level_rows, service_and_patience, size_of
+from analytic.formula import dependent
+from analytic.indexing_queue.measures import size_of
+from analytic.indexing_queue.one_robot import DeliveredQueue, queue_of_one_robot
 from analytic.markov import stationary
 from analytic.page_conditions import accessed_pages
-from analytic.phase_type import PhaseLaw, phase_count
 from analytic.pipeline.conditions import (
     MOST_SOLUTIONS,
     MOST_WORK,
@@ -53,99 +52,9 @@ from analytic.transforms import (
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array
-from scenarios.laws import Distribution
 
 _RICHARDSON_STEPS = 5
 _LARGEST_STEP = 0.02
-_SMALLEST = 1e-6
-"""Starvation probabilities below this are left out: their digits are lost in those of 1."""
-
-
-@dataclass(frozen=True, eq=False)
-class DeliveredQueue:
-    """The queue between deliveries.
-
-    Attributes
-    ----------
-    service : PhaseLaw
-    access : Distribution
-    capacity : int
-        K, the page in service included.
-    generator : ndarray, shape (states, states)
-        G.
-    reached : ndarray, shape (states, states)
-        E: the queue just before a delivery, given that just after the one before.
-    after : ndarray, shape (states,)
-        Distribution of the queue just after a delivery.
-    """
-
-    service: PhaseLaw
-    access: Distribution
-    capacity: int
-    generator: Array
-    reached: Array
-    after: Array
-
-    @property
-    def phases(self) -> int:
-        """Phases of the service."""
-        return len(self.service.start)
-
-    def delivered(self, values: Array) -> Array:
-        """``A values``: from the values just after a delivery those just before it."""
-        rest = self.phases
-        first = self.service.start @ values[1 : 1 + rest]
-        result: Array = np.concatenate([first[None], values[1 + rest :], values[-rest:]])
-        return result
-
-
-def delivered_queue(service: PhaseLaw, capacity: int, access: Distribution) -> DeliveredQueue:
-    """The queue of one robot.
-
-    Parameters
-    ----------
-    service : PhaseLaw
-    capacity : int
-        K, the page in service included.
-    access : Distribution
-        Law of the access times.
-    """
-    phases = len(service.start)
-    size = 1 + capacity * phases
-    generator = np.zeros((size, size))
-    for level in range(1, capacity + 1):
-        rows = slice(1 + (level - 1) * phases, 1 + level * phases)
-        generator[rows, rows] = service.generator
-        done = service.exit_rates
-        if level == 1:
-            generator[rows, 0] = done
-        else:
-            generator[rows, rows.start - phases : rows.start] = np.outer(done, service.start)
-    reached = matrix_transform(access, generator)
-    bare = DeliveredQueue(service, access, capacity, generator, reached, np.zeros(size))
-    return replace(bare, after=stationary(reached @ bare.delivered(np.eye(size))))
-
-
-def full_probability(queue: DeliveredQueue) -> float:
-    """Probability that a delivery finds the buffer full: ``p E 1_full``, p just after the last."""
-    return float((queue.after @ queue.reached)[-queue.phases :].sum())
-
-
-def stationary_queue(queue: DeliveredQueue) -> Array:
-    """Stationary distribution of the queue at an arbitrary time, shape (states,).
-
-    Notes
-    -----
-    What leaves a state enters another: ``pi G = (b - a) / E X``, with b the distribution just
-    before a delivery and a that just after it. Without the empty state, which G never leaves,
-    ``(-G)^-1`` has no negative entries; the empty state has the rest, absolutely exact but not
-    relatively: where the queue hardly ever starves, its digits are those of 1.
-    """
-    before = queue.after @ queue.reached
-    inner = queue.generator[1:, 1:]
-    entering = (queue.after - before)[1:] / mean_time(queue.access)
-    busy = np.maximum(np.linalg.solve(-inner.T, entering), 0.0)
-    return np.concatenate([[1.0 - busy.sum()], busy])
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,10 +63,10 @@ class _Seen:
 
     Attributes
     ----------
-    missed : float
-        1 - h (E X).
+    missed : ndarray, shape (states,)
+        Probability of a change before the next delivery, from just after one (mean time until it).
     apart : ndarray, shape (states, states)
-        H (E).
+        The queue just before the next delivery, from just after one, without a change.
     until : ndarray, shape (states,)
         Distribution of the queue just before the next delivery, from a stationary instant, without
         a change.
@@ -167,11 +76,30 @@ class _Seen:
         Probability of a change before a copy that enters is indexed (mean time until then).
     """
 
-    missed: float
+    missed: Array
     apart: Array
     until: Array
     first: float
     stale: Array
+
+    def delivering(self, heard: Array) -> _Seen:
+        """The same with accesses that deliver with some probabilities, and else change nothing.
+
+        The quantities given are those until the next access, from just after one.
+        """
+        if np.all(heard == 1.0):
+            return self
+        skipped = self.until * (1.0 - heard)
+        system = lu_factor(np.eye(len(heard)) - self.apart * (1.0 - heard))
+        missed = lu_solve(system, self.missed)
+        apart = lu_solve(system, self.apart * heard)
+        return _Seen(
+            missed=missed,
+            apart=apart,
+            until=self.until * heard + skipped @ apart,
+            first=self.first + float(skipped @ missed),
+            stale=self.stale,
+        )
 
 
 def _seen(queue: DeliveredQueue, mu: float) -> _Seen:
@@ -179,19 +107,12 @@ def _seen(queue: DeliveredQueue, mu: float) -> _Seen:
     q = mu * mean_time(queue.access)
     exponent = float(log_transform(queue.access, mu))
     return _Seen(
-        missed=float(complement(queue.access, mu)),
+        missed=np.full(len(queue.after), float(complement(queue.access, mu))),
         apart=apart,
         until=queue.after @ (queue.reached - apart) / q,
         first=(float(excess(queue.access, mu)) + float(exc(exponent))) / q,
-        stale=Delays(queue.service, np.array([mu])).stale(*_levels_and_phases(queue))[0],
-    )
-
-
-def _levels_and_phases(queue: DeliveredQueue) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Level and phase of the service of each state."""
-    level = np.concatenate([[0], np.repeat(np.arange(queue.capacity) + 1, queue.phases)])
-    phase = np.concatenate([[0], np.tile(np.arange(queue.phases), queue.capacity)])
-    return level, phase
+        stale=Delays(queue.chain.service, np.array([mu])).stale(*queue.found)[0],
+    ).delivering(queue.heard)
 
 
 def _aged(queue: DeliveredQueue) -> _Seen:
@@ -199,12 +120,12 @@ def _aged(queue: DeliveredQueue) -> _Seen:
     mean, second = moments(queue.access)
     remaining = second / (2.0 * mean)
     return _Seen(
-        missed=mean,
+        missed=np.full(len(queue.after), mean),
         apart=queue.reached,
         until=queue.after @ _time_weighted(queue, _LARGEST_STEP / remaining) / mean,
         first=remaining,
-        stale=Delays(queue.service, np.ones(1)).means(*_levels_and_phases(queue)),
-    )
+        stale=Delays(queue.chain.service, np.ones(1)).means(*queue.found),
+    ).delivering(queue.heard)
 
 
 def _time_weighted(queue: DeliveredQueue, step: float) -> Array:
@@ -273,12 +194,12 @@ def _listed(queue: DeliveredQueue, slots: NDArray[np.bool_], seen: _Seen) -> flo
     """Once around the list with unknown values at the full queue, and once more with those."""
     order = np.roll(np.arange(len(slots)), -int(np.flatnonzero(slots)[0]))[::-1]
     size = len(queue.after)
-    full = slice(size - queue.phases, None)
-    unknown = np.zeros((size, queue.phases + 1))
-    unknown[full, :-1] = np.eye(queue.phases)
+    full = np.flatnonzero((queue.heard > 0) & (queue.room == 0))
+    unknown = np.zeros((size, len(full) + 1))
+    unknown[full, np.arange(len(full))] = 1.0
     values, _ = _around(queue, seen, slots[order], unknown)
     ends = values[full]
-    unknown[full, -1] = np.linalg.solve(np.eye(queue.phases) - ends[:, :-1], ends[:, -1])
+    unknown[full, -1] = np.linalg.solve(np.eye(len(full)) - ends[:, :-1], ends[:, -1])
     _, total = _around(queue, seen, slots[order], unknown[:, -1:])
     return seen.first + float(seen.until @ total[:, -1]) / len(slots)
 
@@ -292,18 +213,13 @@ def _around(
     """
     constant = np.zeros(at_full.shape[1])
     constant[-1] = 1.0
-    full = slice(len(at_full) - queue.phases, None)
-    entered = np.outer(seen.stale, constant)
-    entered[full] = 0.0
+    entered = np.outer(seen.stale * queue.room, constant)
+    lost = 1.0 - queue.room[:, None]
     values: Array = entered + at_full
     total = np.zeros_like(at_full)
     for has_page in slots:
-        waited = seen.missed * constant + seen.apart @ values
-        if has_page:
-            values = entered.copy()
-            values[full] = waited[full]
-        else:
-            values = queue.delivered(waited)
+        waited = np.outer(seen.missed, constant) + seen.apart @ values
+        values = lost * waited + (entered if has_page else queue.enters @ waited)
         total += values
     return values, total
 
@@ -347,16 +263,16 @@ def random_age(queue: DeliveredQueue, share: float) -> float:
 
 def _random(queue: DeliveredQueue, share: float, seen: _Seen) -> tuple[float, float, float]:
     """What is seen of a page, and its first two derivatives by its share."""
-    size = len(queue.after)
-    enters = np.arange(size) < size - queue.phases
-    other = queue.delivered(seen.apart)
-    moved = np.where(enters[:, None], (1.0 - share) * other, seen.apart)
-    constant = np.where(enters, share * seen.stale + (1.0 - share) * seen.missed, seen.missed)
-    inverse = lu_factor(np.eye(size) - moved)
+    room = queue.room
+    other = queue.enters @ seen.apart
+    others_missed = queue.enters @ seen.missed
+    lost = 1.0 - room
+    moved = (1.0 - share) * other + lost[:, None] * seen.apart
+    constant = share * room * seen.stale + (1.0 - share) * others_missed + lost * seen.missed
+    inverse = lu_factor(np.eye(len(room)) - moved)
     values = lu_solve(inverse, constant)
-    gained = np.where(enters, seen.stale - seen.missed - other @ values, 0.0)
-    first = lu_solve(inverse, gained)
-    second = lu_solve(inverse, np.where(enters, -2.0 * (other @ first), 0.0))
+    first = lu_solve(inverse, room * seen.stale - others_missed - other @ values)
+    second = lu_solve(inverse, -2.0 * (other @ first))
     until = seen.until
     return seen.first + float(until @ values), float(until @ first), float(until @ second)
 
@@ -502,32 +418,14 @@ def _cycle(scenario: Scenario) -> NDArray[np.intp]:
     return np.zeros(0, dtype=np.intp)
 
 
-def _states_of_one_robot(scenario: Scenario) -> int:
-    buffer = buffer_of(scenario)
-    return 1 + (phase_count(conditions.service_law(scenario)) or 0) * buffer.capacity
-
-
-@dependent
-def chain_fits(scenario: Scenario) -> str | None:
-    """The chain at deliveries needs at most 2·10^10 multiplications."""
-    work = 30 * _states_of_one_robot(scenario) ** 3
-    return None if work <= MOST_WORK else f"its chain needs {work:.0e} multiplications, limit 2e10"
-
-
 @dependent
 def one_fits(scenario: Scenario) -> str | None:
     """The chain at deliveries is small enough."""
-    size = _states_of_one_robot(scenario)
+    _, phases, _, top = size_of(scenario)
+    size = 1 + phases * top
     slots = max(len(_cycle(scenario)), 1)
     work = accessed_pages(scenario).pages.count * (30 * size**3 + slots * 4 * size**2)
     return None if work <= MOST_WORK else f"its pages need {work:.0e} multiplications, limit 2e10"
-
-
-def queue_of_one_robot(scenario: Scenario) -> DeliveredQueue:
-    """The queue of a scenario with one robot, between its deliveries."""
-    service, _ = service_and_patience(scenario)
-    access = page_conditions.law_between_accesses(scenario)
-    return delivered_queue(service, buffer_of(scenario).capacity, access)
 
 
 def freshness_of_one_robot(scenario: Scenario) -> Freshness:
@@ -547,20 +445,6 @@ def freshness_of_one_robot(scenario: Scenario) -> Freshness:
         rates=lambda: np.array([listed_rate(queue, each, change) for each, change in listed]),
         ages=lambda: np.array([listed_age(queue, each) for each in slots]),
     )
-
-
-def rows_of_one_robot(scenario: Scenario) -> Values:
-    """Levels, rates and shares of the queue of one robot; sojourns by Little's law."""
-    queue = queue_of_one_robot(scenario)
-    pace = 1.0 / mean_time(queue.access)
-    lost = full_probability(queue)
-    states = stationary_queue(queue)
-    levels = np.append(states[0], states[1:].reshape(queue.capacity, -1).sum(axis=1))
-    rates = {"delivered": pace, "lost": pace * lost, "obsolete": 0.0, "served": pace * (1.0 - lost)}
-    starved = ("starvation_probability", None), ("level_probability", 0)
-    for row in level_rows(levels, 1.0, rates):
-        if levels[0] >= _SMALLEST or row[:2] not in starved:
-            yield row
 
 
 @dependent

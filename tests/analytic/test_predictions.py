@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Literal
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from pipelines import PIPELINES, pipeline
 from random_systems import large_search_engines, search_engines, server_farms
+from scipy.stats import poisson
 from systems import queue
 
 import sim
@@ -314,11 +316,65 @@ def test_the_queue_of_one_robot_without_phases_agrees_with_the_simulation(law: s
     assert overall(compare(predict(wrong)[0], results)) == "disagrees"
 
 
-def test_the_same_queue_of_a_law_with_phases_is_that_of_the_chain() -> None:
+TIMERS = {"exponential": {"mean": 1.5}}
+ONE_ROBOT: dict[str, Tables] = {
+    "plain": {},
+    "timers": {"buffer.obsolescence": TIMERS},
+    "Erlang timers": {"buffer.obsolescence": {"erlang": {"shape": 2, "mean": 1.5}}},
+    "heard up to a level": {"activation": {"threshold": {"robots": [1, 0], "at": [1]}}},
+    "heard, timers": {
+        "activation": {"threshold": {"robots": [1, 0], "at": [2]}},
+        "buffer.obsolescence": TIMERS,
+    },
+    "newest first, push-out, timers": {
+        "buffer.obsolescence": TIMERS,
+        "buffer.discipline": "lifo",
+        "buffer.when_full": "push-out",
+    },
+    "no robot": {"activation": {"static": 0}},
+    "costs": {
+        "buffer.obsolescence": TIMERS,
+        "costs": {"loss": 1.0, "starvation": 2.0, "obsolescence": 3.0, "response": 0.5},
+    },
+}
+
+
+@pytest.mark.parametrize("name", ONE_ROBOT)
+def test_the_same_queue_of_a_law_with_phases_is_that_of_the_chain(name: str) -> None:
     """A gamma law of whole shape is an Erlang law, which the chain knows."""
-    gamma = predict(one_robot({"gamma": {"shape": 3.0, "mean": 0.9}}))[0]
-    chain = predict(one_robot({"erlang": {"shape": 3, "mean": 0.9}}))[0]
+    changes = ONE_ROBOT[name]
+    gamma = predict(one_robot({"gamma": {"shape": 3.0, "mean": 0.9}}, **changes))[0]
+    chain = predict(one_robot({"erlang": {"shape": 3, "mean": 0.9}}, **changes))[0]
     known = {(row.measure, row.subject): row.value for row in chain}
-    assert len(gamma) > 10
+    assert {(row.measure, row.subject) for row in gamma} == set(known)
     for row in gamma:
         assert row.value == pytest.approx(known[row.measure, row.subject], rel=1e-11, abs=1e-15)
+
+
+def test_constant_accesses_and_exponential_services_by_counting_services() -> None:
+    """D/M/1/K: between two deliveries as many services end as a Poisson process has points."""
+    apart, places = 0.8, 4
+    levels = np.arange(places + 1)
+    ended = poisson(apart)
+    moved = np.zeros((places + 1, places + 1))
+    for level in levels:
+        moved[level, level:0:-1] = ended.pmf(np.arange(level))
+        moved[level, 0] = ended.sf(level - 1)
+    entered = np.eye(places + 1)[np.minimum(levels + 1, places)]
+    after = np.linalg.matrix_power(moved @ entered, 2000)[0]
+    before = after @ moved
+    entering = before[:-1] / before[:-1].sum()
+    expected = {
+        ("loss_probability", None): before[-1],
+        ("throughput", None): before[:-1].sum() / apart,
+        ("starvation_probability", None): 1.0 - before[:-1].sum() / apart,
+        ("sojourn_time", "served"): entering @ (levels[:-1] + 1.0),
+        ("sojourn_time_second_moment", "served"): entering @ ((levels[:-1] + 1) * (levels[1:] + 1)),
+    }
+    scenario = one_robot(
+        {"deterministic": {"value": apart}},
+        **{"buffer.service": {"exponential": {"mean": 1.0}}},
+    )
+    found = {(row.measure, row.subject): row.value for row in predict(scenario)[0]}
+    for key, value in expected.items():
+        assert found[key] == pytest.approx(value, rel=1e-12), key

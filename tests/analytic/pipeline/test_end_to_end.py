@@ -20,6 +20,7 @@ import sim
 from analytic import compare, overall, predict
 from analytic.indexing_queue import chain_of, controlled_chain, solve_chain
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE
+from analytic.indexing_queue.one_robot import delivered_queue
 from analytic.page_refresh import cyclic_obsolescence, randomized_obsolescence
 from analytic.phase_type import as_phase_type
 from analytic.pipeline import (
@@ -38,7 +39,6 @@ from analytic.pipeline.dropping_and_replacement import LabelledRules, PageClass
 from analytic.pipeline.independence import thinned_cyclic, thinned_randomized
 from analytic.pipeline.patience import Handling, old_and_new
 from analytic.pipeline.periodic_lists import (
-    delivered_queue,
     fetching,
     random_slopes,
     shared_age,
