@@ -157,6 +157,11 @@ def priced(scenario: Scenario) -> str | None:
     return "[costs] prices staleness" if scenario.costs.staleness else None
 
 
+def response_priced(scenario: Scenario) -> str | None:
+    """[costs] prices the response time."""
+    return None if scenario.costs.response else "[costs] does not price the response time"
+
+
 def response_known(scenario: Scenario) -> str | None:
     """[costs] prices the response time only where pages are served in their order."""
     if not scenario.costs.response or first_come_first_served(scenario) is None:

@@ -42,6 +42,13 @@ from analytic.indexing_queue.one_robot import (
     rows_of_one_robot,
 )
 from analytic.indexing_queue.sojourns import sojourn_moments
+from analytic.indexing_queue.unordered_sojourns import (
+    out_of_order,
+    pushed_one_by_one,
+    sojourns_out_of_order,
+    unordered_sojourns,
+    waiting_page_fits,
+)
 from analytic.markov import birth_death, relaxation_time
 from analytic.phase_type import exponential_rate
 from scenarios import Scenario
@@ -237,6 +244,14 @@ def _from_chain(*measures: str) -> Callable[[Scenario], Values]:
     return evaluate
 
 
+def _cost_out_of_order(scenario: Scenario) -> Values:
+    rows = solved(scenario.with_("costs.response", 0.0)).rows
+    others = next(value for name, _, value in rows if name == "control_cost")
+    sojourns = sojourns_out_of_order(scenario)
+    means = {subject: value for name, subject, value in sojourns if name == "sojourn_time"}
+    yield "control_cost", None, others + scenario.costs.response * means.get("served", math.nan)
+
+
 def _without_cost(scenario: Scenario) -> Values:
     return [row for row in rows_of_one_robot(scenario) if row[0] != "control_cost"]
 
@@ -319,8 +334,10 @@ _POISSON = (
 
 _FIFO = (conditions.first_come_first_served,)
 
+_OUT_OF_ORDER = (out_of_order, pushed_one_by_one, waiting_page_fits)
+
 _exact_row = partial(Formula, paper="avrachenkov2011", kind="exact", origin="re-derived")
-_one_robot_row = partial(Formula, paper="pipeline", kind="exact", origin="own")
+_own_row = partial(Formula, paper="pipeline", kind="exact", origin="own")
 _closure_row = partial(
     Formula,
     paper="avrachenkov2011",
@@ -397,14 +414,28 @@ FORMULAS: tuple[Formula, ...] = (
         conditions=(*_CHAIN, conditions.priced, conditions.response_known, response_solved),
         evaluate=_from_chain("control_cost"),
     ),
-    _one_robot_row(
+    _own_row(
+        number="pages out of order",
+        quantity="sojourn times by class, last come first served or with push-out",
+        function=unordered_sojourns,
+        conditions=(*_CHAIN, *_OUT_OF_ORDER),
+        evaluate=sojourns_out_of_order,
+    ),
+    _own_row(
+        number="pages out of order, cost",
+        quantity="control cost with the response time of such pages",
+        function=control_cost,
+        conditions=(*_CHAIN, conditions.priced, conditions.response_priced, *_OUT_OF_ORDER),
+        evaluate=_cost_out_of_order,
+    ),
+    _own_row(
         number="one robot, queue",
         quantity="levels, rates, shares, sojourn times: one robot, access times without phases",
         function=one_robot_measures,
         conditions=_ONE_ROBOT,
         evaluate=_without_cost,
     ),
-    _one_robot_row(
+    _own_row(
         number="one robot, cost",
         quantity="control cost of such a queue",
         function=control_cost,

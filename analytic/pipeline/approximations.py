@@ -47,8 +47,8 @@ from analytic.pipeline.independence import (
     thinned_randomized,
 )
 from analytic.pipeline.patience import counts_fit, drop_rates, patience_rates_and_ages
-from analytic.pipeline.state_space import MOST_STATES
 from analytic.refusal import NoAnswerError
+from analytic.state_space import MOST_STATES
 from analytic.transforms import moments
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic

@@ -19,7 +19,7 @@ from scenarios.accessing.policy import Periodic
 from scenarios.accessing.randomized import Randomized
 from scenarios.activation import Switching, These
 from scenarios.arrays import Array
-from scenarios.deliveries import Independent, Marked, alone, brings_pages, joint_size
+from scenarios.deliveries import Independent, Marked, alone, brings_pages
 from scenarios.laws import Distribution
 
 MOST_WORK = 2 * 10**10
@@ -100,22 +100,6 @@ def no_waiting_place(scenario: Scenario) -> str | None:
 
 
 # --- the robots -------------------------------------------------------------------------------
-
-
-def one_by_one(scenario: Scenario) -> str | None:
-    """Pages are delivered one by one."""
-    deliveries = accessed_pages(scenario).robots.deliveries
-    batches = deliveries is not None and joint_size(deliveries)[1] > 1
-    return "pages are delivered in batches" if batches else None
-
-
-def pushed_one_by_one(scenario: Scenario) -> str | None:
-    """Where a full buffer pushes out, pages come one by one and activation is not switching."""
-    if buffer_of(scenario).when_full == "lose-new":
-        return None
-    if isinstance(scenario.activation, Switching):
-        return "a full buffer pushes out while robots are switched on one at a time"
-    return one_by_one(scenario)
 
 
 def several_robots(scenario: Scenario) -> str | None:

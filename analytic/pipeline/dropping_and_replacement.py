@@ -24,15 +24,15 @@ from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
 from analytic.indexing_queue.measures import control_cost, level_rows, service_and_patience
 from analytic.page_conditions import accessed_pages
 from analytic.pipeline.random_pages import Freshness
-from analytic.pipeline.state_space import (
+from analytic.progress import followed
+from analytic.refusal import NoAnswerError, Remembered
+from analytic.state_space import (
     Explored,
     Move,
     explore,
     service_moves,
     total_rewards,
 )
-from analytic.progress import followed
-from analytic.refusal import NoAnswerError, Remembered
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.sections import Costs

@@ -25,6 +25,7 @@ from analytic.indexing_queue.measures import (
     fits_in_memory,
     one_closed_class,
 )
+from analytic.indexing_queue.unordered_sojourns import one_by_one, pushed_one_by_one
 from analytic.page_conditions import accessed_pages
 from analytic.page_refresh import stale_answers
 from analytic.pipeline import conditions as own
@@ -124,7 +125,7 @@ _LABELS = (
     own.no_patience,
     conditions.not_switching,
     *own.MARKOVIAN,
-    own.one_by_one,
+    one_by_one,
     fits_in_memory,
     one_closed_class,
     labels_fit,
@@ -146,7 +147,7 @@ METHODS: tuple[Method, ...] = (
             *_RANDOM,
             own.served_out_of_order_or_with_patience,
             conditions.exponential_patience_or_none,
-            own.pushed_one_by_one,
+            pushed_one_by_one,
             *_QUEUE,
             counts_fit,
         ),

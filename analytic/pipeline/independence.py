@@ -20,7 +20,7 @@ from analytic.markov import birth_death
 from analytic.page_refresh import randomized_obsolescence, slot_distances
 from analytic.pipeline.conditions import by_kind
 from analytic.pipeline.random_pages import RatesAndAges
-from analytic.pipeline.state_space import Explored, Move, explore, total_rewards
+from analytic.state_space import Explored, Move, explore, total_rewards
 from analytic.transforms import log_transform, mean_time, moments
 from scenarios.arrays import Array
 from scenarios.laws import Distribution

@@ -21,13 +21,11 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 from scipy.special import gammaln
 
-from analytic.active_robots import most_active, robots_at
-from analytic.arrival_process import delivery_modes
-from analytic.conditions import buffer_of
 from analytic.formula import dependent
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
 from analytic.indexing_queue.measures import size_of
+from analytic.indexing_queue.unordered_sojourns import Handling, delivery_moves, handling_of
 from analytic.markov import birth_death
 from analytic.page_conditions import accessed_pages
 from analytic.phase_type import PhaseLaw
@@ -37,7 +35,7 @@ from analytic.pipeline.conditions import (
     kinds_of_pages,
 )
 from analytic.pipeline.random_pages import Freshness, RatesAndAges, Slopes
-from analytic.pipeline.state_space import (
+from analytic.state_space import (
     MOST_STATES,
     Explored,
     Move,
@@ -54,22 +52,6 @@ INDEXED = 1
 """Kind of the moves at which the indexing of a new page ends."""
 
 _PANELS = 6_000
-
-
-class Handling(NamedTuple):
-    """What the buffer does with waiting pages.
-
-    Attributes
-    ----------
-    last_first : bool
-        The newest waiting page is served next.
-    lost : ndarray, shape (order, order), or None
-        Rates of the deliveries that meet a full buffer and push out the oldest waiting page; None
-        where the new page is lost.
-    """
-
-    last_first: bool = False
-    lost: Array | None = None
 
 
 class OldNewState(NamedTuple):
@@ -122,7 +104,9 @@ class OldAndNew:
 
     def moves(self, state: OldNewState) -> Iterator[Move]:
         """All moves from a state."""
-        yield from self._deliveries(state)
+        pushed = state._replace(old=state.old - 1, new=state.new + 1) if state.old else state
+        entered = partial(self._entered, state)
+        yield from delivery_moves(self.chain, self.handling, state, entered, (pushed, 0))
         if state.level:
             ended = INDEXED if state.serving == 0 else 0
             yield from service_moves(self.chain, state, self._next(state), ended)
@@ -147,20 +131,6 @@ class OldAndNew:
                 old=state.old - is_old, new=state.new - (not is_old), patience=before + behind
             )
             yield Move(float(patience.exit_rates[phase]), left)
-
-    def _deliveries(self, state: OldNewState) -> Iterator[Move]:
-        pushed_out = self.handling.lost if state.level == self.chain.top else None
-        for entering, matrices in self.chain.arrivals[state.level].items():
-            rates = matrices[state.phase if len(matrices) > 1 else 0][state.arrivals]
-            if pushed_out is not None:
-                rates = rates - pushed_out[state.arrivals]
-            for arrivals in np.flatnonzero(rates > 0).tolist():
-                for share, after in self._entered(state, entering):
-                    yield Move(float(rates[arrivals]) * share, after._replace(arrivals=arrivals))
-        if pushed_out is not None:
-            pushed = state._replace(old=state.old - 1, new=state.new + 1) if state.old else state
-            for arrivals, rate in enumerate(pushed_out[state.arrivals].tolist()):
-                yield Move(rate, pushed._replace(arrivals=arrivals))
 
     def _entered(self, state: OldNewState, entering: int) -> Iterator[tuple[float, OldNewState]]:
         """The state when new pages have joined; a page that finds nobody is served at once."""
@@ -287,18 +257,6 @@ def _leaking(counted: Explored, stationary: Array, mu: float, f: float) -> tuple
 
 
 # --- of a scenario ----------------------------------------------------------------------------
-
-
-def handling_of(scenario: Scenario) -> Handling:
-    """What the buffer of a scenario does with waiting pages."""
-    buffer = buffer_of(scenario)
-    lost = None
-    if buffer.when_full == "push-out" and buffer.waiting_places:
-        robots = robots_at(scenario)(buffer.capacity)
-        active = max(most_active(scenario), 1)
-        modes = delivery_modes(accessed_pages(scenario).robots, active, scenario.activation)
-        lost = modes[robots, 1]
-    return Handling(buffer.discipline == "lifo", lost)
 
 
 @dependent

@@ -39,7 +39,7 @@ from analytic.pipeline.random_pages import (
     Slopes,
     queue_of_pages,
 )
-from analytic.pipeline.state_space import MOST_STATES, total_rewards
+from analytic.state_space import MOST_STATES, total_rewards
 from analytic.transforms import (
     complement,
     exc,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analytic import predict
+from analytic import exact_values, predict
 from analytic.indexing_queue import (
     NotConvergedError,
     QueueChain,
@@ -264,3 +264,59 @@ def test_without_sojourn_times_all_else_is_given(
     )
     assert priced == (price == "response")
     assert accuracy_of(broken) is not None
+
+
+# -- pages that are not served in their order ------------------------------------------------------
+
+
+def out_of_order(**changes: Any) -> dict[tuple[str, Any], float]:
+    """What is exact of M/M/1/K at load 0.5, with other changes."""
+    base = {
+        "name": "out-of-order",
+        "robots": {"available": 1, "access_time": {"exponential": {"rate": 0.5}}},
+        "buffer": {"waiting_places": 60, "service": {"exponential": {"rate": 1.0}}},
+        "run": {"horizon": 5000.0},
+    }
+    exact = exact_values(scenario_from(base).with_(changes))
+    return {key: value for key, (value, _) in exact.items()}
+
+
+def test_last_come_first_served_spreads_the_waits() -> None:
+    """M/M/1: the same mean; the second moment of the wait is 1 / (1 - load) times as large."""
+    rows = out_of_order(**{"buffer.discipline": "lifo"})
+    assert rows["sojourn_time", "served"] == pytest.approx(2.0, rel=1e-12)
+    squared_wait = 2.0 * 0.5 / (1.0 - 0.5) ** 3
+    assert rows["sojourn_time_second_moment", "served"] == pytest.approx(
+        squared_wait + 2.0 * 1.0 + 2.0, rel=1e-12
+    )
+
+
+def test_a_page_that_may_be_pushed_out_by_hand() -> None:
+    """One waiting place: a page waits until the service ends, or the next delivery."""
+    rows = out_of_order(**{"buffer.waiting_places": 1, "buffer.when_full": "push-out"})
+    empty = 1.0 / 1.75
+    leaves = 1.5
+    waited = (1.0 - empty) * 1.0 / leaves
+    once = empty * 1.0 + waited * (1.0 / leaves + 1.0)
+    assert rows["sojourn_time", "served"] == pytest.approx(once / (empty + waited), rel=1e-12)
+    twice = empty * 2.0 + waited * (2.0 / leaves**2 + 2.0 / leaves + 2.0)
+    pushed = (1.0 - empty) * 0.5 / leaves
+    assert rows["sojourn_time_second_moment", "accepted"] == pytest.approx(
+        twice + pushed * 2.0 / leaves**2, rel=1e-12
+    )
+
+
+def test_the_mean_of_all_is_that_of_little_s_law() -> None:
+    """With timers, bursts and push-out, last come first served."""
+    bursts = {"D0": [[-4.0, 0.2], [0.1, -0.4]], "D1": [[3.8, 0.0], [0.0, 0.3]]}
+    rows = out_of_order(
+        **{
+            "robots.access_time": {"map": bursts},
+            "buffer.waiting_places": 4,
+            "buffer.service": {"erlang": {"shape": 2, "mean": 0.5}},
+            "buffer.discipline": "lifo",
+            "buffer.when_full": "push-out",
+            "buffer.obsolescence": {"exponential": {"mean": 2.0}},
+        }
+    )
+    assert rows["sojourn_time", "accepted"] == pytest.approx(rows["sojourn_time", "all"], rel=1e-12)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix, diags_array
 from scipy.sparse.linalg import splu
 
-from analytic.indexing_queue import QueueChain
+from analytic.indexing_queue.chain import QueueChain
 from analytic.markov import stationary_sparse
 from analytic.progress import followed
 from analytic.refusal import NoAnswerError

@@ -1,0 +1,275 @@
+"""Sojourn times where pages are not served in their order, or where a full buffer pushes out.
+
+Then what is delivered later matters to a page: it is followed together with the number of waiting
+pages that are older, and of those that are newer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analytic import conditions
+from analytic.active_robots import most_active, robots_at
+from analytic.arrival_process import delivery_modes
+from analytic.conditions import buffer_and_robots
+from analytic.formula import Values, dependent
+from analytic.indexing_queue.chain import QueueChain
+from analytic.indexing_queue.marginals import fate_rates, marginals_of
+from analytic.indexing_queue.measures import chain_of, size_of, solution_of
+from analytic.indexing_queue.sojourns import Row
+from analytic.phase_type import moment
+from analytic.state_space import MOST_STATES, Move, explore, service_moves, total_rewards
+from scenarios import Scenario
+from scenarios.activation import Switching
+from scenarios.arrays import Array
+from scenarios.deliveries import joint_size
+
+SERVED, OBSOLETE, LOST = 1, 2, 3
+"""Kinds of the moves at which a page waits no longer: its service starts, or it is dropped."""
+
+
+class Handling(NamedTuple):
+    """What the buffer does with waiting pages.
+
+    Attributes
+    ----------
+    last_first : bool
+        The newest waiting page is served next.
+    lost : ndarray, shape (order, order), or None
+        Rates of the deliveries that meet a full buffer and push out the oldest waiting page; None
+        where the new page is lost.
+    """
+
+    last_first: bool = False
+    lost: Array | None = None
+
+
+def handling_of(scenario: Scenario) -> Handling:
+    """What the buffer of a scenario does with waiting pages."""
+    buffer, robots = buffer_and_robots(scenario)
+    lost = None
+    if buffer.when_full == "push-out" and buffer.waiting_places:
+        heard = robots_at(scenario)(buffer.capacity)
+        modes = delivery_modes(robots, max(most_active(scenario), 1), scenario.activation)
+        lost = modes[heard, 1]
+    return Handling(buffer.discipline == "lifo", lost)
+
+
+class WaitingPage(NamedTuple):
+    """Waiting pages that are older and newer than one that waits; phases."""
+
+    older: int
+    newer: int
+    arrivals: int
+    phase: int
+
+    @property
+    def level(self) -> int:
+        """Pages in the system."""
+        return self.older + self.newer + 2
+
+
+def delivery_moves(
+    chain: QueueChain,
+    handling: Handling,
+    state: Any,
+    entered: Callable[[int], Iterable[tuple[float, Any]]],
+    pushed: tuple[Any, int],
+) -> Iterator[Move]:
+    """Deliveries that enter, are lost, or push out the oldest waiting page.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    handling : Handling
+    state : NamedTuple
+        With the `level`, the phase of the `arrivals`, and the `phase` of the service.
+    entered : callable
+        From a number of pages to the states when so many have joined, and their probabilities.
+    pushed : tuple
+        The state when a page has pushed out another, and the kind of that move.
+    """
+    pushing = handling.lost if state.level == chain.top else None
+    for entering, matrices in chain.arrivals[state.level].items():
+        rates = matrices[state.phase if len(matrices) > 1 else 0][state.arrivals]
+        if pushing is not None:
+            rates = rates - pushing[state.arrivals]
+        for arrivals in np.flatnonzero(rates > 0).tolist():
+            for share, after in entered(entering):
+                yield Move(float(rates[arrivals]) * share, after._replace(arrivals=arrivals))
+    if pushing is not None:
+        after, kind = pushed
+        for arrivals, rate in enumerate(pushing[state.arrivals].tolist()):
+            yield Move(rate, after._replace(arrivals=arrivals), kind)
+
+
+@dataclass(frozen=True, eq=False)
+class _Followed:
+    """The moves of a waiting page; timers are exponential."""
+
+    chain: QueueChain
+    handling: Handling
+
+    def moves(self, state: WaitingPage) -> Iterator[Move]:
+        """All moves from a state."""
+        yield from delivery_moves(
+            self.chain,
+            self.handling,
+            state,
+            lambda pages: [(1.0, state._replace(newer=state.newer + pages))],
+            self._pushed(state),
+        )
+        yield from self._services(state)
+        theta = float(self.chain.patience.exit_rates[0])
+        yield Move(theta * state.older, state._replace(older=state.older - 1))
+        yield Move(theta * state.newer, state._replace(newer=state.newer - 1))
+        yield Move(theta, state, OBSOLETE)
+
+    def _pushed(self, state: WaitingPage) -> tuple[WaitingPage, int]:
+        if not state.older:
+            return state, LOST
+        return state._replace(older=state.older - 1, newer=state.newer + 1), 0
+
+    def _services(self, state: WaitingPage) -> Iterator[Move]:
+        """The next page is a newer one, an older one, or the page itself."""
+        newer = self.handling.last_first and state.newer > 0
+        older = not self.handling.last_first and state.older > 0
+        if not newer and not older:
+            return service_moves(self.chain, state, [(1.0, state)], SERVED)
+        left = state._replace(older=state.older - older, newer=state.newer - newer)
+        draws = enumerate(self.chain.service.start.tolist())
+        following = [(share, left._replace(phase=phase)) for phase, share in draws]
+        return service_moves(self.chain, state, following)
+
+
+class _Entries(NamedTuple):
+    """Pages that enter per unit time: those that are served at once, and the others."""
+
+    at_once: float
+    waiting: Counter[WaitingPage]
+
+
+def _entries(chain: QueueChain, handling: Handling, stationary: Array) -> _Entries:
+    at_once = 0.0
+    waiting: Counter[WaitingPage] = Counter()
+    shape = chain.service_phases, chain.order, chain.order
+
+    def joined(older: int, newer: int, flow: Array) -> None:
+        for arrivals, phase in np.argwhere(flow > 0).tolist():
+            waiting[WaitingPage(older, newer, arrivals, phase)] += flow[arrivals, phase]
+
+    for level, moves in enumerate(chain.arrivals):
+        here = stationary[chain.starts[level] : chain.starts[level + 1]].reshape(chain.order, -1)
+        found = here if level else here * chain.service.start
+        for pages, matrices in moves.items():
+            flow = np.einsum("wm,mwv->vm", found, np.broadcast_to(matrices, shape))
+            served = 1 if level == 0 and pages else 0
+            at_once += served * float(flow.sum())
+            for ahead in range(served, pages):
+                joined(max(level - 1, 0) + ahead - served, pages - 1 - ahead, flow)
+    if handling.lost is not None:
+        joined(chain.top - 2, 0, handling.lost.T @ found)
+    return _Entries(at_once, waiting)
+
+
+def unordered_sojourns(
+    chain: QueueChain, handling: Handling, stationary: Array, delivered: float
+) -> Iterator[Row]:
+    """First and second moments of the time from entry to end, by class of pages.
+
+    Parameters
+    ----------
+    chain : QueueChain
+        With exponential patience, or none.
+    handling : Handling
+    stationary : ndarray, shape (states,)
+        Stationary probabilities.
+    delivered : float
+        Pages delivered per unit time.
+
+    Raises
+    ------
+    NoAnswerError
+        If the chain of a waiting page has too many states.
+
+    Notes
+    -----
+    Of a waiting page: with T the rates that keep it waiting and t those of one of its ends, the
+    moments ``E[W^k; end]`` are ``(-T)^-1 t``, ``(-T)^-2 t`` and ``2 (-T)^-3 t``. A page that is
+    served has its service after that, whatever came before. A page that is pushed out has entered.
+    """
+    at_once, waiting = _entries(chain, handling, stationary)
+    walk = _Followed(chain, handling)
+    explored = explore(waiting, walk.moves, kinds=4)
+    flows = np.zeros(len(explored.states))
+    flows[: len(waiting)] = list(waiting.values())
+    exits = [np.asarray(each.sum(axis=1)).ravel() for each in explored.rates[1:]]
+    solve = total_rewards(explored.rates[0], np.sum(exits, axis=0))
+
+    def waits(ends: Array) -> Array:
+        once = solve(ends)
+        twice = solve(once)
+        moments: Array = flows @ np.stack([once, twice, 2.0 * solve(twice)], axis=1)
+        return moments
+
+    served, obsolete, lost = (waits(ends) if waiting else np.zeros(3) for ends in exits)
+    first = moment(chain.service, 1)
+    second = moment(chain.service, 2)
+    served[2] += 2.0 * first * served[1] + second * (served[0] + at_once)
+    served[1] += first * (served[0] + at_once)
+    served[0] += at_once
+    accepted = served + obsolete + lost
+    for name, moments in (("served", served), ("obsolete", obsolete), ("accepted", accepted)):
+        if moments[0] > 0:
+            yield "sojourn_time", name, float(moments[1] / moments[0])
+            yield "sojourn_time_second_moment", name, float(moments[2] / moments[0])
+    if delivered > 0:
+        yield "sojourn_time_second_moment", "all", float(accepted[2] / delivered)
+
+
+# --- of a scenario ----------------------------------------------------------------------------
+
+
+def one_by_one(scenario: Scenario) -> str | None:
+    """Pages are delivered one by one."""
+    _, robots = buffer_and_robots(scenario)
+    batches = robots.deliveries is not None and joint_size(robots.deliveries)[1] > 1
+    return "pages are delivered in batches" if batches else None
+
+
+def pushed_one_by_one(scenario: Scenario) -> str | None:
+    """Where a full buffer pushes out, pages come one by one and activation is not switching."""
+    if conditions.nothing_pushed_out(scenario) is None:
+        return None
+    if isinstance(scenario.activation, Switching):
+        return "a full buffer pushes out while robots are switched on one at a time"
+    return one_by_one(scenario)
+
+
+def out_of_order(scenario: Scenario) -> str | None:
+    """Last come first served, or a full buffer pushes out."""
+    plain = conditions.first_come_first_served(scenario) is None
+    return "first come first served, nothing pushed out" if plain else None
+
+
+@dependent
+def waiting_page_fits(scenario: Scenario) -> str | None:
+    """The chain of a waiting page is small enough."""
+    order, phases, _, top = size_of(scenario)
+    states = order * phases * top * (top - 1) // 2
+    if states <= MOST_STATES:
+        return None
+    return f"the chain of a waiting page has {states} states, limit {MOST_STATES}"
+
+
+def sojourns_out_of_order(scenario: Scenario) -> Values:
+    """Sojourn times by class of a scenario whose pages are not served in their order."""
+    chain = chain_of(scenario)
+    stationary = solution_of(scenario).stationary
+    delivered = fate_rates(chain, marginals_of(chain, stationary))["delivered"]
+    return unordered_sojourns(chain, handling_of(scenario), stationary, delivered)
