@@ -331,6 +331,10 @@ ONE_ROBOT: dict[str, Tables] = {
         "buffer.discipline": "lifo",
         "buffer.when_full": "push-out",
     },
+    "failures, heard": {
+        "robots.failure": {"probability": 0.3},
+        "activation": {"threshold": {"robots": [1, 0], "at": [2]}},
+    },
     "no robot": {"activation": {"static": 0}},
     "costs": {
         "buffer.obsolescence": TIMERS,
@@ -341,12 +345,17 @@ ONE_ROBOT: dict[str, Tables] = {
 
 @pytest.mark.parametrize("name", ONE_ROBOT)
 def test_the_same_queue_of_a_law_with_phases_is_that_of_the_chain(name: str) -> None:
-    """A gamma law of whole shape is an Erlang law, which the chain knows."""
+    """A gamma law of whole shape is an Erlang law, which the chain knows.
+
+    Only the chain follows a page that is not served in its order.
+    """
     changes = ONE_ROBOT[name]
     gamma = predict(one_robot({"gamma": {"shape": 3.0, "mean": 0.9}}, **changes))[0]
     chain = predict(one_robot({"erlang": {"shape": 3, "mean": 0.9}}, **changes))[0]
     known = {(row.measure, row.subject): row.value for row in chain}
-    assert {(row.measure, row.subject) for row in gamma} == set(known)
+    found = {(row.measure, row.subject) for row in gamma}
+    only_chain = {key for key in set(known) - found if key[0].startswith("sojourn_time")}
+    assert found | (only_chain if "newest first" in name else set()) == set(known)
     for row in gamma:
         assert row.value == pytest.approx(known[row.measure, row.subject], rel=1e-11, abs=1e-15)
 
