@@ -23,9 +23,16 @@ from scenarios.accessing.policy import Periodic
 from scenarios.activation import Switching
 from scenarios.arrays import Array
 from scenarios.measures import Subject
-from scenarios.page_data import access_cycle, change_rates, page_weights, realised_shares
+from scenarios.page_data import (
+    access_cycle,
+    change_rates,
+    page_names,
+    page_weights,
+    realised_shares,
+)
 from scenarios.processes import ArrivalProcess, Map, Mmpp
-from scenarios.sections import AccessTime
+from scenarios.sections import AccessTime, Pages
+from scenarios.text import shortened
 
 START_LEFT = 10
 """A suggested warm-up is so many times what the system remembers: e^-10 = 5e-5 is left."""
@@ -45,6 +52,7 @@ _STALENESS = (
 )
 _OF_PAGES = (*_STALENESS, "control_cost")
 
+_LONGEST_NAME = 60
 _LARGEST_ORDER = 400
 """Phases up to which eigenvalues are computed."""
 
@@ -211,7 +219,7 @@ def _accesses(scenario: Scenario) -> Iterator[Memory]:
         known = Memory("the cycle of the pages", slots * delivered * access, rounds, _OF_PAGES)
     else:
         rarest = int(np.argmin(np.where(shares > 0, shares, np.inf)))
-        name = f"the mean time between accesses of page {rarest}"
+        name = f"the mean time between accesses of {_called(scenario.pages, rarest)}"
         with np.errstate(divide="ignore"):
             times = access / (shares * indexed)
         times = np.where(np.isfinite(times), times, 0.0)
@@ -222,7 +230,8 @@ def _accesses(scenario: Scenario) -> Iterator[Memory]:
     waiting = np.where((shares == 0) & (rates > 0), rates, np.inf)
     slowest = int(np.argmin(waiting))
     if waiting[slowest] < math.inf:
-        name = f"the mean time to the first change of page {slowest}, which is never accessed"
+        page = _called(scenario.pages, slowest)
+        name = f"the mean time to the first change of {page}, which is never accessed"
         times = np.where(waiting < math.inf, 1.0 / waiting, 0.0)
         yield Memory(name, float(times[slowest]), START_LEFT, _OF_PAGES, times)
 
@@ -231,6 +240,11 @@ def _delivered_per_slot(scenario: Scenario) -> float:
     """Share of the slots of a list whose pages robots do not give up."""
     failure = scenario.robots.failure if scenario.robots else None
     return 1.0 if failure is None else 1.0 - failure.probability ** (failure.retries + 1)
+
+
+def _called(pages: Pages, page: int) -> str:
+    names = page_names(pages)
+    return shortened(names[page], _LONGEST_NAME) if names else f"page {page}"
 
 
 class StartShifts:

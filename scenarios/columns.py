@@ -159,13 +159,15 @@ def _number(text: str, row: int, path: str, column: str | None) -> float:
 
 
 def names_beside(column: Column) -> tuple[str, list[str]] | None:
-    """What the rows of a column are called: header and texts of the first column of its file.
+    """What the rows of a column are called: header and texts of the first column of text.
 
-    None where that is the column itself.
+    None where its file has numbers only.
     """
     header, *rows = _rows(column.file)
-    name = header[0].strip()
-    return None if name == column.column else (name, [row[0] for row in rows])
+    for place, (name, first) in enumerate(zip(header, rows[0], strict=False)):
+        if name.strip() != column.column and not _is_number(first):
+            return name.strip(), [row[place] if place < len(row) else "" for row in rows]
+    return None
 
 
 class Column(Section):

@@ -5,7 +5,7 @@ Each array is computed once for all who ask, and is read-only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -16,7 +16,7 @@ from scenarios.accessing import Accessing
 from scenarios.accessing.cyclic import Cyclic
 from scenarios.accessing.policy import Indices, Periodic
 from scenarios.arrays import Array
-from scenarios.columns import given_numbers
+from scenarios.columns import Column, given_numbers, names_beside
 from scenarios.sections import Pages, PageSize, Robots, Zipf, ZipfHosts, ZipfSizes
 
 _GOLDEN = (5**0.5 - 1) / 2
@@ -138,6 +138,21 @@ def access_shares(policy: Accessing, pages: Pages) -> Array:
 def access_cycle(policy: Periodic, pages: Pages) -> Indices:
     """One period of the policy: the page of each slot."""
     return policy.cycle_of(access_shares(policy, pages))
+
+
+@lru_cache(maxsize=1)
+def page_names(pages: Pages) -> tuple[str, ...] | None:
+    """What the pages are called, each on one line: by the scenario, or by the file of their rates.
+
+    None where neither says it.
+    """
+    given: Sequence[str] | None = pages.names
+    if given is None and isinstance(pages.change_rates, Column):
+        beside = names_beside(pages.change_rates)
+        given = beside[1] if beside else None
+    if given is None or len(given) != pages.count:  # the file has changed meanwhile
+        return None
+    return tuple(" ".join(name.split()) for name in given)
 
 
 def realised_shares(policy: Accessing, pages: Pages) -> Array:

@@ -63,7 +63,7 @@ class ZipfSizes(Keyed[SizesByRank]):
 
 
 class Pages(Section):
-    """The pages: their change rates, their weights in the cost, their hosts and sizes."""
+    """The pages: their change rates, their weights in the cost, their hosts, sizes and names."""
 
     change_rates: Annotated[tuple[NonNegative, ...] | Annotated[Zipf | Column, OneKey()], ByType()]
     weights: Annotated[
@@ -77,15 +77,16 @@ class Pages(Section):
         Annotated[tuple[NonNegative, ...] | Annotated[ZipfSizes | Column, OneKey()], ByType()]
         | None
     ) = None
+    names: tuple[Annotated[str, Field(strict=True)], ...] | None = None
 
     @model_validator(mode="after")
     def _valid(self) -> Pages:
         if not self.count:
             raise refused("must not be empty", key="change_rates")
-        for key in ("weights", "hosts", "sizes"):
-            numbers = given_numbers(getattr(self, key))
-            if isinstance(numbers, tuple) and len(numbers) != self.count:
-                allowed = f"has {len(numbers)} entries; must have {self.count}, one per page"
+        for key in ("weights", "hosts", "sizes", "names"):
+            given = given_numbers(getattr(self, key))
+            if isinstance(given, tuple) and len(given) != self.count:
+                allowed = f"has {len(given)} entries; must have {self.count}, one per page"
                 raise refused(allowed, key=key)
         if isinstance(self.hosts, Column):
             self._check_hosts(self.hosts.numbers)

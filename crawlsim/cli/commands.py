@@ -11,7 +11,7 @@ import click
 from rich.markup import escape
 
 from crawlsim.cli.loading import decided, load_scenarios, with_warmup
-from crawlsim.cli.options import JSON, RUN, SCENARIOS, SET, RunOptions, option, takes
+from crawlsim.cli.options import JSON, RUN, SCENARIOS, SET, RunOptions, command, option, takes
 from crawlsim.cli.output import (
     OPTIONAL_COLUMNS,
     Rows,
@@ -29,6 +29,7 @@ from crawlsim.cli.output import (
 )
 from crawlsim.cli.results import Answer, claim_folder, estimate_records, run_record, write_results
 from crawlsim.cli.simulating import simulate_all
+from crawlsim.opening import opening_lines
 from scenarios import Results, Scenario, ScenarioError, library_names, load, schema
 from scenarios.base import one_of
 from scenarios.files import library_text
@@ -37,7 +38,14 @@ if TYPE_CHECKING:
     from sim.event_log import EventLog
 
 
-@click.command("scenarios")
+EVERY_ROW = option("--all", "Show every row: all levels, all pages.", "every")
+
+
+@command(
+    "scenarios",
+    example="crawlsim scenarios one-robot > my.toml",
+    then="crawlsim check my.toml",
+)
 @takes(
     click.argument("name", required=False),
     option("--names", "Print the names only, for scripts."),
@@ -67,14 +75,18 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
     show_table(table)
 
 
-@click.command()
+@command(
+    example="crawlsim run my.toml --set robots.available=12 --out results",
+    then="crawlsim check my.toml, whether the formulas say the same",
+)
 @takes(
     SCENARIOS,
     *RUN,
     option("--trace FILE", "Write every event of one scenario as CSV."),
     option("--control-variates", "Reduce the variance of estimates by quantities of known mean."),
+    EVERY_ROW,
 )
-def run(sources: tuple[str, ...], trace: str | None, **given: Any) -> None:
+def run(sources: tuple[str, ...], trace: str | None, every: bool, **given: Any) -> None:
     """Simulate scenarios: estimates with 95 % intervals."""
     options = RunOptions(**given).checked()
     scenarios = _resolved(sources, options)
@@ -93,10 +105,14 @@ def run(sources: tuple[str, ...], trace: str | None, **given: Any) -> None:
         )
         return
     for scenario, results in simulated:
-        show_table(estimate_table(results, scenario, options.changes), OPTIONAL_COLUMNS)
+        table = estimate_table(results, scenario, options.changes, every)
+        show_table(table, OPTIONAL_COLUMNS, opening_lines(scenario, results))
 
 
-@click.command()
+@command(
+    example="crawlsim solve my.toml --set buffer.waiting_places=20",
+    then="crawlsim check my.toml, whether a simulation says the same",
+)
 @takes(
     SCENARIOS,
     SET,
@@ -135,7 +151,10 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool, eve
             click.echo(f"  {line}")
 
 
-@click.command()
+@command(
+    example="crawlsim check my.toml --out results",
+    then="crawlsim sweep my.toml --vary robots.available=2..5, what if there were more or fewer",
+)
 @takes(
     SCENARIOS,
     *RUN,
@@ -147,9 +166,14 @@ def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool, eve
         "--distributions",
         "Compare whole distributions too: sojourn times, levels at arrivals, busy cycles.",
     ),
+    EVERY_ROW,
 )
 def check(
-    sources: tuple[str, ...], negligible: str | None, distributions: bool, **given: Any
+    sources: tuple[str, ...],
+    negligible: str | None,
+    distributions: bool,
+    every: bool,
+    **given: Any,
 ) -> int:
     """Simulate and solve scenarios, and say whether the two agree."""
     from analytic import (
@@ -180,19 +204,19 @@ def check(
     if options.as_json:
         print_json([each.record() for each in answers])
     else:
-        _show_verdicts(answers, options.changes)
+        _show_verdicts(answers, options.changes, every)
     return 1 if any(each.verdict == "disagrees" for each in answers) else 0
 
 
-def _show_verdicts(answers: list[Answer], changes: tuple[str, ...]) -> None:
+def _show_verdicts(answers: list[Answer], changes: tuple[str, ...], every: bool) -> None:
     for each in answers:
         scenario = each.scenario
         rows = each.comparisons or ()
         if rows:
-            table = comparison_table(scenario, rows, each.verdict, changes)
+            table = comparison_table(scenario, rows, each.verdict, changes, every)
         else:
-            table = estimate_table(each.results, scenario, changes)
-        show_table(table, OPTIONAL_COLUMNS)
+            table = estimate_table(each.results, scenario, changes, every)
+        show_table(table, OPTIONAL_COLUMNS, opening_lines(scenario, each.results))
         for line in summary_lines(scenario, rows, each.verdict, each.results):
             click.echo(f"  {line}")
         if each.laws is not None:
@@ -203,7 +227,10 @@ def _show_verdicts(answers: list[Answer], changes: tuple[str, ...]) -> None:
             click.echo(f"  {each.verdict:12} {each.scenario.name}")
 
 
-@click.command()
+@command(
+    example="crawlsim formulas talim2001",
+    then="crawlsim solve my.toml, which of them apply to a system",
+)
 @takes(click.argument("paper", required=False), JSON)
 def formulas(paper: str | None, as_json: bool) -> None:
     """List the formulas: paper, number, quantity, function, kind, origin, conditions."""
@@ -240,7 +267,11 @@ def formulas(paper: str | None, as_json: bool) -> None:
         click.echo(f"  {key}: {REFERENCES[str(key)]}")
 
 
-@click.command("schema")
+@command(
+    "schema",
+    example="crawlsim schema > crawlsim.json",
+    then="crawlsim new my.toml, a file to try it on",
+)
 def print_schema() -> None:
     """JSON Schema of the scenario file, for editors."""
     click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))

@@ -14,9 +14,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawlsim.cli.files import claim_all, is_own_figure, is_own_text, signed, write_all
-from crawlsim.cli.options import JSON, NumberRange, option, takes
+from crawlsim.cli.options import JSON, NumberRange, command, option, takes
 from crawlsim.cli.output import new_table, number, print_json, show_table, warn
-from crawlsim.cli.page_names import with_names
 from scenarios import Scenario, ScenarioError, dumps, load
 from scenarios.base import listed, one_of
 from scenarios.errors import MISSING
@@ -34,7 +33,10 @@ _POSITIVE = NumberRange(1e-50, 1e50)
 _NOT_NEGATIVE = NumberRange(0, 1e50)
 
 
-@click.command()
+@command(
+    example="crawlsim fit trace.csv --out fitted.toml",
+    then="crawlsim check fitted.toml",
+)
 @takes(
     click.argument("traces", metavar="TRACE...", nargs=-1, required=True),
     option("--out FILE", "Write the scenario."),
@@ -181,11 +183,7 @@ def _write(files: Mapping[str, Path], fitted: Fit, scenario: Scenario, trace: st
     """The scenario and the report; both are made before one is written."""
     contents = {}
     if "--out" in files:
-        text = dumps(scenario, files["--out"].absolute().parent)
-        if fitted.section == "pages":
-            names = [str(each.subject) for each in fitted.parameters if each.name == "change_rate"]
-            text = with_names(text, names)
-        contents["--out"] = signed(text)
+        contents["--out"] = signed(dumps(scenario, files["--out"].absolute().parent))
     if "--report" in files:
         from crawlsim.report.fit_report import fit_page
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
@@ -22,13 +23,13 @@ from crawlsim.cli.files import (
     write_all,
 )
 from crawlsim.cli.loading import load_scenarios
-from crawlsim.cli.options import JSON, SCENARIOS, SET, option, takes
+from crawlsim.cli.options import JSON, SCENARIOS, SET, command, option, takes
 from crawlsim.cli.output import csv_text, new_table, number, print_json, show_table
-from crawlsim.cli.page_names import names_below, with_names
 from scenarios import Scenario, ScenarioError, dumps
 from scenarios.base import listed, one_of
-from scenarios.columns import Column, names_beside
 from scenarios.files import value_text
+from scenarios.page_data import page_names
+from scenarios.text import shortened, visible
 
 if TYPE_CHECKING:
     from analytic import Optimum
@@ -40,6 +41,8 @@ _RECORD = (
 _MOST_ROWS = 40
 _LONGEST_LIST = 8
 _LONGEST_CELL = 16
+_MOST_NAMED = 10
+_LONGEST_NAME = 80
 
 MOST_LISTED = 1000
 """Frequencies up to which they stand in the scenario file itself."""
@@ -48,12 +51,15 @@ _KEY = "robots.accessing.frequencies"
 _COLUMN = "frequency"
 
 
-@click.command()
+@command(
+    example="crawlsim optimize optimal-thresholds --target threshold --out best.toml",
+    then="crawlsim check best.toml, the decision in a simulation",
+)
 @takes(
     SCENARIOS,
     option(
         "--target T",
-        "What to decide: static, threshold, switching, frequencies, template, routing or probes.",
+        "What to decide: one of the above.",
         required=True,
     ),
     SET,
@@ -69,7 +75,17 @@ def optimize(
     out: str | None,
     figure: str | None,
 ) -> None:
-    """Find the best decision of one kind, exactly."""
+    """Find the best decision of one kind, exactly.
+
+    \b
+    static       how many robots should be active, always
+    threshold    how many robots up to which number of pages in the buffer
+    switching    how many robots at each level, switched on one at a time
+    frequencies  which share of the accesses each page should get
+    template     in which order a few pages should be accessed
+    routing      which server should get the next packet
+    probes       when a changing source should be probed
+    """  # noqa: D301  # click takes the character itself
     from analytic import optimize as best
     from analytic.targets import TARGETS
 
@@ -80,7 +96,7 @@ def optimize(
     files = _claimed(out, figure, target, scenarios)
     optima = [(scenario, best(scenario, target, "--target")) for scenario in scenarios]
     if files:
-        _write(files, *optima[0], names_below(sources[0]))
+        _write(files, *optima[0])
     if as_json:
         print_json(
             [
@@ -110,16 +126,13 @@ def _claimed(
     return claim_all({"--out": (out, is_own_text), "--figure": (figure, is_own_figure)})
 
 
-def _write(
-    files: Mapping[str, Path], scenario: Scenario, optimum: Optimum, names: Sequence[str]
-) -> None:
+def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum) -> None:
     """The scenario with the decision, and the figure; both are made before one is written."""
     contents = {}
     if "--out" in files:
-        changes, beside = with_shares_beside(scenario, optimum.changes, files["--out"], names)
+        changes, beside = with_shares_beside(scenario, optimum.changes, files["--out"])
         decided = scenario.with_(changes)
-        text = dumps(decided, files["--out"].absolute().parent)
-        contents["--out"] = signed(with_names(text, names) if names else text)
+        contents["--out"] = signed(dumps(decided, files["--out"].absolute().parent))
         if beside is not None:
             click.echo(f"written: {beside}", err=True)
     if "--figure" in files:
@@ -150,8 +163,29 @@ def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Tabl
         lists = {k: list(v) if isinstance(v, tuple) else v for k, v in row.items()}
         is_best = all(lists.get(key) == value for key, value in optimum.decision.items())
         table.add_row(*map(_cell, row.values()), style="green" if is_best else None)
-    table.caption = "\n".join(map(escape, [*optimum.notes, *left_out])) or None
+    notes = [*optimum.notes, *left_out, *_named_pages(scenario, optimum)]
+    table.caption = "\n".join(map(escape, notes)) or None
     return table
+
+
+def _named_pages(scenario: Scenario, optimum: Optimum) -> list[str]:
+    """What the pages of a decision are called: those that it visits most."""
+    names = None if scenario.pages is None else page_names(scenario.pages)
+    if names is None or optimum.target not in ("frequencies", "template"):
+        return []
+    decided = optimum.decision[optimum.target]
+    count = len(names)
+    if optimum.target == "frequencies":
+        shares = np.array(decided)
+    else:
+        shares = np.bincount(decided, minlength=count) / len(decided)
+    most = np.argsort(-shares, kind="stable")[:_MOST_NAMED].tolist()
+    lines = [
+        f"page {page}, {100 * shares[page]:.3g} % of the accesses: "
+        f"{visible(shortened(names[page], _LONGEST_NAME))}"
+        for page in most
+    ]
+    return [*lines, f"… {count} pages in all"] if count > len(lines) else lines
 
 
 def _decided(value: Any) -> str:
@@ -181,7 +215,7 @@ def _cell(value: Any) -> str:
 
 
 def with_shares_beside(
-    scenario: Scenario, changes: Mapping[str, Any], out: Path, page_names: Sequence[str] = ()
+    scenario: Scenario, changes: Mapping[str, Any], out: Path
 ) -> tuple[dict[str, Any], Path | None]:
     """The changes with a long list of frequencies written beside the scenario file.
 
@@ -192,8 +226,6 @@ def with_shares_beside(
         Dotted keys and values.
     out : Path
         Of the scenario file: that of the frequencies has ``.frequencies.csv`` for its ending.
-    page_names : sequence of str
-        Of the pages, where they are known.
 
     Returns
     -------
@@ -209,12 +241,10 @@ def with_shares_beside(
     shares = changes.get(_KEY)
     if not isinstance(shares, list) or len(shares) <= MOST_LISTED:
         return dict(changes), None
-    rates = scenario.pages.change_rates if scenario.pages else None
-    # What the file of the change rates calls its pages; else their numbers.
-    named = names_beside(rates) if isinstance(rates, Column) else None
-    header, names = named or ("page", page_names or [str(page) for page in range(len(shares))])
+    assert scenario.pages is not None
+    names = page_names(scenario.pages) or [str(page) for page in range(len(shares))]
     path = claim("--out", str(out.with_suffix(".frequencies.csv")), _is_own)
-    text = csv_text((header, _COLUMN), zip(names, map(repr, shares), strict=True))
+    text = csv_text(("page", _COLUMN), zip(names, map(repr, shares), strict=True))
     write("--out", path, text.encode())
     beside = {"file": str(path.absolute()), "column": _COLUMN}
     return {**changes, _KEY: beside}, path

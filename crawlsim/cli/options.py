@@ -48,6 +48,22 @@ def option(shown: str, text: str, to: str | None = None, **how: Any) -> Option:
     return click.option(*names, help=text, **how)
 
 
+def command(
+    name: str | None = None, *, example: str, then: str
+) -> Callable[[Command], click.Command]:
+    """A command whose help ends with an example, and the next command to try.
+
+    Parameters
+    ----------
+    name : str, optional
+        Default: that of the function.
+    example, then : str
+        Command lines; what follows the second one after a colon says what it is for.
+    """
+    end = f"\b\nExample:  {example}\nNext:     {then}"
+    return click.command(name, epilog=end)
+
+
 def takes(*options: Option) -> Option:
     """A decorator that gives a command some arguments and options, shown in this order."""
 

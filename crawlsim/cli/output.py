@@ -21,6 +21,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from crawlsim.cli.streams import ShownConsole, stage
+from crawlsim.opening import naming_of, worst_pages
 from scenarios import Estimate, Results, Scenario
 from scenarios.errors import LONGEST_LINE
 from scenarios.measures import MEASURES, Subject
@@ -41,7 +42,6 @@ _SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "a
 _PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
 _FEW_PAGES = 50
 _SHOWN_PAGES = 20
-_RARE = 1e-6
 _NEAREST = 5
 """Reasons that are shown where not all are asked for."""
 
@@ -136,7 +136,7 @@ def new_table(title: str | None, *columns: str | Column) -> Table:
     return table
 
 
-def show_table(table: Table, optional: Sequence[str] = ()) -> None:
+def show_table(table: Table, optional: Sequence[str] = (), opening: Iterable[str] = ()) -> None:
     """A table on stdout, between its title and its notes, which may be wider than the table.
 
     Parameters
@@ -145,12 +145,16 @@ def show_table(table: Table, optional: Sequence[str] = ()) -> None:
     optional : sequence of str
         Columns that a terminal too narrow for all goes without, the least important first. What
         is left of such a table is never cut: words fold, and numbers rather leave the terminal.
+    opening : iterable of str
+        Lines of plain text between the title and the table.
     """
     width = None if sys.stdout.isatty() else _PIPED_WIDTH
     console = ShownConsole(sys.stdout, width=width, highlight=False, emoji=False)
     if table.title:
         console.print(table.title, soft_wrap=True)
         table.title = None
+    for line in opening:
+        console.print(f"  {escape(line)}", soft_wrap=True)
     if optional:
         _leave_out(table, optional, console.width)
         console.width = max(console.width, _width(table, folded=True))
@@ -246,49 +250,75 @@ def unit_of(measure: str, scenario: Scenario) -> str:
 
 
 def _worth_showing(
-    rows: Iterable[Row], value: Any, everywhere: str = "--json and --out have all"
+    scenario: Scenario,
+    rows: Iterable[Row],
+    value: Callable[[Row], float],
+    every: bool = False,
+    everywhere: str = "--all shows every row",
 ) -> tuple[list[Row], str]:
     """The rows that a person looks at, and a note on those left out and where they are.
 
-    Of many pages the first twenty; of the levels those that are seen at all.
+    Of many pages the twenty that are worst for the index; levels only where a verdict on one is
+    open or bad.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    rows : iterable
+    value : callable
+        The number of a row.
+    every : bool
+        Whether all are shown, whatever they are.
+    everywhere : str
+        Where all are.
     """
-    shown: list[Row] = []
-    pages = levels = 0
-    for row in rows:
-        many = row.measure in _PAGE_MEASURES and int(row.subject or 0) >= _FEW_PAGES
-        rare = row.measure == "level_probability" and value(row) < _RARE
-        pages = pages + many
-        levels = levels + rare
-        if not many and not rare:
-            shown.append(row)
-    if pages:
-        first = [
-            row
+    listed = list(rows)
+    if every:
+        return listed, ""
+    shown = [row for row in listed if not _is_folded(row)]
+    levels = len(listed) - len(shown)
+    pages = 0
+    if scenario.pages is not None and scenario.pages.count > _FEW_PAGES:
+        rates = {
+            row.subject: value(row)
             for row in shown
-            if row.measure not in _PAGE_MEASURES or int(row.subject or 0) < _SHOWN_PAGES
-        ]
-        pages = pages + len(shown) - len(first)
-        shown = first
-    notes = [f"{levels} levels below {_RARE:g}"] * bool(levels)
-    notes += [f"{pages} rows of further pages"] * bool(pages)
+            if row.measure == "obsolescence_rate" and isinstance(row.subject, int)
+        }
+        worst = {page for page, _ in worst_pages(scenario, rates.items(), _SHOWN_PAGES)}
+        chosen = worst or set(range(_SHOWN_PAGES))
+        kept = [r for r in shown if r.measure not in _PAGE_MEASURES or r.subject in chosen]
+        pages = len(shown) - len(kept)
+        shown = kept
+    notes = [f"{levels} rows of level_probability"] * bool(levels)
+    which = "all but the worst pages" if pages and worst else "further pages"
+    notes += [f"{pages} rows of {which}"] * bool(pages)
     return shown, f"left out: {', '.join(notes)} ({everywhere})" if notes else ""
 
 
-def estimate_table(results: Results, scenario: Scenario, changes: Sequence[str] = ()) -> Table:
-    """The estimates with their 95 % intervals."""
+def _is_folded(row: Estimate | Comparison | Prediction) -> bool:
+    """Whether it is a level of which there is nothing to say."""
+    settled = getattr(row, "verdict", "agrees") in ("agrees", "not judged")
+    return row.measure == "level_probability" and settled
+
+
+def estimate_table(
+    results: Results, scenario: Scenario, changes: Sequence[str] = (), every: bool = False
+) -> Table:
+    """The estimates with their 95 % intervals; every row, where asked for."""
     count = f"{results.count} replication{'s' * (results.count != 1)}"
     title = f"{_titled(scenario, changes)}: {count}, engine {results.engine}, seed {results.seed}"
     ratios = results.variance_ratios
     gained = [">variance ratio"] if ratios else []
     numbers = (">estimate", ">± 95 %", ">low", ">high", *gained)
     table = new_table(title, "measure", *numbers, "|unit")
-    rows, note = _worth_showing(results.estimates, lambda row: row.estimate)
+    rows, note = _worth_showing(scenario, results.estimates, lambda row: row.estimate, every)
+    shown = naming_of(scenario)
     for row in rows:
         values = [row.low, row.high]
         values += [ratios.get((row.measure, row.subject), math.nan)] * bool(ratios)
         interval = half_width(row.estimate, (row.high - row.low) / 2)
         table.add_row(
-            name_of(row.measure, row.subject),
+            name_of(row.measure, shown(row.measure, row.subject)),
             number(row.estimate),
             interval,
             *map(number, values),
@@ -305,10 +335,13 @@ def _titled(scenario: Scenario, changes: Sequence[str]) -> str:
 def prediction_table(scenario: Scenario, predictions: Sequence[Prediction]) -> Table:
     """Predictions with their kinds and sources."""
     table = new_table(_titled(scenario, ()), "measure", ">value", "|unit", "|kind", "source")
-    rows, note = _worth_showing(predictions, lambda row: row.value, "--json has all")
+    rows, note = _worth_showing(
+        scenario, predictions, lambda row: row.value, False, "--json has all"
+    )
+    shown = naming_of(scenario)
     for row in rows:
         table.add_row(
-            name_of(row.measure, row.subject),
+            name_of(row.measure, shown(row.measure, row.subject)),
             number(row.value),
             unit_of(row.measure, scenario),
             row.kind,
@@ -338,17 +371,22 @@ def reason_lines(others: Sequence[NotApplicable], every: bool = False) -> Iterat
 
 
 def comparison_table(
-    scenario: Scenario, rows: Sequence[Comparison], verdict: str, changes: Sequence[str] = ()
+    scenario: Scenario,
+    rows: Sequence[Comparison],
+    verdict: str,
+    changes: Sequence[str] = (),
+    every: bool = False,
 ) -> Table:
     """Predictions, estimates and verdicts; the judged rows first, equal ones once."""
     title = f"{_titled(scenario, changes)}: {_coloured(verdict)}"
     numbers = (">predicted", ">estimated", ">± SE", ">z", ">detectable")
     table = new_table(title, "measure", *numbers, "|unit", "|verdict", ">needs")
     ordered = sorted(_once(rows), key=lambda each: each.verdict == "not judged")
-    shown, note = _worth_showing(ordered, lambda row: max(row.predicted, row.estimated))
-    for row in shown:
+    chosen, note = _worth_showing(scenario, ordered, lambda row: row.estimated, every)
+    shown = naming_of(scenario)
+    for row in chosen:
         table.add_row(
-            name_of(row.measure, row.subject),
+            name_of(row.measure, shown(row.measure, row.subject)),
             _SIGNS.get(row.kind, "") + number(row.predicted),
             number(row.estimated),
             # An event never seen has no error of its own, but the one that `check` assumes.

@@ -15,6 +15,7 @@ import click
 
 from crawlsim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
 from crawlsim.cli.fit import fit
+from crawlsim.cli.new import new
 from crawlsim.cli.optimize import optimize
 from crawlsim.cli.schedule import schedule
 from crawlsim.cli.streams import OutputError, lines_while_waiting, shown_streams, something_was_said
@@ -31,11 +32,19 @@ _INTERRUPTED = 130
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="crawlsim")
 def commands() -> None:
-    """Simulate the robots of a search engine, solve the same system exactly, compare the two."""
+    """Simulate the robots of a search engine, solve the same system exactly, compare the two.
+
+    \b
+    Where to begin:
+      crawlsim new my.toml      writes a scenario with comments: put your numbers in
+      crawlsim check my.toml    what happens there, and do the formulas say the same?
+      crawlsim scenarios        systems that are ready to run
+      crawlsim run --help       options, an example, and what to try next; of every command
+    """  # noqa: D301  # click takes the character itself
 
 
 for _command in (
-    *(list_scenarios, run, solve, check, optimize, sweep, fit, schedule),
+    *(new, list_scenarios, run, solve, check, optimize, sweep, fit, schedule),
     *(formulas, print_schema),
 ):
     commands.add_command(_command)

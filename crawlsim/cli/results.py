@@ -17,7 +17,9 @@ import click
 from crawlsim.cli.files import PROGRAM, PROVENANCE, Text, own_folder, place_of, write_files
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import csv_chunks
+from crawlsim.opening import page_of
 from scenarios import Results, Scenario, dumps
+from scenarios.measures import Subject
 from sim.estimates import t_quantile
 
 if TYPE_CHECKING:
@@ -142,19 +144,33 @@ def write_results(answers: Sequence[Answer], options: RunOptions) -> None:
     if options.out is None:
         return
 
+    named = {each.scenario.name: page_of(each.scenario) for each in answers}
+    last = ("page",) if any(named.values()) else ()  # only where pages have names
+
+    def page(scenario: str, measure: str, subject: Subject) -> tuple[str, ...]:
+        """The cell of the last column: what the page of a row is called."""
+        name = named[scenario]
+        return (name(measure, subject) if name else "",) if last else ()
+
     def table(of: Callable[[Answer], Iterable[Any]], names: Sequence[str]) -> Iterator[str]:
         """CSV text of some attributes of what each answer has, below its scenario's name."""
         rows = ((each.scenario.name, row) for each in answers for row in of(each))
-        cells = ((scenario, *attrgetter(*names)(row)) for scenario, row in rows)
-        return csv_chunks(("scenario", *names), cells)
+        cells = (
+            (scenario, *attrgetter(*names)(row), *page(scenario, row.measure, row.subject))
+            for scenario, row in rows
+        )
+        return csv_chunks(("scenario", *names, *last), cells)
 
     replications = (
-        (each.scenario.name, replication, measure, subject, value)
+        (
+            *(each.scenario.name, replication, measure, subject, value),
+            *page(each.scenario.name, measure, subject),
+        )
         for each in answers
         for (measure, subject), values in each.results.replications.items()
         for replication, value in enumerate(values)
     )
-    columns = ("scenario", "replication", "measure", "subject", "value")
+    columns = ("scenario", "replication", "measure", "subject", "value", *last)
     files: dict[str, Text] = {
         "estimates.csv": table(lambda each: each.results.estimates, _ESTIMATE),
         "replications.csv": csv_chunks(columns, replications),

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawlsim.cli.files import claim_all, is_own_figure, write_all
-from crawlsim.cli.options import JSON, option, takes
+from crawlsim.cli.options import JSON, command, option, takes
 from crawlsim.cli.output import new_table, print_json, show_table, warn
 from scenarios import ScenarioError
 from scenarios.base import listed, one_of
@@ -31,7 +31,10 @@ _UNPREDICTABLE = (
 )
 
 
-@click.command()
+@command(
+    example="crawlsim schedule visits.csv --visits 5000/day --out plan.csv",
+    then="the same with --backtest, whether such plans would have paid",
+)
 @takes(
     click.argument("logs", metavar="LOG...", nargs=-1, required=True),
     option("--visits N/UNIT", "The budget, such as 5000/day; second to week.", required=True),

@@ -13,7 +13,15 @@ from rich.table import Column, Table
 
 from crawlsim.cli.files import Text, own_folder, place_of, write_files
 from crawlsim.cli.loading import load_scenarios
-from crawlsim.cli.options import ONE_SCENARIO, RUN, NumberRange, RunOptions, option, takes
+from crawlsim.cli.options import (
+    ONE_SCENARIO,
+    RUN,
+    NumberRange,
+    RunOptions,
+    command,
+    option,
+    takes,
+)
 from crawlsim.cli.output import (
     OPTIONAL_COLUMNS,
     csv_text,
@@ -44,6 +52,7 @@ from crawlsim.cli.sweep_cells import (
     identity_of,
     rows_in,
 )
+from crawlsim.opening import PageName, naming_of, page_of
 from scenarios import Scenario, ScenarioError, dumps
 from scenarios.files import parse_value, value_text
 from scenarios.measures import Subject
@@ -113,8 +122,12 @@ class Swept:
         best = self.best
         differences = difference_rows(self.grid, self.records, best.index if best else 0)
         columns = (*self.keys, *COLUMNS, *decisions(self.grid))
+        page = page_of(self.scenario)
+        last = ("page",) if page else ()
         files: dict[str, Text] = {
-            "sweep.csv": csv_text(columns, [tuple(row.values()) for row in self._texts]),
+            "sweep.csv": csv_text(
+                (*columns, *last), [self._line(row, page) for row in self._texts]
+            ),
             "differences.csv": csv_text((*self.keys, *DIFFERENCES), differences),
             f"{self.scenario.name}.toml": dumps(self.scenario, folder),
         }
@@ -132,6 +145,12 @@ class Swept:
             folder=folder,
         )
         return files
+
+    @staticmethod
+    def _line(row: dict[str, Any], page: PageName | None) -> tuple[Any, ...]:
+        """A row of the file; where pages have names, that of its page comes last."""
+        last = (page(row["measure"], row["subject"]),) if page else ()
+        return (*row.values(), *last)
 
     def _facts(self) -> dict[str, str]:
         """What was run, as far as all cells have it in common; else from the least to the most."""
@@ -158,6 +177,7 @@ class Swept:
         further = decisions(self.grid)
         columns = ("|measure", ">estimate", ">± 95 %", ">predicted", "|unit", *further)
         table = new_table(self.scenario.name, *entries, *columns)
+        naming = naming_of(self.scenario)
         for row in self._texts:
             key = (row["measure"], row["subject"])
             if key in self._shown:
@@ -167,7 +187,8 @@ class Swept:
                 words = [escape(row[each] or "–") for each in further]
                 unit = unit_of(key[0], self.scenario)
                 predicted = number(row["predicted"])
-                table.add_row(*varied, name_of(*key), *numbers, predicted, unit, *words)
+                name = name_of(key[0], naming(*key))
+                table.add_row(*varied, name, *numbers, predicted, unit, *words)
         missing = {row["measure"] for row in self.rows} - {key[0] for key in self._shown}
         left_out = sorted(missing & set(self.scenario.judged))
         if more := len(missing) - len(left_out):
@@ -177,7 +198,10 @@ class Swept:
         return table
 
 
-@click.command()
+@command(
+    example="crawlsim sweep my.toml --vary robots.available=2..5 --out robots",
+    then="the same with --minimise loss_probability, which of them is best and how surely",
+)
 @takes(
     ONE_SCENARIO,
     option(

@@ -17,6 +17,7 @@ from crawlsim.fitting.sizes import fit_of_sizes
 from crawlsim.fitting.source_changes import fit_source
 from scenarios import Scenario, ScenarioError, scenario_from
 from scenarios.base import listed, nearest
+from scenarios.text import visible
 
 Fitter = Callable[[Trace, Options], Fit]
 
@@ -113,12 +114,21 @@ def fitted_scenario(fitted: Fit, name: str, into: Scenario | None = None) -> Sce
         return _replaced(fitted, into)
     title = f"Fitted to {counted(fitted.trace.rows, 'row')} of {fitted.kind}"
     made = scenario_from({"name": name, "title": title, "time_unit": unit, **fitted.system})
+    made = made.with_(_names(fitted))
     if made.pages is None or made.pages.count > _MOST_PAGES:
         return made
     needed = needed_warmup(resolve(made))  # until the page accessed most rarely forgets its start
     if needed <= made.run.warmup:
         return made
     return made.with_({"run.horizon": 21 * needed, "run.warmup": needed})
+
+
+def _names(fitted: Fit) -> dict[str, Any]:
+    """The names of the pages, as a change of a scenario that gets their rates."""
+    if fitted.section != "pages":
+        return {}
+    rates = [each for each in fitted.parameters if each.name == "change_rate"]
+    return {"pages.names": [visible(str(each.subject)) for each in rates]}
 
 
 def _replaced(fitted: Fit, into: Scenario) -> Scenario:
@@ -129,7 +139,7 @@ def _replaced(fitted: Fit, into: Scenario) -> Scenario:
     ScenarioError
         If the fitted part does not go into it, with what it lacks and what to do.
     """
-    changes: dict[str, Any] = dict(fitted.changes)
+    changes: dict[str, Any] = {**fitted.changes, **_names(fitted)}
     deliveries = into.as_file().get("robots", {}).get("deliveries", {})
     keep = deliveries.get("thinned", {}).get("keep") if isinstance(deliveries, dict) else None
     if keep is not None and "robots.deliveries" in changes:

@@ -18,6 +18,7 @@ from analytic.crosscheck import Comparison, overall
 from analytic.formula import Prediction
 from analytic.law_check import LawComparison, with_laws
 from analytic.predict import NotApplicable
+from crawlsim.opening import Naming, naming_of, opening_lines, worst_pages
 from crawlsim.report.drawing import svg_text
 from crawlsim.report.run_figures import (
     is_drawable,
@@ -42,11 +43,13 @@ from crawlsim.report.words import (
 from scenarios import MEASURES, Results, Scenario, dumps
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates
+from scenarios.results import Estimate
 from scenarios.text import visible
 
 _ROUNDING = 1e-12
 _MOST_ROWS = 150
 _FIRST_ROWS = 40
+_FIRST_PAGES = 20
 _MOST_LINES = 300
 _MOST_CELLS = 300
 _DISTINCT_RATES = 20
@@ -119,8 +122,43 @@ class Entry:
 
     @property
     def judged(self) -> list[ComparisonRow]:
-        """Rows with a verdict."""
-        return [row for row in self.rows if row.comparison.verdict != "not judged"]
+        """Rows with a verdict; levels and the pages that matter least come last."""
+        rows = [row for row in self.rows if row.comparison.verdict != "not judged"]
+        return sorted(rows, key=lambda row: self._comes_late(row.comparison))
+
+    @cached_property
+    def opening(self) -> list[str]:
+        """The lines that the report opens with."""
+        return list(opening_lines(self.scenario, self.results))
+
+    @cached_property
+    def estimates(self) -> list[Estimate]:
+        """All of them; the pages that matter least come last."""
+        return sorted(self.results.estimates, key=self._comes_late)
+
+    def name_of(self, measure: str, subject: Subject) -> str:
+        """A measure and its subject in words, a page by its name."""
+        return name_of(measure, self.naming(measure, subject))
+
+    @cached_property
+    def naming(self) -> Naming:
+        """How subjects are shown."""
+        return naming_of(self.scenario)
+
+    @cached_property
+    def _worst(self) -> set[int]:
+        rows = self.results.rows.of_measure("obsolescence_rate")
+        rates = ((row.subject, row.estimate) for row in rows if isinstance(row.subject, int))
+        return {page for page, _ in worst_pages(self.scenario, rates, _FIRST_PAGES)}
+
+    def _comes_late(self, row: Comparison | Estimate) -> bool:
+        """Whether a row is a level on which all agree, or a page that is none of the worst."""
+        if isinstance(row, Comparison) and row.verdict != "agrees":
+            return False
+        if row.measure == "level_probability":
+            return isinstance(row, Comparison)
+        is_page = row.measure in MEASURES and MEASURES[row.measure].subject == "page"
+        return is_page and bool(self._worst) and row.subject not in self._worst
 
     @property
     def others(self) -> list[ComparisonRow]:
@@ -157,7 +195,6 @@ def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str
         summary=summary_of([entry.verdict for entry in entries]),
         pictures=_pictures_of,
         file_of=lambda scenario: beginning(dumps(scenario, folder)),
-        name_of=name_of,
         unit_of=_unit_of,
         definition=lambda measure: MEASURES[measure].definition if measure in MEASURES else "",
         by_paper=_by_paper,
@@ -194,7 +231,7 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
     measures = {block.measure for block in results.rows.blocks}
     if any(is_drawable(row) for row in entry.comparisons):
         yield (
-            plot_comparison(entry.comparisons),
+            plot_comparison(entry.comparisons, naming=entry.naming),
             "Differences from the predictions. Within the grey band they count as agreement; "
             "bars are two standard errors to each side.",
         )

@@ -16,6 +16,7 @@ from analytic.crosscheck import Comparison
 from analytic.formula import Prediction
 from analytic.law_check import LAW_TOLERANCE, LawComparison
 from analytic.probing import probe_times
+from crawlsim.opening import Naming
 from crawlsim.report.drawing import (
     MANY_POINTS,
     SIMULATED,
@@ -284,7 +285,9 @@ def _strip_above(
     return strip
 
 
-def plot_comparison(comparisons: Iterable[Comparison], ax: Axes | None = None) -> Axes:
+def plot_comparison(
+    comparisons: Iterable[Comparison], ax: Axes | None = None, naming: Naming | None = None
+) -> Axes:
     """Difference of estimate and prediction, in tolerances; agreement lies between -1 and 1.
 
     Judged rows, each number once, bounds only where violated; above 24 rows the largest
@@ -296,6 +299,8 @@ def plot_comparison(comparisons: Iterable[Comparison], ax: Axes | None = None) -
     comparisons : iterable of Comparison
     ax : Axes, optional
         Where to draw; a new figure of the height needed otherwise.
+    naming : callable, optional
+        How subjects are shown (`crawlsim.opening.naming_of`); by default as they are.
 
     Raises
     ------
@@ -339,7 +344,9 @@ def plot_comparison(comparisons: Iterable[Comparison], ax: Axes | None = None) -
     # flush right: it may be longer than the axes where the names of the rows are long
     ax.set_xlabel(ax.get_xlabel(), loc="right")
     ax.grid(visible=False)
-    ax.set_yticks(range(len(rows)), [plain(name_of(row.measure, row.subject)) for row in rows])
+    named = naming or (lambda _, subject: subject)
+    names = [plain(name_of(row.measure, named(row.measure, row.subject))) for row in rows]
+    ax.set_yticks(range(len(rows)), names)
     ax.set_xlim(-limit, limit)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)

@@ -1,0 +1,158 @@
+"""The command `new`: a commented scenario file to start from."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from crawlsim.cli.files import refusing_unwritable
+from crawlsim.cli.options import command, option, takes
+from scenarios import ScenarioError
+from scenarios.base import one_of
+
+_HEAD = """# A scenario of crawlsim; every key is explained in docs/scenario-file.md.
+# The numbers are examples: put your own in their places.
+name = "{name}"
+time_unit = "{unit}"    # of every number below; a label, which tables and figures show
+"""
+
+_ROBOTS = """
+[robots]                # they fetch pages, each one page at a time
+available = 4
+access_time = {{ exponential = {{ mean = 2.0 }} }}    # of one fetch; other laws:
+# access_time = {{ gamma = {{ shape = 2.5, mean = 2.0 }} }}
+# access_time = {{ empirical = {{ file = "times.csv" }} }}    # measured times, one a line
+"""
+
+_ACCESSING = """
+[robots.accessing]      # which page is fetched next
+policy = "randomized"   # or round-robin, golden-ratio, whittle, …
+frequencies = "uniform" # share of the fetches that each page gets; or "change-rate", or a list
+"""
+
+_SECTIONS = {
+    "pages": """
+[pages]                 # they change at random, and copies go out of date
+change_rates = [0.30, 0.20, 0.10, 0.05, 0.05]    # changes per {unit} of each page; or from a file,
+# change_rates = {{ file = "rates.csv", column = "rate" }}    # whose column of URLs names the pages
+weights = "uniform"     # importance of the pages: "change-rate", a list, or a column of a file
+""",
+    "activation": """
+[activation]            # how many robots fetch; without this section all of them, always
+threshold = {{ robots = [4, 2], at = [3] }}    # four up to three pages in the buffer, else two
+# static = 3            # or three, always
+""",
+    "buffer": """
+[buffer]                # the indexing engine
+waiting_places = 10     # the page that is being indexed not counted
+service = {{ exponential = {{ mean = 0.4 }} }}    # time to index a page
+obsolescence = "never"  # or how long a page waits at most: {{ exponential = {{ mean = 30.0 }} }}
+""",
+    "clients": """
+[clients]               # users, who query pages by weight
+query_rate = 10.0       # queries per {unit}
+""",
+    "costs": """
+[costs]                 # prices; `crawlsim optimize` looks for the least cost
+loss = 1.0              # of a page that finds the buffer full
+starvation = 1.0        # of a {unit} in which there is nothing to index
+""",
+    "source": """
+[source]                # one information source: rates of its updates through a day, which repeats
+updates = {{ breaks = [0.0, 9.0, 18.0], values = [0.2, 2.0, 0.5], period = 24.0 }}
+importance = {{ breaks = [0.0], values = [1.0], period = 24.0 }}
+
+[probing]               # when a monitor looks at it
+horizon = 48.0
+probes = 12
+policy = "uniform"      # or "threshold", "first-arrival", {{ times = [4.0, …] }}
+""",
+    "servers": """
+[servers]               # without buffers: a packet that finds its server busy replaces the other
+rates = [1.0, 2.0]      # of exponential services, by server
+arrivals = {{ poisson = {{ rate = 1.0 }} }}
+routing = {{ period = [0, 1, 1] }}    # or {{ random = [0.3, 0.7] }}, or "optimal"
+""",
+}
+"""The sections in the order of a file, `robots` aside; names as of ``--with``."""
+
+_ALONE = ("source", "servers")
+_NEEDS = {"clients": "pages", "activation": "buffer"}
+_FETCHED = ("pages", "buffer")
+
+_RUN = """
+[run]                   # how long to simulate, and how often
+horizon = {horizon}
+warmup = {warmup}          # nothing is counted before
+replications = 60
+seed = 1
+"""
+
+_PROBED = """
+[run]
+replications = 6000     # each is one path from 0 to the horizon above
+seed = 1
+"""
+
+
+@command(
+    example="crawlsim new my.toml --with pages,buffer,clients",
+    then="crawlsim check my.toml",
+)
+@takes(
+    click.argument("file"),
+    option(
+        "--with SECTIONS",
+        f"Any of {', '.join(_SECTIONS)}; by default pages,buffer.",
+        "sections",
+        default="pages,buffer",
+    ),
+)
+def new(file: str, sections: str) -> None:
+    """Write a commented scenario file to start from, with the sections asked for."""
+    path = Path(file)
+    if path.suffix != ".toml":
+        raise ScenarioError("FILE", file, "must end in .toml")
+    text = scenario_text(path.stem, sections.split(","))
+    with refusing_unwritable("FILE", file):
+        try:
+            with path.open("x", encoding="utf-8") as stream:
+                stream.write(text)
+        except FileExistsError:
+            allowed = "exists and is not replaced; give another name"
+            raise ScenarioError("FILE", file, allowed) from None
+    click.echo(f"written: {file}; next: crawlsim check {file}", err=True)
+
+
+def scenario_text(stem: str, sections: list[str]) -> str:
+    """A commented scenario file with some sections, and those that they need.
+
+    Parameters
+    ----------
+    stem : str
+        Of the name of the file; what may stand in the name of a scenario is kept.
+    sections : list of str
+
+    Raises
+    ------
+    ScenarioError
+        If a section is unknown, or does not go with another.
+    """
+    for name in sections:
+        if name not in _SECTIONS:
+            raise ScenarioError("--with", name, f"must be {one_of(name, _SECTIONS)}")
+    alone = [name for name in sections if name in _ALONE]
+    if alone and len(set(sections)) > 1:
+        raise ScenarioError("--with", ",".join(sections), f"{alone[0]} is a system by itself")
+    wanted = {*sections, *(_NEEDS[name] for name in sections if name in _NEEDS)}
+    if not alone and not wanted & set(_FETCHED):
+        wanted.add("buffer")
+    parts = [_HEAD]
+    parts += [] if alone else [_ROBOTS]
+    parts += [_ACCESSING] if "pages" in wanted else []
+    parts += [text for name, text in _SECTIONS.items() if name in wanted]
+    parts += [_PROBED if "source" in wanted else _RUN]
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem) or "scenario"
+    return "".join(parts).format(name=name, unit="minute", horizon="100000.0", warmup="1000.0")

@@ -1,0 +1,193 @@
+"""What a reader looks at first: five lines on a run, the names of pages, the pages that matter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from scenarios import MEASURES, Results, Scenario
+from scenarios.measures import Subject
+from scenarios.page_data import page_names, page_weights
+from scenarios.text import shortened, visible
+
+_LONGEST_NAME = 60
+_WORST = 3
+_SHARES = {
+    "loss_probability": "lost",
+    "obsolescence_probability": "obsolete",
+    "replacement_probability": "replaced",
+    "success_probability": "indexed",
+}
+
+_HEAVY = 3.0
+_LIGHT = 0.01
+"""Offered loads beyond which one of the times is likely to be in another unit."""
+
+_SOME_REST = 0.995
+"""Utilisation of the robots below which an activation holds them back."""
+
+Naming = Callable[[str, Subject], Subject]
+"""From a measure and its subject to the subject as it is shown."""
+
+
+PageName = Callable[[str, Subject], str]
+"""From a measure and its subject to the name of a page; "" for what is no page."""
+
+
+def page_of(scenario: Scenario) -> PageName | None:
+    """From a measure and its subject to the name of the page; None where pages have none."""
+    names = None if scenario.pages is None else page_names(scenario.pages)
+    if names is None:
+        return None
+
+    def name(measure: str, subject: Subject) -> str:
+        is_page = measure in MEASURES and MEASURES[measure].subject == "page"
+        return names[subject] if is_page and isinstance(subject, int) else ""
+
+    return name
+
+
+def naming_of(scenario: Scenario) -> Naming:
+    """How subjects are shown: a page by its name, if it has one; all others as they are."""
+    page = page_of(scenario)
+
+    def shown(measure: str, subject: Subject) -> Subject:
+        name = page(measure, subject) if page else ""
+        return visible(shortened(name, _LONGEST_NAME)) if name else subject
+
+    return shown
+
+
+def worst_pages(
+    scenario: Scenario, rates: Iterable[tuple[int, float]], count: int
+) -> list[tuple[int, float]]:
+    """The pages that count most for the staleness of the index.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    rates : iterable of (page, obsolescence rate)
+    count : int
+        How many are wanted.
+
+    Returns
+    -------
+    list of (page, obsolescence rate)
+        The largest products of weight and rate first, equal ones in their order.
+    """
+    if scenario.pages is None:
+        return []
+    weights = page_weights(scenario.pages)
+    found = [(page, rate) for page, rate in rates if not math.isnan(rate)]
+    products = [weights[page] * rate for page, rate in found]
+    order = np.argsort(-np.array(products), kind="stable")[:count]
+    return [found[place] for place in order.tolist()]
+
+
+def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
+    """Load, bottleneck, shares, time to index and worst pages, as far as the system has them."""
+
+    def value(measure: str, subject: Subject = None) -> float:
+        row = results.find(measure, subject)
+        return math.nan if row is None else row.estimate
+
+    load = _offered_load(scenario, value)
+    used = _utilisation(scenario, value)
+    yield from _load_lines(scenario, load, used, value)
+    shares = {name: value(measure) for measure, name in _SHARES.items()}
+    words = [f"{name} {_percent(share)}" for name, share in shares.items() if share == share]
+    if (lost := value("preemption_probability", "all")) == lost:
+        words.append(f"lost {_percent(lost)}")
+    if (stale := _stale(scenario, value)) == stale:
+        words.append(f"index out of date {_percent(stale)}")
+    if words:
+        yield f"shares: {', '.join(words)}"
+    if (mean := value("sojourn_time", "served")) == mean:
+        yield f"time to index: mean {mean:.3g} {scenario.time_unit}"
+    rates = (
+        (row.subject, row.estimate)
+        for row in results.rows.of_measure("obsolescence_rate")
+        if isinstance(row.subject, int)
+    )
+    shown = naming_of(scenario)
+    worst = [
+        f"{shown('obsolescence_rate', page)} ({_percent(rate)} of the time out of date)"
+        for page, rate in worst_pages(scenario, rates, _WORST)
+    ]
+    if worst:
+        yield f"worst pages: {', '.join(worst)}"
+
+
+Value = Callable[..., float]
+"""From a measure, and a subject, to its estimate; nan where there is none."""
+
+
+def _offered_load(scenario: Scenario, value: Value) -> float:
+    """Time that the indexers would need for all pages delivered, as a share of what they have."""
+    if scenario.buffer is None:
+        return math.nan
+    throughput = value("throughput")
+    if throughput == 0:
+        return math.inf
+    return value("arrival_rate") * _busy(value) / throughput
+
+
+def _busy(value: Value) -> float:
+    """Share of their time that the indexers work; with several of them the mean."""
+    idle = value("idle_indexers")
+    return 1.0 - (value("starvation_probability") if math.isnan(idle) else idle)
+
+
+def _utilisation(scenario: Scenario, value: Value) -> float:
+    if scenario.robots is None:
+        return math.nan
+    return value("mean_active_robots") / scenario.robots.available
+
+
+def _load_lines(scenario: Scenario, load: float, used: float, value: Value) -> Iterator[str]:
+    """How busy robots and indexers are, and which of them is the bottleneck."""
+    parts = []
+    if scenario.robots is not None and used == used:
+        parts.append(f"robots {_percent(used)} active (of {scenario.robots.available})")
+    if scenario.buffer is not None:
+        parts.append(f"indexer {_percent(_busy(value))} busy, offered load {load:.3g}")
+    if parts:
+        yield f"load: {'; '.join(parts)}{_doubt(scenario, load)}"
+    if scenario.buffer is None or math.isnan(load):
+        return
+    robots = scenario.robots
+    held_back = robots is not None and robots.access_time is not None and used < _SOME_REST
+    full = load / used if held_back else load
+    if full > 1:
+        with_all = "with all robots active " if held_back else ""
+        need = f"{with_all}it would need {_share_of_time(full)} of the time it has"
+        yield f"the indexer is the bottleneck: {need}"
+    else:
+        yield f"the robots are the bottleneck: the indexer needs {full:.2f} of the time it has"
+
+
+def _share_of_time(load: float) -> str:
+    return f"{load:.2f}" if load < _HEAVY else f"{load:.3g}"
+
+
+def _doubt(scenario: Scenario, load: float) -> str:
+    """What is to be asked where one of the times may be in another unit."""
+    if _LIGHT <= load <= _HEAVY or math.isnan(load):
+        return ""
+    return f"; units? all times must be in one unit ({scenario.time_unit})"
+
+
+def _stale(scenario: Scenario, value: Value) -> float:
+    """Share of the answers, or of the pages by weight, that are out of date."""
+    if scenario.pages is None:
+        return math.nan
+    if scenario.clients is not None:
+        return value("stale_answer_probability")
+    weight = float(page_weights(scenario.pages).sum())
+    return value("weighted_obsolescence") / weight if weight else math.nan
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

@@ -1,0 +1,88 @@
+"""A commented file to start from: whatever is asked for, it runs and its formulas agree."""
+
+from __future__ import annotations
+
+import tomllib
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawlsim.cli.new import scenario_text
+from crawlsim.cli.program import commands
+from scenarios import scenario_from
+
+CRAWLER = ("pages", "activation", "buffer", "clients", "costs")
+ASKED = [each for count in range(1, 6) for each in combinations(CRAWLER, count)]
+
+
+@pytest.mark.parametrize("sections", [*ASKED, ("source",), ("servers",)], ids=",".join)
+def test_every_combination_of_sections_is_a_scenario(sections: tuple[str, ...]) -> None:
+    scenario = scenario_from(tomllib.loads(scenario_text("my file", list(sections))))
+    assert scenario.name == "my-file"
+    assert set(sections) <= scenario.model_fields_set
+
+
+def test_every_line_that_is_commented_out_is_a_line_of_a_scenario() -> None:
+    """A reader takes the # away, and the line above it."""
+    text = scenario_text("my", ["pages", "activation", "buffer"])
+    for line in text.splitlines():
+        if line.startswith("# ") and " = " in line:
+            assert tomllib.loads(line[2:])
+
+
+@pytest.mark.parametrize("sections", ["pages,buffer", "activation", "pages", "servers", "source"])
+def test_the_file_is_checked_as_it_is(crawlsim: Any, tmp_path: Path, sections: str) -> None:
+    path = tmp_path / "my.toml"
+    code, _, err = crawlsim("new", str(path), "--with", sections)
+    assert (code, f"crawlsim check {path}" in err) == (0, True)
+    code, out, _ = crawlsim("check", str(path))
+    assert (code, out.splitlines()[0]) == (0, "my: agrees")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["taken.toml"], "exists and is not replaced"),
+        (["my.txt"], "must end in .toml"),
+        (["my.toml", "--with", "page"], "did you mean pages"),
+        (["my.toml", "--with", "source,buffer"], "source is a system by itself"),
+        (["no/such/folder/my.toml"], "cannot be written"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(
+    crawlsim: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    says: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("taken.toml").write_text("mine")
+    code, out, err = crawlsim("new", *arguments)
+    assert (code, out, says in err) == (2, "", True)
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.toml"]
+    assert Path("taken.toml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", list(commands.commands))
+def test_every_help_has_an_example_and_what_comes_next(crawlsim: Any, name: str) -> None:
+    code, out, _ = crawlsim(name, "--help")
+    assert code == 0
+    assert f"Example:  crawlsim {name}" in out
+    assert "Next: " in out
+
+
+def test_the_help_of_optimize_explains_every_target(crawlsim: Any) -> None:
+    from analytic.targets import TARGETS
+
+    _, out, _ = crawlsim("optimize", "--help")
+    explained = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
+    assert set(TARGETS) <= set(explained)
+
+
+def test_without_arguments_it_says_where_to_begin(crawlsim: Any) -> None:
+    code, out, err = crawlsim()
+    assert code == 2
+    assert "Where to begin:\n    crawlsim new my.toml" in out + err

@@ -1,0 +1,160 @@
+"""What a reader sees first: plain lines, pages by their names, and only rows that say much."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarios import load
+from scenarios.text import visible
+
+HOSTILE = "https://a.example/\x1b[31m\u202e[bold]<script>alert(1)</script>"
+NAMES = ["https://a.example/news", HOSTILE, "https://b.example/", "https://b.example/x"]
+SYSTEM = """name = "my"
+time_unit = "minute"
+pages.change_rates = { file = "rates.csv", column = "rate" }
+robots.available = 12
+robots.access_time = { exponential = { mean = 2.0 } }
+robots.accessing = { policy = "randomized", frequencies = "change-rate" }
+run = { horizon = 2000.0, warmup = 200.0, replications = 5 }
+"""
+BUFFER = "buffer = { waiting_places = 5, service = { exponential = { mean = 0.2 } } }\n"
+
+
+def rates(path: Path, names: list[str]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        rows = [(1000 + n, name, 0.1 + 0.01 * n) for n, name in enumerate(names)]
+        csv.writer(stream).writerows([("id", "url", "rate"), *rows])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rates(tmp_path / "rates.csv", NAMES)
+    (tmp_path / "my.toml").write_text(SYSTEM + BUFFER)
+    (tmp_path / "alone.toml").write_text(SYSTEM)
+    return tmp_path
+
+
+def opening(out: str) -> list[str]:
+    """The lines between the title and the table."""
+    lines = out.splitlines()[1:]
+    return [line.strip() for line in lines[: next(n for n, x in enumerate(lines) if not x.strip())]]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_five_lines_say_what_matters(crawlsim: Any, command: str) -> None:
+    """Twelve robots deliver 6 pages a minute, of which each would take 0.2 minutes: load 1.2."""
+    code, out, _ = crawlsim(command, "my.toml")
+    load_, bottleneck, shares, time, worst = opening(out)
+    assert code == 0
+    assert load_.startswith("load: robots 100 % active (of 12); indexer ")
+    offered = float(re.findall(r"offered load ([\d.]+)", load_)[0])
+    assert offered == pytest.approx(1.2, rel=0.02)
+    need = float(re.findall(r"it would need ([\d.]+) of the time it has", bottleneck)[0])
+    assert (bottleneck.partition(":")[0], need) == (
+        "the indexer is the bottleneck",
+        round(offered, 2),
+    )
+    assert all(f"{name} " in shares for name in ("lost", "obsolete", "indexed", "out of date"))
+    assert time.endswith("minute")
+    assert worst.startswith("worst pages: https://b.example/x (")
+    assert worst.count("of the time out of date") == 3
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_system_without_a_buffer_has_no_indexer(crawlsim: Any) -> None:
+    _, out, _ = crawlsim("run", "alone.toml")
+    assert [line.partition(":")[0] for line in opening(out)] == ["load", "shares", "worst pages"]
+    assert "indexer" not in out
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("mean", "asks"), [("200", True), ("0.0002", True), ("0.2", False)])
+def test_times_in_other_units_are_asked_about(crawlsim: Any, mean: str, asks: bool) -> None:
+    _, out, _ = crawlsim("run", "my.toml", "--set", f"buffer.service.exponential.mean={mean}")
+    assert ("units?" in opening(out)[0]) == asks
+
+
+@pytest.mark.usefixtures("folder")
+def test_robots_that_are_held_back_are_counted_as_if_they_were_not(crawlsim: Any) -> None:
+    _, out, _ = crawlsim("run", "my.toml", "--set", "activation.static=3")
+    assert "robots 25 % active (of 12)" in out
+    need = re.findall(r"with all robots active it would need ([\d.]+) of the time", out)
+    assert float(need[0]) == pytest.approx(1.2, rel=0.05)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_levels_are_folded_unless_all_rows_are_asked_for(crawlsim: Any, command: str) -> None:
+    _, out, _ = crawlsim(command, "my.toml")
+    assert ("level_probability 3" in out) == ("inconclusive" in out)
+    _, out, _ = crawlsim(command, "my.toml", "--all")
+    assert all(f"level_probability {level} " in out for level in range(7))
+
+
+def test_pages_are_shown_by_their_names_which_never_act(crawlsim: Any, folder: Path) -> None:
+    shown = [
+        *crawlsim("check", "my.toml", "--out", "out")[1:],
+        (folder / "out/report.html").read_text(),
+    ]
+    shown += crawlsim("solve", "my.toml")[1:]
+    shown += crawlsim("optimize", "alone.toml", "--target", "frequencies")[1:]
+    shown += crawlsim("sweep", "my.toml", "--vary", "robots.available=2,3", "--out", "swept")[1:]
+    for text in shown:
+        assert not {letter for letter in text if visible(letter) != letter}
+        assert "<script>alert" not in text or "<html" not in text
+        assert "obsolescence_rate 2" not in text
+    for text in (shown[0], shown[2], shown[3], shown[5]):
+        assert "https://b.example/x" in text
+    for name in (
+        "out/estimates.csv",
+        "out/comparisons.csv",
+        "out/replications.csv",
+        "swept/sweep.csv",
+    ):
+        with (folder / name).open(newline="", encoding="utf-8") as stream:
+            rows = [row for row in csv.DictReader(stream) if row["measure"] == "crawl_rate"]
+        assert {(row["subject"], row["page"]) for row in rows} == {
+            (str(page), each) for page, each in enumerate(NAMES)
+        }
+
+
+def test_json_and_files_of_pages_without_names_stay_as_they_are(
+    crawlsim: Any, folder: Path
+) -> None:
+    _, out, _ = crawlsim("run", "my.toml", "--json")
+    rows = [row for row in json.loads(out)[0]["estimates"] if row["measure"] == "crawl_rate"]
+    assert [row["subject"] for row in rows] == [0, 1, 2, 3]
+    crawlsim("run", "my.toml", "--set", "pages.change_rates=[1.0, 2.0]", "--out", "out")
+    header = (folder / "out/estimates.csv").read_text().splitlines()[0]
+    assert header == "scenario,measure,subject,estimate,standard_error,low,high"
+
+
+def test_of_many_pages_the_worst_are_shown(crawlsim: Any, folder: Path) -> None:
+    """Under accesses in proportion to change rates the worst are those that change the most."""
+    rates(folder / "rates.csv", [f"https://a.example/{page}" for page in range(60)])
+    _, out, _ = crawlsim("run", "my.toml")
+    shown = set(re.findall(r"obsolescence_rate https://a.example/(\d+) ", out))
+    assert len(shown) == 20
+    assert len(shown & set(map(str, range(35, 60)))) == 20
+    assert "rows of all but the worst pages (--all shows every row)" in out
+    assert crawlsim("run", "my.toml", "--all")[1].count("obsolescence_rate https") == 60
+
+
+def test_names_can_be_given(folder: Path) -> None:
+    names = ["a", "b", "c"]
+    changed = load(folder / "my.toml").with_(
+        {"pages.change_rates": [1.0, 2.0, 3.0], "pages.names": names}
+    )
+    assert changed.as_file()["pages"]["names"] == names
+    from scenarios import ScenarioError
+
+    with pytest.raises(ScenarioError, match="has 2 entries; must have 3, one per page"):
+        changed.with_("pages.names", ["a", "b"])
