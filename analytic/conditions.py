@@ -62,6 +62,12 @@ def buffer_of(scenario: Scenario) -> Buffer:
     return scenario.buffer
 
 
+def one_server(scenario: Scenario) -> str | None:
+    """One server indexes the pages."""
+    servers = scenario.buffer.servers if scenario.buffer else 1
+    return None if servers == 1 else f"{servers} servers index pages at a time"
+
+
 def independent_services(scenario: Scenario) -> str | None:
     """Service times are independent of each other and of all else."""
     policy = scenario.robots.accessing if scenario.robots else None

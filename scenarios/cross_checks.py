@@ -208,11 +208,14 @@ def _switching_fits(scenario: System) -> None:
     if not isinstance(rule, Switching) or buffer is None:
         return
     key = "activation.switching.targets"
-    levels = buffer.waiting_places + 2
+    levels = buffer.capacity + 1
     for row in rule.targets:
         if len(row) != levels:
-            allowed = f"must have {levels} entries, one per level 0 … waiting_places + 1"
+            allowed = f"must have {levels} entries, one per level 0 … waiting_places + servers"
             raise refused(allowed, key=key, value=row)
+    if len(rule.targets) > 1 and buffer.servers > 1:
+        allowed = f"must be one list: with {buffer.servers} servers there is no one service phase"
+        raise refused(allowed, key=key, value=rule.root.targets)
     phases = len(buffer.service.alpha) if isinstance(buffer.service, PhaseType) else 1
     if len(rule.targets) not in (1, phases):
         allowed = f"must be one list, or {phases}, one per phase of the phase-type service"

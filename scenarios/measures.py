@@ -105,6 +105,11 @@ _ALL = (
         buffer=lambda b: b.level_shares[:, 0],
     ),
     _row(
+        "idle_indexers",
+        "time average of the share of the servers without a page",
+        buffer=lambda b: b.idle_shares,
+    ),
+    _row(
         "mean_in_system",
         "time average of the pages in the system",
         unit="pages",

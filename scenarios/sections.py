@@ -170,9 +170,10 @@ class PageSize(Section):
 
 
 class Buffer(Section):
-    """The indexing engine: one server and its waiting places."""
+    """The indexing engine: its servers and the waiting places that they share."""
 
     waiting_places: Count
+    servers: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 1
     service: Annotated[Distribution | PageSize, OneKey()]
     admission: Literal["partial", "reject", "complete"] = "partial"
     obsolescence: Annotated[Literal["never", "page-change"] | Distribution, ByType()] = "never"
@@ -182,8 +183,8 @@ class Buffer(Section):
 
     @property
     def capacity(self) -> int:
-        """Pages that the buffer holds, the one in service included."""
-        return self.waiting_places + 1
+        """Pages that the buffer holds, those in service included."""
+        return self.waiting_places + self.servers
 
     @model_validator(mode="after")
     def _valid(self) -> Buffer:

@@ -1,4 +1,4 @@
-"""The indexing engine: a finite buffer, one server, and an obsolescence timer per waiting page."""
+"""The indexing engine: its servers, a finite buffer, and an obsolescence timer per waiting page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ Item = tuple[int, float, Load]
 
 _SERVICE = rules.tie_order(rules.SERVICE, 0)
 _OBSOLESCENCE = rules.tie_order(rules.OBSOLESCENCE, 0)
-_NOBODY: Item = (-1, 0.0, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,7 @@ class BufferRules:
     original changes. `top` is the highest level.
     """
 
+    servers: int
     capacity: int
     top: int
     admission: int
@@ -48,9 +48,9 @@ class BufferRules:
 class Buffer:
     """The pages in the system.
 
-    `level` is their number, the page in service included. A page that finds the server free
-    starts at once and never has an obsolescence timer; the timer of a waiting page is discarded
-    when its service starts.
+    `level` is their number, those in service included. A page that finds a server free, the first
+    of several, starts at once and never has an obsolescence timer; the timer of a waiting page is
+    discarded when its service starts.
 
     Parameters
     ----------
@@ -84,10 +84,12 @@ class Buffer:
         self.level = 0
         self._level_since = 0.0
         self._entered = 0
-        self._in_service = _NOBODY
+        self._in_service: list[Item | None] = [None] * fixed.servers
         self._waiting: OrderedDict[int, Item] = OrderedDict()
         self._number_of: dict[int, int] = {}
-        self._service_end = Alarm(clock, self._complete_service)
+        self._service_ends = [
+            Alarm(clock, self._complete_service, server) for server in range(fixed.servers)
+        ]
         self._start_counting(0.0)
 
     @property
@@ -118,16 +120,16 @@ class Buffer:
             self._overflow(now, load, robot)
 
     def _enter(self, now: float, loads: Sequence[Load], robot: int | None) -> None:
-        before = self.level
-        if self._laws and before == 0:
+        if self._laws and self.level == 0:
             self._laws.count_cycle(now)
+        free = self._fixed.servers - self.level
         self._change_level(now, len(loads))
         for load in loads:
             number = self._entered
             self._entered = number + 1
-            if before == 0:
-                self._start_service(now, (number, now, load))
-                before = 1
+            if free > 0:
+                self._start_service(now, self._in_service.index(None), (number, now, load))
+                free -= 1
             else:
                 self._wait(now, number, load)
             if self._log_event:
@@ -203,19 +205,25 @@ class Buffer:
         if load is not None:
             self._number_of.pop(load.page, None)
 
-    def _start_service(self, now: float, item: Item) -> None:
-        self._in_service = item
-        self._clock.at(now + self._service_time(item[2]), _SERVICE, self._service_end)
+    def _start_service(self, now: float, server: int, item: Item) -> None:
+        self._in_service[server] = item
+        end = self._service_ends[server]
+        self._clock.at(now + self._service_time(item[2]), _SERVICE + server, end)
 
     def _complete_service(self, alarm: Alarm) -> None:
         now = alarm.time
-        number, entered, load = self._in_service
+        server = alarm.index
+        served = self._in_service[server]
+        assert served is not None
+        number, entered, load = served
         self._end(rules.SERVED, now - entered)
         if load is not None and self._pages:
             self._pages.index(now, load)
         self._change_level(now, -1)
         if self._waiting:
-            self._start_service(now, self._next_waiting(self._fixed.newest_first))
+            self._start_service(now, server, self._next_waiting(self._fixed.newest_first))
+        else:
+            self._in_service[server] = None
         if self._log_event:
             self._log_event(now, "service", None, _shown(number, load))
         if self.level_changed:
@@ -246,11 +254,10 @@ class Buffer:
 
     def _total_age(self, now: float) -> float:
         """Time since entry, summed over the pages in the system."""
-        if not self.level:
-            return 0.0
-        total = now - self._in_service[1]
-        for item in self._waiting.values():  # not `sum`, which newer Pythons compensate
-            total += now - item[1]
+        total = 0.0
+        for item in (*self._in_service, *self._waiting.values()):
+            if item:
+                total += now - item[1]  # not `sum`, which newer Pythons compensate
         return total
 
     def end_warmup(self, now: float) -> None:

@@ -20,7 +20,8 @@ _ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rule
 def buffer_flags(section: Buffer) -> dict[str, Any]:
     """The rules of a buffer as both engines take them."""
     return {
-        "capacity": section.waiting_places + 1,
+        "servers": section.servers,
+        "capacity": section.waiting_places + section.servers,
         "admission": _ADMISSION[section.admission],
         "newest_first": section.discipline == "lifo",
         "push_out": section.when_full == "push-out",

@@ -104,22 +104,24 @@ def deliveries(draw: Any, robots: int) -> Tables:
 
 
 @st.composite
-def activations(draw: Any, robots: int, places: int, service: Tables | None) -> Tables | None:
-    kinds = ["none", "static"] if service is None else ["none", "static", "threshold", "switching"]
+def activations(draw: Any, robots: int, capacity: int, buffer: Tables | None) -> Tables | None:
+    kinds = ["none", "static"] if buffer is None else ["none", "static", "threshold", "switching"]
     kind = draw(st.sampled_from(kinds))
     if kind == "static":
         return {"static": draw(st.integers(0, robots))}
     if kind == "threshold":
         modes = draw(st.lists(st.integers(0, robots), min_size=1, max_size=3, unique=True))
-        at = sorted(draw(st.integers(0, places + 2)) for _ in modes[1:])
+        at = sorted(draw(st.integers(0, capacity + 1)) for _ in modes[1:])
         return {"threshold": {"robots": sorted(modes, reverse=True), "at": at}}
     if kind == "switching":
-        assert service is not None
-        row = st.lists(st.integers(0, robots), min_size=places + 2, max_size=places + 2).map(
+        assert buffer is not None
+        service = buffer["service"]
+        several = buffer.get("servers", 1) > 1
+        row = st.lists(st.integers(0, robots), min_size=capacity + 1, max_size=capacity + 1).map(
             lambda targets: [max(targets[0], 1), *targets[1:]]
         )
         order = len(service["phase-type"]["alpha"]) if "phase-type" in service else 1
-        by_phase = order > 1 and draw(st.booleans())
+        by_phase = order > 1 and not several and draw(st.booleans())
         return {
             "switching": {"targets": [draw(row) for _ in range(order)] if by_phase else draw(row)}
         }
@@ -147,6 +149,7 @@ def buffers(draw: Any, places: int, with_pages: bool, batched: bool) -> Tables:
     by_size = {"page-size": {"time_per_unit": 0.3, "constant": draw(times)}}
     buffer = {
         "waiting_places": places,
+        **draw(st.sampled_from([{}, {}, {"servers": 1}, {"servers": 2}, {"servers": 3}])),
         "service": draw(st.one_of(laws, *[st.just(by_size)] * with_pages)),
         "obsolescence": draw(clocks),
         "discipline": draw(st.sampled_from(["fifo", "lifo"])),
@@ -168,13 +171,11 @@ def search_engines(draw: Any) -> Tables:
     robots: Tables = {"available": available}
     tables: Tables = {"name": "random", "robots": robots, "run": RUN}
     switching = False
-    service = None
     if with_buffer:
         joint = draw(st.booleans())
         tables["buffer"] = draw(buffers(draw(st.integers(0, 5)), with_pages, joint))
-        service = tables["buffer"]["service"]
-        places = tables["buffer"]["waiting_places"]
-        rule = draw(activations(available, places, service))
+        capacity = tables["buffer"]["waiting_places"] + tables["buffer"].get("servers", 1)
+        rule = draw(activations(available, capacity, tables["buffer"]))
         switching = rule is not None and "switching" in rule
     else:
         joint = draw(st.booleans())

@@ -290,6 +290,7 @@ def accuracy_of(scenario: Scenario) -> Accuracy | ClosureError | None:
 
 _BUILT = (
     conditions.has_buffer,
+    conditions.one_server,
     conditions.no_host_spacing,
     conditions.resolved_activation,
     conditions.pages_leave_the_queue_alone,
@@ -324,6 +325,7 @@ _ONE_ROBOT = (
 
 _POISSON = (
     conditions.has_buffer,
+    conditions.one_server,
     conditions.no_host_spacing,
     conditions.resolved_activation,
     conditions.pages_leave_the_queue_alone,

@@ -38,6 +38,7 @@ _LOG = logging.getLogger(__name__)
 
 _COVERED: tuple[Condition, ...] = (
     conditions.has_buffer,
+    conditions.one_server,
     conditions.no_host_spacing,
     conditions.priced,
     conditions.pages_leave_the_queue_alone,

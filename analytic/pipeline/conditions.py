@@ -142,6 +142,7 @@ def some_robot_delivers(scenario: Scenario) -> str | None:
 PATH: tuple[Condition, ...] = (
     page_conditions.has_pages,
     conditions.has_buffer,
+    conditions.one_server,
     conditions.resolved_activation,
     page_conditions.resolved_frequencies,
     conditions.no_host_spacing,

@@ -117,6 +117,7 @@ def optimum_known(scenario: Scenario) -> str | None:
 
 _STATIC = (
     conditions.has_buffer,
+    conditions.one_server,
     conditions.no_host_spacing,
     conditions.resolved_activation,
     conditions.pages_leave_the_queue_alone,
@@ -128,6 +129,7 @@ _STATIC = (
 
 _SWITCHING = (
     conditions.has_buffer,
+    conditions.one_server,
     conditions.no_host_spacing,
     conditions.resolved_activation,
     conditions.pages_leave_the_queue_alone,
@@ -188,6 +190,7 @@ FORMULAS: tuple[Formula, ...] = (
         origin="corrected",
         conditions=(
             conditions.has_buffer,
+            conditions.one_server,
             conditions.no_host_spacing,
             conditions.resolved_activation,
             switching,

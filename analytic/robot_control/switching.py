@@ -157,6 +157,7 @@ class SwitchingSearch:
 
 _COVERED: tuple[Condition, ...] = (
     conditions.has_buffer,
+    conditions.one_server,
     conditions.no_host_spacing,
     conditions.priced,
     conditions.pages_leave_the_queue_alone,

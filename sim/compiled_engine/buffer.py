@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from sim import rules
-from sim.compiled_engine.alarms import add_timer, drop_timer
+from sim.compiled_engine.alarms import add_timer, drop_timer, set_alarm, soonest
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.pages import index_copy, renew
-from sim.compiled_engine.service import TIMER, start_service, take
-from sim.compiled_engine.world import NONE, Buffer, Laws, World
+from sim.compiled_engine.service import TIMER, free_server, slot_of_server, start_service, take
+from sim.compiled_engine.world import NONE, Buffer, Laws, Service, World
 
 
 @inner
@@ -42,18 +42,18 @@ def admit(world: World, service: Any, now: float, first: int, pages: int) -> Non
 
 @inner
 def enter(world: World, service: Any, now: float, first: int, pages: int) -> None:
-    """Pages that are admitted: one may find the server free, the others wait."""
+    """Pages that are admitted: some may find servers free, the others wait."""
     buffer = world.buffer
-    idle = buffer.state.level == 0
-    if idle:
+    if buffer.state.level == 0:
         count_cycle(buffer.laws, now)
+    free = buffer.fixed.servers - buffer.state.level
     change_level(buffer, now, pages)
     for number in range(first, first + pages):
-        if idle:
+        if number < first + free:
+            server = free_server(world.service)
             buffer.state.entered += 1
-            put(buffer, len(buffer.items) - 1, number, now)
-            start_service(world, service, now)
-            idle = False
+            put(buffer, slot_of_server(buffer, server), number, now)
+            start_service(world, service, now, server)
         else:
             wait(world, now, number)
 
@@ -180,14 +180,15 @@ def complete_service(world: World, service: Any, now: float) -> None:
     buffer = world.buffer
     state = buffer.state
     items = buffer.items
-    served = items[len(items) - 1]
+    server = soonest(world.service.ends)
+    served = items[slot_of_server(buffer, server)]
     end(buffer, rules.SERVED, now - served.entered)
     if world.pages.state.known:
         renew(world.pages, now, served)
         index_copy(world.pages, now, served)
     change_level(buffer, now, -1)
     if state.oldest == NONE:
-        world.service.state.end = np.inf
+        set_alarm(world.service.ends, server, np.inf)
     else:
         slot = state.newest if buffer.fixed.newest_first else state.oldest
         leave(buffer, slot)
@@ -195,7 +196,7 @@ def complete_service(world: World, service: Any, now: float) -> None:
         served.entered = following.entered
         if buffer.fixed.known_pages:
             copy_of(served, following)
-        start_service(world, service, now)
+        start_service(world, service, now, server)
 
 
 @inner
@@ -257,12 +258,13 @@ def cut_laws(laws: Laws | None) -> None:
 
 
 @inner
-def total_age(buffer: Buffer, now: float) -> float:
+def total_age(buffer: Buffer, service: Service, now: float) -> float:
     """Time since entry, summed over the pages in the system."""
     items = buffer.items
-    if buffer.state.level == 0:
-        return 0.0
-    total = now - items[len(items) - 1].entered
+    total = 0.0
+    for server in range(buffer.fixed.servers):
+        if service.ends.time[server] < np.inf:
+            total += now - items[slot_of_server(buffer, server)].entered
     slot = buffer.state.oldest
     while slot != NONE:
         total += now - items[slot].entered
@@ -271,7 +273,7 @@ def total_age(buffer: Buffer, now: float) -> float:
 
 
 @inner
-def end_warmup_of_buffer(buffer: Buffer, now: float) -> None:
+def end_warmup_of_buffer(buffer: Buffer, service: Service, now: float) -> None:
     """Forget what was counted so far: the warm-up is over."""
     state = buffer.state
     state.delivered = 0
@@ -283,4 +285,4 @@ def end_warmup_of_buffer(buffer: Buffer, now: float) -> None:
     cut_laws(buffer.laws)
     state.since = now
     state.inside_at_start = state.level
-    state.age_at_start = total_age(buffer, now)
+    state.age_at_start = total_age(buffer, service, now)

@@ -121,12 +121,14 @@ def new_world(
 
 
 def _service(scenario: Scenario) -> Service:
-    state = record(end=np.inf, begin=0.0, elapsed=0.0, phase=0, last=False)
+    servers = scenario.buffer.servers if scenario.buffer else 1
+    state = record(begin=0.0, elapsed=0.0, phase=0, last=False)
     start, means, jumps = np.zeros(0), np.zeros(0), np.zeros((0, 0))
     tracked = tracks_phases(scenario)
     if tracked and scenario.buffer is not None:
         start, means, jumps = map(np.array, parameters(scenario.buffer.service))  # type: ignore[arg-type]  # several rows of targets need a phase-type service
-    return Service(state, tracked, start, means, jumps, _service_times_of_pages(scenario))
+    of_pages = _service_times_of_pages(scenario)
+    return Service(new_alarms(servers), state, tracked, start, means, jumps, of_pages)
 
 
 def _service_times_of_pages(scenario: Scenario) -> Any:
@@ -140,16 +142,18 @@ def _service_times_of_pages(scenario: Scenario) -> Any:
 def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
     section = scenario.buffer
     top = top_level(scenario) if section else 0
-    items = np.recarray(top + 1, _ITEM)
-    items.newer = np.arange(1, top + 2)
-    items.newer[max(top - 1, 0) :] = NONE
+    servers = section.servers if section else 1
+    places = max(top - servers, 1)
+    items = np.recarray(places + servers, _ITEM)
+    items.newer = np.arange(1, places + servers + 1)
+    items.newer[places - 1 :] = NONE
     replaces = section is not None and section.replace_older_copy
     pages = scenario.pages.count if replaces and scenario.pages else 0
     return Buffer(
         fixed=_buffer_rules(scenario),
         state=_empty_buffer(),
         items=items,
-        due=new_timers(top),
+        due=new_timers(places),
         slot_of=np.full(pages, NONE),
         load=np.recarray(largest_batch(scenario.robots), _ITEM),
         level_time=np.zeros(top + 1),

@@ -105,7 +105,7 @@ def has_numbers(world: World) -> bool:
 @inner
 def next_event(world: World) -> tuple[float, int]:
     """Time and rank of the next event; at equal times the lower rank goes first."""
-    now = world.service.state.end
+    now = world.service.ends.time[soonest(world.service.ends)]
     rank = rules.SERVICE
     time = first_timer(world.buffer.due)[0]
     if time < now:
@@ -169,7 +169,7 @@ def end_warmup(world: World, now: float) -> None:
     robots.active_since = now
     robots.robots_time = 0.0
     if world.buffer.fixed.exists:
-        end_warmup_of_buffer(world.buffer, now)
+        end_warmup_of_buffer(world.buffer, world.service, now)
     if world.pages.state.known:
         end_warmup_of_pages(world.pages, now)
     world.clients.state.queries = 0
@@ -188,4 +188,4 @@ def finish(world: World) -> float:
     if not world.buffer.fixed.exists:
         return 0.0
     change_level(world.buffer, now, 0)
-    return total_age(world.buffer, now)
+    return total_age(world.buffer, world.service, now)

@@ -117,9 +117,10 @@ class Replication:
             return Supply([law_of(_UNIT, None)], [self._change], np.array([int(self._is_simple)]))
         timers = not isinstance(section.obsolescence, str)
         law = section.obsolescence if timers else _UNIT
+        at_once = min(section.servers, self._batch)
         by_page = isinstance(section.service, PageSize)
         drawn = not by_page and not tracks_phases(self._scenario)
-        needs = [int(drawn), self._batch * int(timers)]
+        needs = [at_once * int(drawn), self._batch * int(timers)]
         laws = [law_of(_UNIT if by_page else section.service, None), law_of(law, None)]
         return Supply(laws, [self._service, self._stream("obsolescence")], np.array(needs))
 

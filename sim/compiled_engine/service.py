@@ -1,12 +1,15 @@
-"""Times taken from their blocks, and the service that goes on, as compiled code."""
+"""Times taken from their blocks, and the services that go on, as compiled code."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from sim import rules
+from sim.compiled_engine.alarms import set_alarm
 from sim.compiled_engine.jit import inner
-from sim.compiled_engine.world import Service, Times, World
+from sim.compiled_engine.world import Buffer, Service, Times, World
 
 SERVICE, TIMER = range(2)
 """Rows of the times that the indexing engine takes."""
@@ -23,16 +26,31 @@ def take(times: Times, row: int) -> float:
 
 
 @inner
-def start_service(world: World, stream: Any, now: float) -> None:
+def free_server(service: Service) -> int:
+    """The first server without a page; there must be one."""
+    server = 0
+    while service.ends.time[server] < np.inf:
+        server += 1
+    return server
+
+
+@inner
+def slot_of_server(buffer: Buffer, server: int) -> int:
+    """Where the page is that a server serves: after all that wait."""
+    return len(buffer.items) - buffer.fixed.servers + server
+
+
+@inner
+def start_service(world: World, stream: Any, now: float, server: int) -> None:
     """A service starts; `stream` is drawn from only where its phase is asked for."""
     service = world.service
     state = service.state
     if len(service.time_of_page) > 0:
-        items = world.buffer.items
-        state.end = now + service.time_of_page[items[len(items) - 1].page]
+        page = world.buffer.items[slot_of_server(world.buffer, server)].page
+        set_alarm(service.ends, server, now + service.time_of_page[page])
         return
     if not service.tracked:
-        state.end = now + take(world.indexing, SERVICE)
+        set_alarm(service.ends, server, now + take(world.indexing, SERVICE))
         return
     state.begin = now
     state.elapsed = 0.0
@@ -46,7 +64,7 @@ def stay(service: Service, stream: Any) -> None:
     """Draw how long the present phase lasts."""
     state = service.state
     state.elapsed += rules.draw_exponential(stream, service.means[state.phase])
-    state.end = state.begin + state.elapsed
+    set_alarm(service.ends, 0, state.begin + state.elapsed)
 
 
 @inner
@@ -67,6 +85,6 @@ def is_over(service: Service, stream: Any) -> bool:
 def current_phase(service: Service, stream: Any, now: float) -> int:
     """The phase of the service at this moment; one that ends now is over."""
     state = service.state
-    while not state.last and state.end <= now:
+    while not state.last and service.ends.time[0] <= now:
         is_over(service, stream)
     return state.phase

@@ -48,14 +48,16 @@ class Times(NamedTuple):
 
 
 class Service(NamedTuple):
-    """The service that goes on, if one does.
+    """The services that go on.
 
     Attributes
     ----------
+    ends : Alarms
+        When the service of each server ends, inf if there is none. Where switching asks for the
+        phase, which takes a single server, this is the end of the present phase.
     state : record
-        `end`: when it ends, inf if there is none. Where switching asks for the phase, `end` is
-        that of the present phase: `begin` is when the service began, `elapsed` what its phases
-        took so far, and `last` says that no phase follows.
+        Of that service: its `phase`, when it began (`begin`), what its phases took so far
+        (`elapsed`), and whether no phase follows (`last`).
     tracked : bool
         Whether the phase is asked for.
     start, means, jumps : ndarray
@@ -64,6 +66,7 @@ class Service(NamedTuple):
         How long the service of each page takes; no entries where that does not depend on the page.
     """
 
+    ends: Alarms
     state: Any
     tracked: bool
     start: Any
@@ -101,8 +104,8 @@ class Buffer(NamedTuple):
     state : record
         `since`: of the level; `entered`: number of pages that did; `oldest`, `newest`: ends of
         the chain of waiting pages; `free`: start of the chain of free slots.
-    items : record array, shape (top + 1,)
-        Slots of the pages in the system, the last one of the page in service. Waiting pages are
+    items : record array, shape (places + servers,)
+        Slots of the pages in the system, the last ones of those in service. Waiting pages are
         chained by `older` and `newer` in the order of the queue, free slots by `newer`.
     due : Timers
         When the waiting page of each slot becomes obsolete.

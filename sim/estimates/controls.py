@@ -6,11 +6,11 @@ have a known mean of 0, whatever buffer and robots do:
 
 - deliveries minus their rate times the time of active robots, with exponential access times and
   no waiting for hosts (a martingale: exact from any start);
-- indexed pages times the mean service minus the time that the engine was busy: on average it
-  indexes 1 / (mean service) pages per unit of busy time (the identity of talim2001, throughput =
-  (1 - starvation) / mean service, for any law; exact in the stationary regime, so that it takes a
-  warm-up; not where the page says how long its service takes, whose mean depends on the pages
-  that are served);
+- indexed pages times the mean service minus the time that the servers were busy: on average they
+  index 1 / (mean service) pages per unit of busy time (the identity of talim2001, throughput =
+  (1 - starvation) / mean service with one server, for any law; exact in the stationary regime, so
+  that it takes a warm-up; not where the page says how long its service takes, whose mean depends on
+  the pages that are served);
 - obsolete pages minus their rate times the time that pages waited, with exponential timers
   (a martingale again).
 """
@@ -61,14 +61,15 @@ def _pairs(part: Part, totals: Totals, scenario: Scenario) -> Iterator[tuple[str
     section = scenario.buffer
     if section is None:
         return
+    levels = np.arange(part["level_time"].shape[1], dtype=float)
     if (access := exponential_delivery(scenario)) is not None:
         yield "deliveries", part["delivered"], 1 / access * totals.own["robots_time"]
     if scenario.run.warmup > 0 and not isinstance(section.service, PageSize):
-        busy = totals.own["window"] - part["level_time"][:, 0]
+        idle = part["level_time"] @ np.maximum(section.servers - levels, 0)
+        busy = section.servers * totals.own["window"] - idle
         mean = draws_and_mean(section.service)[1]
         yield "services", part["ended"][:, rules.SERVED] * mean, busy
     if isinstance(section.obsolescence, Exponential):
-        levels = np.arange(part["level_time"].shape[1], dtype=float)
-        waiting = part["level_time"] @ np.maximum(levels - 1, 0)
+        waiting = part["level_time"] @ np.maximum(levels - section.servers, 0)
         rate = 1 / draws_and_mean(section.obsolescence)[1]
         yield "obsolescence", part["ended"][:, rules.OBSOLETE], rate * waiting

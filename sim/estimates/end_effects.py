@@ -44,7 +44,9 @@ def end_effect_bounds(totals: Totals, scenario: Scenario) -> Bounds:
     bounds: Bounds = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         if "buffer" in means:
-            bounds |= dict.fromkeys(("arrival_rate", "loss_rate", "throughput"), robots / window)
+            servers = scenario.buffer.servers if scenario.buffer else 1
+            bounds["arrival_rate"] = robots / window
+            bounds["loss_rate"] = bounds["throughput"] = np.maximum(robots, servers) / window
         if "pages" in means and scenario.pages is not None:
             bounds |= _of_pages(means, window, robots, scenario, scenario.pages)
         if "servers" in means and scenario.servers is not None:

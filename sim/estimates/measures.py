@@ -14,6 +14,7 @@ from scenarios.activation import Switching
 from scenarios.arrays import Array
 from scenarios.measures import MEASURES, Subject
 from scenarios.page_data import page_weights
+from scenarios.sections import Buffer
 from sim import rules
 from sim.estimates.totals import Part, Totals, Values
 from sim.layout import exponential_delivery, robots_at_levels
@@ -81,6 +82,8 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
 def _of_buffer(part: Part, window: Array, scenario: Scenario) -> SimpleNamespace:
     """Pages of each fate, time at each level, and sojourns by class."""
     buffer = scenario.buffer
+    levels = np.arange(part["level_time"].shape[1], dtype=float)
+    level_shares = part["level_time"] / window[:, None]
     deliveries = _delivery_rate_when_full(scenario)
     lost = part["refused"] + part["ended"][:, rules.PUSHED_OUT]
     pages = pages_ended(part)
@@ -100,10 +103,19 @@ def _of_buffer(part: Part, window: Array, scenario: Scenario) -> SimpleNamespace
         obsolete=part["ended"][:, rules.OBSOLETE],
         replaced=part["ended"][:, rules.REPLACED],
         replaces=buffer is not None and buffer.replace_older_copy,
-        levels=np.arange(part["level_time"].shape[1], dtype=float),
-        level_shares=part["level_time"] / window[:, None],
+        levels=levels,
+        level_shares=level_shares,
+        idle_shares=_idle_shares(levels, level_shares, buffer),
         classes=classes,
     )
+
+
+def _idle_shares(levels: Array, level_shares: Array, buffer: Buffer | None) -> Array | None:
+    """Share of the servers without a page; None where the scenario does not speak of servers."""
+    if buffer is None or "servers" not in buffer.model_fields_set:
+        return None
+    idle: Array = level_shares @ (np.maximum(buffer.servers - levels, 0.0) / buffer.servers)
+    return idle
 
 
 def pages_ended(part: Part) -> Array:

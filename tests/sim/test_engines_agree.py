@@ -87,6 +87,41 @@ PIPELINES: dict[str, dict[str, Any]] = {
         "robots.failure": {"probability": 0.6},
         "activation.switching.targets": [3, 3, 2, 1, 0],
     },
+    "several-servers": {
+        "buffer.servers": 3,
+        "buffer.waiting_places": 2,
+        "buffer.service.exponential.mean": 4.0,
+        "buffer.obsolescence.exponential.mean": 3.0,
+    },
+    "several-servers-that-overtake": {
+        "buffer.servers": 3,
+        "robots.accessing.template": [0, 0, 4, 4, 1],
+        "buffer.service": {"hyperexponential": {"probabilities": [0.5, 0.5], "rates": [0.1, 4.0]}},
+        "buffer.replace_older_copy": True,
+        "buffer.obsolescence": "page-change",
+        "buffer.discipline": "lifo",
+    },
+    "several-servers-that-tie": {
+        "buffer.servers": 2,
+        "robots.access_time": {"deterministic": {"value": 1.0}},
+        "buffer.service": {"empirical": {"values": [2.0, 3.0]}},
+        "buffer.obsolescence": {"deterministic": {"value": 2.0}},
+        "buffer.when_full": "push-out",
+        "activation.static": 3,
+    },
+    "several-servers-switched": {
+        "buffer.servers": 2,
+        "activation.switching.targets": [3, 3, 3, 2, 1, 0],
+    },
+    "several-servers-batches": {
+        "buffer.servers": 2,
+        "buffer.admission": "complete",
+        "robots.deliveries.modes": [
+            {"poisson": {"rate": 0.4}},
+            {"poisson": {"rate": 0.9}},
+            {"bmap": {"D": [[[-1.5]], [[1.0]], [[0.0]], [[0.5]]]}},
+        ],
+    },
     "many-places": {
         "buffer.waiting_places": 100,
         "buffer.service.exponential.mean": 4.0,
