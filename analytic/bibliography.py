@@ -20,6 +20,10 @@ REFERENCES: dict[str, str] = {
         "J. Eckstein, A. Gal, S. Reiner, Optimal information monitoring under a politeness "
         "constraint. RUTCOR Research Report 16-2005."
     ),
+    "garnett2002": (
+        "O. Garnett, A. Mandelbaum, M. Reiman, Designing a call center with impatient customers. "
+        "Manufacturing and Service Operations Management 4 (2002)."
+    ),
     "kleinrock1975": "L. Kleinrock, Queueing Systems, volume I: Theory. Wiley, New York (1975).",
     "kolobov2019": (
         "A. Kolobov, Y. Peres, E. Lubetzky, E. Horvitz, Optimal freshness crawl under politeness "

@@ -106,6 +106,11 @@ def service_law(scenario: Scenario) -> Distribution:
     return Deterministic(value=float(times[0]))
 
 
+def several_servers(scenario: Scenario) -> str | None:
+    """Several servers index the pages."""
+    return None if one_server(scenario) else "one server indexes pages"
+
+
 def no_host_spacing(scenario: Scenario) -> str | None:
     """Robots never wait for a host."""
     free = scenario.robots is None or not np.any(scenario.robots.host_spacing or 0.0)

@@ -12,8 +12,15 @@ from numpy.typing import ArrayLike
 
 from analytic import conditions, page_conditions
 from analytic.active_robots import require_decided, robots_at
+from analytic.arrival_process import delivery_rate
 from analytic.formula import Formula, Values, dependent, is_covered, obstacles
 from analytic.indexing_queue.chain import count_states, dense_generator
+from analytic.indexing_queue.erlang import (
+    erlang_a_throughput,
+    erlang_b,
+    mean_sojourn_without_limit,
+    mmck_levels,
+)
 from analytic.indexing_queue.large_buffers import ClosureError, closure
 from analytic.indexing_queue.marginals import fate_rates, level_probabilities, marginals_of
 from analytic.indexing_queue.measures import (
@@ -28,11 +35,14 @@ from analytic.indexing_queue.measures import (
     loss_approximated,
     one_closed_class,
     response_solved,
+    servers_fit,
+    servers_solved,
     settled,
     size_of,
     sojourns_solved,
     solution_of,
     solved,
+    solved_servers,
     too_large_for_exactness,
 )
 from analytic.indexing_queue.one_robot import (
@@ -40,6 +50,11 @@ from analytic.indexing_queue.one_robot import (
     no_markovian_accesses,
     one_robot_measures,
     rows_of_one_robot,
+)
+from analytic.indexing_queue.several_servers import (
+    idle_servers,
+    sojourn_moments_of_servers,
+    solve_servers,
 )
 from analytic.indexing_queue.sojourns import sojourn_moments
 from analytic.indexing_queue.unordered_sojourns import (
@@ -51,6 +66,7 @@ from analytic.indexing_queue.unordered_sojourns import (
 )
 from analytic.markov import birth_death, relaxation_time
 from analytic.phase_type import exponential_rate
+from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.arrays import Array
 
@@ -260,6 +276,85 @@ def _cost_of_one_robot(scenario: Scenario) -> Values:
     return [row for row in rows_of_one_robot(scenario) if row[0] == "control_cost"]
 
 
+def _from_servers(*left_out: str) -> Callable[[Scenario], Values]:
+    """Evaluator of the measures of several servers but some."""
+
+    def evaluate(scenario: Scenario) -> Values:
+        return [row for row in solved_servers(scenario) if row[0] not in left_out]
+
+    return evaluate
+
+
+def _idle_server(scenario: Scenario) -> Values:
+    """Of a single server; every other row of it is in the chain's."""
+    levels = [value for name, _, value in solved(scenario).rows if name == "level_probability"]
+    yield "idle_indexers", None, idle_servers(np.array(levels), 1)
+
+
+def _servers_named(scenario: Scenario) -> str | None:
+    """The file speaks of servers."""
+    named = "servers" in conditions.buffer_of(scenario).model_fields_set
+    return None if named else "the file does not speak of buffer.servers"
+
+
+def _mmck(scenario: Scenario) -> Values:
+    """Level probabilities, and the sojourn of the pages that enter."""
+    buffer, _ = conditions.buffer_and_robots(scenario)
+    access, service, capacity = conditions.poisson_parameters(scenario)
+    arrivals = access * robots_at(scenario)(0)
+    levels = mmck_levels(arrivals / service, buffer.servers, capacity)
+    for level, probability in enumerate(levels.tolist()):
+        yield "level_probability", level, probability
+    if arrivals > 0:
+        entering = arrivals * float(levels[:-1].sum())
+        yield "sojourn_time", "accepted", float(levels @ np.arange(capacity + 1.0)) / entering
+
+
+def _erlang_b(scenario: Scenario) -> Values:
+    """The loss, for any law of the service."""
+    buffer, robots = conditions.buffer_and_robots(scenario)
+    arrivals = (delivery_rate(robots) or 0.0) * robots_at(scenario)(0)
+    load = arrivals * mean_time(conditions.service_law(scenario))
+    lost = erlang_b(load, buffer.servers)
+    if arrivals > 0:
+        yield "loss_probability", None, lost
+    yield "loss_rate", None, arrivals * lost
+    yield "throughput", None, arrivals * (1 - lost)
+    for level, probability in enumerate(mmck_levels(load, buffer.servers, buffer.servers).tolist()):
+        yield "level_probability", level, probability
+
+
+def _erlang_c(scenario: Scenario) -> Values:
+    """Sojourn without a limit."""
+    buffer, _ = conditions.buffer_and_robots(scenario)
+    access, service, _ = conditions.poisson_parameters(scenario)
+    arrivals = access * robots_at(scenario)(0)
+    longest = mean_sojourn_without_limit(arrivals, service, buffer.servers)
+    yield "sojourn_time", "accepted", longest
+
+
+def _erlang_a(scenario: Scenario) -> Values:
+    """Throughput without a limit."""
+    buffer, _ = conditions.buffer_and_robots(scenario)
+    access, service, _ = conditions.poisson_parameters(scenario)
+    law = conditions.patience_of(scenario)
+    obsolescence = None if law is None else exponential_rate(law)
+    assert obsolescence is not None
+    arrivals = access * robots_at(scenario)(0)
+    most = erlang_a_throughput(arrivals, service, obsolescence, buffer.servers)
+    yield "throughput", None, most
+
+
+def _no_waiting_place(scenario: Scenario) -> str | None:
+    """No page waits."""
+    return "there are waiting places" if conditions.buffer_of(scenario).waiting_places else None
+
+
+def _some_timer(scenario: Scenario) -> str | None:
+    """Waiting pages become obsolete."""
+    return None if conditions.patience_of(scenario) else "waiting pages do not become obsolete"
+
+
 def _from_closure(scenario: Scenario) -> Values:
     unpriced = conditions.priced(scenario) is not None
     left_out = (*_LOSSES, *["control_cost"] * unpriced)
@@ -309,6 +404,7 @@ _CLOSURE = (*_BUILT, too_large_for_exactness, closure_fits, one_closed_class, se
 
 _ONE_ROBOT = (
     conditions.has_buffer,
+    conditions.one_server,
     conditions.no_host_spacing,
     conditions.resolved_activation,
     conditions.not_switching,
@@ -334,12 +430,41 @@ _POISSON = (
     conditions.exponential_service,
 )
 
+_SERVERS = (
+    conditions.has_buffer,
+    conditions.several_servers,
+    conditions.no_host_spacing,
+    conditions.resolved_activation,
+    conditions.pages_leave_the_queue_alone,
+    conditions.markovian_accesses,
+    conditions.phase_type_service,
+    conditions.exponential_patience_or_none,
+    servers_fit,
+    servers_solved,
+)
+"""Conditions of several servers."""
+
+_TEXTBOOK = (
+    *(each for each in _POISSON if each is not conditions.one_server),
+    conditions.several_servers,
+    conditions.static_robots,
+)
+"""Conditions of several servers with Poisson deliveries and exponential services."""
+
 _FIFO = (conditions.first_come_first_served,)
 
 _OUT_OF_ORDER = (out_of_order, pushed_one_by_one, waiting_page_fits)
 
 _exact_row = partial(Formula, paper="avrachenkov2011", kind="exact", origin="re-derived")
 _own_row = partial(Formula, paper="pipeline", kind="exact", origin="own")
+_servers_row = partial(
+    Formula,
+    paper="avrachenkov2011",
+    number="section 3, several servers",
+    kind="exact",
+    origin="own",
+)
+_textbook_row = partial(Formula, paper="kleinrock1975", kind="exact", origin="re-derived")
 _closure_row = partial(
     Formula,
     paper="avrachenkov2011",
@@ -443,6 +568,77 @@ FORMULAS: tuple[Formula, ...] = (
         function=control_cost,
         conditions=(*_ONE_ROBOT, conditions.priced, conditions.response_known),
         evaluate=_cost_of_one_robot,
+    ),
+    _exact_row(
+        number="section 3, idle server",
+        quantity="idle indexers, where the file speaks of its one server",
+        function=idle_servers,
+        origin="own",
+        conditions=(*_CHAIN, _servers_named),
+        evaluate=_idle_server,
+    ),
+    _servers_row(
+        quantity="levels, rates, shares of the fates with several servers",
+        function=solve_servers,
+        conditions=_SERVERS,
+        evaluate=_from_servers("sojourn_time_second_moment", "control_cost"),
+    ),
+    _servers_row(
+        quantity="second moment of the sojourn time by class with several servers",
+        function=sojourn_moments_of_servers,
+        conditions=(*_SERVERS, *_FIFO),
+        evaluate=lambda scenario: [
+            row for row in solved_servers(scenario) if row[0] == "sojourn_time_second_moment"
+        ],
+    ),
+    _servers_row(
+        quantity="control cost with several servers",
+        function=control_cost,
+        conditions=(*_SERVERS, conditions.priced, conditions.response_known),
+        evaluate=lambda scenario: [
+            row for row in solved_servers(scenario) if row[0] == "control_cost"
+        ],
+    ),
+    _textbook_row(
+        number="section 3.4, with a capacity",
+        quantity="level probabilities and mean sojourn time of M/M/c/K",
+        function=mmck_levels,
+        conditions=(*_TEXTBOOK, conditions.no_obsolescence, conditions.nothing_pushed_out),
+        evaluate=_mmck,
+    ),
+    _textbook_row(
+        number="section 3.5, Erlang B",
+        quantity="losses and levels of M/G/c/c, for any law of the service",
+        function=erlang_b,
+        conditions=(
+            conditions.has_buffer,
+            conditions.no_host_spacing,
+            conditions.resolved_activation,
+            conditions.pages_leave_the_queue_alone,
+            conditions.static_robots,
+            conditions.poisson_accesses,
+            _no_waiting_place,
+            conditions.services_alike,
+        ),
+        evaluate=_erlang_b,
+    ),
+    _textbook_row(
+        number="section 3.4, Erlang C",
+        quantity="mean sojourn time of M/M/c, which no capacity makes longer",
+        function=mean_sojourn_without_limit,
+        kind="upper bound",
+        conditions=(*_TEXTBOOK, conditions.no_obsolescence, conditions.nothing_pushed_out),
+        evaluate=_erlang_c,
+    ),
+    Formula(
+        paper="garnett2002",
+        number="section 2, Erlang A",
+        quantity="throughput of M/M/c+M, which no capacity makes larger",
+        function=erlang_a_throughput,
+        kind="upper bound",
+        origin="re-derived",
+        conditions=(*_TEXTBOOK, _some_timer, conditions.exponential_patience_or_none),
+        evaluate=_erlang_a,
     ),
     _closure_row(
         quantity="levels, rates and shares of large buffers with phase-type timers",

@@ -27,6 +27,14 @@ from analytic.indexing_queue.marginals import (
     fate_rates,
     marginals_of,
 )
+from analytic.indexing_queue.several_servers import (
+    ServersChain,
+    idle_servers,
+    rates_of_fates,
+    size_of_servers,
+    sojourn_moments_of_servers,
+    solve_servers,
+)
 from analytic.indexing_queue.sojourns import Row, sojourn_moments
 from analytic.indexing_queue.solution import (
     NotConvergedError,
@@ -52,6 +60,7 @@ _SHARES = {
 
 _MOST_UNKNOWNS = 2_000_000
 _MOST_WORK = 10**10
+_MOST_PRODUCTS = 10**9
 
 
 # --- the chain --------------------------------------------------------------------------------
@@ -231,6 +240,39 @@ def approximated(scenario: Scenario) -> tuple[Row, ...]:
     return tuple(chain_measures(chain, marginals, rates, scenario.costs, None))
 
 
+def servers_chain_of(scenario: Scenario) -> ServersChain:
+    """The chain of several servers of a scenario that meets the conditions of its formulas."""
+    buffer, _ = buffer_and_robots(scenario)
+    law = conditions.patience_of(scenario)
+    rate = None if law is None else exponential_rate(law)
+    return ServersChain(chain_of(scenario), buffer.servers, rate or 0.0)
+
+
+@Remembered
+def solved_servers(scenario: Scenario) -> tuple[Row, ...]:
+    """All measures of several servers, solved once for all formulas.
+
+    Raises
+    ------
+    NoAnswerError
+        If the steady state is not unique.
+    """
+    buffer, _ = buffer_and_robots(scenario)
+    chain = servers_chain_of(scenario)
+    try:
+        stationary = solve_servers(chain)
+    except ValueError as failure:
+        raise NoAnswerError(f"its chain has no unique steady state: {failure}") from None
+    ordered = buffer.discipline == "fifo" and buffer.when_full == "lose-new"
+    sojourns = list(sojourn_moments_of_servers(chain, stationary)) if ordered else None
+    phases = np.array([each.sum(axis=1) for each in stationary])
+    levels = phases.sum(axis=1)
+    robots = float((phases * chain.deliveries.active).sum())
+    rates = rates_of_fates(chain, stationary)
+    rows = list(_all_rows(levels, robots, rates, scenario.costs, sojourns))
+    return (*rows, ("idle_indexers", None, idle_servers(levels, buffer.servers)))
+
+
 # --- its measures -----------------------------------------------------------------------------
 
 
@@ -262,9 +304,15 @@ def chain_measures(
     sojourns: list[Row] | None,
 ) -> Iterator[Row]:
     """The same from the marginals, the rates of the fates, and the sojourn times, if known."""
-    levels = marginals.levels
-    delivered = rates["delivered"]
     robots = float((marginals.phases.sum(axis=2) * chain.active).sum())
+    return _all_rows(marginals.levels, robots, rates, costs, sojourns)
+
+
+def _all_rows(
+    levels: Array, robots: float, rates: dict[str, float], costs: Costs, sojourns: list[Row] | None
+) -> Iterator[Row]:
+    """Every measure, from levels, active robots, rates of the fates, and sojourn times if known."""
+    delivered = rates["delivered"]
     yield from level_rows(levels, robots, rates)
     if delivered > 0 and sojourns is not None:
         squares = {row[1]: row[2] for row in sojourns if row[0].endswith("second_moment")}
@@ -333,6 +381,23 @@ def fits_in_memory(scenario: Scenario) -> str | None:
     """The solution of its chain takes at most 1 GB."""
     size = size_beyond_memory(*size_of(scenario))
     return size and f"its chain has {size}; the solution may take at most 1 GB"
+
+
+@dependent
+def servers_fit(scenario: Scenario) -> str | None:
+    """The chain of several servers needs at most 10^9 products."""
+    order, phases, _, top = size_of(scenario)
+    states, width = size_of_servers(order, phases, conditions.buffer_of(scenario).servers, top)
+    if states * width**2 <= _MOST_PRODUCTS:
+        return None
+    return f"its chain has {states} states, too many for several servers"
+
+
+@dependent
+def servers_solved(scenario: Scenario) -> str | None:
+    """The steady state is unique."""
+    solved_servers(scenario)
+    return None
 
 
 @dependent

@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from analytic import conditions
 from analytic.arrival_process import delivery_modes
 from analytic.conditions import buffer_and_robots
-from analytic.formula import Condition, obstacles
+from analytic.formula import Condition, dependent, obstacles
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.formulas import FORMULAS
-from analytic.indexing_queue.measures import service_and_patience, size_of
+from analytic.indexing_queue.measures import servers_fit, service_and_patience, size_of
 from analytic.indexing_queue.policy_costs import level_rates, policy_costs
+from analytic.indexing_queue.several_servers import size_of_servers
 from analytic.optimum import NoOptimumError
 from scenarios import Scenario
 from scenarios.arrays import Array
@@ -36,9 +37,23 @@ _GAINED = 1e-12
 
 _LOG = logging.getLogger(__name__)
 
+
+@dependent
+def _servers_and_memory(scenario: Scenario) -> str | None:
+    """Several servers go with exponential access times and timers."""
+    if conditions.one_server(scenario) is None:
+        return None
+    exponential = (
+        conditions.poisson_accesses,
+        conditions.exponential_patience_or_none,
+        servers_fit,
+    )
+    reason = "; ".join(obstacles(exponential, scenario))
+    return f"{conditions.one_server(scenario)}, and {reason}" if reason else None
+
+
 _COVERED: tuple[Condition, ...] = (
     conditions.has_buffer,
-    conditions.one_server,
     conditions.no_host_spacing,
     conditions.priced,
     conditions.pages_leave_the_queue_alone,
@@ -47,6 +62,7 @@ _COVERED: tuple[Condition, ...] = (
     conditions.phase_type_patience,
     conditions.memoryless_or_ordered,
     conditions.response_known,
+    _servers_and_memory,
 )
 """Conditions under which the cost of every policy is known; the file's own rule does not matter."""
 
@@ -249,6 +265,10 @@ def all_costs(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arr
         raise NoOptimumError(f"there are {shown} policies, limit {MOST_POLICIES}")
     sizes = [float(order), *(float(order * phases * patience ** min(n, 60)) for n in range(top))]
     together = seconds_together(sizes, len(numbers), family)
+    if conditions.several_servers(free) is None:
+        together = math.inf
+        states, width = size_of_servers(order, phases, conditions.buffer_of(free).servers, top)
+        sizes = [states * (1.0 + width / 20)]
     one_by_one = count * (0.05 + 3e-6 * sum(sizes))  # by the formula of the index: measured
     seconds = min(together, one_by_one)
     check_time(seconds, f"all {count} policies take")
@@ -321,7 +341,9 @@ def _formula_cost(scenario: Scenario, robots: Sequence[int]) -> float:
     if not any(robots):
         return math.nan  # no chain is needed
     policy = by_level(scenario, robots)
-    formula = next(each for each in FORMULAS if each.quantity == "control cost")
+    several = conditions.several_servers(policy) is None
+    quantity = "control cost with several servers" if several else "control cost"
+    formula = next(each for each in FORMULAS if each.quantity == quantity)
     reason = formula.reason_against(policy)
     if reason is not None:
         raise NoOptimumError(reason)

@@ -1,0 +1,290 @@
+"""Several servers: the chain of level, phase of the robots and phases of the busy servers.
+
+Servers are alike, so that only how many of them are in each phase matters. Obsolescence timers are
+exponential. With one server it is the chain of `analytic.indexing_queue.chain`; its factors that
+do not speak of the servers (deliveries, admission, numbers of robots) are used as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, combinations_with_replacement
+from typing import NamedTuple
+
+import numpy as np
+
+from analytic.indexing_queue.chain import QueueChain
+from analytic.indexing_queue.sojourns import Row
+from analytic.markov import Band, stationary_banded, until_exit
+from scenarios.arrays import Array
+
+Busy = tuple[int, ...]
+"""The phase of each busy server, ascending."""
+
+
+def count_phases(busy: int, phases: int) -> int:
+    """Number of ways in which so many busy servers can be in phases: multisets."""
+    return math.comb(busy + phases - 1, busy)
+
+
+def size_of_servers(order: int, phases: int, servers: int, top: int) -> tuple[int, int]:
+    """States of the chain, and diagonals of the band on one side, without building anything."""
+    sizes = [order * count_phases(min(level, servers), phases) for level in range(top + 1)]
+    return sum(sizes), 2 * max(sizes)
+
+
+@dataclass(frozen=True)
+class ServersChain:
+    """The chain of several servers.
+
+    Attributes
+    ----------
+    deliveries : QueueChain
+        With the capacity of the whole buffer: its deliveries, admission and active robots, and its
+        service law; the rest of it is not used.
+    servers : int
+    obsolescence : float
+        Rate at which each waiting page becomes obsolete; 0: never.
+    """
+
+    deliveries: QueueChain
+    servers: int
+    obsolescence: float
+
+    @cached_property
+    def busy(self) -> list[list[Busy]]:
+        """The states of the servers while 0, 1, … of them are busy."""
+        phases = range(self.deliveries.service_phases)
+        every = range(min(self.servers, self.deliveries.top) + 1)
+        return [list(combinations_with_replacement(phases, number)) for number in every]
+
+    @cached_property
+    def places(self) -> list[dict[Busy, int]]:
+        """Where each state of the servers stands in its list of `busy`."""
+        return [{state: place for place, state in enumerate(states)} for states in self.busy]
+
+    @cached_property
+    def begun(self) -> list[Array]:
+        """Probabilities of the states with one more busy server, by those before."""
+        return [self._matrix(number, self._begins(number)) for number in range(len(self.busy) - 1)]
+
+    @cached_property
+    def ended(self) -> list[Array]:
+        """Rates of services that end and leave their server free; entry 0 is empty."""
+        none = np.zeros((1, 0))
+        return [none, *(self._matrix(n, self._ends(n), step=-1) for n in range(1, len(self.busy)))]
+
+    @cached_property
+    def within(self) -> list[Array]:
+        """Rates at which the phase of one of the busy servers changes."""
+        return [self._matrix(n, self._changes(n), step=0) for n in range(len(self.busy))]
+
+    def _matrix(
+        self, number: int, moves: Iterator[tuple[Busy, Busy, float]], step: int = 1
+    ) -> Array:
+        matrix = np.zeros((len(self.busy[number]), len(self.busy[number + step])))
+        for before, after, rate in moves:
+            row = self.places[number][before]
+            matrix[row, self.places[number + step][tuple(sorted(after))]] += rate
+        return matrix
+
+    def _begins(self, number: int) -> Iterator[tuple[Busy, Busy, float]]:
+        for state in self.busy[number]:
+            for phase, share in enumerate(self.deliveries.service.start.tolist()):
+                yield state, (*state, phase), share
+
+    def _ends(self, number: int) -> Iterator[tuple[Busy, Busy, float]]:
+        exits = self.deliveries.service.exit_rates.tolist()
+        for state in self.busy[number]:
+            for server, phase in enumerate(state):
+                yield state, (*state[:server], *state[server + 1 :]), exits[phase]
+
+    def _changes(self, number: int) -> Iterator[tuple[Busy, Busy, float]]:
+        generator = self.deliveries.service.generator
+        for state in self.busy[number]:
+            for server, phase in enumerate(state):
+                for other in range(len(generator)):
+                    if other != phase:
+                        after = (*state[:server], other, *state[server + 1 :])
+                        yield state, after, float(generator[phase, other])
+
+    def begin(self, number: int, pages: int) -> Array:
+        """Probabilities of the states after so many services have begun."""
+        result = np.eye(len(self.busy[number]))
+        for more in range(pages):
+            result = result @ self.begun[number + more]
+        return result
+
+    @property
+    def handed_on(self) -> Array:
+        """Rates of services that end while pages wait: the server begins the next one's."""
+        handed: Array = self.ended[self.servers] @ self.begun[self.servers - 1]
+        return handed
+
+    def waiting(self, level: int) -> int:
+        """Pages that wait at a level."""
+        return max(level - self.servers, 0)
+
+    def blocks(self) -> Iterator[tuple[int, int, Array]]:
+        """Rates (from level, to level, block); by arrival phase, then state of the servers."""
+        chain = self.deliveries
+        for level, moves in enumerate(chain.arrivals):
+            number = min(level, self.servers)
+            here = np.eye(len(self.busy[number]))
+            for entering, matrices in moves.items():
+                started = self.begin(number, min(entering, self.servers - number))
+                yield level, level + entering, np.kron(matrices[0], started)
+            if level == 0:
+                continue
+            yield level, level, np.kron(np.eye(chain.order), self.within[number])
+            waiting = self.waiting(level)
+            served = self.handed_on if waiting else self.ended[number]
+            yield level, level - 1, np.kron(chain.turnover[level][0], served)
+            if waiting and self.obsolescence:
+                gone = waiting * self.obsolescence * here
+                yield level, level - 1, np.kron(np.eye(chain.order), gone)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """First state of each level, and the number of states."""
+        levels = range(self.deliveries.top + 1)
+        sizes = [self.deliveries.order * len(self.busy[min(n, self.servers)]) for n in levels]
+        return list(accumulate(sizes, initial=0))
+
+
+def solve_servers(chain: ServersChain) -> list[Array]:
+    """Stationary probabilities by level, each of shape (arrival phases, states of the servers).
+
+    By state reduction within the band of neighbouring levels: nothing is subtracted.
+
+    Raises
+    ------
+    ValueError
+        If there are several closed classes.
+    """
+    starts = chain.starts
+    blocks = list(chain.blocks())
+    lower = max((starts[o + 1] - 1 - starts[t] for o, t, _ in blocks), default=0)
+    upper = max((starts[t + 1] - 1 - starts[o] for o, t, _ in blocks), default=0)
+    band = Band(starts[-1], lower, upper)
+    rates = band.rates
+    for origin, target, block in blocks:
+        rates[starts[origin] : starts[origin + 1], starts[target] : starts[target + 1]] += block
+    order = chain.deliveries.order
+    stationary = stationary_banded(band, order, chain.deliveries.start)
+    return [part.reshape(order, -1) for part in np.split(stationary, starts[1:-1])]
+
+
+def rates_of_fates(chain: ServersChain, stationary: list[Array]) -> dict[str, float]:
+    """Pages per unit time that are delivered, lost, obsolete and served."""
+    deliveries = chain.deliveries
+    sizes = np.arange(deliveries.batch_rates.shape[1])
+    phases = np.array([each.sum(axis=1) for each in stationary])
+    batches = np.einsum("ikw,iw->ik", deliveries.batch_rates, phases)
+    levels = phases.sum(axis=1)
+    waiting = np.array([chain.waiting(level) for level in range(len(levels))])
+    served = sum(
+        float((each @ chain.ended[min(level, chain.servers)]).sum())
+        for level, each in enumerate(stationary)
+    )
+    return {
+        "delivered": float((batches * sizes).sum()),
+        "lost": float((batches * (sizes - deliveries.accepted))[:, 1:].sum()),
+        "obsolete": chain.obsolescence * float(levels @ waiting),
+        "served": served,
+    }
+
+
+def entering_pages(chain: ServersChain, stationary: list[Array]) -> tuple[float, list[Array]]:
+    """Pages per unit time that find a server free, and those that wait.
+
+    The latter by the number of waiting pages ahead of them and the state of the servers.
+    """
+    deliveries = chain.deliveries
+    longest = chain.waiting(deliveries.top)
+    waiting: list[Array] = [np.zeros(len(chain.busy[-1])) for _ in range(longest)]
+    at_once = 0.0
+    for level, here in enumerate(stationary):
+        number = min(level, chain.servers)
+        flows = deliveries.batch_rates[level] @ here
+        accepted = deliveries.accepted[level]
+        for place in range(int(accepted[1:].max(initial=0))):  # of a page in its batch
+            flow = flows[1:][accepted[1:] > place].sum(axis=0)
+            ahead = level + place - chain.servers
+            if ahead < 0:
+                at_once += float(flow.sum())
+            else:
+                waiting[ahead] += flow @ chain.begin(number, chain.servers - number)
+    return at_once, waiting
+
+
+class _Ends(NamedTuple):
+    """Of waiting pages: rates at which services begin and pages become obsolete.
+
+    Each with the first and half the second moment of the time waited.
+    """
+
+    served: Array
+    obsolete: Array
+
+
+def _ends_of_waiting(chain: ServersChain, entering: list[Array]) -> _Ends:
+    """From the last position to the first; only sums and products of what is not negative."""
+    within = chain.within[-1]
+    handed_on = chain.handed_on
+    ends = chain.ended[-1].sum(axis=1)
+    theta = chain.obsolescence
+    served, obsolete = np.zeros(3), np.zeros(3)
+    above = np.zeros((3, len(within)))
+    for ahead in range(len(entering) - 1, -1, -1):
+        leaving = ends + theta * (ahead + 1)
+        times = until_exit(within[None].copy(), leaving[None], np.eye(len(within))[None])[0]
+        closer = handed_on + theta * (ahead + 1) * np.eye(len(within))
+        flow = entering[ahead]
+        for power in range(3):
+            flow = (flow + above[power] @ closer) @ times
+            above[power] = flow
+            obsolete[power] += theta * flow.sum()
+            if ahead == 0:
+                served[power] += flow @ ends
+    return _Ends(served, obsolete)
+
+
+def sojourn_moments_of_servers(chain: ServersChain, stationary: list[Array]) -> Iterator[Row]:
+    """First and second moments of the time from entry to end, first come first served.
+
+    A waiting page is followed with the pages ahead of it and the states of all servers, which are
+    busy: a service moves it up, an obsolescence ahead of it too. Once its own service begins, that
+    is an independent one. Classes as in `analytic.indexing_queue.sojourns`.
+    """
+    at_once, entering = entering_pages(chain, stationary)
+    waited = _ends_of_waiting(chain, entering)
+    start, generator = chain.deliveries.service
+    mean = np.linalg.solve(-generator, np.ones(len(start)))
+    first, half = float(start @ mean), float(start @ np.linalg.solve(-generator, mean))
+    begun = waited.served + np.array([at_once, 0.0, 0.0])
+    served = np.array(
+        [
+            begun[0],
+            begun[1] + begun[0] * first,
+            begun[2] + begun[1] * first + begun[0] * half,
+        ]
+    )
+    classes = {
+        "served": served,
+        "obsolete": waited.obsolete,
+        "accepted": served + waited.obsolete,
+    }
+    for name, (pages, once, twice) in classes.items():
+        if pages > 0:
+            yield "sojourn_time", name, once / pages
+            yield "sojourn_time_second_moment", name, 2 * twice / pages
+
+
+def idle_servers(levels: Array, servers: int) -> float:
+    """Mean share of the servers without a page, from the level probabilities."""
+    idle = np.maximum(servers - np.arange(len(levels)), 0)
+    return float(levels @ idle) / servers
