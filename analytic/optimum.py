@@ -44,6 +44,11 @@ class Optimum:
         Whether no decision of this kind is better; None where the target does not say.
     gap : float or None
         How far the cost may be above the least one, in per cent of the bound; 0 where proved.
+    kind : str
+        What the answer rests on: "exact" formulas, an "approximation", or, of a decision that
+        `crawlsim.optimize` simulated, "simulated".
+    promise : mapping, optional
+        Of a simulated decision: what is promised of it, and how many replications that took.
     """
 
     target: str
@@ -58,3 +63,5 @@ class Optimum:
     horizon: float | None = None
     proved: bool | None = None
     gap: float | None = None
+    kind: str = "exact"
+    promise: Mapping[str, Any] | None = None

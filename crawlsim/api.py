@@ -143,7 +143,19 @@ def check(
     return Check(analytic.overall(rows), rows, results, solution)
 
 
-def optimize(system: System, target: str) -> Optimum:
+def optimize(
+    system: System,
+    target: str,
+    *,
+    kind: str | None = None,
+    indifference: float | None = None,
+    confidence: float = 0.95,
+    seed: int | None = None,
+    replications: int = 20,
+    max_replications: int = 1000,
+    engine: str | None = None,
+    executor: Executor | None = None,
+) -> Optimum:
     """The best decision of one kind for a scenario: its cost, a bound, the decision itself.
 
     Parameters
@@ -151,13 +163,39 @@ def optimize(system: System, target: str) -> Optimum:
     system : Scenario, str or Path
     target : str
         "frequencies", "template", "static", "threshold", "switching", "routing" or "probes".
+    kind : {"exact", "approximation", "simulated"}, optional
+        What the answer may rest on; default: the first of these that there is. The answer's `kind`
+        says which it is, and its notes why it is no better one.
+    indifference, confidence : float, optional
+        Of a simulated search: with at least the probability `confidence` no rule that it compared
+        costs less than the chosen one by more than the indifference; default: 1 % of the cost.
+    seed : int, optional
+        Default: that of the scenario.
+    replications, max_replications : int
+        Of each rule, before one is dropped, and at which it is given up.
+    engine, executor
+        As of `run`.
 
     Raises
     ------
     ScenarioError
-        If there is no such target, or no optimum of this kind for the scenario.
+        If there is no such target, or no answer of this kind for the scenario.
     """
-    return analytic.optimize(_loaded(system), target)
+    from crawlsim.searching import Asked, next_best
+
+    scenario = _loaded(system)
+    if seed is not None:
+        scenario = scenario.with_("run.seed", seed)
+    asked = Asked(
+        kind=kind,
+        indifference=indifference,
+        confidence=confidence,
+        first=replications,
+        most=max_replications,
+        engine=engine,
+        executor=lambda: executor,
+    )
+    return next_best(scenario, target, asked)
 
 
 def sweep(

@@ -2,6 +2,7 @@
 
     python -m experiments.choosing               Markdown tables of both methods, made-up values
     python -m experiments.choosing queue         the same of a simulated queue
+    python -m experiments.choosing search        the same of `crawlsim optimize --kind simulated`
 
 Values are normal with standard deviation 3, the indifference is 1, all promises are of 95 %. The
 tables state their runs, seeds are fixed; docs/sweeps.md has the last ones.
@@ -17,6 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from analytic import predict
+from analytic.indexing_queue.thresholds import best_thresholds
+from crawlsim.searching import Asked, next_best
 from scenarios import Scenario, scenario_from
 from sim import compiled_engine
 from sim.estimates import results_from
@@ -240,6 +243,41 @@ def of_queue(size: float, first: int, runs: int) -> Measured:
     return summary(choices, truth, size)
 
 
+def controlled_queue(window: float = 30.0) -> Scenario:
+    """Robots whose best threshold is known exactly, and a window of 50 services at most."""
+    return scenario_from(
+        {
+            "name": "searching",
+            "robots": {"available": 3, "access_time": {"exponential": {"mean": 1.0}}},
+            "buffer": {"waiting_places": 3, "service": {"exponential": {"mean": 0.6}}},
+            "costs": {"loss": 1.0, "starvation": 1.0},
+            "run": {"horizon": 10.0 + window, "warmup": 10.0, "replications": 10, "seed": 1},
+        }
+    )
+
+
+def of_search(size: float, first: int, runs: int, window: float = 30.0) -> Measured:
+    """Simulated searches of the best threshold, each with a seed of its own.
+
+    `good` and `bounded` are by the exact costs of all rules that were compared.
+    """
+    scenario = controlled_queue(window)
+    exact = best_thresholds(scenario)
+    good = bounded = 0
+    total = 0
+    for seed in range(1, runs + 1):
+        asked = Asked(kind="simulated", indifference=size, first=first)
+        found = next_best(scenario.with_("run.seed", seed), "threshold", asked)
+        rows = {exact.cost_of(row["robots"], row["at"]): row for row in found.table}
+        least = min(rows)
+        lost = exact.cost_of(found.decision["robots"], found.decision["at"]) - least
+        good += lost <= size
+        bounded += lost <= (rows[least]["better_by_at_most"] or 0.0)
+        assert found.promise is not None
+        total += found.promise["replications"]
+    return Measured(good / runs, bounded / runs, total / runs)
+
+
 def pseudo_values(scenario: Scenario, start: int, count: int) -> Array:
     """Those of the loss probability in some replications."""
     seed = scenario.run.seed
@@ -255,11 +293,13 @@ def pseudo_values(scenario: Scenario, start: int, count: int) -> Array:
 
 def main(arguments: Sequence[str]) -> None:
     """What the module's docstring says."""
-    if arguments and arguments[0] != "queue":
-        raise SystemExit(f"{arguments[0]!r} must be queue, or left out")
+    studies = {"queue": (of_queue, 0.0025), "search": (of_search, 0.045)}
+    if arguments and arguments[0] not in studies:
+        raise SystemExit(f"{arguments[0]!r} must be queue or search, or left out")
     if arguments:
+        study, size = studies[arguments[0]]
         for first in (10, 40):
-            print(first, of_queue(0.0025, first, 300), flush=True)
+            print(first, study(size, first, 300), flush=True)
         return
     for line in table():
         print(line, flush=True)

@@ -115,6 +115,7 @@ def optimal_frequencies(scenario: Scenario) -> Optimum:
         table=[*table, {"frequencies": "optimal", "cost": cost}],
         notes=notes,
         search=FrequencySearch(accessed.change_rates, accessed.weights, shares, scenario.time_unit),
+        kind="approximation" if approximate else "exact",
     )
 
 

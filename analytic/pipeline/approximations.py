@@ -452,3 +452,15 @@ APPROXIMATIONS: tuple[Formula, ...] = (
     ),
 )
 """Rows of the index, none of which is judged."""
+
+
+def approximation_of(scenario: Scenario) -> Formula | None:
+    """The approximation that covers a scenario, or None."""
+    return next((row for row in APPROXIMATIONS if row.reason_against(scenario) is None), None)
+
+
+@dependent
+def some_approximation(scenario: Scenario) -> str | None:
+    """One of the approximations covers it."""
+    known = approximation_of(scenario) is not None
+    return None if known else "no approximation covers its obsolescence rates"

@@ -344,6 +344,7 @@ def _as_without_buffer(scenario: Scenario) -> Optimum:
         search=FrequencySearch(mu, c, shares, scenario.time_unit),
         measure=measure,
         proved=False,
+        kind="approximation",
     )
 
 

@@ -19,6 +19,7 @@ from analytic.indexing_queue.fixed_robots import (
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.conditions import copies_leave_together
 from analytic.pipeline.costs import (
+    CostOf,
     cost_of,
     cost_of_no_robot,
     more_may_be_better,
@@ -42,7 +43,7 @@ Targets = tuple[int, ...]
 """Robots that are wanted at levels 0, 1, …"""
 
 
-def end_to_end_robots(scenario: Scenario) -> Optimum:
+def end_to_end_robots(scenario: Scenario, cost: CostOf = cost_of) -> Optimum:
     """The best fixed number of robots from 0 on, end to end; the table has the cost of each.
 
     Where staleness has no price, that of `optimal_fixed_number`; where copies of a page leave the
@@ -56,8 +57,8 @@ def end_to_end_robots(scenario: Scenario) -> Optimum:
     if not prices_staleness(scenario):
         require_prices(scenario)
         return _by_papers(scenario)
-    search = _searched(scenario)
-    alone, reason = price_of_alone(scenario, _by_papers)
+    search = _searched(scenario, cost)
+    alone, reason = price_of_alone(scenario, _by_papers, cost)
     if alone is not None:
         decision = alone.decision
         number = int(decision["robots"]) if "robots" in decision else len(decision["these"])
@@ -70,23 +71,23 @@ def _by_papers(scenario: Scenario) -> Optimum:
     """The best number by other prices than that of staleness."""
     if not copies_leave_together(scenario):
         return optimal_fixed_number(scenario)
-    return _optimum(scenario, _searched(scenario), ["more: per cent above the best"])
+    return _optimum(scenario, _searched(scenario, cost_of), ["more: per cent above the best"])
 
 
-def _searched(scenario: Scenario) -> StaticSearch:
+def _searched(scenario: Scenario, cost: CostOf) -> StaticSearch:
     """The cost of each number of robots from 0 on; of the best ones where they are not alike."""
     kinds = kinds_of_robots(scenario)
     if len(kinds) > 1:
 
-        def cost(chosen: tuple[int, ...]) -> float:
-            return cost_of(scenario.with_("activation", {"these": list(chosen)}))
+        def cost_of_set(chosen: tuple[int, ...]) -> float:
+            return cost(scenario.with_("activation", {"these": list(chosen)}))
 
-        best = best_sets(kinds, cost, f"{scenario.name}: sets of robots")
+        best = best_sets(kinds, cost_of_set, f"{scenario.name}: sets of robots")
         return static_search(scenario, best)
     _, robots = buffer_and_robots(scenario)
     available = robots.available
     numbers = followed(range(1, available + 1), f"{scenario.name}: numbers of robots", available)
-    some = [cost_of(scenario.with_("activation", {"static": each})) for each in numbers]
+    some = [cost(scenario.with_("activation", {"static": each})) for each in numbers]
     return static_search(scenario, np.array([cost_of_no_robot(scenario), *some]))
 
 
@@ -163,7 +164,7 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
     ramps = [_ramp(available, levels, last) for last in (levels - 1, max(levels // 2, 1))]
     starts = [(constant,) * levels, *by_papers, *ramps]
     best = min((_descended(start, available, cost) for start in starts), key=cost)
-    alone, reason = price_of_alone(scenario, optimal_switching)
+    alone, reason = price_of_alone(scenario, optimal_switching, cost_of)
     searched = (
         f"best found: {len(known):,} rules tried; no single target can be changed for the better; "
         "not proved"

@@ -39,6 +39,7 @@ from analytic.pipeline.conditions import (
 )
 from analytic.pipeline.costs import (
     Alone,
+    CostOf,
     cost_of,
     more_may_be_better,
     price_of_alone,
@@ -74,10 +75,11 @@ _MOST_PAIRS = 20_000
 """Pairs of numbers times thresholds that are tried."""
 _MOST_CURVES = 6
 """Pairs of numbers that the figure shows."""
+_THROUGH = "through the buffer: "
 _GAIN = "gain: per cent of the cost of the best single number"
 
 
-def end_to_end_thresholds(scenario: Scenario) -> Optimum:
+def end_to_end_thresholds(scenario: Scenario, cost: CostOf = cost_of) -> Optimum:
     """The best threshold policy, end to end, with 0 … available robots at each level.
 
     Proved where all policies are evaluated; otherwise the best that a descent from the best single
@@ -93,11 +95,20 @@ def end_to_end_thresholds(scenario: Scenario) -> Optimum:
     if not prices_staleness(scenario):
         require_prices(scenario)
         return _searched(scenario) if copies_leave_together(scenario) else _by_papers(scenario)
-    if buffer_of(scenario).admission == "complete":
-        raise NoOptimumError('through the buffer: admission is "complete"')
-    cost_of(scenario.with_("activation", None))  # why no policy has a cost, before any search
-    alone, reason = price_of_alone(scenario, _by_papers_with_none)
-    return _searched(scenario, alone, reason)
+    _refuse_without_cost(scenario.with_("activation", None), cost)
+    alone, reason = price_of_alone(scenario, _by_papers_with_none, cost)
+    return _searched(scenario, alone, reason, cost)
+
+
+def _refuse_without_cost(scenario: Scenario, cost: CostOf) -> None:
+    """Say why no policy has a cost, before any search."""
+    reasons = ['admission is "complete"'] if buffer_of(scenario).admission == "complete" else []
+    try:
+        cost(scenario)
+    except NoOptimumError as reason:
+        reasons.append(str(reason).removeprefix(_THROUGH))
+    if reasons:
+        raise NoOptimumError(f"{_THROUGH}{'; '.join(reasons)}")
 
 
 def _by_papers(scenario: Scenario) -> Optimum:
@@ -121,11 +132,13 @@ def _by_papers_with_none(scenario: Scenario) -> Optimum:
     return _by_papers(scenario.with_("activation", listed))
 
 
-def _searched(scenario: Scenario, alone: Alone | None = None, reason: str = "") -> Optimum:
+def _searched(
+    scenario: Scenario, alone: Alone | None = None, reason: str = "", cost: CostOf = cost_of
+) -> Optimum:
     """By the scenario's own prices, beside what is best by the papers', or why there is none."""
     plain = scenario.with_("activation", None)
     other = alone.short if alone else None
-    evaluation = evaluation_of(plain)
+    evaluation = evaluation_of(plain, cost)
     buffer, robots = buffer_and_robots(scenario)
     count = threshold_count(robots.available + 1, buffer.capacity + 1)
     proved = count <= evaluation.most
@@ -253,16 +266,16 @@ class Evaluation(NamedTuple):
     one_by_one: bool
 
 
-def evaluation_of(scenario: Scenario) -> Evaluation:
+def evaluation_of(scenario: Scenario, cost: CostOf = cost_of) -> Evaluation:
     """How its policies are evaluated: many together where it is a birth-death queue."""
     if not is_birth_death(scenario):
 
         @cache
-        def cost(*robots: int) -> float:
-            return cost_of(by_level(scenario, robots))
+        def paid(*robots: int) -> float:
+            return cost(by_level(scenario, robots))
 
         def one_by_one(policies: ArrayLike) -> Array:
-            return np.array([cost(*robots) for robots in np.asarray(policies).tolist()])
+            return np.array([paid(*robots) for robots in np.asarray(policies).tolist()])
 
         return Evaluation(one_by_one, most=_MOST_SLOW, at_once=1, one_by_one=True)
     queue = birth_death(scenario)

@@ -13,20 +13,26 @@ from analytic.indexing_queue import control_cost
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_conditions import accessed_pages
 from analytic.pipeline import conditions as own
+from analytic.pipeline.approximations import approximation_of, approximation_row, some_approximation
 from analytic.pipeline.dropping_and_replacement import cost_with_labels
 from analytic.pipeline.exact_methods import (
     LABELLED_COST,
     exact_method,
     exact_row,
     nearest_reason,
+    no_exact_method,
     no_response_priced,
     some_exact_method,
 )
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 
+CostOf = Callable[[Scenario], float]
+"""The cost of a scenario end to end: `cost_of` or `approximate_cost_of`."""
+
 _ALIKE = 1e-11
 """Costs that differ by less, relatively, are the same: what is left is rounding."""
+_STALE = "weighted_obsolescence"
 _QUEUE_COSTS = [each for each in QUEUE_FORMULAS if each.function is control_cost]
 
 
@@ -107,6 +113,30 @@ COST = exact_row(
 """The row of the control cost end to end."""
 
 
+def approximate_cost(scenario: Scenario) -> float:
+    """The same with approximate obsolescence rates, where `APPROXIMATE_COST` covers a scenario."""
+    row = approximation_of(scenario)
+    assert row is not None
+    stale = next(value for measure, _, value in row.evaluate(scenario) if measure == _STALE)
+    return queue_cost(scenario) + scenario.costs.staleness * stale
+
+
+APPROXIMATE_COST = approximation_row(
+    number="end-to-end cost, approximately",
+    quantity="control cost with the price of an approximate staleness",
+    function=approximate_cost,
+    conditions=(
+        *own.PATH,
+        _staleness_priced,
+        no_exact_method,
+        some_approximation,
+        _queue_cost_known,
+    ),
+    evaluate=lambda scenario: [("control_cost", None, approximate_cost(scenario))],
+)
+"""The row of the control cost where the staleness has only an approximation."""
+
+
 def prices_staleness(scenario: Scenario) -> bool:
     """Whether the cost of a scenario goes end to end."""
     return scenario.buffer is not None and scenario.costs.staleness > 0
@@ -159,7 +189,27 @@ def cost_of(scenario: Scenario) -> float:
         return end_to_end_cost(scenario) if priced else queue_cost(scenario)
     if exact_method(scenario) is None:
         reason = f"no exact method covers its obsolescence rates: {nearest_reason(scenario)}"
+        others = _against_queue_cost(scenario) if priced else None
+        said = [each for each in (others or "").split("; ") if each and each not in reason]
+        reason = "; ".join([reason, *said])
     raise NoOptimumError(f"through the buffer: {reason}")
+
+
+def approximate_cost_of(scenario: Scenario) -> float:
+    """As `cost_of`, and approximate where the staleness has no exact value.
+
+    Raises
+    ------
+    NoOptimumError
+        If `solve` shows no approximation of it either.
+    """
+    try:
+        return cost_of(scenario)
+    except NoOptimumError:
+        reason = APPROXIMATE_COST.reason_against(scenario)
+        if reason is not None:
+            raise NoOptimumError(reason) from None
+    return approximate_cost(scenario)
 
 
 def cost_of_no_robot(scenario: Scenario) -> float:
@@ -235,7 +285,7 @@ class Alone(NamedTuple):
 
 
 def price_of_alone(
-    scenario: Scenario, optimise: Callable[[Scenario], Optimum]
+    scenario: Scenario, optimise: Callable[[Scenario], Optimum], cost_of: CostOf
 ) -> tuple[Alone | None, str]:
     """The decision by the papers' criterion with its cost end to end, or why there is none."""
     plain, criterion = own_criterion(scenario)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +27,29 @@ from crawlsim.cli.files import (
     write_all,
 )
 from crawlsim.cli.loading import load_scenarios
-from crawlsim.cli.options import JSON, SCENARIOS, SET, command, option, takes
-from crawlsim.cli.output import csv_text, new_table, number, print_json, show_table
+from crawlsim.cli.options import (
+    JSON,
+    SCENARIOS,
+    SEED,
+    SET,
+    WHERE,
+    NumberRange,
+    RunOptions,
+    command,
+    option,
+    takes,
+)
+from crawlsim.cli.output import (
+    csv_text,
+    half_width,
+    new_table,
+    number,
+    print_json,
+    progress_bar,
+    show_table,
+    warn,
+)
+from crawlsim.cli.workers import workers
 from scenarios import Scenario, ScenarioError, dumps
 from scenarios.base import listed, one_of
 from scenarios.files import value_text
@@ -33,10 +58,11 @@ from scenarios.text import shortened, visible
 
 if TYPE_CHECKING:
     from analytic import Optimum
+    from crawlsim.searching import Asked
 
 _RECORD = (
     *("target", "cost", "lower_bound", "decision", "horizon"),
-    *("table", "notes", "proved", "gap"),
+    *("table", "notes", "proved", "gap", "kind", "promise"),
 )
 _MOST_ROWS = 40
 _LONGEST_LIST = 8
@@ -63,6 +89,31 @@ _COLUMN = "frequency"
         required=True,
     ),
     SET,
+    option(
+        "--kind K",
+        "What the answer may rest on: exact, approximation or simulated; default: the first of "
+        "these that there is.",
+    ),
+    option(
+        "--indifference DELTA",
+        "Simulate until no other rule costs less by more than DELTA; default: 1 % of the cost.",
+        type=click.FloatRange(0, min_open=True),
+    ),
+    option(
+        "--confidence P",
+        "Probability with which a simulated decision is as good as that.",
+        type=NumberRange(0.5, 1, min_open=True, max_open=True),
+        default=0.95,
+    ),
+    option("--replications N", "Of each rule, before one is dropped.", type=int, default=20),
+    option(
+        "--max-replications N",
+        "Of each rule; then the answer says how good it is.",
+        type=click.IntRange(1),
+        default=1000,
+    ),
+    SEED,
+    *WHERE,
     option("--out FILE", "Write the scenario with the decision in place."),
     option("--figure FILE", "Draw the costs or the decision: a .svg, .png or .pdf file."),
     JSON,
@@ -72,10 +123,17 @@ def optimize(
     changes: tuple[str, ...],
     as_json: bool,
     target: str,
+    kind: str | None,
+    indifference: float | None,
+    confidence: float,
+    replications: int,
+    max_replications: int,
+    seed: int | None,
     out: str | None,
     figure: str | None,
+    **where: Any,
 ) -> None:
-    """Find the best decision of one kind, exactly.
+    """Find the best decision of one kind: exactly, or by simulation with a stated probability.
 
     \b
     static       how many robots should be active, always
@@ -86,15 +144,27 @@ def optimize(
     routing      which server should get the next packet
     probes       when a changing source should be probed
     """  # noqa: D301  # click takes the character itself
-    from analytic import optimize as best
     from analytic.targets import TARGETS
+    from crawlsim.searching import Asked
 
     if target not in TARGETS:
         allowed = f"must be {one_of(target, TARGETS)}; nothing else has a solver in this version"
         raise ScenarioError("--target", target, allowed)
-    scenarios = load_scenarios(sources, changes)
+    scenarios = load_scenarios(sources, changes, seed)
     files = _claimed(out, figure, target, scenarios)
-    optima = [(scenario, best(scenario, target, "--target")) for scenario in scenarios]
+    options = RunOptions(**where, as_json=as_json)
+    asked = Asked(
+        kind=kind,
+        indifference=indifference,
+        confidence=confidence,
+        first=replications,
+        most=max_replications,
+        engine=options.engine,
+    )
+    optima = [(scenario, _best(scenario, target, asked, options)) for scenario in scenarios]
+    if figure is not None and optima[0][1].search is None:
+        allowed = f"does not go with a simulated search of --target {target}"
+        raise ScenarioError("--figure", figure, allowed)
     if files:
         _write(files, *optima[0])
     if as_json:
@@ -107,6 +177,38 @@ def optimize(
         return
     for scenario, optimum in optima:
         show_table(_table(scenario, optimum, changes))
+
+
+def _best(scenario: Scenario, target: str, asked: Asked, options: RunOptions) -> Optimum:
+    """The best decision; workers and a progress bar are there once something is simulated."""
+    from crawlsim.searching import next_best
+    from sim.replicate import engine_for
+
+    with ExitStack() as stack:
+
+        @cache
+        def executor() -> Executor | None:
+            engine = engine_for(scenario, options.engine)
+            return stack.enter_context(workers(options, [engine]))
+
+        @cache
+        def update() -> Callable[[int, int], None]:
+            return stack.enter_context(progress_bar(scenario.name, options.as_json))
+
+        asked = replace(
+            asked,
+            executor=executor,
+            progress=lambda done, in_all: update()(done, in_all),
+        )
+        optimum = next_best(scenario, target, asked, "--target")
+    promise = optimum.promise
+    if promise and not promise["settled"]:
+        warn(
+            f"{scenario.name}: not settled within {number(promise['indifference'])} by "
+            f"--max-replications {asked.most}: another rule may cost less by "
+            f"{number(promise['better_by_at_most'])}"
+        )
+    return optimum
 
 
 def _claimed(
@@ -149,12 +251,16 @@ def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Tabl
     decision = ", ".join(f"{key} = {_decided(v)}" for key, v in optimum.decision.items())
     unit = escape(scenario.time_unit)
     over = f"per {unit}" if optimum.horizon is None else f"up to {number(optimum.horizon)} {unit}"
-    cost = f"cost {number(optimum.cost)} {over}"
+    value = number(optimum.cost)
+    if optimum.promise and optimum.cost is not None:
+        value += f" ± {half_width(optimum.cost, optimum.promise['half_width'])}"
+    cost = f"cost {value} {over}"
     if optimum.measure != "control_cost":
-        cost = f"{optimum.measure} {number(optimum.cost)}"
+        cost = f"{optimum.measure} {value}"
     if optimum.lower_bound is not None:
         cost += f", bound {number(optimum.lower_bound)}"
-    title = f"{name}: {optimum.target}: [bold]{escape(decision)}[/bold], {cost}"
+    kind = "" if optimum.kind == "exact" else f" ({optimum.kind})"
+    title = f"{name}: {optimum.target}: [bold]{escape(decision)}[/bold], {cost}{kind}"
     rows, left_out = _shown(optimum.table)
     words = {name for row in rows for name, cell in row.items() if isinstance(cell, tuple | list)}
     names = rows[0] if rows else ()

@@ -88,11 +88,9 @@ SET = option(
 )
 JSON = option("--json", "Print one JSON document.", "as_json")
 
-RUN = (
-    SET,
-    option("--replications N", "Number of replications.", type=int),
-    option("--seed N", "Seed of the random streams.", type=int),
-    option("--warmup TIME", 'Time before counting begins; "auto" chooses it by the formulas.'),
+SEED = option("--seed N", "Seed of the random streams.", type=int)
+
+WHERE = (
     option("--engine NAME", "compiled or simpy; by default the faster one."),
     option(
         "--jobs N",
@@ -101,6 +99,15 @@ RUN = (
         default=1,
     ),
     option("--cluster ADDRESS", "Run on the workers of a Dask scheduler, e.g. tcp://host:8786."),
+)
+"""By what and on what replications run."""
+
+RUN = (
+    SET,
+    option("--replications N", "Number of replications.", type=int),
+    SEED,
+    option("--warmup TIME", 'Time before counting begins; "auto" chooses it by the formulas.'),
+    *WHERE,
     option("--out DIR", "Write CSV files, a report, the scenario and its provenance."),
     option(
         "--precision X",

@@ -28,8 +28,14 @@ from scenarios.arrays import Array
 from scenarios.base import one_of
 from scenarios.files import value_text
 from scenarios.measures import MEASURES
-from sim.estimates.choosing import LEAST_REPLICATIONS, Choice, Indifference, choose
-from sim.estimates.jackknife import jackknife_error, t_quantile
+from sim.estimates.choosing import (
+    LEAST_REPLICATIONS,
+    MOST_REPLICATIONS,
+    Choice,
+    Indifference,
+    choose,
+    unseen_deviation,
+)
 from sim.estimates.paired import Best, Estimated, best_of, paired_difference
 from sim.sweep import Cell, Key, kept, label_of
 
@@ -40,9 +46,6 @@ CHOICE = ("measure", "subject", "estimate", "replications", "better_by_at_most",
 
 _FEW = 3
 """Cells that a sentence names."""
-
-_MOST = 1000
-"""Replications at which a cell is given up, unless told otherwise."""
 
 _MOMENT = 1e-9
 """A horizon within which nothing need happen."""
@@ -344,7 +347,7 @@ def indifference_of(
     if first < LEAST_REPLICATIONS:
         allowed = f"must be at least {LEAST_REPLICATIONS} with {option}"
         raise ScenarioError("run.replications", first, allowed)
-    most = options.max_replications or max(_MOST, first)
+    most = options.max_replications or max(MOST_REPLICATIONS, first)
     if most < first:
         allowed = f"must be at least run.replications = {first} with {option}"
         raise ScenarioError("--max-replications", most, allowed)
@@ -534,16 +537,9 @@ def _values(goal: Goal, cell: Cell, estimated: Estimated) -> Array:
 
 
 def _unseen(record: Record, key: Key, estimated: Estimated) -> float:
-    """The standard deviation of a share that every replication shows alike, as 0 for example.
-
-    Where nothing was seen, the interval of the estimate says how much may be there all the same.
-    """
-    if jackknife_error(estimated.leave_one_out) > 0:
-        return 0.0
+    """The standard deviation of a number that every replication shows alike."""
     row = rows_in(record)[key]
-    count = len(estimated.leave_one_out)
-    reach = max(row.high - estimated.estimate, estimated.estimate - row.low)
-    return float(math.sqrt(count) * reach / t_quantile(count - 1))
+    return unseen_deviation(estimated, row.low, row.high)
 
 
 def further_replications(

@@ -21,9 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from scenarios.arrays import Array
+from sim.estimates.jackknife import jackknife_error, t_quantile
+from sim.estimates.paired import Estimated
 
 LEAST_REPLICATIONS = 10
 """Of the first stage, and between two looks: a variance from fewer makes the boundary wide."""
+
+MOST_REPLICATIONS = 1000
+"""Of a system at which it is given up, unless told otherwise."""
 
 _GROWTH = 5
 """A stage adds a fifth of the replications that are there."""
@@ -141,6 +146,19 @@ def choose(
             return race.choice(left)
         behind = [n for n in left if race.count_of(n) == count]
         race.add(stop, dict(zip(behind, more(behind, count, stop), strict=True)))
+
+
+def unseen_deviation(estimated: Estimated, low: float, high: float) -> float:
+    """The standard deviation of a number that every replication shows alike, as 0 for example.
+
+    Where nothing was seen, the interval of the estimate, from low to high, says how much may be
+    there all the same. 0 where replications differ: then they show it.
+    """
+    if jackknife_error(estimated.leave_one_out) > 0:
+        return 0.0
+    count = len(estimated.leave_one_out)
+    reach = max(high - estimated.estimate, estimated.estimate - low)
+    return float(math.sqrt(count) * reach / t_quantile(count - 1))
 
 
 class Race:

@@ -24,6 +24,8 @@ from scenarios import load
 
 FOUR = "four-robots-one-threshold"
 
+EXACT = [FOUR, "--kind", "exact", "--target"]
+
 ORDERED = ["--set", "buffer.obsolescence.erlang={shape=2,mean=5.0}"]
 
 
@@ -159,9 +161,9 @@ def test_figures_in_every_format_the_same_bytes_again(
         ([FOUR, "--target", "static", "--figure", "a.svg", "--out", "a.svg"], "--figure"),
         ([FOUR, "--target", "static", "--out", "no/folder/a.toml"], "--out"),
         ([FOUR, "--target", "static", "--out", "."], "is a folder"),
-        ([FOUR, "--target", "static", *ORDERED, "--set", "buffer.waiting_places=40"], "minutes"),
-        ([FOUR, "--target", "static", *ORDERED, "--set", "buffer.waiting_places=4000"], "minutes"),
-        ([FOUR, "--target", "threshold", "--set", "buffer.waiting_places=900"], "policies"),
+        ([*EXACT, "static", *ORDERED, "--set", "buffer.waiting_places=40"], "minutes"),
+        ([*EXACT, "static", *ORDERED, "--set", "buffer.waiting_places=4000"], "minutes"),
+        ([*EXACT, "threshold", "--set", "buffer.waiting_places=900"], "policies"),
         (["one-robot", "--target", "switching"], "there are no [costs]"),
         (["optimal-thresholds", "--target", "switching"], "deliveries are a joint process"),
     ],
