@@ -10,7 +10,7 @@ from typing import TypeVar
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_conditions import policy_of
 from analytic.page_refresh import index_numbers
-from analytic.pipeline.best_frequencies import end_to_end_frequencies
+from analytic.pipeline.best_frequencies import approximate_frequencies, end_to_end_frequencies
 from analytic.pipeline.best_robots import end_to_end_robots, end_to_end_switching
 from analytic.pipeline.best_thresholds import end_to_end_thresholds
 from analytic.pipeline.costs import approximate_cost_of, prices_staleness
@@ -42,6 +42,7 @@ TARGETS: dict[str, Solver] = {
 APPROXIMATE_TARGETS: dict[str, Solver] = {
     "static": partial(end_to_end_robots, cost=approximate_cost_of),
     "threshold": partial(end_to_end_thresholds, cost=approximate_cost_of),
+    "frequencies": approximate_frequencies,
 }
 """The same searches by approximate costs, for what has no exact answer. Targets of switched robots
 are left out: a moment match has so many states that the search takes an hour."""
@@ -82,7 +83,8 @@ def approximate_optimum(scenario: Scenario, target: str) -> Optimum:
     NoAnswerError
         If there is none, or the search would take too long.
     """
-    if target not in APPROXIMATE_TARGETS or not prices_staleness(scenario):
+    priced = target == "frequencies" or prices_staleness(scenario)
+    if target not in APPROXIMATE_TARGETS or not priced:
         raise NoOptimumError("its cost has no approximation")
     optimum = APPROXIMATE_TARGETS[target](scenario)
     return replace(optimum, kind="approximation", proved=False, gap=None)

@@ -145,10 +145,11 @@ def next_best(scenario: Scenario, target: str, asked: Asked, key: str = "target"
         raise ScenarioError(key, target, allowed)
     answers: dict[str, Callable[[], Optimum]] = {
         "exact": lambda: TARGETS[target](scenario),
-        "approximation": lambda: approximate_optimum(scenario, target),
+        "approximation": lambda: _approximation(scenario, target, rough),
         "simulated": lambda: simulated_optimum(scenario, target, asked),
     }
     against: dict[str, str] = {}
+    rough: Optimum | None = None  # frequencies that are best for a simpler system
     for kind, answer in answers.items():
         if asked.kind not in (kind, None):
             continue
@@ -157,16 +158,29 @@ def next_best(scenario: Scenario, target: str, asked: Asked, key: str = "target"
         except NoAnswerError as reason:
             against[kind] = str(reason)
             continue
-        if asked.kind in (optimum.kind, None):
+        if optimum.kind == kind:
             return _marked(optimum, against.get("exact"))
         against[kind] = optimum.notes[0]
+        rough = optimum
     raise ScenarioError(key, target, _refusal(scenario, target, against), scenario.name)
+
+
+def _approximation(scenario: Scenario, target: str, rough: Optimum | None) -> Optimum:
+    """By the approximation that `solve` shows, or what a solver gives that knows no optimum."""
+    try:
+        return approximate_optimum(scenario, target)
+    except NoAnswerError:
+        if rough is None and target == "frequencies":
+            rough = TARGETS[target](scenario)
+        if rough is None or rough.kind != "approximation":
+            raise
+    return rough
 
 
 def _marked(optimum: Optimum, refused: str | None) -> Optimum:
     """With a note on what stands against an exact answer and what was done instead."""
-    if refused is None:
-        return optimum
+    if refused is None or optimum.target == "frequencies":
+        return optimum  # whose notes say it already
     done = {
         "approximation": "searched by the approximation of the cost that solve shows",
         "simulated": "searched by simulation",

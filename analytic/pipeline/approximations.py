@@ -435,22 +435,21 @@ def _matched(scenario: Scenario) -> Values:
     return next(row for row in _OF_PHASES if row.reason_against(matched) is None).evaluate(matched)
 
 
-APPROXIMATIONS: tuple[Formula, ...] = (
-    *_OF_PHASES,
-    approximation_row(
-        number="moment match",
-        quantity="any of these with laws of phase type in place of others",
-        function=moment_match,
-        conditions=(
-            *own.PATH,
-            no_exact_method,
-            _some_law_to_match,
-            _covered_with_phases,
-            variance_of_patience_kept,
-        ),
-        evaluate=_matched,
+MATCHED = approximation_row(
+    number="moment match",
+    quantity="any of these with laws of phase type in place of others",
+    function=moment_match,
+    conditions=(
+        *own.PATH,
+        no_exact_method,
+        _some_law_to_match,
+        _covered_with_phases,
+        variance_of_patience_kept,
     ),
+    evaluate=_matched,
 )
+
+APPROXIMATIONS: tuple[Formula, ...] = (*_OF_PHASES, MATCHED)
 """Rows of the index, none of which is judged."""
 
 

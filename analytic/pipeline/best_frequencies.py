@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from analytic import page_conditions
 from analytic.conditions import buffer_of
-from analytic.optimum import Optimum
+from analytic.formula import Formula
+from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_conditions import accessed_pages
 from analytic.page_refresh import (
     FrequencySearch,
@@ -21,7 +22,8 @@ from analytic.page_refresh import (
 )
 from analytic.page_refresh.hosts import hosts_never_wait
 from analytic.pipeline import conditions as own
-from analytic.pipeline.costs import COST, more_than, queue_cost, said_more
+from analytic.pipeline.approximations import MATCHED, approximation_of, with_phases
+from analytic.pipeline.costs import APPROXIMATE_COST, COST, more_than, queue_cost, said_more
 from analytic.pipeline.exact_methods import exact_method, nearest_reason
 from analytic.pipeline.random_pages import (
     Delays,
@@ -206,6 +208,26 @@ def end_to_end_frequencies(scenario: Scenario) -> Optimum:
     return replace(best, notes=[*best.notes, *unaccessed])
 
 
+def approximate_frequencies(scenario: Scenario) -> Optimum:
+    """The frequencies that are best end to end for the moment match that `solve` shows.
+
+    Raises
+    ------
+    NoOptimumError
+        If it shows none, or its best frequencies are not known either.
+    """
+    uniform = _with_uniform(scenario)
+    row = approximation_of(uniform) if uniform is not None else None
+    slopes = slopes_of(with_phases(uniform)) if uniform is not None and row is MATCHED else None
+    if uniform is None or slopes is None:
+        raise NoOptimumError("no approximation of its staleness has known best frequencies")
+    best = _best_end_to_end(uniform, slopes, APPROXIMATE_COST)
+    search: FrequencySearch = best.search
+    unaccessed = notes_on_unaccessed(search.change_rates, search.weights, search.shares)
+    note = f"no exact answer: {_why_none(scenario)}; instead all below is of its moment match"
+    return replace(best, notes=[note, *best.notes, *unaccessed])
+
+
 def _with_uniform(scenario: Scenario) -> Scenario | None:
     """The scenario with uniform random choices, or None where it has no frequencies."""
     policy = scenario.robots.accessing if scenario.robots else None
@@ -214,7 +236,8 @@ def _with_uniform(scenario: Scenario) -> Scenario | None:
     return scenario.with_(_KEY, "uniform")
 
 
-def _best_end_to_end(uniform: Scenario, slopes: SlopesOf) -> Optimum:
+def _best_end_to_end(uniform: Scenario, slopes: SlopesOf, row: Formula = COST) -> Optimum:
+    """The best frequencies by some slopes; the row says what they cost with all prices."""
     pages = accessed_pages(uniform)
     mu = pages.change_rates
     c = pages.weights
@@ -227,7 +250,7 @@ def _best_end_to_end(uniform: Scenario, slopes: SlopesOf) -> Optimum:
 
     best = least_shares(followed, mu, c)
     given = _compared(uniform, best)
-    price = _units(uniform)
+    price = _units(uniform, row)
     costs = {name: price.cost(float(c @ slopes(mu, each).rates)) for name, each in given.items()}
     cost = costs["optimal"]
     bound = price.cost(best.lower_bound)
@@ -267,11 +290,11 @@ class _Units(NamedTuple):
         return self.others + self.price * weighted
 
 
-def _units(scenario: Scenario) -> _Units:
+def _units(scenario: Scenario, row: Formula = COST) -> _Units:
     plain = "weighted_obsolescence"
     if not scenario.costs.staleness:
         return _Units(1.0, 0.0, plain, ())
-    reason = COST.reason_against(scenario)
+    reason = row.reason_against(scenario)
     if reason is not None:
         said = f"without the other prices, whose cost does not depend on frequencies: {reason}"
         return _Units(1.0, 0.0, plain, (said,))

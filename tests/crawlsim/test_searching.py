@@ -75,6 +75,18 @@ def test_the_approximation_that_solve_shows_is_taken_first() -> None:
     assert asked.kind == "simulated"
 
 
+def test_frequencies_are_the_best_of_the_moment_match() -> None:
+    scenario = load("pipeline-more-robots", {"costs.staleness": 2.5, "buffer.service": CONSTANT})
+    found = program.optimize(scenario, "frequencies")
+    assert (found.kind, found.proved) == ("approximation", False)
+    assert found.notes[0].startswith("no exact answer: service times are not of phase type")
+    rows = predict(scenario.with_(found.changes))[0]
+    (shown,) = (row.value for row in rows if row.measure == "control_cost")
+    assert found.cost == pytest.approx(shown, rel=1e-12)
+    with pytest.raises(ScenarioError, match="has no exact answer"):
+        program.optimize(scenario, "frequencies", kind="exact")
+
+
 def test_the_promise_is_kept_where_the_optimum_is_known() -> None:
     """20 searches, the second best just worse than the indifference; false alarms: 1e-3."""
     found = of_search(0.045, 10, 20)
