@@ -116,7 +116,12 @@ def resolve(scenario: Scenario) -> Scenario:
             best = optimize(scenario, "frequencies", "robots.accessing.frequencies", "optimal")
             scenario = scenario.with_(best.changes)
     if isinstance(scenario.activation, Optimal):
-        best = optimize(scenario, scenario.activation.family, "activation.optimal")
+        try:
+            best = optimize(scenario, scenario.activation.family, "activation.optimal")
+        except ScenarioError as refusal:
+            command = f"crawlsim optimize FILE --target {scenario.activation.family} --out BEST"
+            refusal.allowed += f"; {command} writes the file with the next best answer"
+            raise
         scenario = scenario.with_(best.changes)
     if scenario.servers is not None and scenario.servers.routing == "optimal":
         best = optimize(scenario, "routing", "servers.routing", "optimal")

@@ -49,7 +49,7 @@ _MOST_RULES = 100
 """Rules of one round."""
 
 _FINER = 3
-"""A round's grid is at least so many times as fine as the one before."""
+"""A round's grid is so many times as fine as the one before."""
 
 _SHARE = 0.01
 """The indifference unless given: this share of the least cost in a short trial."""
