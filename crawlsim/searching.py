@@ -371,12 +371,14 @@ def simulated_optimum(scenario: Scenario, target: str, asked: Asked) -> Optimum:
         raise NoOptimumError("; ".join(reasons))
     family = FAMILIES[target](scenario)
     steps = family.grids()
+    # First of all, so that rules which the scenario does not take are refused at once.
+    simulated = Simulated(scenario, dict(family.points(steps[0])), asked, 0)
     size = asked.indifference or _one_per_cent(scenario, asked, len(steps) * asked.most)
     each = 1.0 - (1.0 - asked.confidence) / len(steps)
     rule = Indifference(size / len(steps), each, asked.most)
-    rounds: list[Round] = []
-    for number, step in enumerate(steps):
-        around = rounds[-1].chosen if rounds else None
+    rounds = [_round(simulated, rule, None)]
+    for number, step in enumerate(steps[1:], 1):
+        around = rounds[-1].chosen
         points = dict(family.points(step, around, steps[number - 1]))
         simulated = Simulated(scenario, points, asked, number * asked.most)
         rounds.append(_round(simulated, rule, around))

@@ -188,7 +188,7 @@ def _best(scenario: Scenario, target: str, asked: Asked, options: RunOptions) ->
 
         @cache
         def executor() -> Executor | None:
-            engine = engine_for(scenario, options.engine)
+            engine = engine_for(scenario.with_("activation", None), options.engine)
             return stack.enter_context(workers(options, [engine]))
 
         @cache
