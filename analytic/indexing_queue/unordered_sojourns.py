@@ -22,15 +22,23 @@ from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.marginals import fate_rates, marginals_of
 from analytic.indexing_queue.measures import chain_of, size_of, solution_of
 from analytic.indexing_queue.sojourns import Row
-from analytic.phase_type import moment
-from analytic.state_space import MOST_STATES, Move, explore, service_moves, total_rewards
+from analytic.phase_type import PhaseLaw, moment
+from analytic.state_space import (
+    MOST_STATES,
+    Explored,
+    Move,
+    explore,
+    service_moves,
+    total_rewards,
+)
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.arrays import Array
 from scenarios.deliveries import joint_size
 
 SERVED, OBSOLETE, LOST = 1, 2, 3
-"""Kinds of the moves at which a page waits no longer: its service starts, or it is dropped."""
+"""Kinds of the moves at which a page waits no longer: its service starts, it is dropped, or it is
+pushed out or replaced."""
 
 
 class Handling(NamedTuple):
@@ -204,22 +212,53 @@ def unordered_sojourns(
     served has its service after that, whatever came before. A page that is pushed out has entered.
     """
     at_once, waiting = _entries(chain, handling, stationary)
-    walk = _Followed(chain, handling)
-    explored = explore(waiting, walk.moves, kinds=4)
-    flows = np.zeros(len(explored.states))
-    flows[: len(waiting)] = list(waiting.values())
-    exits = [np.asarray(each.sum(axis=1)).ravel() for each in explored.rates[1:]]
-    solve = total_rewards(explored.rates[0], np.sum(exits, axis=0))
+    waits: Array = np.zeros((3, 3))
+    if waiting:
+        explored = explore(waiting, _Followed(chain, handling).moves, kinds=4)
+        waits = wait_moments(explored, np.array(list(waiting.values())))
+    return sojourn_rows(waits, at_once, chain.service, delivered)
 
-    def waits(ends: Array) -> Array:
-        once = solve(ends)
-        twice = solve(once)
-        moments: Array = flows @ np.stack([once, twice, 2.0 * solve(twice)], axis=1)
-        return moments
 
-    served, obsolete, lost = (waits(ends) if waiting else np.zeros(3) for ends in exits)
-    first = moment(chain.service, 1)
-    second = moment(chain.service, 2)
+def wait_moments(explored: Explored, flows: Array) -> Array:
+    """Moments of order 0, 1 and 2 of the waits, by the kind of their end, shape (3, 3).
+
+    Parameters
+    ----------
+    explored : Explored
+        The chain of a waiting page, with the ends `SERVED`, `OBSOLETE` and `LOST`.
+    flows : ndarray
+        Pages that enter per unit time, by their first states: the first ones of the chain.
+    """
+    starts = np.zeros(len(explored.states))
+    starts[: len(flows)] = flows
+    exits = np.stack([np.asarray(each.sum(axis=1)).ravel() for each in explored.rates[1:]])
+    solve = total_rewards(explored.rates[0], exits.sum(axis=0))
+    shares = solve(exits.T)
+    once = solve(shares)
+    moments: Array = np.stack(
+        [starts @ shares, starts @ once, 2.0 * (starts @ solve(once))], axis=1
+    )
+    return moments
+
+
+def sojourn_rows(
+    waits: Array, at_once: float, service: PhaseLaw, delivered: float
+) -> Iterator[Row]:
+    """Moments of the sojourn times by class, from those of the waits.
+
+    Parameters
+    ----------
+    waits : ndarray, shape (3, 3)
+        Of `wait_moments`.
+    at_once : float
+        Pages per unit time that do not wait.
+    service : PhaseLaw
+    delivered : float
+        Pages delivered per unit time.
+    """
+    served, obsolete, lost = waits.copy()
+    first = moment(service, 1)
+    second = moment(service, 2)
     served[2] += 2.0 * first * served[1] + second * (served[0] + at_once)
     served[1] += first * (served[0] + at_once)
     served[0] += at_once

@@ -8,12 +8,14 @@ appearance, so that a thousand equal pages cost as much as the buffer has places
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes
@@ -22,6 +24,14 @@ from analytic.formula import Values, dependent
 from analytic.indexing_queue import QueueChain
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
 from analytic.indexing_queue.measures import control_cost, level_rows, service_and_patience
+from analytic.indexing_queue.sojourns import Row
+from analytic.indexing_queue.unordered_sojourns import (
+    LOST,
+    OBSOLETE,
+    SERVED,
+    sojourn_rows,
+    wait_moments,
+)
 from analytic.page_conditions import accessed_pages
 from analytic.pipeline.random_pages import Freshness
 from analytic.progress import followed
@@ -49,6 +59,8 @@ Label = tuple[int, int]
 STALE = (-2, 0)
 FRESH = (-1, 0)
 """Labels of a waiting copy of the page that is followed; others are (class, number)."""
+TAGGED = (-5, 0)
+"""The label of a waiting copy that is followed."""
 OTHER = (-3, 0)
 """The label in service of any other page: which one does not matter."""
 NOBODY = (-4, 0)
@@ -168,6 +180,7 @@ class _Walk:
     page: PageClass
     others: tuple[PageClass, ...]
     rules: LabelledRules
+    new_stay_new: bool = False
 
     def moves(self, state: LabelledState) -> Iterator[Move]:
         """All moves from a state."""
@@ -228,9 +241,15 @@ class _Walk:
         turned = tuple(STALE if each == FRESH else each for each in state.waiting)
         if self.rules.drops_changed:
             turned = tuple(each for each in state.waiting if each not in (FRESH, STALE))
-        serving = STALE if state.serving == FRESH else state.serving
-        changed = state._replace(waiting=renumbered(turned), serving=serving, current=False)
+        changed = state._replace(waiting=renumbered(turned))
+        if not self.new_stay_new:
+            serving = STALE if state.serving == FRESH else state.serving
+            changed = changed._replace(serving=serving, current=False)
         yield Move(self.page.changes, changed, _CHANGED)
+        yield from self._other_changes(state)
+
+    def _other_changes(self, state: LabelledState) -> Iterator[Move]:
+        """Other pages change, of which copies wait."""
         if self.rules.drops_changed:
             for label in dict.fromkeys(each for each in state.waiting if each[0] >= 0):
                 left = tuple(each for each in state.waiting if each != label)
@@ -265,6 +284,28 @@ class _Walk:
             )
         served = float(self.chain.service.exit_rates[state.phase]) if state.level else 0.0
         return Fates(delivered, lost, dropped, replaced, served)
+
+
+class LabelledQueue(NamedTuple):
+    """What `labelled_page` takes, but for the class of the page."""
+
+    chain: QueueChain
+    deliveries: tuple[Array, ...]
+    classes: tuple[PageClass, ...]
+    rules: LabelledRules
+
+    def walk(self, followed: int) -> _Walk:
+        """The moves seen by a page of a class."""
+        others = tuple(
+            each._replace(pages=each.pages - (kind == followed))
+            for kind, each in enumerate(self.classes)
+        )
+        return _Walk(self.chain, self.deliveries, self.classes[followed], others, self.rules)
+
+    @property
+    def start(self) -> LabelledState:
+        """The empty system."""
+        return LabelledState((), NOBODY, True, self.chain.start or 0, 0)
 
 
 def labelled_page(
@@ -302,14 +343,11 @@ def labelled_page(
     copies there are turn stale, to the first indexing of one that is not.
     """
     page = classes[followed]
-    others = tuple(
-        each._replace(pages=each.pages - (kind == followed)) for kind, each in enumerate(classes)
-    )
+    queue = LabelledQueue(chain, deliveries, classes, rules)
     aged = not rules.drops_changed
     seen = page._replace(changes=page.changes or 1.0) if aged else page
-    walk = _Walk(chain, deliveries, seen, others, rules)
-    start = LabelledState((), NOBODY, True, 0 if chain.start is None else chain.start, 0)
-    explored = explore([start], walk.moves, kinds=2, most=MOST_LABELLED)
+    walk = replace(queue.walk(followed), page=seen)
+    explored = explore([queue.start], walk.moves, kinds=2, most=MOST_LABELLED)
     stationary = explored.stationary()
     levels = np.zeros(chain.top + 1)
     for state, index in explored.states.items():
@@ -317,21 +355,115 @@ def labelled_page(
     rate = sum(stationary[index] for state, index in explored.states.items() if not state.current)
     age = np.nan
     if aged:
-        age = _age(explored, stationary @ explored.rates[_CHANGED] / seen.changes)
+        starts = stationary @ explored.rates[_CHANGED] / seen.changes
+        age = _age(explored, explored.rates[0], starts)
     fates = stationary @ np.array([walk.fates(state) for state in explored.states])
     rate = float(rate) if page.changes else 0.0
     return LabelledPage(levels, rate, age, Fates(*fates.tolist()))
 
 
-def _age(explored: Explored, starts: Array) -> float:
-    """Mean time until the index is current, without further changes; inf where it never is."""
+def _age(explored: Explored, moves: csr_matrix, starts: Array) -> float:
+    """Mean time until the index is current, by some of the moves; inf where it never is."""
     stale = np.array([not state.current for state in explored.states])
-    moves = explored.rates[0]
     ends = np.asarray(moves[stale][:, ~stale].sum(axis=1)).ravel()
     if not ends.any():
         return np.inf
     left = total_rewards(moves[stale][:, stale], ends)(np.ones(len(ends)))
     return float(starts[stale] @ left)
+
+
+def age_with_dropping(queue: LabelledQueue, followed: int) -> float:
+    """Mean age of the copy of a page in the index, where changes drop its waiting copies.
+
+    Parameters
+    ----------
+    queue : LabelledQueue
+    followed : int
+        The class of the page.
+
+    Notes
+    -----
+    The age exceeds t iff no copy delivered after an instant is indexed within t of it; so its mean
+    is the mean time from a stationary instant to the first such indexing, whatever changes
+    meanwhile. The labels say now which copies were delivered after the instant.
+    """
+    walk = queue.walk(followed)
+    seen = explore([queue.start], walk.moves, kinds=2, most=MOST_LABELLED)
+    starts: Counter[LabelledState] = Counter()
+    for state, probability in zip(seen.states, seen.stationary().tolist(), strict=True):
+        waiting = tuple(STALE if each == FRESH else each for each in state.waiting)
+        serving = STALE if state.serving == FRESH else state.serving
+        starts[state._replace(waiting=waiting, serving=serving, current=False)] += probability
+    later = replace(walk, new_stay_new=True)
+    explored = explore(starts, later.moves, kinds=2, most=2 * MOST_LABELLED)
+    flows = np.zeros(len(explored.states))
+    flows[: len(starts)] = list(starts.values())
+    return _age(explored, explored.rates[0] + explored.rates[_CHANGED], flows)
+
+
+@dataclass(frozen=True, eq=False)
+class _TaggedWalk(_Walk):
+    """The moves of one waiting copy of the page; other copies of it are `FRESH`."""
+
+    def moves(self, state: LabelledState) -> Iterator[Move]:
+        """All moves from a state; those that end the wait lead nowhere."""
+        hidden = self._hidden[state.level][state.arrivals]
+        for arrivals in np.flatnonzero(hidden > 0).tolist():
+            yield Move(float(hidden[arrivals]), state._replace(arrivals=arrivals))
+        for arrivals, rate in enumerate(self.deliveries[state.level][state.arrivals].tolist()):
+            for share, label in self._labels(state) if rate > 0 else ():
+                waiting = renumbered(self._joined(state.waiting, label))
+                if TAGGED in waiting and not (self.rules.replaces and label == FRESH):
+                    after = state._replace(waiting=waiting, arrivals=arrivals)
+                    yield Move(rate * share, after)
+                else:
+                    yield Move(rate * share, state, LOST)
+        if self.rules.drops_changed:
+            yield Move(self.page.changes, state, OBSOLETE)
+            yield from self._other_changes(state)
+        waiting = state.waiting
+        if waiting[-1 if self.rules.last_first else 0] == TAGGED:
+            yield from service_moves(self.chain, state, [(1.0, state)], SERVED)
+        else:
+            following = [
+                (share, after._replace(serving=OTHER)) for share, after in self._next(state)
+            ]
+            yield from service_moves(self.chain, state, following)
+
+
+def _tagged(label: Label) -> Label:
+    return FRESH if label == STALE else label
+
+
+def labelled_sojourns(queue: LabelledQueue) -> Iterator[Row]:
+    """Moments of the sojourn times by class of pages, where copies of a page leave together.
+
+    A copy that takes the place of an older one has entered, and the older one leaves.
+    """
+    waits: Array = np.zeros((3, 3))
+    at_once = total = 0.0
+    for kind, page in enumerate(queue.classes):
+        walk = queue.walk(kind)
+        seen = explore([queue.start], walk.moves, kinds=2, most=MOST_LABELLED)
+        flows: Counter[LabelledState] = Counter()
+        for state, probability in zip(seen.states, seen.stationary().tolist(), strict=True):
+            rates = queue.deliveries[state.level][state.arrivals] * probability
+            total += float(rates.sum()) * page.pages * page.share
+            if not state.level:
+                at_once += float(rates.sum()) * page.pages * page.share
+                continue
+            waiting = tuple(map(_tagged, state.waiting))
+            joined = walk._joined(waiting, TAGGED)
+            if queue.rules.replaces and FRESH in waiting:
+                joined = tuple(TAGGED if each == FRESH else each for each in waiting)
+            for arrivals, rate in enumerate(rates.tolist() if TAGGED in joined else ()):
+                after = LabelledState(joined, OTHER, False, arrivals, state.phase)
+                flows[after._replace(waiting=renumbered(joined))] += rate * page.pages * page.share
+        if flows:
+            tagged = _TaggedWalk(walk.chain, walk.deliveries, page, walk.others, walk.rules)
+            explored = explore(flows, tagged.moves, kinds=4, most=MOST_LABELLED)
+            waits += wait_moments(explored, np.array(list(flows.values())))
+    return sojourn_rows(waits, at_once, queue.chain.service, total)
 
 
 # --- of a scenario ----------------------------------------------------------------------------
@@ -348,7 +480,8 @@ def labelled(scenario: Scenario) -> tuple[LabelledPage, ...]:
     return _labelled(scenario.model_copy(update={"costs": Costs()}))
 
 
-def _solved(scenario: Scenario) -> tuple[LabelledPage, ...]:
+def _queue_and_kinds(scenario: Scenario) -> tuple[LabelledQueue, list[int]]:
+    """The queue of a scenario, and the class of each page."""
     top = buffer_of(scenario).capacity
     pages = accessed_pages(scenario)
     kinds, which, counts = np.unique(
@@ -374,12 +507,18 @@ def _solved(scenario: Scenario) -> tuple[LabelledPage, ...]:
         last_first=buffer.discipline == "lifo",
         pushes_out=buffer.when_full == "push-out",
     )
+    return LabelledQueue(chain, deliveries, classes, rules), which.ravel().tolist()
+
+
+def _solved(scenario: Scenario) -> tuple[LabelledPage, ...]:
+    queue, which = _queue_and_kinds(scenario)
+    chain, deliveries, classes, rules = queue
     doing = f"{scenario.name}: orders of the waiting pages, kinds of pages"
     by_kind = [
         labelled_page(chain, deliveries, classes, kind, rules)
         for kind in followed(range(len(classes)), doing, len(classes))
     ]
-    return tuple(by_kind[kind] for kind in which.ravel().tolist())
+    return tuple(by_kind[kind] for kind in which)
 
 
 _labelled = Remembered(_solved, 1024)
@@ -393,12 +532,30 @@ def labels_fit(scenario: Scenario) -> str | None:
 
 
 def freshness_by_labels(scenario: Scenario) -> Freshness:
-    """By labels; ages are nan where changes drop copies."""
+    """By labels."""
     pages = labelled(scenario)
     return Freshness(
         rates=lambda: np.array([page.rate for page in pages]),
-        ages=lambda: np.array([page.age for page in pages]),
+        ages=lambda: _ages(scenario),
     )
+
+
+def _ages(scenario: Scenario) -> Array:
+    """Mean ages of the copies; nan where changes drop copies and the chain is too large."""
+    pages = labelled(scenario)
+    if buffer_of(scenario).obsolescence != "page-change":
+        return np.array([page.age for page in pages])
+    queue, which = _queue_and_kinds(scenario)
+    try:
+        by_kind = [age_with_dropping(queue, kind) for kind in range(len(queue.classes))]
+    except NoAnswerError:
+        return np.full(len(pages), np.nan)
+    return np.array(by_kind)[which]
+
+
+def sojourns_with_labels(scenario: Scenario) -> Values:
+    """Sojourn times by class where copies of a page leave together."""
+    return labelled_sojourns(_queue_and_kinds(scenario)[0])
 
 
 def rows_with_labels(scenario: Scenario) -> Values:

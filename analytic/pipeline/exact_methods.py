@@ -33,8 +33,10 @@ from analytic.pipeline.dropping_and_replacement import (
     cost_with_labels,
     freshness_by_labels,
     labelled_page,
+    labelled_sojourns,
     labels_fit,
     rows_with_labels,
+    sojourns_with_labels,
 )
 from analytic.pipeline.patience import (
     counted_slopes,
@@ -269,6 +271,13 @@ EXACT: tuple[Formula, ...] = (
         function=labelled_page,
         conditions=_LABELS,
         evaluate=rows_with_labels,
+    ),
+    exact_row(
+        number="dropping and replacement, sojourns",
+        quantity="sojourn times by class in such a queue",
+        function=labelled_sojourns,
+        conditions=_LABELS,
+        evaluate=sojourns_with_labels,
     ),
     LABELLED_COST,
     exact_row(

@@ -216,11 +216,13 @@ def test_frequencies_cost_what_the_file_says() -> None:
     assert free.cost == pytest.approx(stale, rel=1e-13)
 
 
-def test_other_prices_that_have_no_value_are_left_out_and_it_is_said() -> None:
+def test_other_prices_of_one_robot_with_constant_accesses_are_known() -> None:
     scenario = few_pages("constant accesses").with_("costs", {"staleness": 2.0, "loss": 1.0})
     found = optimize(scenario, "frequencies")
-    assert found.measure == "weighted_obsolescence"
-    assert any("without the other prices" in note for note in found.notes)
+    rows = {row.measure: row.value for row in predict(scenario.with_(found.changes))[0]}
+    assert found.cost == pytest.approx(
+        2.0 * rows["weighted_obsolescence"] + rows["loss_rate"], rel=1e-12
+    )
 
 
 # --- numbers of robots -----------------------------------------------------------------------

@@ -10,14 +10,27 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pipelines import pipeline
+from pipelines import PIPELINES, pipeline
 
 import sim
-from analytic import optimize, predict
+from analytic import exact_values, optimize, predict
+from analytic.indexing_queue import controlled_chain, sojourn_moments, solve_chain
+from analytic.indexing_queue.chain import UNLIMITED_PATIENCE
+from analytic.indexing_queue.unordered_sojourns import Handling, unordered_sojourns
 from analytic.markov import stationary
+from analytic.phase_type import as_phase_type
 from analytic.pipeline.costs import cost_of, queue_cost
+from analytic.pipeline.dropping_and_replacement import (
+    LabelledQueue,
+    LabelledRules,
+    PageClass,
+    age_with_dropping,
+    labelled_page,
+    labelled_sojourns,
+)
 from crawlsim.report.optimum_figures import PLOTS
 from scenarios import Scenario, ScenarioError, load
+from scenarios.laws import Erlang, Exponential
 
 REPLACED = {"buffer.replace_older_copy": True}
 DROPPED = {"buffer.obsolescence": "page-change"}
@@ -178,9 +191,6 @@ def test_what_is_refused_says_what_to_drop() -> None:
     priced = {"costs.staleness": 1.0, "costs.response": 1.0, "costs.loss": 1.0}
     with pytest.raises(ScenarioError, match=r"drop costs\.response$"):
         optimize(small(REPLACED, priced), "static")
-    constant = pipeline("cyclic, constant").with_({"costs.staleness": 1.0, "costs.loss": 2.0})
-    with pytest.raises(ScenarioError, match=r"which has no phase-type form; drop costs\.loss$"):
-        optimize(constant, "static")
 
 
 def test_a_decision_at_the_edge_says_so() -> None:
@@ -221,3 +231,81 @@ def test_lists_are_sent_to_random_choices_where_there_is_a_buffer(crawlsim: Any)
     hint = "robots.accessing.policy=randomized"
     assert hint in error
     assert crawlsim("optimize", *words, "--set", hint)[0] == 0
+
+
+# -- sojourn times, and ages where changes drop copies ---------------------------------------------
+
+
+def labelled_queue(service: Any, rules: LabelledRules, changes: float = 0.0) -> LabelledQueue:
+    law = as_phase_type(service)
+    assert law is not None
+    modes = np.array([[[[0.0]], [[0.0]]], [[[-1.2]], [[1.2]]]])
+    chain = controlled_chain(modes, lambda _: 1, law, UNLIMITED_PATIENCE, 4, "partial")
+    classes = PageClass(1, changes, 0.3), PageClass(2, changes, 0.35)
+    return LabelledQueue(chain, (modes[1, 1],) * 5, classes, rules)
+
+
+@pytest.mark.parametrize("service", [Exponential(mean=1.0), Erlang(shape=2, mean=1.0)])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        LabelledRules(),
+        LabelledRules(last_first=True),
+        LabelledRules(last_first=True, pushes_out=True),
+    ],
+)
+def test_sojourn_times_of_pages_whose_labels_do_not_matter(
+    service: Any, rules: LabelledRules
+) -> None:
+    queue = labelled_queue(service, rules)
+    stationary = solve_chain(queue.chain).stationary
+    found = {row[:2]: row[2] for row in labelled_sojourns(queue)}
+    handling = Handling(rules.last_first, np.array([[1.2]]) if rules.pushes_out else None)
+    rows = list(unordered_sojourns(queue.chain, handling, stationary, 1.2))
+    if rules == LabelledRules():
+        rows += sojourn_moments(queue.chain, stationary)
+    for measure, subject, value in rows:
+        assert found[measure, subject] == pytest.approx(value, rel=1e-11)
+
+
+@pytest.mark.parametrize("name", [n for n in PIPELINES if PIPELINES[n][0].startswith("dropping")])
+def test_sojourn_times_of_labelled_pages_keep_little_s_law(name: str) -> None:
+    rows = {key: value for key, (value, _) in exact_values(pipeline(name)).items()}
+    refused = 0.0 if "push-out" in name else rows["loss_probability", None]
+    everyone = (1.0 - refused) * rows["sojourn_time", "accepted"]
+    assert everyone == pytest.approx(rows["sojourn_time", "all"], rel=1e-11)
+
+
+def test_pages_that_never_change_are_as_old_as_without_dropping() -> None:
+    queue = labelled_queue(Erlang(shape=2, mean=1.0), LabelledRules(drops_changed=True))
+    for kind in range(2):
+        chain, deliveries, classes, _ = queue
+        plain = labelled_page(chain, deliveries, classes, kind, LabelledRules()).age
+        assert age_with_dropping(queue, kind) == pytest.approx(plain, rel=1e-10)
+
+
+def test_a_waiting_copy_that_is_dropped_does_not_renew_the_index() -> None:
+    """One page, one waiting place, by hand: states are what is in service and what waits."""
+    law = as_phase_type(Exponential(mean=1.0))
+    assert law is not None
+    come, change = 0.7, 0.4
+    modes = np.array([[[[0.0]], [[0.0]]], [[[-come]], [[come]]]])
+    chain = controlled_chain(modes, lambda _: 1, law, UNLIMITED_PATIENCE, 2, "partial")
+    rules = LabelledRules(drops_changed=True)
+    queue = LabelledQueue(chain, (modes[1, 1],) * 3, (PageClass(1, change, 1.0),), rules)
+    new_in_service = 1.0
+    levels = stationary(np.array([[0.0, come, 0.0], [1.0, 0.0, come], [0.0, 1.0 + change, 0.0]]))
+    # mean times from: empty, an old copy in service, two old copies, an old one and a new one
+    empty, old, two_old, _ = np.linalg.solve(
+        np.array(
+            [
+                [come, 0.0, 0.0, 0.0],
+                [-1.0, 1.0 + come, 0.0, -come],
+                [0.0, -1.0 - change, 1.0 + change, 0.0],
+                [0.0, -change, 0.0, 1.0 + change],
+            ]
+        ),
+        np.array([1.0 + come * new_in_service, 1.0, 1.0, 1.0 + new_in_service]),
+    )
+    expected = levels @ [empty, old, two_old]
+    assert age_with_dropping(queue, 0) == pytest.approx(expected, rel=1e-12)
