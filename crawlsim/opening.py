@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from scenarios import MEASURES, Results, Scenario
+from scenarios.activation import Switching, Threshold
 from scenarios.measures import Subject
 from scenarios.page_data import page_names, page_weights
 from scenarios.text import shortened, visible
@@ -24,9 +25,6 @@ _SHARES = {
 _HEAVY = 3.0
 _LIGHT = 0.01
 """Offered loads beyond which one of the times is likely to be in another unit."""
-
-_SOME_REST = 0.995
-"""Utilisation of the robots below which an activation holds them back."""
 
 Naming = Callable[[str, Subject], Subject]
 """From a measure and its subject to the subject as it is shown."""
@@ -158,7 +156,8 @@ def _load_lines(scenario: Scenario, load: float, used: float, value: Value) -> I
     if scenario.buffer is None or math.isnan(load):
         return
     robots = scenario.robots
-    held_back = robots is not None and robots.access_time is not None and used < _SOME_REST
+    by_level = isinstance(scenario.activation, Threshold | Switching)
+    held_back = by_level and robots is not None and robots.access_time is not None
     full = load / used if held_back else load
     if full > 1:
         with_all = "with all robots active " if held_back else ""

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -71,6 +72,31 @@ def site() -> Iterator[tuple[str, list[str]]]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+ANSWERS = sorted((DOCS / "how-to").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", ANSWERS, ids=lambda page: page.stem)
+def test_a_question_of_an_operator_is_answered_as_its_page_says(
+    page: Path, crawlsim: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every line that the page shows is printed, in that order; "…" stands for others."""
+    monkeypatch.chdir(page.parent)
+    (shown,) = re.findall(r"```\n\$ (.*?)```", page.read_text(), flags=re.DOTALL)
+    command, *lines = shown.splitlines()
+    code, out, _ = crawlsim(*shlex.split(command)[1:])
+    printed = iter([line.rstrip() for line in out.splitlines()])
+    assert code == 0
+    assert [line for line in lines if line not in ("", "…") and line not in printed] == []
+
+
+def test_every_answer_is_in_the_index() -> None:
+    index = (DOCS / "how-to.md").read_text()
+    assert len(ANSWERS) == 15
+    for page in ANSWERS:
+        assert f"(how-to/{page.name})" in index
+        assert f"`{page.read_text().partition('$ ')[2].splitlines()[0]}`" in index
 
 
 @pytest.mark.skipif(not all(map(shutil.which, NEEDED)), reason=f"needs {', '.join(NEEDED)}")

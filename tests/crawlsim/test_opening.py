@@ -86,6 +86,9 @@ def test_times_in_other_units_are_asked_about(crawlsim: Any, mean: str, asks: bo
 def test_robots_that_are_held_back_are_counted_as_if_they_were_not(crawlsim: Any) -> None:
     _, out, _ = crawlsim("run", "my.toml", "--set", "activation.static=3")
     assert "robots 25 % active (of 12)" in out
+    assert "the robots are the bottleneck: the indexer needs 0.30 of the time it has" in out
+    rule = "activation.threshold={robots=[12, 3], at=[2]}"
+    _, out, _ = crawlsim("run", "my.toml", "--set", rule)
     need = re.findall(r"with all robots active it would need ([\d.]+) of the time", out)
     assert float(need[0]) == pytest.approx(1.2, rel=0.05)
 
