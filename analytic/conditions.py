@@ -161,6 +161,12 @@ def nothing_pushed_out(scenario: Scenario) -> str | None:
     return "a full buffer pushes out" if buffer_of(scenario).when_full == "push-out" else None
 
 
+def quantiles_asked(scenario: Scenario) -> str | None:
+    """[buffer] asks for quantiles of the sojourn time."""
+    asked = buffer_of(scenario).sojourn_quantiles
+    return None if asked else "there are no sojourn_quantiles in [buffer]"
+
+
 def priced(scenario: Scenario) -> str | None:
     """[costs] sets a price, none of them on staleness."""
     if not scenario.costs.model_fields_set:

@@ -43,7 +43,7 @@ _ONCE = 1.01
 _SHARE = 20
 """Where nothing is known of a start, one of so many parts of the horizon is given to it."""
 
-_SOJOURNS = ("sojourn_time", "sojourn_time_second_moment")
+_SOJOURNS = ("sojourn_time", "sojourn_time_second_moment", "sojourn_quantile")
 _STALENESS = (
     "obsolescence_rate",
     "index_age",
@@ -64,6 +64,7 @@ _ONLY_LOWERED = (
     "mean_in_system",
     "sojourn_time",
     "sojourn_time_second_moment",
+    "sojourn_quantile",
     "obsolescence_rate",
     "weighted_obsolescence",
     "stale_answer_probability",

@@ -136,6 +136,12 @@ _ALL = (
         buffer=lambda b: {name: each.square / each.pages for name, each in b.classes.items()},
     ),
     _row(
+        "sojourn_quantile",
+        "least time that a share of the pages of a class do not exceed, from entry to end",
+        subject="served, obsolete, accepted, all; and the share",
+        unit="time",
+    ),
+    _row(
         "weighted_obsolescence",
         "sum of weights × obsolescence rates",
         unit="weight",

@@ -186,6 +186,9 @@ class Results:
         Where distributions are to be compared: of `scenarios.law_points.LAWS`, how many times lay
         below the first of the points, between it and the second, …; how many pages found each
         level.
+    time_to_index : mapping share -> float
+        Where there is a buffer: quantiles of the sojourn time of served pages, those of a half and
+        of 0.95.
     """
 
     scenario: str
@@ -199,6 +202,7 @@ class Results:
     controls: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
     variance_ratios: Mapping[Key, float] = field(default_factory=dict, repr=False)
     law_counts: Mapping[Key, NDArray[np.integer[Any]]] = field(default_factory=dict, repr=False)
+    time_to_index: Mapping[float, float] = field(default_factory=dict, repr=False)
 
     @cached_property
     def rows(self) -> Rows:

@@ -180,6 +180,7 @@ class Buffer(Section):
     discipline: Literal["fifo", "lifo"] = "fifo"
     when_full: Literal["lose-new", "push-out"] = "lose-new"
     replace_older_copy: Annotated[bool, Field(strict=True)] = False
+    sojourn_quantiles: tuple[Annotated[Number, Field(gt=0, lt=1)], ...] = ()
 
     @property
     def capacity(self) -> int:
@@ -188,6 +189,8 @@ class Buffer(Section):
 
     @model_validator(mode="after")
     def _valid(self) -> Buffer:
+        if list(self.sojourn_quantiles) != sorted(set(self.sojourn_quantiles)):
+            raise refused("must increase", key="sojourn_quantiles", value=self.sojourn_quantiles)
         if self.admission == "partial":
             return self
         if self.when_full == "push-out":

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from sim import rules
 from sim.clock import Alarm, Clock
 from sim.event_log import LogEvent
 from sim.law_counter import LawCounter
 from sim.pages import Load, Pages
-from sim.tally import BufferTally
+from sim.sojourn_times import sojourns_tally
+from sim.tally import BufferTally, SojournsTally
 
 Draw = Callable[[], float]
 
@@ -30,7 +33,8 @@ class BufferRules:
     `service` says how long the indexing of a page takes.
 
     `obsolescence` is None where no timer is drawn; `page_change` drops a waiting copy when its
-    original changes. `top` is the highest level.
+    original changes. `top` is the highest level, `octave` that of the horizon
+    (`sim.rules.time_bin`).
     """
 
     servers: int
@@ -41,6 +45,7 @@ class BufferRules:
     push_out: bool
     replace: bool
     page_change: bool
+    octave: int
     service: Callable[[Load], float]
     obsolescence: Draw | None
 
@@ -240,6 +245,7 @@ class Buffer:
         self._ended[fate] += 1
         self._sojourn[fate] += sojourn
         self._square[fate] += sojourn * sojourn
+        self._times[fate][rules.time_bin(sojourn, self._fixed.octave)] += 1
         if self._laws:
             self._laws.count_time(fate, sojourn)
 
@@ -248,6 +254,7 @@ class Buffer:
         self._ended = [0] * 4
         self._sojourn = [0.0] * 4
         self._square = [0.0] * 4
+        self._times: list[Counter[int]] = [Counter() for _ in range(4)]
         self._level_time = [0.0] * (self._fixed.top + 1)
         self._level_since = now
         self._inside_at_start, self._age_at_start = self.level, self._total_age(now)
@@ -265,6 +272,13 @@ class Buffer:
         self._start_counting(now)
         if self._laws:
             self._laws.end_warmup()
+
+    def sojourns(self) -> SojournsTally:
+        """How long the pages were in the system that ended since the end of the warm-up."""
+        counts = np.zeros((4, rules.TIME_BINS), dtype=np.int64)
+        for row, times in zip(counts, self._times, strict=True):
+            row[list(times)] = list(times.values())
+        return sojourns_tally(counts, self._ended, self._fixed.octave)
 
     def tally(self, now: float) -> BufferTally:
         """What was counted from the end of the warm-up to now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from scenarios import Scenario
@@ -38,6 +39,11 @@ def top_level(scenario: Scenario) -> int:
     if scenario.buffer.admission != "complete" or deliveries is None:
         return capacity
     return capacity + joint_size(deliveries)[1] - 1
+
+
+def horizon_octave(scenario: Scenario) -> int:
+    """Octave of the longest sojourn time that there can be."""
+    return math.frexp(scenario.run.horizon)[1]
 
 
 def robots_at_levels(scenario: Scenario) -> list[int]:

@@ -10,6 +10,7 @@ call them on the same stream see the same numbers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,30 @@ SERVED, OBSOLETE, PUSHED_OUT, REPLACED = range(4)
 
 # Where distributions are counted by fate, busy cycles come after the fates.
 CYCLE = 4
+
+
+# Sojourn times are counted in bins: so many to an octave, in so many octaves below the horizon.
+BINS_OF_OCTAVE = 1024
+OCTAVES = 48
+TIME_BINS = (OCTAVES + 1) * BINS_OF_OCTAVE
+
+
+def time_bin(time: float, octave: int) -> int:
+    """Bin of a time; no two times of a bin differ by more than a thousandth.
+
+    Parameters
+    ----------
+    time : float
+        At most the horizon.
+    octave : int
+        That of the horizon, `math.frexp(horizon)[1]`.
+    """
+    if time <= 0.0:
+        return 0
+    mantissa, exponent = math.frexp(time)
+    first = (exponent - octave + OCTAVES) * BINS_OF_OCTAVE
+    index = first + int((mantissa - 0.5) * (2 * BINS_OF_OCTAVE))
+    return index if index > 0 else 0
 
 
 # Pages of the accessing policy that a robot looks at before it waits for a host.

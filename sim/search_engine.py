@@ -22,7 +22,7 @@ from sim.event_log import EventLog
 from sim.failures import Failures
 from sim.host_spacing import HostSpacing
 from sim.law_counter import LawCounter
-from sim.layout import buffer_flags, robots_at_levels, top_level
+from sim.layout import buffer_flags, horizon_octave, robots_at_levels, top_level
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
 from sim.pages import DirectIndex, Load, Pages
 from sim.robots import FreeRobots, JointRobots, PoliteRobots, Robots, SwitchedRobots
@@ -97,6 +97,7 @@ class SearchEngine:
             pages=self._pages.tally(now) if self._pages else None,
             ages=self._pages.ages(now) if self._pages and queue else None,
             clients=self._clients.tally() if self._clients else None,
+            sojourns=self._buffer.sojourns() if isinstance(self._buffer, Buffer) else None,
             laws=self._laws.tally() if self._laws else None,
         )
 
@@ -139,6 +140,7 @@ class SearchEngine:
         return BufferRules(
             **buffer_flags(section),
             top=top_level(self._scenario),
+            octave=horizon_octave(self._scenario),
             service=self._service_time(section),
             obsolescence=(
                 None if isinstance(law, str) else sampler(law, self._stream("obsolescence"))

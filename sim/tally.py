@@ -254,6 +254,33 @@ class ProbingTally:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SojournsTally:
+    """How long the pages were in the system that ended in the window, by fate.
+
+    Attributes
+    ----------
+    octave : int
+        That of the horizon.
+    bins : ndarray of int, shape (k,)
+        ``fate * rules.TIME_BINS + rules.time_bin(time, octave)`` of what was seen, ascending.
+    counts : ndarray of int, shape (k,)
+        Pages in each of these bins.
+    """
+
+    octave: int
+    bins: NDArray[np.integer[Any]]
+    counts: NDArray[np.integer[Any]]
+
+    __eq__ = _equal_arrays
+    __hash__ = None  # type: ignore[assignment]  # it holds arrays
+
+    def check(self, buffer: BufferTally) -> None:
+        """Raise `ConservationError` unless these are the pages that the buffer counted."""
+        fates = np.bincount(self.bins // rules.TIME_BINS, self.counts, minlength=4)
+        require(tuple(fates) == buffer.ended, "sojourn times of other pages than those that ended")
+
+
 @dataclass(frozen=True, slots=True)
 class LawsTally:
     """Counts for the comparison of distributions, over the window (warm-up, horizon].
@@ -295,6 +322,8 @@ class Tally:
         Time integral of the number of active robots.
     buffer, pages, ages, clients, servers, probing
         The parts that the scenario has, else None.
+    sojourns : SojournsTally or None
+        Where there is a buffer.
     laws : LawsTally or None
         Where distributions are to be compared.
     """
@@ -307,6 +336,7 @@ class Tally:
     clients: ClientsTally | None = None
     servers: ServersTally | None = None
     probing: ProbingTally | None = None
+    sojourns: SojournsTally | None = None
     laws: LawsTally | None = None
 
     def check(self, horizon: float, robots: int) -> None:
@@ -320,5 +350,7 @@ class Tally:
         if self.buffer is not None and self.pages is not None:
             delivered = int(self.pages.deliveries.sum())
             require(delivered == self.buffer.delivered, "pages delivered without the buffer")
+        if self.buffer is not None and self.sojourns is not None:
+            self.sojourns.check(self.buffer)
         if self.buffer is not None and self.laws is not None:
             self.laws.check(self.buffer)

@@ -14,7 +14,12 @@ from analytic.indexing_queue.formulas import (
 from analytic.indexing_queue.large_buffers import closure
 from analytic.indexing_queue.marginals import fate_rates, level_probabilities, levels_at_arrivals
 from analytic.indexing_queue.measures import chain_of, control_cost
-from analytic.indexing_queue.sojourns import sojourn_cdf, sojourn_moments, sojourn_transform
+from analytic.indexing_queue.sojourns import (
+    sojourn_cdf,
+    sojourn_moments,
+    sojourn_quantiles,
+    sojourn_transform,
+)
 from analytic.indexing_queue.solution import NotConvergedError, solve_chain
 
 __all__ = [
@@ -40,6 +45,7 @@ __all__ = [
     "relaxation_time_of",
     "sojourn_cdf",
     "sojourn_moments",
+    "sojourn_quantiles",
     "sojourn_transform",
     "solve_chain",
     "stays_of",

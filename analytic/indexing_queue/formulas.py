@@ -56,7 +56,7 @@ from analytic.indexing_queue.several_servers import (
     sojourn_moments_of_servers,
     solve_servers,
 )
-from analytic.indexing_queue.sojourns import sojourn_moments
+from analytic.indexing_queue.sojourns import sojourn_moments, sojourn_quantiles
 from analytic.indexing_queue.unordered_sojourns import (
     out_of_order,
     pushed_one_by_one,
@@ -355,6 +355,15 @@ def _some_timer(scenario: Scenario) -> str | None:
     return None if conditions.patience_of(scenario) else "waiting pages do not become obsolete"
 
 
+def _quantiles(scenario: Scenario) -> Values:
+    buffer, _ = conditions.buffer_and_robots(scenario)
+    shares = buffer.sojourn_quantiles
+    stationary = solution_of(scenario).stationary
+    for name, times in sojourn_quantiles(chain_of(scenario), stationary, shares).items():
+        for share, time in zip(shares, times, strict=True):
+            yield "sojourn_quantile", f"{name} {share!r}", float(time)
+
+
 def _from_closure(scenario: Scenario) -> Values:
     unpriced = conditions.priced(scenario) is not None
     left_out = (*_LOSSES, *["control_cost"] * unpriced)
@@ -533,6 +542,13 @@ FORMULAS: tuple[Formula, ...] = (
         function=sojourn_moments,
         conditions=(*_CHAIN, *_FIFO, sojourns_solved),
         evaluate=_from_chain("sojourn_time_second_moment"),
+    ),
+    _exact_row(
+        number="Theorem 4, inverted",
+        quantity="quantiles of the sojourn time by class of pages",
+        function=sojourn_quantiles,
+        conditions=(*_CHAIN, conditions.quantiles_asked, *_FIFO, sojourns_solved),
+        evaluate=_quantiles,
     ),
     _exact_row(
         number="(2)",

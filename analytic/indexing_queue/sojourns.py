@@ -11,12 +11,14 @@ for pages refused on arrival).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 from scipy.special import gammainc
 
 from analytic.indexing_queue.chain import QueueChain, kron, one_gone, with_patience
@@ -24,6 +26,7 @@ from analytic.indexing_queue.marginals import fate_rates, marginals_of
 from analytic.indexing_queue.position_times import integrated_times
 from analytic.markov import until_exit
 from analytic.progress import Progress
+from analytic.refusal import NoAnswerError
 from scenarios.arrays import Array
 from scenarios.measures import Subject
 
@@ -160,6 +163,63 @@ def sojourn_cdf(chain: QueueChain, stationary: Array, times: ArrayLike) -> dict[
     rate = fastest_rate(chain)
     shares = uniformised(points, rate, MOST_JUMPS, _ends_by_jump(chain, starts, rate))
     return _by_class(chain, stationary, starts, shares)
+
+
+def sojourn_quantiles(
+    chain: QueueChain, stationary: Array, shares: Sequence[float]
+) -> dict[str, Array]:
+    """Least time t with ``P(V <= t) >= q``, V the sojourn time, by class of pages.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    stationary : ndarray, shape (states,)
+        Stationary probabilities.
+    shares : sequence of float
+        q, between 0 and 1.
+
+    Returns
+    -------
+    dict of ndarray, shape of `shares`
+        Classes without pages are left out. That of "all" is 0 up to the loss probability.
+
+    Raises
+    ------
+    NoAnswerError
+        If the page may make a million jumps and more before it ends.
+
+    Notes
+    -----
+    The root of the distribution function of `sojourn_cdf`, whose sum over jumps is kept.
+    """
+    starts = entries(chain, stationary)
+    rate = fastest_rate(chain)
+    ends = list(islice(_ends_by_jump(chain, starts, rate), MOST_JUMPS + 1))
+    if len(ends) > MOST_JUMPS:
+        raise NoAnswerError(f"a page may make more than {MOST_JUMPS:,} jumps before it ends")
+    jumps = np.arange(1, len(ends) + 1)
+    ended = np.array(ends)
+
+    def shares_by(times: Array) -> dict[str, Array]:
+        before = gammainc(jumps, rate * times[:, None])
+        return _by_class(chain, stationary, starts, before @ ended)
+
+    longest = (len(ends) + 10 * math.sqrt(len(ends)) + 40) / rate
+
+    def quantile(name: str, share: float, atom: float) -> float:
+        if share <= atom:
+            return 0.0
+
+        def excess(time: float) -> float:
+            return float(shares_by(np.array([time]))[name][0]) - share
+
+        return float(brentq(excess, 0.0, longest, xtol=1e-14 * longest, rtol=1e-13))
+
+    at_once = shares_by(np.zeros(1))
+    return {
+        name: np.array([quantile(name, share, float(atom)) for share in shares])
+        for name, (atom,) in at_once.items()
+    }
 
 
 def uniformised(times: Array, rate: float, most: int, ends: Iterator[Array]) -> Array:

@@ -11,7 +11,18 @@ import click
 from rich.markup import escape
 
 from crawlsim.cli.loading import decided, load_scenarios, with_warmup
-from crawlsim.cli.options import JSON, RUN, SCENARIOS, SET, RunOptions, command, option, takes
+from crawlsim.cli.options import (
+    JSON,
+    QUANTILES,
+    RUN,
+    SCENARIOS,
+    SET,
+    RunOptions,
+    command,
+    option,
+    quantile_change,
+    takes,
+)
 from crawlsim.cli.output import (
     OPTIONAL_COLUMNS,
     Rows,
@@ -116,13 +127,21 @@ def run(sources: tuple[str, ...], trace: str | None, every: bool, **given: Any) 
 @takes(
     SCENARIOS,
     SET,
+    QUANTILES,
     option("--all", "Say why each of the other formulas does not apply.", "every"),
     JSON,
 )
-def solve(sources: tuple[str, ...], changes: tuple[str, ...], as_json: bool, every: bool) -> None:
+def solve(
+    sources: tuple[str, ...],
+    changes: tuple[str, ...],
+    quantiles: str | None,
+    as_json: bool,
+    every: bool,
+) -> None:
     """Evaluate every formula that applies, and say why the others do not."""
     from analytic import accuracy_of, predict
 
+    changes = (*changes, *quantile_change(quantiles))
     scenarios = [decided(each) for each in load_scenarios(sources, changes)]
     solved = [(s, *predict(s), accuracy_of(s)) for s in scenarios]
     if as_json:

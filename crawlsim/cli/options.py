@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -88,6 +88,10 @@ SET = option(
 )
 JSON = option("--json", "Print one JSON document.", "as_json")
 
+QUANTILES = option(
+    "--quantiles Q,…", "Quantiles of the sojourn times to give as well, such as 0.5,0.95."
+)
+
 SEED = option("--seed N", "Seed of the random streams.", type=int)
 
 WHERE = (
@@ -104,6 +108,7 @@ WHERE = (
 
 RUN = (
     SET,
+    QUANTILES,
     option("--replications N", "Number of replications.", type=int),
     SEED,
     option("--warmup TIME", 'Time before counting begins; "auto" chooses it by the formulas.'),
@@ -127,6 +132,11 @@ RUN = (
 """Options of every command that simulates, `RunOptions` in the code."""
 
 
+def quantile_change(quantiles: str | None) -> tuple[str, ...]:
+    """What ``--quantiles`` sets."""
+    return () if quantiles is None else (f"buffer.sojourn_quantiles=[{quantiles}]",)
+
+
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """What a command that simulates is asked for: engine, workers, folder for files, precision.
@@ -145,12 +155,13 @@ class RunOptions:
     control_variates: bool = False
     solve: bool = True
     changes: tuple[str, ...] = ()
+    quantiles: str | None = None
     seed: int | None = None
     replications: int | None = None
     as_json: bool = False
 
     def checked(self) -> RunOptions:
-        """The same, with every ``--measure`` known and of use.
+        """The same, with every ``--measure`` known and of use, ``--quantiles`` among the changes.
 
         Raises
         ------
@@ -163,7 +174,7 @@ class RunOptions:
                 raise ScenarioError("--measure", name, allowed)
         if self.measures and self.precision is None:
             raise ScenarioError("--measure", self.measures[0], "needs --precision")
-        return self
+        return replace(self, changes=(*self.changes, *quantile_change(self.quantiles)))
 
     def record(self) -> dict[str, Any]:
         """What a provenance says about the options."""

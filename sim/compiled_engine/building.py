@@ -15,6 +15,7 @@ from scenarios.page_data import change_rates, host_spacings, page_hosts, page_se
 from scenarios.sections import Buffer as BufferSection
 from scenarios.sections import PageSize
 from scenarios.sections import Robots as RobotsSection
+from sim import rules
 from sim.clients import query_sums
 from sim.compiled_engine.alarms import new_alarms, new_timers
 from sim.compiled_engine.host_spacing import Hosts, new_hosts
@@ -39,6 +40,7 @@ from sim.law_counter import table_of
 from sim.laws.phase_type import parameters
 from sim.layout import (
     buffer_flags,
+    horizon_octave,
     joint_events,
     mean_times,
     robots_at_levels,
@@ -160,6 +162,7 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
         ended=np.zeros(4, dtype=np.int64),
         sojourn=np.zeros(4),
         square=np.zeros(4),
+        times=np.zeros((4, rules.TIME_BINS if section else 0), dtype=np.int64),
         laws=None if points is None else _laws(points, top),
     )
 
@@ -186,6 +189,7 @@ def _empty_buffer() -> Any:
         refused=0,
         inside_at_start=0,
         age_at_start=0.0,
+        counting=False,
     )
 
 
@@ -195,6 +199,7 @@ def _buffer_rules(scenario: Scenario) -> Any:
         exists=section is not None,
         timers=section is not None and not isinstance(section.obsolescence, str),
         known_pages=section is None or scenario.pages is not None,
+        octave=horizon_octave(scenario),
         **buffer_flags(section or _NO_BUFFER),
     )
 

@@ -20,8 +20,17 @@ from sim.compiled_engine.supply import Supply, law_of, laws_of, sequence_of
 from sim.compiled_engine.world import Buffer, Pages
 from sim.law_counter import laws_tally
 from sim.layout import robots_at_levels
+from sim.sojourn_times import sojourns_tally
 from sim.streams import stream
-from sim.tally import AgesTally, BufferTally, ClientsTally, LawsTally, PagesTally, Tally
+from sim.tally import (
+    AgesTally,
+    BufferTally,
+    ClientsTally,
+    LawsTally,
+    PagesTally,
+    SojournsTally,
+    Tally,
+)
 
 _AHEAD = 2**16
 _UNIT = Exponential(mean=1.0)
@@ -137,6 +146,7 @@ class Replication:
             pages=_pages_tally(world.pages) if scenario.pages else None,
             ages=_ages_tally(world.pages) if scenario.pages and scenario.buffer else None,
             clients=clients if scenario.clients else None,
+            sojourns=_sojourns_tally(world.buffer) if scenario.buffer else None,
             laws=None if self._points is None else self._laws_tally(self._points),
         )
 
@@ -166,6 +176,10 @@ def _buffer_tally(buffer: Buffer, age_at_end: float) -> BufferTally:
         age_at_end=age_at_end,
         level_time=tuple(buffer.level_time.tolist()),
     )
+
+
+def _sojourns_tally(buffer: Buffer) -> SojournsTally:
+    return sojourns_tally(buffer.times, buffer.ended.tolist(), int(buffer.fixed.octave))
 
 
 def _pages_tally(pages: Pages) -> PagesTally:

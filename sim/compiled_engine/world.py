@@ -100,7 +100,7 @@ class Buffer(NamedTuple):
     ----------
     fixed : record
         What does not change, as in `sim.buffer.BufferRules`; `timers`: obsolescence timers are
-        drawn.
+        drawn; `octave`: as in `sim.rules.time_bin`.
     state : record
         `since`: of the level; `entered`: number of pages that did; `oldest`, `newest`: ends of
         the chain of waiting pages; `free`: start of the chain of free slots.
@@ -116,6 +116,8 @@ class Buffer(NamedTuple):
     level_time : ndarray of float, shape (top + 1,)
     ended, sojourn, square : ndarray, shape (4,)
         By fate.
+    times : ndarray of int, shape (4, bins)
+        Sojourn times by fate, in the bins of `sim.rules.time_bin`.
     laws : Laws or None
         None where nothing is counted; kernels are then compiled without the counting.
     """
@@ -130,6 +132,7 @@ class Buffer(NamedTuple):
     ended: Any
     sojourn: Any
     square: Any
+    times: Any
     laws: Laws | None
 
 

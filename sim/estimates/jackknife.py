@@ -8,22 +8,16 @@ replications - 1 degrees of freedom gives the interval.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
-from scenarios import Results, Scenario
+from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.results import Columns, Replications, Rows
-from sim.estimates.controls import controls_of
+from scenarios.results import Columns, Rows
 from sim.estimates.end_effects import end_effect_bounds
 from sim.estimates.intervals import interval, samples_of
-from sim.estimates.measures import measures_of, packets_ended, pages_ended
+from sim.estimates.measures import measures_of
 from sim.estimates.totals import Totals, Values
-from sim.tally import Tally
-
-_FEW_SUBJECTS = 64
-"""Leave-one-out values are kept of measures with at most so many subjects."""
 
 _ROUNDING = 1e-14
 """Errors below this share of the estimates are those of their last bits."""
@@ -80,32 +74,3 @@ def estimates_of(totals: Totals, scenario: Scenario, left_out: Values | None = N
         values = np.stack([estimate, error, low, high, bound, sample])
         blocks.append(Columns(measure, subjects, values))
     return Rows(blocks)
-
-
-def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed: int) -> Results:
-    """The results of a run: estimates, and the value of each replication."""
-    totals = Totals.of(tallies)
-    left_out = measures_of(totals.leave_one_out(), scenario)
-    estimates = estimates_of(totals, scenario, left_out)
-    # Of a million pages there is no room for the values with each replication left out.
-    left_out = {name: of for name, of in left_out.items() if len(of[0]) <= _FEW_SUBJECTS}
-    each = measures_of(totals, scenario)
-    return Results(
-        scenario=scenario.name,
-        engine=engine,
-        seed=seed,
-        count=len(tallies),
-        estimates=estimates,
-        replications=Replications([Columns(name, *values) for name, values in each.items()]),
-        controls=controls_of(totals, scenario),
-        leave_one_out=Replications([Columns(name, *values) for name, values in left_out.items()]),
-        events=_events(totals),
-    )
-
-
-def _events(totals: Totals) -> int:
-    """Pages that ended; packets at the server that had fewest, of those that had any."""
-    if "servers" in totals.parts:
-        packets = packets_ended(totals.parts["servers"]).sum(axis=0)
-        return int(packets[packets > 0].min(initial=packets.sum()))
-    return int(pages_ended(totals.parts["buffer"]).sum()) if "buffer" in totals.parts else 0

@@ -15,6 +15,9 @@ from sim.tally import Tally
 Part = Mapping[str, Array]
 """The fields of one part of the tallies, each with one entry per replication in front."""
 
+_APART = ("sojourns", "laws")
+"""Parts that are no sums, and are read elsewhere."""
+
 Values = dict[str, tuple[Sequence[Subject], Array]]
 """Each measure's subjects and values, shape (n, subjects): one row per replication (or per sum)."""
 
@@ -40,6 +43,8 @@ class Totals:
         own = {}
         parts = {}
         for field in fields(Tally):
+            if field.name in _APART:
+                continue
             values = [getattr(tally, field.name) for tally in tallies]
             if is_dataclass(values[0]):
                 parts[field.name] = {

@@ -12,14 +12,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import gammainc
 
 from analytic import exact_values, predict
+from analytic.conditions import poisson_parameters
 from analytic.indexing_queue import (
     NotConvergedError,
     QueueChain,
     accuracy_of,
     chain_of,
     controlled_chain,
+    mm1k_levels,
     position_times,
     sojourn_cdf,
     sojourn_moments,
@@ -27,7 +30,7 @@ from analytic.indexing_queue import (
     solve_chain,
 )
 from analytic.phase_type import PhaseLaw
-from scenarios import Scenario, scenario_from
+from scenarios import Scenario, load, scenario_from
 from scenarios.measures import Subject
 
 
@@ -320,3 +323,17 @@ def test_the_mean_of_all_is_that_of_little_s_law() -> None:
         }
     )
     assert rows["sojourn_time", "accepted"] == pytest.approx(rows["sojourn_time", "all"], rel=1e-12)
+
+
+def test_quantiles_of_the_queue_with_poisson_arrivals() -> None:
+    """M/M/1/K: a page that finds n pages stays for n + 1 services, an Erlang time."""
+    scenario = load("one-robot").with_("buffer.sojourn_quantiles", [0.1, 0.5, 0.95, 0.999])
+    rows = {p.subject: p.value for p in predict(scenario)[0] if p.measure == "sojourn_quantile"}
+    access, service, capacity = poisson_parameters(scenario)
+    levels = mm1k_levels(access / service, capacity)
+    for name, atom in (("served", 0.0), ("accepted", 0.0), ("all", levels[-1])):
+        entering = levels[:-1] / levels[:-1].sum() * (1 - atom)
+        for share in (0.1, 0.5, 0.95, 0.999):
+            time = rows[f"{name} {share}"]
+            below = atom + entering @ gammainc(np.arange(1, capacity + 1), service * time)
+            assert below == pytest.approx(share, abs=1e-12) or (time == 0 and atom >= share)

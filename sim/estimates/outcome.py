@@ -1,0 +1,57 @@
+"""The results of a run, put together from the tallies of its replications."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scenarios import Results, Scenario
+from scenarios.results import Columns, Replications, Rows
+from sim.estimates.controls import controls_of
+from sim.estimates.jackknife import estimates_of
+from sim.estimates.measures import measures_of, packets_ended, pages_ended
+from sim.estimates.quantiles import quantile_columns, served_quantile
+from sim.estimates.totals import Totals
+from sim.tally import Tally
+
+_FEW_SUBJECTS = 64
+"""Leave-one-out values are kept of measures with at most so many subjects."""
+
+
+def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed: int) -> Results:
+    """The results of a run: estimates, and the value of each replication."""
+    totals = Totals.of(tallies)
+    left_out = measures_of(totals.leave_one_out(), scenario)
+    estimates = list(estimates_of(totals, scenario, left_out).blocks)
+    # Of a million pages there is no room for the values with each replication left out.
+    few = {name: of for name, of in left_out.items() if len(of[0]) <= _FEW_SUBJECTS}
+    without = [Columns(name, *values) for name, values in few.items()]
+    each = [Columns(name, *values) for name, values in measures_of(totals, scenario).items()]
+    quantiles = quantile_columns(tallies, scenario)
+    if quantiles is not None:
+        for blocks, own in zip((estimates, each, without), quantiles, strict=True):
+            blocks.append(own)
+    return Results(
+        scenario=scenario.name,
+        engine=engine,
+        seed=seed,
+        count=len(tallies),
+        estimates=Rows(estimates),
+        replications=Replications(each),
+        controls=controls_of(totals, scenario),
+        leave_one_out=Replications(without),
+        events=_events(totals),
+        time_to_index=_time_to_index(tallies) if scenario.buffer else {},
+    )
+
+
+def _time_to_index(tallies: Sequence[Tally]) -> dict[float, float]:
+    """What the summary of a run shows of the sojourn times of served pages."""
+    return {share: served_quantile(tallies, share) for share in (0.5, 0.95)}
+
+
+def _events(totals: Totals) -> int:
+    """Pages that ended; packets at the server that had fewest, of those that had any."""
+    if "servers" in totals.parts:
+        packets = packets_ended(totals.parts["servers"]).sum(axis=0)
+        return int(packets[packets > 0].min(initial=packets.sum()))
+    return int(pages_ended(totals.parts["buffer"]).sum()) if "buffer" in totals.parts else 0
