@@ -289,10 +289,11 @@ class Entries(NamedTuple):
 def rate_entries(chain: QueueChain) -> Entries:
     """The rates of `rate_blocks` that are not zero."""
     parts = []
+    starts = chain.starts
     for origin, target, block in rate_blocks(chain):
         rows, columns = block.nonzero()
         rises = np.full(len(rows), target - origin)
-        states = chain.starts[origin] + rows, chain.starts[target] + columns
+        states = starts[origin] + rows, starts[target] + columns
         parts.append((rises, *states, block[rows, columns]))
     return Entries(*map(np.concatenate, zip(*parts, strict=True)))
 
