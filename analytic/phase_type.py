@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -87,7 +88,16 @@ def phases_after(generator: Array, time: float) -> Array:
     Jumps of the uniformised chain over a short time, doubled again and again. Nothing is
     subtracted and each row keeps its probability, however stiff the chain and long the time.
     """
-    return _doubled(generator, time)[0]
+    return next(phases_after_doubled(generator, time))
+
+
+def phases_after_doubled(generator: Array, time: float) -> Iterator[Array]:
+    """The matrices ``e^{Tt}``, ``e^{2Tt}``, ``e^{4Tt}``, …, each by one product more."""
+    size = len(generator)
+    after = _doubled(generator, time)[0]
+    while True:
+        yield after[:size, :size]
+        after = _stochastic(after @ after)
 
 
 def mean_phases_until(generator: Array, time: float) -> Array:
@@ -95,11 +105,12 @@ def mean_phases_until(generator: Array, time: float) -> Array:
 
     Parameters and accuracy are those of `phases_after`.
     """
-    return _doubled(generator, time)[1]
+    size = len(generator)
+    return _doubled(generator, time)[1][:size, :size]
 
 
 def _doubled(generator: Array, time: float) -> tuple[Array, Array]:
-    """Phases after the time, and averaged until then."""
+    """Phases after the time, and averaged until then; absorption is a phase more."""
     size = len(generator)
     full = np.zeros((size + 1, size + 1))
     full[:size, :size] = generator
@@ -110,7 +121,7 @@ def _doubled(generator: Array, time: float) -> tuple[Array, Array]:
     for _ in range(doublings):
         during = _stochastic((during + after @ during) / 2)
         after = _stochastic(after @ after)
-    return after[:size, :size], during[:size, :size]
+    return after, during
 
 
 def _short(full: Array, rate: float, time: float) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ the answer.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,10 @@ from scenarios.laws import Distribution
 
 _NEAR_ZERO = 1e-10
 """Times the mean: an s at which all but the first two moments vanish."""
+
+_RICHARDSON_STEPS = 5
+_LARGEST_STEP = 0.02
+"""Of an extrapolation, in inverse mean residual times; and how often it is halved, less one."""
 
 _FAINTEST = 1e-120
 """Changes per mean time below which squares may underflow, and only the first order is left."""
@@ -73,8 +78,13 @@ def lifted(law: Distribution, rates: ArrayLike) -> tuple[Array, Array]:
 
 
 def moments(law: Distribution) -> tuple[float, float]:
-    """The moments E X and E X²: the variance is ``2 delta / s²`` at small s."""
+    """The moments E X and E X²; where it is not known, the variance is ``2 delta / s²`` at small s.
+
+    Infinite where the variance is.
+    """
     mean = mean_time(law)
+    if (variance := function_of(law, "variance")) is not None:
+        return mean, mean**2 + float(variance(law))
     s = _NEAR_ZERO / mean
     return mean, mean**2 + 2.0 * float(excess(law, s)) / s**2
 
@@ -121,6 +131,29 @@ def matrix_transform(law: Distribution, generator: Array) -> Array:
     """
     result: Array = _known(law, "matrix_transform")(law, generator)
     return result
+
+
+def time_weighted_transform(law: Distribution, generator: Array) -> Array:
+    """The matrix ``E X e^{TX}``: of a generator T the derivative of -E e^{(T - s)X} at s = 0.
+
+    By Richardson's extrapolation from ``(E - H) / s`` at s = step / 2^k, with relative errors below
+    1e-9, where the law has no way of its own.
+    """
+    if (known := function_of(law, "time_weighted_transform")) is not None:
+        own: Array = known(law, generator)
+        return own
+    mean, second = moments(law)
+    largest = _LARGEST_STEP * 2.0 * mean / second
+    steps = [largest / 2.0**level for level in range(_RICHARDSON_STEPS)]
+    eye = np.eye(len(generator))
+    reached = matrix_transform(law, generator)
+    slopes = [(reached - matrix_transform(law, generator - s * eye)) / s for s in steps]
+    for order in range(1, _RICHARDSON_STEPS):
+        weight = 2.0**order
+        slopes = [
+            (weight * finer - coarser) / (weight - 1.0) for coarser, finer in pairwise(slopes)
+        ]
+    return slopes[0]
 
 
 def survival(law: Distribution, times: ArrayLike) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
@@ -116,7 +116,15 @@ class OneKey:
 
     Each member class has a class attribute `key`. A member with the class attribute
     `whole = True` is recognised by its key but keeps the whole table (``{ file, column }``).
+
+    Parameters
+    ----------
+    elsewhere : mapping, optional
+        Names that other programs use, and what to write here.
     """
+
+    def __init__(self, elsewhere: Mapping[str, str] | None = None) -> None:
+        self._elsewhere = elsewhere or {}
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -132,7 +140,7 @@ class OneKey:
 
         union = core_schema.tagged_union_schema(choices, discriminator=tag_of)
         return core_schema.no_info_before_validator_function(
-            partial(_check_one_key, members), union
+            partial(_check_one_key, members, self._elsewhere), union
         )
 
     def __get_pydantic_json_schema__(
@@ -175,7 +183,7 @@ def _unwrap(key: str | None, value: Any) -> Any:
     return value[key] if key is not None and isinstance(value, dict) else value
 
 
-def _check_one_key(members: dict[str, Any], value: Any) -> Any:
+def _check_one_key(members: dict[str, Any], elsewhere: Mapping[str, str], value: Any) -> Any:
     """Refuse whatever is not exactly one of the known keys."""
     if isinstance(value, tuple(members.values())):
         return value
@@ -188,7 +196,8 @@ def _check_one_key(members: dict[str, Any], value: Any) -> Any:
         return value
     strange = [key for key in value if key not in _keys_of(members)]
     if strange:
-        hint = nearest(strange[0], members)
+        known = elsewhere.get(str(strange[0]).lower())
+        hint = nearest(strange[0], members) if known is None else f": {known}"
         raise refused(f"unknown key{hint}; {allowed}", key=strange[0], value=value[strange[0]])
     if len(given) != 1 or len(value) != 1:
         raise refused(allowed)

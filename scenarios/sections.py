@@ -13,7 +13,7 @@ from scenarios.base import ByType, Count, Keyed, NonNegative, Number, OneKey, Po
 from scenarios.columns import Column, given_numbers
 from scenarios.deliveries import Deliveries
 from scenarios.errors import refused
-from scenarios.laws import Distribution, Exponential
+from scenarios.laws import OTHER_NAMES, Distribution, Exponential
 from scenarios.processes import ArrivalProcess, Rate
 from scenarios.text import visible
 from scenarios.validity import check_probabilities
@@ -115,7 +115,7 @@ class Pages(Section):
         return int(max(given_numbers(self.hosts))) + 1
 
 
-AccessTime = Annotated[Distribution | ArrivalProcess, OneKey()]
+AccessTime = Annotated[Distribution | ArrivalProcess, OneKey(OTHER_NAMES)]
 """Time of one access: a distribution, or a process whose gaps are the successive times."""
 
 

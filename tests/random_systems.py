@@ -40,7 +40,7 @@ def hyperexponentials(draw: Any) -> Tables:
     return {"hyperexponential": {"probabilities": probabilities, "rates": rates}}
 
 
-laws = st.one_of(
+single_laws = st.one_of(
     times.map(lambda mean: {"exponential": {"mean": mean}}),
     times.map(lambda value: {"deterministic": {"value": value}}),
     st.builds(lambda n, mean: {"erlang": {"shape": n, "mean": mean}}, st.integers(1, 4), times),
@@ -51,9 +51,31 @@ laws = st.one_of(
     ),
     st.builds(lambda low, width: {"uniform": {"low": low, "high": low + width}}, times, times),
     st.lists(times, min_size=1, max_size=4).map(lambda values: {"empirical": {"values": values}}),
+    st.builds(
+        lambda key, mean, sd: {key: {"mean": mean, "sd": sd * mean}},
+        st.sampled_from(["gamma", "lognormal", "weibull", "pareto", "uniform"]),
+        times,
+        st.sampled_from([0.1, 0.5]),
+    ),
+    st.builds(
+        lambda key, mean, shape: {key: {"mean": mean, "shape": shape}},
+        st.sampled_from(["weibull", "pareto"]),
+        times,
+        st.sampled_from([1.3, 4.0]),
+    ),
     hyperexponentials(),
     phase_types(),
 )
+
+
+@st.composite
+def mixtures(draw: Any) -> Tables:
+    probabilities = draw(shares)
+    components = [draw(single_laws) for _ in probabilities]
+    return {"mixture": {"probabilities": probabilities, "of": components}}
+
+
+laws = single_laws | mixtures()
 
 markovian = st.sampled_from(
     [

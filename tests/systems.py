@@ -69,6 +69,20 @@ EVERY_KIND: dict[str, Scenario] = {
         "erlang": {"robots.access_time.erlang": {"shape": 3, "mean": 1.5}},
         "gamma": {"buffer.service.gamma": {"shape": 0.4, "mean": 1.0}},
         "uniform": {"buffer.service.uniform": {"low": 0.0, "high": 2.0}},
+        "uniform-by-sd": {"buffer.service.uniform": {"mean": 1.0, "sd": 0.5}},
+        "lognormal": {"buffer.service.lognormal": {"mean": 1.0, "sd": 2.0}},
+        "weibull": {"robots.access_time.weibull": {"mean": 1.4, "shape": 0.7}},
+        "pareto": {"buffer.service.pareto": {"mean": 1.0, "shape": 1.6}},
+        "mixture": {
+            "buffer.service.mixture": {
+                "probabilities": [0.6, 0.3, 0.1],
+                "of": [
+                    {"pareto": {"mean": 0.5, "sd": 1.0}},
+                    PHASES,
+                    {"empirical": {"values": [0.2, 4.0]}},
+                ],
+            }
+        },
         "hyperexponential": {
             "buffer.service.hyperexponential": {"probabilities": [0.9, 0.1], "rates": [2.0, 0.2]}
         },

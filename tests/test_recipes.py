@@ -182,7 +182,7 @@ attempt("robots.accessing.policy", "backward")
 
 
 DISTRIBUTION = {
-    "scenarios/laws/weibull.py": '''"""Weibull times."""
+    "scenarios/laws/stretched.py": '''"""Stretched exponential times."""
 
 from __future__ import annotations
 
@@ -194,39 +194,39 @@ from scenarios.base import Positive
 from scenarios.laws.law import Law
 
 
-class Weibull(Law):
+class Stretched(Law):
     """A power of an exponential time."""
 
-    key = "weibull"
+    key = "stretched"
     shape: Annotated[Positive, Field(ge=0.1, le=100)]
     scale: Positive
 ''',
-    "sim/laws/weibull.py": '''"""Weibull times."""
+    "sim/laws/stretched.py": '''"""Stretched exponential times."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from scenarios.laws.weibull import Weibull
+from scenarios.laws.stretched import Stretched
 from sim import rules
 
 
-def parameters(law: Weibull) -> tuple[float, float]:
+def parameters(law: Stretched) -> tuple[float, float]:
     """Shape and scale."""
     return law.shape, law.scale
 
 
 def draw(stream: Any, shape: float, scale: float) -> float:
-    """A Weibull time."""
+    """Such a time."""
     return scale * math.pow(rules.draw_exponential(stream, 1.0), 1.0 / shape)
 
 
-def draws_and_mean(shape: float, scale: float) -> tuple[float, float]:
+def draws_and_mean(law: Stretched) -> tuple[float, float]:
     """Numbers drawn for one time, and its mean."""
-    return 1.0, scale * math.gamma(1.0 + 1.0 / shape)
+    return 1.0, law.scale * math.gamma(1.0 + 1.0 / law.shape)
 ''',
-    "analytic/laws/weibull.py": '''"""Weibull times."""
+    "analytic/laws/stretched.py": '''"""Stretched exponential times."""
 
 from __future__ import annotations
 
@@ -236,39 +236,39 @@ import numpy as np
 
 from analytic.phase_type import phases_after
 from scenarios.arrays import Array
-from scenarios.laws.weibull import Weibull
+from scenarios.laws.stretched import Stretched
 
 
-def _points(law: Weibull) -> tuple[Array, Array]:
+def _points(law: Stretched) -> tuple[Array, Array]:
     exponential, weights = np.polynomial.laguerre.laggauss(64)
     return law.scale * exponential ** (1.0 / law.shape), weights
 
 
-def mean(law: Weibull) -> float:
+def mean(law: Stretched) -> float:
     """The mean."""
     return law.scale * math.gamma(1.0 + 1.0 / law.shape)
 
 
-def log_transform(law: Weibull, s: Array) -> Array:
+def log_transform(law: Stretched, s: Array) -> Array:
     """The exponent of the transform, by quadrature."""
     times, weights = _points(law)
     result: Array = -np.log1p(np.expm1(-s[..., None] * times) @ weights)
     return result
 
 
-def excess(law: Weibull, s: Array) -> Array:
+def excess(law: Stretched, s: Array) -> Array:
     """The rest."""
     result: Array = s * mean(law) - log_transform(law, s)
     return result
 
 
-def matrix_transform(law: Weibull, generator: Array) -> Array:
+def matrix_transform(law: Stretched, generator: Array) -> Array:
     """By quadrature."""
     parts = [w * phases_after(generator, t) for t, w in zip(*_points(law), strict=True)]
     return np.sum(parts, axis=0)
 
 
-def survival(law: Weibull, t: Array) -> Array:
+def survival(law: Stretched, t: Array) -> Array:
     """The probability that a time is longer than t."""
     result: Array = np.exp(-((t / law.scale) ** law.shape))
     return result
@@ -282,26 +282,26 @@ def test_a_distribution_is_three_files_of_one_name(tree: Copy) -> None:
     assert tree.touched() == dict.fromkeys(DISTRIBUTION, 0)
     said = tree.says(
         """
-weibull = {"shape": 2.0, "scale": 1.0}
+stretched = {"shape": 2.0, "scale": 1.0}
 for key in ("robots.access_time", "buffer.service", "buffer.obsolescence"):
-    both_engines(tried.with_({f"{key}.weibull": weibull}))
+    both_engines(tried.with_({f"{key}.stretched": stretched}))
 tried = tried.with_("buffer", None)
 print(predicted(tried, "obsolescence_rate"))
-tried = tried.with_("robots.access_time.weibull", {"shape": 1.0, "scale": 1.0})
+tried = tried.with_("robots.access_time.stretched", {"shape": 1.0, "scale": 1.0})
 print(predicted(tried, "obsolescence_rate"))
-tried = tried.with_("robots.access_time.weibull.shape", 2.0)
+tried = tried.with_("robots.access_time.stretched.shape", 2.0)
 both_engines(tried)
 rows = crawlsim.check(tried, engine="simpy").comparisons
 print(max(abs(row.z) for row in rows if row.measure == "obsolescence_rate"))
 print(*tried.as_file()["robots"]["access_time"])
-attempt("robots.access_time.weibull.shape", 0.0)
+attempt("robots.access_time.stretched.shape", 0.0)
 """
     )
     exponential, same, deviation, key, refused = said
     assert float(same) == pytest.approx(float(exponential), rel=1e-12)
     assert float(deviation) < 4
-    assert key == "weibull"
-    assert refused == "robots.access_time.weibull.shape = 0.0 must be >= 0.1"
+    assert key == "stretched"
+    assert refused == "robots.access_time.stretched.shape = 0.0 must be >= 0.1"
 
 
 FORMULA = '''

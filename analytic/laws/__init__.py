@@ -4,7 +4,11 @@ Such a file holds functions of the law; `analytic.transforms` says what each of 
 
 mean(law), log_transform(law, s), excess(law, s), matrix_transform(law, generator), survival(law, t)
     Of a law with phases only where there is something better than what `laws.phase_type` computes
-    from the phases.
+    from the phases. For those that have no closed form there is `analytic.quadrature`.
+time_weighted_transform(law, generator)
+    Where it does not follow by extrapolation, as higher moments are large or infinite.
+variance(law)
+    Where it does not follow from the excess at small s, to ten digits, or is infinite.
 phases(law), phase_count(law)
     Its phase-type form, of a law that has one, and the size of that, without building it.
 jumps(law), shortest(law)

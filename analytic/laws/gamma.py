@@ -18,24 +18,24 @@ def mean(law: Gamma | Erlang) -> float:
 
 def log_transform(law: Gamma | Erlang, s: Array) -> Array:
     """``k ln(1 + s m / k)``."""
-    result: Array = law.shape * np.log1p(s * law.mean / law.shape)
+    result: Array = law.shape_parameter * np.log1p(s * law.mean / law.shape_parameter)
     return result
 
 
 def excess(law: Gamma | Erlang, s: Array) -> Array:
     """``k (x - ln(1 + x))``, x = s m / k."""
-    return law.shape * x_minus_log1p(s * law.mean / law.shape)
+    return law.shape_parameter * x_minus_log1p(s * law.mean / law.shape_parameter)
 
 
 def matrix_transform(law: Gamma | Erlang, generator: Array) -> Array:
     """``(I - T m / k)^-k``; the whole part of k by repeated squaring."""
-    whole, part = divmod(float(law.shape), 1.0)
-    step = np.linalg.inv(np.eye(len(generator)) - generator * (law.mean / law.shape))
+    whole, part = divmod(law.shape_parameter, 1.0)
+    step = np.linalg.inv(np.eye(len(generator)) - generator * (law.mean / law.shape_parameter))
     result: Array = np.linalg.matrix_power(step, int(whole))
     return result @ np.real(fractional_matrix_power(step, part)) if part else result
 
 
 def survival(law: Gamma | Erlang, t: Array) -> Array:
     """The probability that a time is longer than t."""
-    result: Array = gammaincc(law.shape, law.shape * t / law.mean)
+    result: Array = gammaincc(law.shape_parameter, law.shape_parameter * t / law.mean)
     return result

@@ -11,21 +11,24 @@ from scenarios.laws import Uniform
 
 def mean(law: Uniform) -> float:
     """The mean."""
-    return (law.low + law.high) / 2
+    low, high = law.ends
+    return (low + high) / 2
 
 
 def log_transform(law: Uniform, s: Array) -> Array:
     """``s (a + b) / 2 - ln(sinh z / z)``, or without the mean: ``s a + ln(2z / (1 - e^{-2z}))``."""
-    z = s * (law.high - law.low) / 2
+    low, high = law.ends
+    z = s * (high - low) / 2
     large = np.maximum(z, 1.0)
-    far = s * law.low + np.log(-2 * large / np.expm1(-2 * large))
-    result: Array = np.where(z > 1, far, s * (law.low + law.high) / 2 - excess(law, s))
+    far = s * low + np.log(-2 * large / np.expm1(-2 * large))
+    result: Array = np.where(z > 1, far, s * (low + high) / 2 - excess(law, s))
     return result
 
 
 def excess(law: Uniform, s: Array) -> Array:
     """``ln(sinh z / z)``, z = s (b - a) / 2."""
-    z = s * (law.high - law.low) / 2
+    low, high = law.ends
+    z = s * (high - low) / 2
     square = np.minimum(z, 1.0) ** 2
     series = np.zeros_like(z)
     for order in range(10, 0, -1):
@@ -38,22 +41,24 @@ def excess(law: Uniform, s: Array) -> Array:
 
 def matrix_transform(law: Uniform, generator: Array) -> Array:
     """``e^{Ta} ∫_0^w e^{Tu} du / w``."""
-    until = mean_phases_until(generator, law.high - law.low)
-    result: Array = phases_after(generator, law.low) @ until if law.low else until
+    low, high = law.ends
+    until = mean_phases_until(generator, high - low)
+    result: Array = phases_after(generator, low) @ until if low else until
     return result
 
 
 def survival(law: Uniform, t: Array) -> Array:
     """The probability that a time is longer than t."""
-    result: Array = np.clip((law.high - t) / (law.high - law.low), 0.0, 1.0)
+    low, high = law.ends
+    result: Array = np.clip((high - t) / (high - low), 0.0, 1.0)
     return result
 
 
 def jumps(law: Uniform) -> list[float]:
     """Both ends."""
-    return [law.low, law.high]
+    return list(law.ends)
 
 
 def shortest(law: Uniform) -> float:
     """The lower end."""
-    return law.low
+    return law.ends[0]

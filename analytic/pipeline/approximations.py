@@ -366,6 +366,8 @@ def variance_of_patience_kept(scenario: Scenario) -> str | None:
 def _variation(law: Distribution) -> float:
     """The squared coefficient of variation c²."""
     mean, second = moments(law)
+    if math.isinf(second):
+        raise NoAnswerError(f"the variance of these {law.key} times is infinite")
     return second / mean**2 - 1.0
 
 

@@ -10,9 +10,9 @@ map of a delivery (0 or 1), ``E = E exp(G X)``, ``H = E exp((G - mu) X)``, ``h =
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,13 +48,11 @@ from analytic.transforms import (
     matrix_transform,
     mean_time,
     moments,
+    time_weighted_transform,
 )
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array
-
-_RICHARDSON_STEPS = 5
-_LARGEST_STEP = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +113,11 @@ def _seen(queue: DeliveredQueue, mu: float) -> _Seen:
     ).delivering(queue.heard)
 
 
+def _has_variance(queue: DeliveredQueue) -> bool:
+    """Whether the variance of the access times is finite; else no age has a mean."""
+    return math.isfinite(moments(queue.access)[1])
+
+
 def _aged(queue: DeliveredQueue) -> _Seen:
     """The same with times in place of probabilities: the derivatives by mu at 0."""
     mean, second = moments(queue.access)
@@ -122,29 +125,10 @@ def _aged(queue: DeliveredQueue) -> _Seen:
     return _Seen(
         missed=np.full(len(queue.after), mean),
         apart=queue.reached,
-        until=queue.after @ _time_weighted(queue, _LARGEST_STEP / remaining) / mean,
+        until=queue.after @ time_weighted_transform(queue.access, queue.generator) / mean,
         first=remaining,
         stale=Delays(queue.chain.service, np.ones(1)).means(*queue.found),
     ).delivering(queue.heard)
-
-
-def _time_weighted(queue: DeliveredQueue, step: float) -> Array:
-    """``E X exp(G X)``, the derivative of -H at mu = 0, by Richardson's extrapolation.
-
-    From (E - H) / mu at mu = step / 2^k: relative errors below 1e-9.
-    """
-    steps = [step / 2.0**level for level in range(_RICHARDSON_STEPS)]
-    eye = np.eye(len(queue.after))
-    slopes = [
-        (queue.reached - matrix_transform(queue.access, queue.generator - mu * eye)) / mu
-        for mu in steps
-    ]
-    for order in range(1, _RICHARDSON_STEPS):
-        weight = 2.0**order
-        slopes = [
-            (weight * finer - coarser) / (weight - 1.0) for coarser, finer in pairwise(slopes)
-        ]
-    return slopes[0]
 
 
 def listed_rate(queue: DeliveredQueue, slots: NDArray[np.bool_], change: float) -> float:
@@ -187,7 +171,7 @@ def listed_age(queue: DeliveredQueue, slots: NDArray[np.bool_]) -> float:
     place of probabilities, ``E X² / (2 E X) + p E[X exp(G X)] t / E X`` with the mean t over the
     slots.
     """
-    return _listed(queue, slots, _aged(queue)) if slots.any() else np.inf
+    return _listed(queue, slots, _aged(queue)) if slots.any() and _has_variance(queue) else np.inf
 
 
 def _listed(queue: DeliveredQueue, slots: NDArray[np.bool_], seen: _Seen) -> float:
@@ -258,7 +242,7 @@ def random_age(queue: DeliveredQueue, share: float) -> float:
 
     Parameters are those of `random_slopes`; inf where the probability is 0. As `listed_age`.
     """
-    return _random(queue, share, _aged(queue))[0] if share else np.inf
+    return _random(queue, share, _aged(queue))[0] if share and _has_variance(queue) else np.inf
 
 
 def _random(queue: DeliveredQueue, share: float, seen: _Seen) -> tuple[float, float, float]:

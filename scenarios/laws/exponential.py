@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pydantic import model_validator
 
 from scenarios.base import Positive
 from scenarios.errors import refused
-from scenarios.laws.law import Law
+from scenarios.laws.law import Law, written
 
 
 class Exponential(Law):
@@ -22,3 +24,10 @@ class Exponential(Law):
         if (self.mean is None) == (self.rate is None):
             raise refused("must have exactly one of the keys mean or rate")
         return self
+
+    @classmethod
+    def translated(cls, given: Mapping[str, float]) -> str | None:
+        """From a scale."""
+        if set(given) not in ({"scale"}, {"value"}):
+            return super().translated(given)
+        return f"write {written(cls.key, mean=next(iter(given.values())))}"

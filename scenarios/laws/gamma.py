@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field
 
 from scenarios.base import Positive
-from scenarios.laws.law import Law
+from scenarios.laws.law import ByShapeOrSd, Law, written
 
 
-class Gamma(Law):
-    """Gamma time with any positive shape."""
+class Gamma(ByShapeOrSd, Law):
+    """Gamma time with any positive shape, or by its standard deviation: shape (mean / sd)²."""
 
     key = "gamma"
-    shape: Annotated[Positive, Field(ge=1e-3, le=1e6)]
-    mean: Positive
+    shapes = (1e-3, 1e6)
+    shape: Annotated[Positive, Field(ge=1e-3, le=1e6)] | None = None
+
+    @staticmethod
+    def shape_with(variation: float) -> float:
+        """The inverse of the squared coefficient of variation."""
+        return 1.0 / variation / variation
+
+    @classmethod
+    def translated(cls, given: Mapping[str, float]) -> str | None:
+        """From a scale, or a rate."""
+        shape = given.get("shape", given.get("alpha", 0.0))
+        rate = given.get("rate", given.get("beta", math.inf))
+        scale = given.get("scale", given.get("theta", 1.0 / rate))
+        if not shape or not scale:
+            return super().translated(given)
+        return f"write {written(cls.key, shape=shape, mean=shape * scale)}"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 from pydantic import model_validator
 
 from scenarios.base import Positive, Vector
 from scenarios.errors import refused
-from scenarios.laws.law import Law
+from scenarios.laws.law import Law, any_sd, sd_of, written
 from scenarios.validity import check_probabilities
 
 
@@ -24,3 +27,18 @@ class Hyperexponential(Law):
             allowed = f"must have {len(self.probabilities)} entries, one per probability"
             raise refused(allowed, key="rates", value=self.rates)
         return self
+
+    @classmethod
+    def translated(cls, given: Mapping[str, float]) -> str | None:
+        """From a mean and a standard deviation: balanced means (Tijms 2003, B.2)."""
+        mean = given.get("mean")
+        sd = sd_of(given)
+        if mean is None or sd is None:
+            return None
+        if sd <= mean:
+            return f"the sd of hyperexponential times is above the mean; {any_sd(mean, sd)}"
+        squared = (sd / mean) ** 2
+        tilt = math.sqrt((squared - 1.0) / (squared + 1.0))
+        shares = [(1.0 + tilt) / 2, (1.0 - tilt) / 2]
+        law = written(cls.key, probabilities=shares, rates=[2.0 * p / mean for p in shares])
+        return f"three parameters are needed; with balanced means: {law}"

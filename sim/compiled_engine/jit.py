@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cache, wraps
 from types import FunctionType, ModuleType
@@ -32,6 +33,16 @@ def let_kernels_call(module: ModuleType) -> None:
     for each in vars(module).values():
         if isinstance(each, FunctionType) and each.__module__ == module.__name__:
             register_jitable(each)
+
+
+def let_kernels_call_all_of(function: Callable[..., Any]) -> None:
+    """Let compiled code call what lies in the module of a function, and what the function holds."""
+    let_kernels_call(sys.modules[function.__module__])
+    for cell in getattr(function, "__closure__", None) or ():
+        if isinstance(held := cell.cell_contents, FunctionType):
+            if held.__closure__:
+                register_jitable(held)
+            let_kernels_call_all_of(held)
 
 
 class _Compilations(Listener):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from threading import Lock
@@ -15,7 +14,7 @@ from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_cycle
 from scenarios.processes import Map, Mmpp
-from sim.compiled_engine.jit import inner, kernel, let_kernels_call
+from sim.compiled_engine.jit import inner, kernel, let_kernels_call_all_of
 from sim.compiled_engine.world import Times
 from sim.draws import how_to_draw
 from sim.page_source import sequence_blocks
@@ -61,7 +60,7 @@ def fill(times: Any, law: Law, stream: Any) -> None:
 
 @cache
 def _filler(draw: Any) -> Callable[..., None]:
-    let_kernels_call(sys.modules[draw.__module__])
+    let_kernels_call_all_of(draw)
     draw = inner(draw)
 
     @kernel

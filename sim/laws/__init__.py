@@ -6,8 +6,10 @@ parameters(law)
     What the law is drawn with: numbers, sequences of numbers, and sequences of those.
 draw(stream, *parameters)
     The next time, from a Generator. It compiles: plain arithmetic, `math`, and `sim.rules`.
-draws_and_mean(*parameters)
+draws_and_mean(law)
     Numbers drawn for one time on average, and the mean of that time.
+
+Where the draw itself depends on the law, `draw_of(law)` stands in place of `draw`.
 """
 
 from __future__ import annotations
@@ -26,13 +28,13 @@ __all__ = ["draws_and_mean", "how_to_draw"]
 def how_to_draw(law: Distribution) -> tuple[Callable[..., float], tuple[Any, ...]]:
     """The draw function of a law, and its parameters after the stream."""
     file = _file_of(type(law))
-    return file.draw, file.parameters(law)
+    draw = file.draw_of(law) if hasattr(file, "draw_of") else file.draw
+    return draw, file.parameters(law)
 
 
 def draws_and_mean(law: Distribution) -> tuple[float, float]:
     """Numbers drawn for one time on average, and the mean of that time."""
-    file = _file_of(type(law))
-    draws, mean = file.draws_and_mean(*file.parameters(law))
+    draws, mean = _file_of(type(law)).draws_and_mean(law)
     return draws, mean
 
 

@@ -17,6 +17,6 @@ def draw(stream: Any, value: float) -> float:  # noqa: ARG001  # same call as it
     return value
 
 
-def draws_and_mean(value: float) -> tuple[float, float]:
+def draws_and_mean(law: Deterministic) -> tuple[float, float]:
     """Numbers drawn for one time, and its mean."""
-    return 1.0, value
+    return 1.0, law.value

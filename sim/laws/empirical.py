@@ -21,6 +21,6 @@ def draw(stream: Any, values: Sequence[float]) -> float:
     return values[min(index, len(values) - 1)]
 
 
-def draws_and_mean(values: Sequence[float]) -> tuple[float, float]:
+def draws_and_mean(law: Empirical) -> tuple[float, float]:
     """Numbers drawn for one time, and its mean."""
-    return 1.0, float(np.mean(values))
+    return 1.0, float(np.mean(law.observations))

@@ -18,6 +18,6 @@ def draw(stream: Any, mean: float) -> float:
     return rules.draw_exponential(stream, mean)
 
 
-def draws_and_mean(mean: float) -> tuple[float, float]:
+def draws_and_mean(law: Exponential) -> tuple[float, float]:
     """Numbers drawn for one time, and its mean."""
-    return 1.0, mean
+    return 1.0, parameters(law)[0]

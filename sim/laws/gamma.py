@@ -10,7 +10,7 @@ from scenarios.laws import Erlang, Gamma
 
 def parameters(law: Gamma | Erlang) -> tuple[float, float]:
     """Shape and scale."""
-    return float(law.shape), law.mean / law.shape
+    return law.shape_parameter, law.mean / law.shape_parameter
 
 
 def draw(stream: Any, shape: float, scale: float) -> float:
@@ -25,6 +25,6 @@ def draw(stream: Any, shape: float, scale: float) -> float:
     return larger * math.pow(stream.random(), 1.0 / shape) * scale  # type: ignore[no-any-return]  # as above
 
 
-def draws_and_mean(shape: float, scale: float) -> tuple[float, float]:
+def draws_and_mean(law: Gamma | Erlang) -> tuple[float, float]:
     """Numbers drawn for one time, and its mean."""
-    return 1.0, shape * scale
+    return 1.0, law.mean

@@ -22,6 +22,7 @@ def draw(stream: Any, cumulative: Sequence[float], means: Sequence[float]) -> fl
     return stream.standard_exponential() * mean  # type: ignore[no-any-return]  # a Generator of either engine
 
 
-def draws_and_mean(cumulative: Sequence[float], means: Sequence[float]) -> tuple[float, float]:
+def draws_and_mean(law: Hyperexponential) -> tuple[float, float]:
     """Numbers drawn for one time, and its mean."""
+    cumulative, means = parameters(law)
     return 1.0, float(np.diff(cumulative, prepend=0.0) @ np.array(means))

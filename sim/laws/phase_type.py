@@ -53,10 +53,9 @@ def draw(
     return total
 
 
-def draws_and_mean(
-    start: Sequence[float], means: Sequence[float], jumps: Sequence[Sequence[float]]
-) -> tuple[float, float]:
+def draws_and_mean(law: PhaseType) -> tuple[float, float]:
     """Phases passed through until absorption on average, and the time that they take."""
+    start, means, jumps = parameters(law)
     order = len(means)
     moves = np.diff(np.array(jumps), axis=1, prepend=0.0)[:, :order]
     begin = np.diff(start, prepend=0.0)

@@ -9,7 +9,8 @@ from scenarios.laws import Uniform
 
 def parameters(law: Uniform) -> tuple[float, float]:
     """The least time, and the width."""
-    return law.low, law.high - law.low
+    low, high = law.ends
+    return low, high - low
 
 
 def draw(stream: Any, low: float, width: float) -> float:
@@ -17,6 +18,7 @@ def draw(stream: Any, low: float, width: float) -> float:
     return low + width * stream.random()  # type: ignore[no-any-return]  # a Generator of either engine
 
 
-def draws_and_mean(low: float, width: float) -> tuple[float, float]:
+def draws_and_mean(law: Uniform) -> tuple[float, float]:
     """Numbers drawn for one time, and its mean."""
+    low, width = parameters(law)
     return 1.0, low + width / 2

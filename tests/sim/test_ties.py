@@ -64,6 +64,9 @@ class Coarse:
     def standard_gamma(self, shape: float) -> float:
         return float(np.floor(2 * self._fine.standard_gamma(shape))) / 2
 
+    def standard_normal(self) -> float:
+        return float(np.floor(2 * self._fine.standard_normal())) / 2
+
     def random(self, size: int | None = None) -> Any:
         numbers = np.floor(32 * self._fine.random(size)) / 32
         return float(numbers) if size is None else numbers

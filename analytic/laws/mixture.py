@@ -1,0 +1,93 @@
+"""Mixtures of other laws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from analytic import transforms
+from analytic.phase_type import PhaseLaw, as_phase_type
+from analytic.phase_type import phase_count as phases_of
+from scenarios.arrays import Array
+from scenarios.laws import Distribution, Mixture
+
+
+def _mean_of(law: Mixture, values: Iterable[Array]) -> Array:
+    shares = zip(law.probabilities, values, strict=True)
+    return np.asarray(sum(probability * value for probability, value in shares))
+
+
+def _averaged(function: Callable[[Distribution, Array], Array], law: Mixture, at: Array) -> Array:
+    return _mean_of(law, (function(each, at) for each in law.of))
+
+
+matrix_transform = partial(_averaged, transforms.matrix_transform)
+time_weighted_transform = partial(_averaged, transforms.time_weighted_transform)
+survival = partial(_averaged, transforms.survival)
+
+
+def mean(law: Mixture) -> float:
+    """The mean of the means."""
+    return float(_mean_of(law, (np.array(transforms.mean_time(each)) for each in law.of)))
+
+
+def variance(law: Mixture) -> float:
+    """The variance of the means, and the mean of the variances."""
+    moments = [transforms.moments(each) for each in law.of]
+    own = _mean_of(law, (np.array(second - first**2) for first, second in moments))
+    between = _mean_of(law, (np.array((first - mean(law)) ** 2) for first, _ in moments))
+    return float(own + between)
+
+
+def log_transform(law: Mixture, s: Array) -> Array:
+    """``-ln E h``, from whichever of h and 1 - h is the smaller."""
+    exponents = np.array([transforms.log_transform(each, s) for each in law.of])
+    missed = _mean_of(law, -np.expm1(-exponents))
+    least = exponents.min(axis=0)
+    far = least - np.log(_mean_of(law, np.exp(least - exponents)))
+    result: Array = np.where(missed < 0.5, -np.log1p(-np.minimum(missed, 0.5)), far)
+    return result
+
+
+def excess(law: Mixture, s: Array) -> Array:
+    """``log1p E (delta + exc(-t))`` with ``t = delta + s (E X - m)``, m and delta of the one drawn.
+
+    That is ``E e^t``, of whose first order in s nothing is left; far out from l.
+    """
+    whole = mean(law)
+    near = np.minimum(s, 1 / whole)
+    own = [transforms.excess(each, near) for each in law.of]
+    shifts = [near * (whole - transforms.mean_time(each)) for each in law.of]
+    terms = (delta + transforms.exc(-delta - t) for delta, t in zip(own, shifts, strict=True))
+    inner = np.log1p(_mean_of(law, terms))
+    result: Array = np.where(s > near, s * whole - log_transform(law, s), inner)
+    return result
+
+
+def jumps(law: Mixture) -> list[float]:
+    """Those of the laws."""
+    return sorted({time for each in law.of for time in transforms.jumps(each)})
+
+
+def shortest(law: Mixture) -> float:
+    """The least of the laws."""
+    return min(transforms.shortest(each) for each in law.of)
+
+
+def phase_count(law: Mixture) -> int | None:
+    """The sum of those of the laws; None where one of them has no phases."""
+    counts = [phases_of(each) for each in law.of]
+    return None if None in counts else sum(count for count in counts if count is not None)
+
+
+def phases(law: Mixture) -> PhaseLaw | None:
+    """Those of the laws, side by side."""
+    forms = [as_phase_type(each) for each in law.of]
+    known = [form for form in forms if form is not None]
+    if len(known) < len(forms):
+        return None
+    starts = [p * form.start for p, form in zip(law.probabilities, known, strict=True)]
+    return PhaseLaw(np.concatenate(starts), block_diag(*(form.generator for form in known)))

@@ -1,0 +1,31 @@
+"""Mixtures of other laws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import model_validator
+
+from scenarios.base import Vector
+from scenarios.errors import refused
+from scenarios.laws.law import Law
+from scenarios.validity import check_probabilities
+
+if TYPE_CHECKING:
+    Component = Law  # every law but this one: `scenarios.laws` knows them
+
+
+class Mixture(Law):
+    """Time whose law is drawn first, from those `of` which it is a mixture."""
+
+    key = "mixture"
+    probabilities: Vector
+    of: tuple[Component, ...]
+
+    @model_validator(mode="after")
+    def _valid(self) -> Mixture:
+        check_probabilities("probabilities", self.probabilities)
+        if len(self.of) != len(self.probabilities):
+            allowed = f"must have {len(self.probabilities)} laws, one per probability"
+            raise refused(allowed, key="of")
+        return self
