@@ -174,7 +174,7 @@ class Buffer(Section):
 
     waiting_places: Count
     servers: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 1
-    service: Annotated[Distribution | PageSize, OneKey()]
+    service: Annotated[Distribution | PageSize, OneKey(OTHER_NAMES)]
     admission: Literal["partial", "reject", "complete"] = "partial"
     obsolescence: Annotated[Literal["never", "page-change"] | Distribution, ByType()] = "never"
     discipline: Literal["fifo", "lifo"] = "fifo"
