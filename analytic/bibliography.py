@@ -16,6 +16,10 @@ REFERENCES: dict[str, str] = {
         "E. G. Coffman, Z. Liu, R. R. Weber, Optimal robot scheduling for Web search engines. "
         "J. Scheduling 1 (1998)."
     ),
+    "courtois1971": (
+        "P. J. Courtois, J. Georges, On a single-server finite queueing model with state-dependent "
+        "arrival and service processes. Operations Research 19 (1971)."
+    ),
     "eckstein2005": (
         "J. Eckstein, A. Gal, S. Reiner, Optimal information monitoring under a politeness "
         "constraint. RUTCOR Research Report 16-2005."

@@ -24,6 +24,7 @@ import numpy as np
 
 from analytic.laws import function_of
 from analytic.phase_type import phases_after_doubled
+from analytic.poisson import poisson
 from analytic.transforms import exc, mean_time
 from scenarios.arrays import Array
 from scenarios.laws import Distribution
@@ -40,6 +41,15 @@ _LINEAR = 1e-9
 
 _VANISHED = 60.0
 """Times this large beside 1/s are replaced by theirs: ``e^{-sx}`` is 0."""
+
+
+_FEW = 64
+_BLOCK = 4.0
+_SMOOTH = 2.5
+_REACH = 9.5
+"""Blocks of Poisson probabilities: the first, and the length of the others in deviations of the
+count; widths of panels, and times looked at, in deviations of the logarithm of the time that
+explains a count."""
 
 
 class Points(NamedTuple):
@@ -157,6 +167,24 @@ def time_weighted_transform(law: Distribution, generator: Array) -> Array:
     """The mean of ``X e^{TX}``."""
     grid = octaves(law)
     return _averaged(generator, grid.times, grid.weights * grid.times)
+
+
+def poisson_counts(law: Distribution, rate: float, below: int) -> Array:
+    """Block by block: each has its times, in a range of a few deviations of their logarithm."""
+    result = np.empty(below)
+    first = 0
+    while first < below:
+        last = min(first + max(_FEW, int(_BLOCK * math.sqrt(first))), below)
+        fineness = 2 ** ((last - 1).bit_length() / 2)  # at least the inverse of a deviation
+        grid = octaves(law, _SMOOTH / fineness)
+        times = grid.times.ravel()
+        reach = math.exp(_REACH / math.sqrt(max(first, 1)))
+        ends = (first / rate / reach if first >= _FEW else 0.0, (last + _REACH**2) / rate * reach)
+        near = slice(*np.searchsorted(times, ends))
+        counts = np.arange(first, last)
+        result[counts] = poisson(rate * times[near], counts[:, None]) @ grid.weights.ravel()[near]
+        first = last
+    return result
 
 
 def _averaged(generator: Array, times: Array, weights: Array) -> Array:

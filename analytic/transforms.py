@@ -156,6 +156,12 @@ def time_weighted_transform(law: Distribution, generator: Array) -> Array:
     return slopes[0]
 
 
+def poisson_counts(law: Distribution, rate: float, below: int) -> Array:
+    """Probabilities of 0, 1, … Poisson events of a rate during a time X, shape (below,)."""
+    result: Array = _known(law, "poisson_counts")(law, rate, below)
+    return result
+
+
 def survival(law: Distribution, times: ArrayLike) -> Array:
     """The probability that a time X is longer than each of these times, >= 0."""
     result: Array = _known(law, "survival")(law, np.asarray(times, dtype=float))

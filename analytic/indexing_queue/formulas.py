@@ -21,6 +21,15 @@ from analytic.indexing_queue.erlang import (
     mean_sojourn_without_limit,
     mmck_levels,
 )
+from analytic.indexing_queue.general_service import (
+    general_queue,
+    levels_settle,
+    of_costs,
+    of_levels,
+    of_sojourns,
+    service_without_phases,
+    work_when_empty,
+)
 from analytic.indexing_queue.large_buffers import ClosureError, closure
 from analytic.indexing_queue.marginals import fate_rates, level_probabilities, marginals_of
 from analytic.indexing_queue.measures import (
@@ -460,6 +469,22 @@ _TEXTBOOK = (
 )
 """Conditions of several servers with Poisson deliveries and exponential services."""
 
+_GENERAL = (
+    conditions.has_buffer,
+    conditions.one_server,
+    conditions.no_host_spacing,
+    conditions.resolved_activation,
+    conditions.pages_leave_the_queue_alone,
+    conditions.not_switching,
+    conditions.poisson_accesses,
+    conditions.independent_services,
+    service_without_phases,
+    conditions.exponential_patience_or_none,
+    work_when_empty,
+    levels_settle,
+)
+"""Conditions of the queue with services of any law."""
+
 _FIFO = (conditions.first_come_first_served,)
 
 _OUT_OF_ORDER = (out_of_order, pushed_one_by_one, waiting_page_fits)
@@ -480,6 +505,15 @@ _closure_row = partial(
     number="section 3, timers taken to be independent",
     function=closure,
     kind="approximation",
+    origin="own",
+)
+
+_general_row = partial(
+    Formula,
+    paper="courtois1971",
+    number="embedded chain, with timers",
+    function=general_queue,
+    kind="exact",
     origin="own",
 )
 
@@ -655,6 +689,20 @@ FORMULAS: tuple[Formula, ...] = (
         origin="re-derived",
         conditions=(*_TEXTBOOK, _some_timer, conditions.exponential_patience_or_none),
         evaluate=_erlang_a,
+    _general_row(
+        quantity="levels, rates and shares of the fates with services of any law",
+        conditions=_GENERAL,
+        evaluate=of_levels,
+    ),
+    _general_row(
+        quantity="mean and second moment of the sojourn time with services of any law",
+        conditions=(*_GENERAL, *_FIFO),
+        evaluate=of_sojourns,
+    ),
+    _general_row(
+        quantity="control cost with services of any law",
+        conditions=(*_GENERAL, conditions.priced, conditions.response_known),
+        evaluate=of_costs,
     ),
     _closure_row(
         quantity="levels, rates and shares of large buffers with phase-type timers",

@@ -2,7 +2,8 @@
 
 Such a file holds functions of the law; `analytic.transforms` says what each of them is.
 
-mean(law), log_transform(law, s), excess(law, s), matrix_transform(law, generator), survival(law, t)
+mean(law), log_transform(law, s), excess(law, s), matrix_transform(law, generator),
+survival(law, t), poisson_counts(law, rate, below)
     Of a law with phases only where there is something better than what `laws.phase_type` computes
     from the phases. For those that have no closed form there is `analytic.quadrature`.
 time_weighted_transform(law, generator)

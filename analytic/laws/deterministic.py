@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analytic.phase_type import phases_after
+from analytic.poisson import poisson
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic
 
@@ -12,6 +13,11 @@ from scenarios.laws import Deterministic
 def mean(law: Deterministic) -> float:
     """The mean."""
     return law.value
+
+
+def variance(law: Deterministic) -> float:  # noqa: ARG001  # same call as its siblings
+    """A constant time does not vary."""
+    return 0.0
 
 
 def log_transform(law: Deterministic, s: Array) -> Array:
@@ -43,3 +49,8 @@ def jumps(law: Deterministic) -> list[float]:
 def shortest(law: Deterministic) -> float:
     """The time itself."""
     return law.value
+
+
+def poisson_counts(law: Deterministic, rate: float, below: int) -> Array:
+    """Poisson."""
+    return poisson(rate * law.value, np.arange(below))

@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from analytic.phase_type import phases_after
+from analytic.poisson import poisson
 from analytic.quadrature import Points, excess_of, log_transform_of
 from scenarios.arrays import Array
 from scenarios.laws import Empirical
+
+_LEAST = 1e-300
+"""In place of a mean of 0."""
 
 
 def _observed(law: Empirical) -> Points:
@@ -18,6 +22,11 @@ def _observed(law: Empirical) -> Points:
 def mean(law: Empirical) -> float:
     """The mean."""
     return float(_observed(law).times.mean())
+
+
+def variance(law: Empirical) -> float:
+    """That of the observations."""
+    return float(np.var(law.observations))
 
 
 def log_transform(law: Empirical, s: Array) -> Array:
@@ -54,3 +63,12 @@ def jumps(law: Empirical) -> list[float]:
 def shortest(law: Empirical) -> float:
     """The least observation."""
     return min(law.observations)
+
+
+def poisson_counts(law: Empirical, rate: float, below: int) -> Array:
+    """The mean over the observations."""
+    values, counts = np.unique(law.observations, return_counts=True)
+    result = np.zeros(below)
+    for value, share in zip(values.tolist(), counts / counts.sum(), strict=True):
+        result += share * poisson(max(rate * value, _LEAST), np.arange(below))
+    return result

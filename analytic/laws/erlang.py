@@ -8,7 +8,9 @@ from analytic.laws.gamma import excess as excess
 from analytic.laws.gamma import log_transform as log_transform
 from analytic.laws.gamma import matrix_transform as matrix_transform
 from analytic.laws.gamma import mean as mean
+from analytic.laws.gamma import poisson_counts as poisson_counts
 from analytic.laws.gamma import survival as survival
+from analytic.laws.gamma import variance as variance
 from analytic.phase_type import MOST_PHASES, PhaseLaw
 from scenarios.laws import Erlang
 

@@ -41,3 +41,10 @@ def phases(law: Exponential) -> PhaseLaw:
     """One phase."""
     rate = law.rate if law.rate is not None else 1.0 / (law.mean or 1.0)
     return PhaseLaw(np.ones(1), np.array([[-rate]]))
+
+
+def poisson_counts(law: Exponential, rate: float, below: int) -> Array:
+    """Geometric."""
+    expected = rate * mean(law)
+    result: Array = np.exp(-np.log1p(1 / expected) * np.arange(below)) / (1 + expected)
+    return result

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import fractional_matrix_power
 from scipy.special import gammaincc
 
+from analytic.poisson import negative_binomial
 from analytic.transforms import x_minus_log1p
 from scenarios.arrays import Array
 from scenarios.laws import Erlang, Gamma
@@ -14,6 +15,11 @@ from scenarios.laws import Erlang, Gamma
 def mean(law: Gamma | Erlang) -> float:
     """The mean."""
     return law.mean
+
+
+def variance(law: Gamma | Erlang) -> float:
+    """``m² / k``."""
+    return law.mean**2 / law.shape_parameter
 
 
 def log_transform(law: Gamma | Erlang, s: Array) -> Array:
@@ -39,3 +45,8 @@ def survival(law: Gamma | Erlang, t: Array) -> Array:
     """The probability that a time is longer than t."""
     result: Array = gammaincc(law.shape_parameter, law.shape_parameter * t / law.mean)
     return result
+
+
+def poisson_counts(law: Gamma | Erlang, rate: float, below: int) -> Array:
+    """Negative binomial."""
+    return negative_binomial(law.shape_parameter, rate * law.mean, np.arange(below))

@@ -91,3 +91,8 @@ def phases(law: Mixture) -> PhaseLaw | None:
         return None
     starts = [p * form.start for p, form in zip(law.probabilities, known, strict=True)]
     return PhaseLaw(np.concatenate(starts), block_diag(*(form.generator for form in known)))
+
+
+def poisson_counts(law: Mixture, rate: float, below: int) -> Array:
+    """The mean of those of the laws."""
+    return _mean_of(law, (transforms.poisson_counts(each, rate, below) for each in law.of))

@@ -44,6 +44,11 @@ def mean(law: Distribution) -> float:
     return moment(_form(law), 1)
 
 
+def variance(law: Distribution) -> float:
+    """From the first two moments."""
+    return moment(_form(law), 2) - mean(law) ** 2
+
+
 def log_transform(law: Distribution, s: Array) -> Array:
     """``-ln h`` from whichever of h and 1 - h is the smaller."""
     form = _form(law)
@@ -90,4 +95,17 @@ def survival(law: Distribution, t: Array) -> Array:
     longer = [float((form.start @ matrix).sum()) for matrix in after]
     logarithms = np.log(np.maximum(longer, np.finfo(float).tiny))
     result: Array = np.exp(np.interp(t, np.append(0.0, knots), np.append(0.0, logarithms)))
+    return result
+
+
+def poisson_counts(law: Distribution, rate: float, below: int) -> Array:
+    """``alpha R^k (L I - T)^{-1} t`` with ``R = L (L I - T)^{-1}``."""
+    form = _form(law)
+    step = np.linalg.inv(rate * np.eye(len(form.start)) - form.generator)
+    ends = step @ form.exit_rates
+    result = np.empty(below)
+    phase = form.start
+    for count in range(below):
+        result[count] = phase @ ends
+        phase = rate * (phase @ step)
     return result

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import gammainc, gammaincc
 
 from analytic.phase_type import mean_phases_until, phases_after
+from analytic.poisson import poisson
 from scenarios.arrays import Array
 from scenarios.laws import Uniform
 
@@ -13,6 +15,12 @@ def mean(law: Uniform) -> float:
     """The mean."""
     low, high = law.ends
     return (low + high) / 2
+
+
+def variance(law: Uniform) -> float:
+    """A twelfth of the squared width."""
+    low, high = law.ends
+    return (high - low) ** 2 / 12
 
 
 def log_transform(law: Uniform, s: Array) -> Array:
@@ -62,3 +70,18 @@ def jumps(law: Uniform) -> list[float]:
 def shortest(law: Uniform) -> float:
     """The lower end."""
     return law.ends[0]
+
+
+def poisson_counts(law: Uniform, rate: float, below: int) -> Array:
+    """Differences of incomplete gamma functions; of a narrow law by sixteen points."""
+    low, high = law.ends
+    k = np.arange(below)
+    if rate * (high - low) < 1.0:
+        nodes, weights = np.polynomial.legendre.leggauss(16)
+        times = low + (high - low) * (1 + nodes) / 2
+        narrow: Array = weights / 2 @ poisson(rate * times[:, None], k)
+        return narrow
+    lower = gammainc(k + 1, rate * high) - gammainc(k + 1, rate * low)
+    upper = gammaincc(k + 1, rate * low) - gammaincc(k + 1, rate * high)
+    result: Array = np.where(k < rate * low, upper, lower) / (rate * (high - low))
+    return result
