@@ -36,6 +36,9 @@ _MOST_STEPS = 2**18
 _MOST_WORK = 5 * 10**9
 """Steps, and products of the matrices over all steps: some ten seconds."""
 
+_MOST_LEVELS = 1000
+"""Pages in the buffer: matrices of this order are eliminated in seconds."""
+
 _FEW_STEPS = 4096
 """Steps that are made without asking whether the levels have settled before."""
 
@@ -125,6 +128,8 @@ def general_queue(deliveries: Array, law: Distribution, obsolescence: float) -> 
     Courtois and Georges (1971) without timers; docs/derivations.md.
     """
     capacity = len(deliveries) - 1
+    if capacity > _MOST_LEVELS:
+        raise NoAnswerError(f"the buffer holds {capacity} pages, limit {_MOST_LEVELS}")
     leaving = obsolescence * np.arange(float(capacity))
     entering = np.append(deliveries[1:-1], 0.0)
     mean = mean_time(law)
@@ -162,6 +167,7 @@ def _steps(chain: _Chain, law: Distribution, rate: float, obsolescence: float) -
         if (beyond < 1e-15 and later < 1e-15 * mean) or count >= settled:
             break
         if count >= _FEW_STEPS and settled == math.inf:
+            _require_few(count, count, len(chain.stay))
             settled = _settled_after(chain)
             if obsolescence:
                 settled = max(settled, math.log(1 / _NEGLIGIBLE) * rate / obsolescence)
