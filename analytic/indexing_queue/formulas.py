@@ -689,6 +689,7 @@ FORMULAS: tuple[Formula, ...] = (
         origin="re-derived",
         conditions=(*_TEXTBOOK, _some_timer, conditions.exponential_patience_or_none),
         evaluate=_erlang_a,
+    ),
     _general_row(
         quantity="levels, rates and shares of the fates with services of any law",
         conditions=_GENERAL,
