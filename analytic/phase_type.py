@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analytic.laws import function_of
+from analytic.markov import until_exit
 from scenarios.arrays import Array
 from scenarios.laws import Distribution, Erlang
 
@@ -66,11 +67,11 @@ def as_phase_type(law: Distribution) -> PhaseLaw | None:
 
 
 def moment(law: PhaseLaw, order: int) -> float:
-    """The moment E X^order: ``order! · start · (-generator)^-order · 1``."""
-    vector: Array = np.ones(len(law.start))
+    """The moment E X^order: ``order! · start · (-generator)^-order · 1``, without a subtraction."""
+    vector: Array = np.ones((1, len(law.start), 1))
     for _ in range(order):
-        vector = np.linalg.solve(-law.generator, vector)
-    return float(math.factorial(order) * law.start @ vector)
+        vector = until_exit(law.generator[None].copy(), law.exit_rates[None], vector)
+    return float(math.factorial(order) * law.start @ vector[0, :, 0])
 
 
 def phases_after(generator: Array, time: float) -> Array:

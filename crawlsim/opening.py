@@ -103,7 +103,8 @@ def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
     if words:
         yield f"shares: {', '.join(words)}"
     if (mean := value("sojourn_time", "served")) == mean:
-        yield f"time to index: mean {mean:.3g} {scenario.time_unit}"
+        times = [f"p{100 * share:g} {time:.3g}" for share, time in results.time_to_index.items()]
+        yield f"time to index: {', '.join(times)}, mean {mean:.3g} {scenario.time_unit}"
     rates = (
         (row.subject, row.estimate)
         for row in results.rows.of_measure("obsolescence_rate")

@@ -93,7 +93,7 @@ def test_a_question_of_an_operator_is_answered_as_its_page_says(
 
 def test_every_answer_is_in_the_index() -> None:
     index = (DOCS / "how-to.md").read_text()
-    assert len(ANSWERS) == 15
+    assert len(ANSWERS) >= 15
     for page in ANSWERS:
         assert f"(how-to/{page.name})" in index
         assert f"`{page.read_text().partition('$ ')[2].splitlines()[0]}`" in index

@@ -521,6 +521,6 @@ def test_solve_says_each_reason_once_and_where_the_rest_is(
     assert "coffman1998" not in out
     assert "(--all has the reasons)" in out
     assert (
-        "coffman1998 (3); coffman1998 (3), slot by slot"
+        "coffman1998 (3); coffman1998 (3), accesses that fail; coffman1998 (3), slot by slot"
         in crawlsim("solve", scenario_file, *places, "--all")[1]
     )
