@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from analytic.arrival_process import access_rate, delivery_rate, gap_order
@@ -12,8 +14,8 @@ from scenarios import Scenario
 from scenarios.accessing.randomized import Randomized
 from scenarios.activation import Optimal, Static, Switching, These
 from scenarios.arrays import Array
-from scenarios.laws import Deterministic, Distribution
-from scenarios.page_data import page_service_times
+from scenarios.laws import Deterministic, Distribution, Mixture
+from scenarios.page_data import access_shares, page_service_times
 from scenarios.processes import gap_law
 from scenarios.sections import Buffer, PageSize, Robots
 
@@ -70,10 +72,14 @@ def one_server(scenario: Scenario) -> str | None:
 
 def independent_services(scenario: Scenario) -> str | None:
     """Service times are independent of each other and of all else."""
+    if services_alike(scenario) is None:
+        return None
     policy = scenario.robots.accessing if scenario.robots else None
-    if services_alike(scenario) is not None and not isinstance(policy, Randomized):
+    if not isinstance(policy, Randomized):
         return "pages are not drawn at random: their service times depend on the order of accesses"
-    return services_alike(scenario)
+    if policy.unresolved:
+        return f"the {policy.unresolved} of the accessing policy are still to be found"
+    return no_host_spacing(scenario) or pages_leave_the_queue_alone(scenario)
 
 
 def services_alike(scenario: Scenario) -> str | None:
@@ -92,18 +98,35 @@ def _times_of_pages(scenario: Scenario, service: PageSize) -> Array:
 def service_law(scenario: Scenario) -> Distribution:
     """The law of the service times.
 
+    Where a page says how long its service takes and pages are drawn at random, it is the mixture of
+    those times by the frequencies of the pages: which page a service is of depends on nothing that
+    happened before, since the buffer does not look at its pages.
+
     Raises
     ------
     NoAnswerError
-        If they depend on the pages, and these do not come at random.
+        If service times depend on the pages otherwise.
     """
     if reason := independent_services(scenario):
         raise NoAnswerError(reason)
     service = buffer_of(scenario).service
-    if not isinstance(service, PageSize):
-        return service
-    times = _times_of_pages(scenario, service)
-    return Deterministic(value=float(times[0]))
+    return _mixed(scenario, service) if isinstance(service, PageSize) else service
+
+
+@lru_cache(maxsize=1)
+def _mixed(scenario: Scenario, service: PageSize) -> Distribution:
+    """The mixture of the times of the pages; one time where all are alike."""
+    assert scenario.pages is not None
+    times, which = np.unique(_times_of_pages(scenario, service), return_inverse=True)
+    if len(times) == 1:
+        return Deterministic(value=float(times[0]))
+    policy = scenario.robots.accessing if scenario.robots else None
+    assert policy is not None
+    shares = np.bincount(which, weights=access_shares(policy, scenario.pages))
+    return Mixture(
+        probabilities=tuple(shares[shares > 0].tolist()),
+        of=tuple(Deterministic(value=time) for time in times[shares > 0].tolist()),
+    )
 
 
 def several_servers(scenario: Scenario) -> str | None:
