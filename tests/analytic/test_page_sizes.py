@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.linalg import expm
 
 from analytic import predict
+from analytic.active_robots import robots_at
 from analytic.conditions import independent_services, service_law
+from analytic.markov import stationary
 from scenarios import Scenario, library_names, load, scenario_from
+from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Mixture
+from scenarios.page_data import access_shares, page_service_times
+from scenarios.sections import PageSize
 
 
 def by_size(changes: dict[str, Any] | None = None) -> Scenario:
@@ -97,3 +105,50 @@ def test_no_formula_takes_the_staleness_of_pages_for_that_with_one_law(name: str
     if independent_services(scenario) is not None:
         accesses = {"crawl_rate", "crawl_frequency"}
         assert {row.measure for row in predict(scenario)[0]} <= accesses
+
+
+def levels_by_exponentials(scenario: Scenario) -> Array:
+    """Level probabilities of a queue with services by size: matrix exponentials, page by page.
+
+    Embedded at the starts of services, which find level 1 … K.
+    """
+    buffer, robots = scenario.buffer, scenario.robots
+    assert buffer is not None
+    assert robots is not None
+    assert scenario.pages is not None
+    assert isinstance(buffer.service, PageSize)
+    capacity = buffer.capacity
+    rate = 1 / getattr(robots.access_time, "mean", math.nan)
+    timers = 1 / getattr(buffer.obsolescence, "mean", math.inf)
+    births = [rate * robots_at(scenario)(level) for level in range(capacity + 1)]
+    during = np.diag(births[1:-1], 1) + np.diag(timers * np.arange(1.0, capacity), -1)
+    during -= np.diag(during.sum(axis=1))
+    augmented = np.block([[during, np.eye(capacity)], [np.zeros((capacity, 2 * capacity))]])
+    shares = access_shares(robots.accessing, scenario.pages)  # type: ignore[arg-type]  # there is one
+    times = page_service_times(buffer.service, scenario.pages)
+    steps = sum(p * expm(augmented * x) for p, x in zip(shares, times, strict=True))
+    after, spent = steps[:capacity, :capacity], steps[:capacity, capacity:]
+    starts = np.hstack([after[:, :1] + after[:, 1:2], after[:, 2:], np.zeros((capacity, 1))])
+    at_starts = stationary(starts - np.eye(capacity))
+    weights = np.append(at_starts @ after[:, 0] / births[0], at_starts @ spent)
+    result: Array = weights / weights.sum()
+    return result
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"buffer.obsolescence": {"exponential": {"mean": 2.0}}},
+        {"activation.threshold": {"robots": [2, 1], "at": [1]}, "buffer.discipline": "lifo"},
+    ],
+    ids=["plain", "timers", "threshold"],
+)
+def test_levels_of_random_pages_are_exact(changes: dict[str, Any]) -> None:
+    scenario = by_size(changes)
+    rows = {row.subject: row for row in predict(scenario)[0] if row.measure == "level_probability"}
+    expected = levels_by_exponentials(scenario)
+    assert [rows[level].value for level in range(len(expected))] == pytest.approx(
+        expected, rel=1e-9
+    )
+    assert {row.kind for row in rows.values()} == {"exact"}
