@@ -12,6 +12,7 @@ from analytic.refusal import NoAnswerError
 from scenarios.activation import Activation
 from scenarios.arrays import Array
 from scenarios.deliveries import LARGEST_ORDER, Independent, as_modes, modes_of
+from scenarios.fleet import access_times, classes_in_order
 from scenarios.processes import Map, Mmpp, gap_law
 from scenarios.sections import AccessTime, Robots
 
@@ -22,10 +23,35 @@ def access_rate(access: AccessTime) -> float | None:
     return None if law is None else exponential_rate(law)
 
 
-def delivery_rate(robots: Robots) -> float | None:
-    """Rate at which an active robot delivers, where access times are exponential, else None."""
-    rate = None if robots.access_time is None else access_rate(robots.access_time)
-    return None if rate is None else rate * (1.0 - robots.failure_probability)
+def delivery_rates(robots: Robots) -> list[float] | None:
+    """Rate at which an active robot of each class delivers, where all are exponential, else None.
+
+    Without classes all robots are of one.
+    """
+    rates = []
+    for time, _ in access_times(robots):
+        rate = access_rate(time)
+        if rate is None:
+            return None
+        rates.append(rate * (1.0 - robots.failure_probability))
+    return rates or None
+
+
+def total_rates(robots: Robots, activation: Activation | None) -> Array | None:
+    """Deliveries per unit time while 0, 1, … robots are active; None if not all exponential.
+
+    Returns
+    -------
+    ndarray, shape (robots + 1,)
+    """
+    rates = delivery_rates(robots)
+    if rates is None:
+        return None
+    if len(rates) == 1:
+        alike: Array = rates[0] * np.arange(robots.available + 1.0)
+        return alike
+    each = np.array(rates)[classes_in_order(robots, activation)]
+    return np.concatenate([[0.0], np.cumsum(each)])
 
 
 def gap_map(access: AccessTime) -> tuple[Array, Array] | None:
@@ -48,23 +74,29 @@ def gap_order(access: AccessTime) -> int | None:
     return None if law is None else phase_count(law)
 
 
-def joint_order(robots: Robots, active: int) -> int:
+def joint_order(robots: Robots, active: int, activation: Activation | None = None) -> int:
     """Number of joint phases of the deliveries of `active` robots with accesses of their own.
+
+    The first ones that the rule makes active.
 
     Raises
     ------
     NoAnswerError
         If there are more than `LARGEST_ORDER`: the matrices are not built.
     """
-    if robots.access_time is None or access_rate(robots.access_time) is not None:
+    if robots.deliveries is not None or delivery_rates(robots) is not None:
         return 1
-    order = gap_order(robots.access_time) or 1
-    if order == 1:
+    orders = [gap_order(time) or 1 for time, _ in access_times(robots)]
+    if max(orders) == 1:
         return 1
-    if order ** min(active, LARGEST_ORDER.bit_length()) > LARGEST_ORDER:
-        phases = f"{active} robots with access times of {order} phases"
-        raise NoAnswerError(f"{phases} have more than {LARGEST_ORDER} joint phases")
-    return int(order**active)
+    joint = 1
+    for index in classes_in_order(robots, activation)[:active]:
+        joint *= orders[index]
+        if joint > LARGEST_ORDER:
+            phases = " or ".join(str(order) for order in sorted(set(orders)))
+            many = f"{active} robots with access times of {phases} phases"
+            raise NoAnswerError(f"{many} have more than {LARGEST_ORDER} joint phases")
+    return joint
 
 
 def delivery_modes(robots: Robots, largest: int, activation: Activation | None = None) -> Array:
@@ -72,8 +104,8 @@ def delivery_modes(robots: Robots, largest: int, activation: Activation | None =
 
     Robots with accesses of their own superpose; one that is switched off runs on unheard
     (interpretation 1 of avrachenkov2011). Exponential access times need a single phase. An access
-    that fails changes the phase as any other one, and delivers nothing. Of the
-    activation only a rule that names the robots matters: those are the first to become active.
+    that fails changes the phase as any other one, and delivers nothing. Of the activation only a
+    rule that names robots or their classes matters: it says which are the first to become active.
 
     Returns
     -------
@@ -81,16 +113,18 @@ def delivery_modes(robots: Robots, largest: int, activation: Activation | None =
     """
     if robots.deliveries is not None:
         return modes_of(robots.deliveries, activation)[: largest + 1]
-    assert robots.access_time is not None
-    rate = delivery_rate(robots)
-    if rate is not None:
-        rates = rate * np.arange(largest + 1.0)
+    rates = total_rates(robots, activation)
+    if rates is not None:
+        rates = rates[: largest + 1]
         return np.stack([-rates, rates], axis=1)[:, :, None, None]
-    matrices = gap_map(robots.access_time)
-    assert matrices is not None
-    failed = robots.failure_probability * matrices[1]
-    own = Map(D0=_rows(matrices[0] + failed), D1=_rows(matrices[1] - failed))
-    return as_modes(Independent((own,) * largest))
+    own = []
+    for time, _ in access_times(robots):
+        matrices = gap_map(time)
+        assert matrices is not None
+        failed = robots.failure_probability * matrices[1]
+        own.append(Map(D0=_rows(matrices[0] + failed), D1=_rows(matrices[1] - failed)))
+    classes = classes_in_order(robots, activation)[:largest]
+    return as_modes(Independent(tuple(own[index] for index in classes)))
 
 
 def _rows(matrix: Array) -> tuple[tuple[float, ...], ...]:

@@ -6,7 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from analytic.arrival_process import access_rate, delivery_rate, gap_order
+from analytic.active_robots import robots_at
+from analytic.arrival_process import delivery_rates, gap_order, total_rates
 from analytic.formula import premise
 from analytic.phase_type import MOST_PHASES, exponential_rate, phase_count
 from analytic.refusal import NoAnswerError
@@ -14,6 +15,7 @@ from scenarios import Scenario
 from scenarios.accessing.randomized import Randomized
 from scenarios.activation import Optimal, Static, Switching, These
 from scenarios.arrays import Array
+from scenarios.fleet import access_times
 from scenarios.laws import Deterministic, Distribution, Mixture
 from scenarios.page_data import access_shares, page_service_times
 from scenarios.processes import gap_law
@@ -38,17 +40,27 @@ def buffer_and_robots(scenario: Scenario) -> tuple[Buffer, Robots]:
     return scenario.buffer, scenario.robots
 
 
-def poisson_parameters(scenario: Scenario) -> tuple[float, float, int]:
-    """Rate at which a robot delivers, service rate, and capacity.
+def poisson_parameters(scenario: Scenario) -> tuple[Array, float]:
+    """Deliveries per unit time at each level 0 … capacity, and the service rate.
 
     Of a scenario that meets `poisson_accesses` and `exponential_service`.
     """
-    buffer, robots = buffer_and_robots(scenario)
-    access = delivery_rate(robots)
     service = exponential_rate(service_law(scenario))
-    assert access is not None
     assert service is not None
-    return access, service, buffer.capacity
+    return delivery_rates_at_levels(scenario), service
+
+
+def delivery_rates_at_levels(scenario: Scenario) -> Array:
+    """Deliveries per unit time at each level 0 … capacity.
+
+    Of a scenario that meets `poisson_accesses`.
+    """
+    buffer, robots = buffer_and_robots(scenario)
+    totals = total_rates(robots, scenario.activation)
+    assert totals is not None
+    at = robots_at(scenario)
+    rates: Array = totals[[at(level) for level in range(buffer.capacity + 1)]]
+    return rates
 
 
 @premise
@@ -140,6 +152,12 @@ def no_host_spacing(scenario: Scenario) -> str | None:
     return None if free else "robots may wait for hosts"
 
 
+def robots_alike(scenario: Scenario) -> str | None:
+    """All robots have the same access times."""
+    several = scenario.robots is not None and len(scenario.robots.classes or ()) > 1
+    return "robots are of several classes" if several else None
+
+
 def every_access_delivers(scenario: Scenario) -> str | None:
     """No access fails."""
     fails = scenario.robots is not None and scenario.robots.failure_probability > 0
@@ -211,28 +229,31 @@ def response_known(scenario: Scenario) -> str | None:
 
 def poisson_accesses(scenario: Scenario) -> str | None:
     """Robots deliver single pages after exponential times."""
-    assert scenario.robots is not None
-    access = scenario.robots.access_time
-    if access is None:
+    robots = scenario.robots
+    assert robots is not None
+    if robots.deliveries is not None:
         return "deliveries are a joint process"
-    return None if access_rate(access) is not None else "access times are not exponential"
+    return None if delivery_rates(robots) is not None else "access times are not exponential"
 
 
 def markovian_accesses(scenario: Scenario) -> str | None:
     """Deliveries have a Markovian form; under switching the access times are exponential."""
-    assert scenario.robots is not None
-    access = scenario.robots.access_time
-    if access is None:
+    robots = scenario.robots
+    assert robots is not None
+    for access, _ in access_times(robots):
+        law = gap_law(access)
+        if law is not None and phase_count(law) is None:
+            return f"access times are {law.key}, which has no phase-type form"
+        order = gap_order(access) or 1
+        if order > MOST_PHASES:
+            return _too_many("access times", order)
+    if not isinstance(scenario.activation, Switching):
         return None
-    law = gap_law(access)
-    if law is not None and phase_count(law) is None:
-        return f"access times are {law.key}, which has no phase-type form"
-    order = gap_order(access) or 1
-    if order > MOST_PHASES:
-        return _too_many("access times", order)
-    if isinstance(scenario.activation, Switching) and access_rate(access) is None:
-        return "switched robots with access times that are not exponential"
-    return None
+    exponential = robots.deliveries is not None or delivery_rates(robots) is not None
+    return all_of(
+        None if exponential else "switched robots with access times that are not exponential",
+        robots_alike(scenario),
+    )
 
 
 def exponential_service(scenario: Scenario) -> str | None:

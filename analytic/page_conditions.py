@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import NamedTuple, TypeGuard, cast
 
 import numpy as np
 
 from analytic.active_robots import most_active
-from analytic.arrival_process import gap_map, mean_rate
+from analytic.arrival_process import access_rate, gap_map, mean_rate
 from analytic.conditions import order_of_pages_kept, static_robots
 from analytic.formula import dependent, premise
 from analytic.laws.geometric_sum import GeometricSum
@@ -20,10 +21,11 @@ from scenarios.accessing import Accessing
 from scenarios.accessing.policy import Indices, Periodic, Planned
 from scenarios.accessing.randomized import Randomized
 from scenarios.arrays import Array
+from scenarios.fleet import access_times, classes_in_order
 from scenarios.laws import Deterministic, Distribution, Exponential
 from scenarios.page_data import access_cycle, access_shares, change_rates, page_weights
 from scenarios.processes import gap_law
-from scenarios.sections import Pages, Robots
+from scenarios.sections import AccessTime, Pages, Robots
 
 MOST_SLOTS = 2**24
 """Accesses up to which a sequence is written out."""
@@ -81,10 +83,29 @@ def is_planned(policy: Accessing | None) -> TypeGuard[Planned]:
     return isinstance(policy, Planned) and not isinstance(policy, Periodic)
 
 
+def active_accesses(scenario: Scenario) -> list[tuple[AccessTime, int]]:
+    """Access times of the robots that work, and how many have each; none of joint deliveries."""
+    robots = scenario.robots
+    if robots is None or robots.deliveries is not None:
+        return []
+    if robots.classes is None:
+        return [(robots.access_time, most_active(scenario))] if robots.access_time else []
+    classes = Counter(classes_in_order(robots, scenario.activation)[: most_active(scenario)])
+    times = access_times(robots)
+    return [(times[index][0], count) for index, count in classes.items()]
+
+
 def access_law(scenario: Scenario) -> Distribution | None:
-    """Law of one access time, where successive times are independent; else None."""
-    access = scenario.robots.access_time if scenario.robots else None
-    return None if access is None else gap_law(access)
+    """Law of one access time, where successive times are independent and robots alike; else None.
+
+    Robots are alike if all that work have the same law.
+    """
+    robots = scenario.robots
+    if robots is None or robots.classes is None:
+        access = robots.access_time if robots else None
+        return None if access is None else gap_law(access)
+    laws = {gap_law(time) for time, _ in active_accesses(scenario)}
+    return laws.pop() if len(laws) == 1 else None
 
 
 def law_between_accesses(scenario: Scenario) -> Distribution:
@@ -93,12 +114,12 @@ def law_between_accesses(scenario: Scenario) -> Distribution:
     Accesses that fail are part of that time.
     """
     law = access_law(scenario)
-    robots = most_active(scenario)
-    assert law is not None
     assert scenario.robots is not None
     failure = scenario.robots.failure_probability
-    if robots > 1 or (failure > 0 and exponential_rate(law) is not None):
-        return Exponential(mean=mean_time(law) / (robots * (1.0 - failure)))
+    memoryless = law is None or exponential_rate(law) is not None
+    if most_active(scenario) > 1 or (failure > 0 and memoryless):
+        return Exponential(mean=time_per_access(scenario))
+    assert law is not None
     return cast("Distribution", GeometricSum(law, failure)) if failure > 0 else law
 
 
@@ -111,17 +132,24 @@ def time_per_access(scenario: Scenario) -> float:
 
 def _time_per_attempt(scenario: Scenario) -> float:
     """The same for accesses that may fail."""
-    law = access_law(scenario)
-    robots = most_active(scenario)
-    access = scenario.robots.access_time if scenario.robots else None
-    if not robots or access is None:
-        return math.inf
+    accesses = active_accesses(scenario)
+    if len(accesses) == 1:
+        access, robots = accesses[0]
+        return _mean_access(access) / robots if robots else math.inf
+    rate = sum(count / _mean_access(access) for access, count in accesses)
+    known = all(math.isfinite(_mean_access(access)) for access, _ in accesses)
+    return 1.0 / rate if known and rate > 0 else math.inf
+
+
+def _mean_access(access: AccessTime) -> float:
+    """Mean time of an access; inf where it is not known."""
+    law = gap_law(access)
     if law is not None:
-        return mean_time(law) / robots
+        return mean_time(law)
     matrices = gap_map(access)
     if matrices is None or len(closed_classes(matrices[0] + matrices[1])) != 1:
         return math.inf
-    return 1.0 / (robots * mean_rate(np.stack(matrices)))
+    return 1.0 / mean_rate(np.stack(matrices))
 
 
 def pace_of_accesses(scenario: Scenario) -> tuple[Distribution | None, bool]:
@@ -129,9 +157,8 @@ def pace_of_accesses(scenario: Scenario) -> tuple[Distribution | None, bool]:
 
     Where those times are not independent, deliveries wait in a buffer, robots give up pages, or
     several robots share a sequence, a constant of the same mean stands for them; None where the
-    mean is not known. Of
-    several exponential robots the times between deliveries are those of one fast robot, but not
-    their order, which matters to everything but random choices.
+    mean is not known. Of several exponential robots the times between deliveries are those of one
+    fast robot, but not their order, which matters to everything but random choices.
     """
     shared = one_robot_or_memoryless if randomized_policy(scenario) is None else one_robot
     unlike_theirs = (no_buffer, independent_accesses, shared, order_of_pages_kept)
@@ -158,9 +185,13 @@ def no_buffer(scenario: Scenario) -> str | None:
 
 def independent_accesses(scenario: Scenario) -> str | None:
     """Access times are independent."""
-    if scenario.robots is not None and scenario.robots.access_time is None:
+    if scenario.robots is not None and scenario.robots.deliveries is not None:
         return "deliveries are a joint process"
-    return None if access_law(scenario) is not None else "access times are not independent"
+    if scenario.robots is None or scenario.robots.classes is None:
+        independent = access_law(scenario) is not None
+    else:
+        independent = all(gap_law(time) is not None for time, _ in active_accesses(scenario))
+    return None if independent else "access times are not independent"
 
 
 def resolved_frequencies(scenario: Scenario) -> str | None:
@@ -189,10 +220,18 @@ def one_robot(scenario: Scenario) -> str | None:
 
 def one_robot_or_memoryless(scenario: Scenario) -> str | None:
     """One robot is active, or access times are exponential."""
-    law = access_law(scenario)
-    if most_active(scenario) == 1 or (law is not None and exponential_rate(law) is not None):
+    accesses = active_accesses(scenario)
+    if most_active(scenario) == 1:
+        return None
+    if accesses and all(access_rate(access) is not None for access, _ in accesses):
         return None
     return "several robots with access times that are not exponential"
+
+
+def working_robots_alike(scenario: Scenario) -> str | None:
+    """All robots that work have the same access times."""
+    several = len({access for access, _ in active_accesses(scenario)}) > 1
+    return "robots of several classes work" if several else None
 
 
 def several_robots(scenario: Scenario) -> str | None:

@@ -22,6 +22,7 @@ from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Periodic
 from scenarios.activation import Switching
 from scenarios.arrays import Array
+from scenarios.fleet import access_times
 from scenarios.measures import Subject
 from scenarios.page_data import (
     access_cycle,
@@ -124,7 +125,8 @@ def _memories(scenario: Scenario) -> list[Memory]:
         known.append(Memory("the relaxation time of the queue", queue, START_LEFT + rarity))
     known += _oldest_page(scenario)
     if scenario.robots is not None:
-        known += _relaxation("the relaxation time of the access times", scenario.robots.access_time)
+        for access, _ in access_times(scenario.robots):
+            known += _relaxation("the relaxation time of the access times", access)
     if scenario.servers is not None:
         known += _relaxation("the relaxation time of the arrivals", scenario.servers.arrivals)
     return [*known, *_accesses(scenario)]

@@ -5,21 +5,42 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, RootModel, Tag, model_validator
 
-from scenarios.base import Count, Keyed, OneKey, Section
+from scenarios.base import ByType, Count, Keyed, OneKey, Section
 from scenarios.errors import refused
 
 
-class Static(Keyed[Count]):
-    """Always the same number of robots."""
+class ByName(RootModel[dict[str, Count]]):
+    """How many robots of each class, by its name."""
+
+    model_config = ConfigDict(frozen=True)
+
+    def __hash__(self) -> int:
+        """As equal ones have, in whatever order."""
+        return hash(frozenset(self.root.items()))
+
+
+Numbers = Annotated[Count | tuple[Count, ...] | ByName, ByType()]
+"""How many robots: the first so many, or so many of each class, in the file's order or by name."""
+
+
+def total_of(numbers: Numbers) -> int:
+    """Number of robots, of all classes together."""
+    if isinstance(numbers, int):
+        return numbers
+    return sum(numbers.root.values() if isinstance(numbers, ByName) else numbers)
+
+
+class Static(Keyed[Numbers]):
+    """Always the same robots: the first so many, or so many of each class."""
 
     key = "static"
 
     @property
     def robots(self) -> int:
         """Number of active robots."""
-        return self.root
+        return total_of(self.root)
 
 
 class These(Keyed[tuple[Count, ...]]):
@@ -42,12 +63,17 @@ class These(Keyed[tuple[Count, ...]]):
 class ThresholdRule(Section):
     """``robots[t]`` robots while the level is at most ``at[t]``; the last above all of them."""
 
-    robots: tuple[Count, ...]
+    robots: tuple[Numbers, ...]
     at: tuple[Count, ...]
+
+    @property
+    def totals(self) -> tuple[int, ...]:
+        """Numbers of robots, of all classes together."""
+        return tuple(total_of(each) for each in self.robots)
 
     @model_validator(mode="after")
     def _valid(self) -> ThresholdRule:
-        if not self.robots or any(a <= b for a, b in _neighbours(self.robots)):
+        if not self.robots or any(a <= b for a, b in _neighbours(self.totals)):
             allowed = "must be strictly decreasing, with at least one entry"
             raise refused(allowed, key="robots", value=self.robots)
         if len(self.at) != len(self.robots) - 1:
@@ -70,7 +96,7 @@ class Threshold(Keyed[ThresholdRule]):
     @property
     def robots(self) -> tuple[int, ...]:
         """Numbers of robots, strictly decreasing."""
-        return self.root.robots
+        return self.root.totals
 
     @property
     def at(self) -> tuple[int, ...]:

@@ -241,7 +241,7 @@ class ByType:
 
 def _branch_of(member: Any) -> str:
     origin = typing.get_origin(member)
-    if origin is Annotated and typing.get_args(member)[0] is float:
+    if origin is Annotated and typing.get_args(member)[0] in (float, int):
         return "<number>"
     return {Literal: "<word>", tuple: "<list>"}.get(origin, "<table>")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from scenarios.accessing.cyclic import Cyclic
 from scenarios.activation import Optimal, Static, Switching, These, Threshold
@@ -10,6 +11,7 @@ from scenarios.base import LARGEST, SMALLEST, listed, one_of
 from scenarios.columns import Column, given_numbers
 from scenarios.deliveries import Independent, Marked
 from scenarios.errors import refused
+from scenarios.fleet import numbers_by_class
 from scenarios.laws import PhaseType
 from scenarios.measures import MEASURES
 from scenarios.page_data import page_service_times
@@ -102,7 +104,7 @@ def _spacing_fits(scenario: System) -> None:
     given = robots.host_spacing
     if pages is None or pages.hosts is None:
         raise refused("needs pages.hosts", key=key, value=given)
-    if robots.access_time is None:
+    if robots.deliveries is not None:
         raise refused("needs robots.access_time", key=key, value=given)
     if rule is not None and not isinstance(rule, Static | These):
         allowed = f"goes with a fixed number of robots, not with activation.{rule.key}"
@@ -162,7 +164,11 @@ def _robots_available(scenario: System) -> None:
     if robots is None:
         return
     if isinstance(rule, Static) and rule.robots > robots.available:
-        raise refused(_at_most(robots.available), key="activation.static", value=rule.robots)
+        raise refused(_at_most(robots.available), key="activation.static", value=rule.root)
+    if isinstance(rule, Static):
+        numbers_by_class(robots, rule.root, "activation.static")
+    if isinstance(rule, Threshold):
+        _no_class_increases(rule, robots)
     if isinstance(rule, These):
         _these_are_told_apart(rule, robots)
     if isinstance(rule, Threshold) and rule.robots[0] > robots.available:
@@ -171,6 +177,18 @@ def _robots_available(scenario: System) -> None:
     if isinstance(rule, Switching) and max(map(max, rule.targets)) > robots.available:
         key = "activation.switching.targets"
         raise refused(_at_most(robots.available), key=key, value=rule.root.targets)
+
+
+def _no_class_increases(rule: Threshold, robots: Robots) -> None:
+    key = "activation.threshold.robots"
+    by_class = [
+        numbers_by_class(robots, step, f"{key}[{index}]")
+        for index, step in enumerate(rule.root.robots)
+    ]
+    for index, (before, after) in enumerate(pairwise(by_class)):
+        if any(a < b for a, b in zip(before, after, strict=True)):
+            allowed = "must not have more robots of a class than the entry before it"
+            raise refused(allowed, key=f"{key}[{index + 1}]")
 
 
 def _these_are_told_apart(rule: These, robots: Robots) -> None:
@@ -196,7 +214,7 @@ def _control_needs_buffer(scenario: System) -> None:
 def _switching_needs_access_time(scenario: System) -> None:
     rule = scenario.activation
     robots = scenario.robots
-    if rule is None or robots is None or robots.access_time is not None:
+    if rule is None or robots is None or robots.deliveries is None:
         return
     if "switching" in (rule.key, rule.family if isinstance(rule, Optimal) else None):
         raise refused("needs robots.access_time", key=f"activation.{rule.key}")

@@ -55,6 +55,8 @@ def _rank(details: ErrorDetails) -> int:
     unknown = details["msg"].startswith("unknown key")
     if details["type"] == "extra_forbidden" or unknown:
         return 0
+    if details["type"] == "default_factory_not_called":  # since another key is wrong
+        return 3
     return 2 if details["type"] == "missing" else 1
 
 

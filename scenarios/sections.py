@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
@@ -17,6 +17,9 @@ from scenarios.laws import OTHER_NAMES, Distribution, Exponential
 from scenarios.processes import ArrivalProcess, Rate
 from scenarios.text import visible
 from scenarios.validity import check_probabilities
+
+_LONGEST = 1000
+"""Characters of a name or a label."""
 
 LARGEST_SEED = 2**128 - 1
 """As much as `numpy.random.SeedSequence` draws by itself."""
@@ -126,11 +129,37 @@ class Failure(Section):
     retries: Count = 0
 
 
+Name = Annotated[
+    str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]+$", max_length=_LONGEST)
+]
+
+MOST_ROBOTS = 100_000
+
+Available = Annotated[int, Field(strict=True, ge=1, le=MOST_ROBOTS)]
+
+
+class RobotClass(Section):
+    """Robots that are alike: how many, and how long an access takes."""
+
+    name: Name | None = None
+    available: Available
+    access_time: AccessTime
+
+
+def _of_all_classes(given: dict[str, Any]) -> int:
+    """Robots of all classes; 0 where there are none."""
+    return sum(each.available for each in given.get("classes") or ())
+
+
 class Robots(Section):
     """The robots: how many, how long an access takes, which page they take next."""
 
-    one_of: ClassVar[tuple[tuple[str, ...], ...]] = (("access_time", "deliveries"),)
-    available: Annotated[int, Field(strict=True, ge=1, le=100_000)]
+    one_of: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("access_time", "deliveries", "classes"),
+        ("available", "classes"),
+    )
+    classes: tuple[RobotClass, ...] | None = None
+    available: Available = Field(default_factory=_of_all_classes)
     access_time: AccessTime | None = None
     deliveries: Deliveries | None = None
     accessing: Accessing | None = None
@@ -139,8 +168,13 @@ class Robots(Section):
 
     @model_validator(mode="after")
     def _valid(self) -> Robots:
-        if (self.access_time is None) == (self.deliveries is None):
-            raise refused("must have exactly one of the keys access_time or deliveries")
+        if self.classes is not None:
+            self._check_classes(self.classes)
+        elif "available" not in self.model_fields_set:
+            raise refused("is missing", key="available")
+        laws = [self.access_time, self.deliveries, self.classes]
+        if sum(each is not None for each in laws) != 1:
+            raise refused("must have exactly one of the keys access_time, deliveries or classes")
         if self.deliveries is not None and self.deliveries.robots != self.available:
             allowed = f"has {self.deliveries.robots} entries; must have one per available robot"
             raise refused(f"{allowed} ({self.available})", key="deliveries")
@@ -148,9 +182,22 @@ class Robots(Section):
             self._check_failure()
         return self
 
+    def _check_classes(self, classes: tuple[RobotClass, ...]) -> None:
+        if not classes:
+            raise refused("must not be empty", key="classes")
+        if "available" in self.model_fields_set:
+            raise refused("must be left out: each of the classes has its own", key="available")
+        if self.available > MOST_ROBOTS:
+            allowed = f"have {self.available} robots; at most {MOST_ROBOTS} together"
+            raise refused(allowed, key="classes")
+        names = [each.name for each in classes if each.name is not None]
+        for index, each in enumerate(classes):
+            if each.name is not None and names.count(each.name) > 1:
+                raise refused("is there twice", key=f"classes[{index}].name", value=each.name)
+
     def _check_failure(self) -> None:
         if self.deliveries is not None:
-            raise refused("goes with access_time, not with deliveries", key="failure")
+            raise refused("goes with access_time or classes, not with deliveries", key="failure")
         if self.host_spacing is not None:
             wait = "a second attempt would have to wait for its host"
             raise refused(f"does not go with host_spacing: {wait}", key="failure")
@@ -362,9 +409,6 @@ class Run(Section):
 
 Text = Annotated[str, Field(strict=True)]
 
-_LONGEST = 1000
-"""Characters of a name or a label."""
-
 
 def _one_line(text: str) -> str:
     """Refuse what a page or a terminal cannot show as text on one line, and what nobody reads."""
@@ -381,9 +425,7 @@ Line = Annotated[Text, AfterValidator(_one_line)]
 class System(Section):
     """The sections of a scenario file, which need not fit together yet."""
 
-    name: Annotated[
-        str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]+$", max_length=_LONGEST)
-    ]
+    name: Name
     title: Line = ""
     paper: Line = ""
     time_unit: Line = "time unit"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 
 from sim import rules
 from sim.event_log import LogEvent
@@ -18,8 +18,8 @@ class Failures:
         That an access fails.
     retries : int
         How often a robot tries a page again before it goes on to the next one.
-    draws : sequence of callable
-        For each robot, a function that draws a uniform number between 0 and 1.
+    draws : mapping int -> callable
+        For the number of each robot, a function that draws a uniform number between 0 and 1.
     source : PageSource
     log_event : callable, optional
     """
@@ -28,7 +28,7 @@ class Failures:
         self,
         probability: float,
         retries: int,
-        draws: Sequence[Callable[[], float]],
+        draws: Mapping[int, Callable[[], float]],
         source: PageSource,
         log_event: LogEvent | None = None,
     ) -> None:
@@ -37,7 +37,7 @@ class Failures:
         self._draws = draws
         self._source = source
         self._log_event = log_event
-        self._in_a_row = [0] * len(draws)
+        self._in_a_row = dict.fromkeys(draws, 0)
 
     def next_page(self, now: float, robot: int, page: int) -> int | None:
         """The page that a robot accesses next, if its access to `page` fails; None: it does not."""

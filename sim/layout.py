@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from scenarios import Scenario
-from scenarios.activation import Static, These, Threshold
+from scenarios.activation import Static, Switching, These, Threshold
 from scenarios.deliveries import joint_size
+from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Exponential
 from scenarios.processes import gap_law
-from scenarios.sections import Buffer
+from scenarios.sections import AccessTime, Buffer
 from sim import rules
 from sim.laws import draws_and_mean
 
@@ -55,6 +58,37 @@ def robots_at_levels(scenario: Scenario) -> list[int]:
         return [rules.threshold_robots(level, rule.robots, rule.at) for level in levels]
     robots = rule.robots if isinstance(rule, Static | These) else scenario.robots.available
     return [robots for _ in levels]
+
+
+def heard_up_to(scenario: Scenario) -> dict[int, int]:
+    """The highest level at which a robot is heard, by its number, of robots that ever are.
+
+    Under a static or threshold rule; with joint deliveries there are none of their own. Under
+    switching those that are there.
+    """
+    robots = scenario.robots
+    assert robots is not None
+    if robots.deliveries is not None:
+        return {}
+    if isinstance(scenario.activation, Switching):
+        return dict.fromkeys(range(robots.available), 0)
+    active_at = np.array(robots_at_levels(scenario))  # never more at a higher level
+    order = order_of_activation(robots, scenario.activation)[: active_at[0]]
+    levels = np.searchsorted(-active_at, -np.arange(len(order)))
+    return dict(sorted(zip(order, (levels - 1).tolist(), strict=True)))
+
+
+def laws_of_robots(scenario: Scenario) -> list[tuple[AccessTime, list[int]]]:
+    """Each access time with the robots that have it, of those in `heard_up_to`."""
+    robots = scenario.robots
+    assert robots is not None
+    heard = heard_up_to(scenario)
+    laws = []
+    start = 0
+    for access_time, count in access_times(robots):
+        laws.append((access_time, [r for r in range(start, start + count) if r in heard]))
+        start += count
+    return laws
 
 
 def robots_may_wait(scenario: Scenario) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
+from scenarios.fleet import access_times
 from scenarios.processes import Rate, gap_law
 from sim.draws import map_tables, stationary_phases
 from sim.laws import draws_and_mean
@@ -58,7 +59,12 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
         rate = max(_phase_events(modes[used]) for used in set(robots_at_levels(scenario)))
         yield ("robots", "deliveries"), rate, horizon
     elif robots is not None and _anyone_works(scenario):
-        yield ("robots", "access_time"), _draws(robots.access_time), horizon
+        for access_time, count in access_times(robots):
+            rate = _draws(access_time)
+            if robots.classes is None:
+                yield ("robots", "access_time"), rate, horizon
+            else:
+                yield ("robots", "classes"), count * rate, horizon
     if clients is not None:
         yield ("clients", "query_rate"), clients.query_rate, horizon
     if servers is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any, Protocol
 
@@ -68,8 +68,8 @@ class _Accessing(_ByLevel):
     ----------
     active_at : sequence of int
         Active robots at each level.
-    access_times : sequence of callable
-        For each robot that is ever active, a function that draws its next access time.
+    access_times : mapping int -> callable
+        For the number of each robot that is ever active, a function that draws its access times.
     source : PageSource
     """
 
@@ -78,13 +78,13 @@ class _Accessing(_ByLevel):
         clock: Clock,
         buffer: Target,
         active_at: Sequence[int],
-        access_times: Sequence[Draw],
+        access_times: Mapping[int, Draw],
         source: PageSource,
     ) -> None:
         super().__init__(clock, buffer, active_at)
         self._access_times = access_times
         self._source = source
-        self._carried = [-1] * len(access_times)
+        self._carried = dict.fromkeys(access_times, -1)
 
 
 class FreeRobots(_Accessing):
@@ -95,6 +95,8 @@ class FreeRobots(_Accessing):
 
     Parameters
     ----------
+    heard_up_to : mapping int -> int
+        The highest level at which each robot is heard.
     failures : Failures, optional
         Which accesses fail; none, where it is left out.
     """
@@ -104,16 +106,18 @@ class FreeRobots(_Accessing):
         clock: Clock,
         buffer: Target,
         active_at: Sequence[int],
-        access_times: Sequence[Draw],
+        heard_up_to: Mapping[int, int],
+        access_times: Mapping[int, Draw],
         source: PageSource,
         failures: Failures | None = None,
     ) -> None:
         super().__init__(clock, buffer, active_at, access_times, source)
+        self._heard_up_to = heard_up_to
         self._failures = failures
 
     def start(self) -> None:
         """Begin the first accesses, at time 0."""
-        for robot, access_time in enumerate(self._access_times):
+        for robot, access_time in self._access_times.items():
             self._carried[robot] = self._source.next_page()
             end = Alarm(self._clock, self._arrive, robot)
             self._clock.at(access_time(), _DELIVERY + robot, end)
@@ -125,7 +129,7 @@ class FreeRobots(_Accessing):
         another = self._failures.next_page(now, robot, page) if self._failures else None
         if another is not None:
             self._carried[robot] = another
-        elif robot < self._active_at[self._buffer.level]:
+        elif self._buffer.level <= self._heard_up_to[robot]:
             self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
             self._carried[robot] = self._source.next_page()
             if self._failures:
@@ -158,7 +162,7 @@ class SwitchedRobots:
         clock: Clock,
         buffer: Buffer,
         targets: Sequence[Sequence[int]],
-        access_times: Sequence[Draw],
+        access_times: Mapping[int, Draw],
         service_phase: Callable[[float], int],
         source: PageSource,
         log_event: LogEvent | None = None,
@@ -172,8 +176,8 @@ class SwitchedRobots:
         self._source = source
         self._log_event = log_event
         self._failures = failures
-        self._carried = [-1] * len(access_times)
-        self._alarms = [Alarm(clock, self._arrive, robot) for robot in range(len(access_times))]
+        self._carried = dict.fromkeys(access_times, -1)
+        self._alarms = {robot: Alarm(clock, self._arrive, robot) for robot in access_times}
         self._idle: list[int] = []
         self.active = len(access_times)
         self._active_since = self._robots_time = 0.0
@@ -181,7 +185,7 @@ class SwitchedRobots:
 
     def start(self) -> None:
         """Begin the first accesses, at time 0: every available robot is active."""
-        for robot in range(len(self._access_times)):
+        for robot in self._access_times:
             self._begin_access(0.0, robot, self._source.next_page())
 
     def _begin_access(self, now: float, robot: int, page: int) -> None:
@@ -248,7 +252,7 @@ class PoliteRobots(_Accessing):
         clock: Clock,
         buffer: Target,
         active_at: Sequence[int],
-        access_times: Sequence[Draw],
+        access_times: Mapping[int, Draw],
         source: PageSource,
         spacing: HostSpacing,
         log_event: LogEvent | None = None,
@@ -259,7 +263,7 @@ class PoliteRobots(_Accessing):
 
     def start(self) -> None:
         """Every robot asks for its first page at time 0, the lower one first."""
-        for robot in range(len(self._access_times)):
+        for robot in self._access_times:
             self._clock.at(0.0, _DELIVERY + robot, Alarm(self._clock, self._arrive, robot))
 
     def _arrive(self, alarm: Alarm) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from scenarios import Scenario
@@ -22,7 +22,14 @@ from sim.event_log import EventLog
 from sim.failures import Failures
 from sim.host_spacing import HostSpacing
 from sim.law_counter import LawCounter
-from sim.layout import buffer_flags, horizon_octave, robots_at_levels, top_level
+from sim.layout import (
+    buffer_flags,
+    heard_up_to,
+    horizon_octave,
+    laws_of_robots,
+    robots_at_levels,
+    top_level,
+)
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
 from sim.pages import DirectIndex, Load, Pages
 from sim.robots import FreeRobots, JointRobots, PoliteRobots, Robots, SwitchedRobots
@@ -180,7 +187,7 @@ class SearchEngine:
         if isinstance(rule, Switching):
             assert isinstance(self._buffer, Buffer)
             phase = self._service.phase if self._service else lambda _now: 0
-            times = self._access_times(robots.available)
+            times = self._access_times()
             return SwitchedRobots(
                 self._clock,
                 self._buffer,
@@ -189,14 +196,14 @@ class SearchEngine:
                 phase,
                 source,
                 self._log_event,
-                self._failures(len(times), source),
+                self._failures(times, source),
             )
         active_at = robots_at_levels(self._scenario)
         if robots.deliveries is not None:
             modes = modes_of(robots.deliveries, rule)
             own = self._stream("delivery")
             return JointRobots(self._clock, self._buffer, active_at, modes, own, source)
-        times = self._access_times(max(active_at))
+        times = self._access_times()
         section = self._scenario.pages
         if robots.host_spacing is not None and section is not None:
             least = host_spacings(robots, section).tolist()
@@ -204,17 +211,21 @@ class SearchEngine:
             return PoliteRobots(
                 self._clock, self._buffer, active_at, times, source, spacing, self._log_event
             )
-        failures = self._failures(len(times), source)
-        return FreeRobots(self._clock, self._buffer, active_at, times, source, failures)
+        failures = self._failures(times, source)
+        heard = heard_up_to(self._scenario)
+        return FreeRobots(self._clock, self._buffer, active_at, heard, times, source, failures)
 
-    def _access_times(self, robots: int) -> list[Callable[[], float]]:
-        law = self._section.access_time
-        return [sampler(law, self._stream("access", robot)) for robot in range(robots)]
+    def _access_times(self) -> dict[int, Callable[[], float]]:
+        return {
+            robot: sampler(law, self._stream("access", robot))
+            for law, robots in laws_of_robots(self._scenario)
+            for robot in robots
+        }
 
-    def _failures(self, robots: int, source: PageSource) -> Failures | None:
-        """Which accesses of so many robots fail, where some may."""
+    def _failures(self, robots: Iterable[int], source: PageSource) -> Failures | None:
+        """Which accesses of these robots fail, where some may."""
         section = self._section.failure
         if section is None:
             return None
-        draws = [self._stream("failure", robot).random for robot in range(robots)]
+        draws = {robot: self._stream("failure", robot).random for robot in robots}
         return Failures(section.probability, section.retries, draws, source, self._log_event)

@@ -229,7 +229,24 @@ def search_engines(draw: Any) -> Tables:
             "probability": draw(st.sampled_from([0.0, 0.1, 0.6])),
             "retries": draw(st.integers(0, 2)),
         }
+    if "access_time" in robots and draw(st.booleans()):
+        _split_into_classes(draw, tables)
     return tables
+
+
+def _split_into_classes(draw: Any, tables: Tables) -> None:
+    """Give some of the robots other access times; a fixed number is sometimes one by class."""
+    robots = tables["robots"]
+    available = robots.pop("available")
+    first = draw(st.integers(1, available))
+    counts = [first, available - first] if first < available else [first]
+    times = [robots.pop("access_time"), draw(gaps)]
+    robots["classes"] = [
+        {"available": count, "access_time": time}
+        for count, time in zip(counts, times, strict=False)
+    ]
+    if "static" in tables.get("activation", {}) and draw(st.booleans()):
+        tables["activation"]["static"] = [draw(st.integers(0, count)) for count in counts]
 
 
 SHAPES = (4, 50, 1000, 10**6)

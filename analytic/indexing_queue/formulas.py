@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from analytic import conditions, page_conditions
 from analytic.active_robots import require_decided, robots_at
-from analytic.arrival_process import delivery_rate
 from analytic.formula import Formula, Values, dependent, is_covered, obstacles
 from analytic.indexing_queue.chain import count_states, dense_generator
 from analytic.indexing_queue.erlang import (
@@ -228,18 +227,19 @@ def birth_death_levels(births: Array, service: float, obsolescence: float, capac
 
 def _birth_death(scenario: Scenario) -> Values:
     """Measures of the level alone, from the product form."""
-    access, service, capacity = conditions.poisson_parameters(scenario)
+    deliveries, service = conditions.poisson_parameters(scenario)
+    capacity = len(deliveries) - 1
     patience = conditions.patience_of(scenario)
     at = robots_at(scenario)
     obsolescence = 0.0 if patience is None else exponential_rate(patience)
     assert obsolescence is not None
     robots = np.array([at(level) for level in range(capacity + 1)], dtype=float)
-    levels = birth_death_levels(access * robots, service, obsolescence, capacity)
+    levels = birth_death_levels(deliveries, service, obsolescence, capacity)
     waiting = np.maximum(np.arange(capacity + 1.0) - 1, 0)
     active = float(levels @ robots)
     rates = {
-        "delivered": access * active,
-        "lost": access * robots[-1] * levels[-1],
+        "delivered": float(levels @ deliveries),
+        "lost": float(deliveries[-1] * levels[-1]),
         "obsolete": obsolescence * float(levels @ waiting),
         "served": service * float(levels[1:].sum()),
     }
@@ -249,8 +249,9 @@ def _birth_death(scenario: Scenario) -> Values:
 
 def _mm1k(scenario: Scenario) -> Values:
     """Level probabilities, and the sojourn of the pages that enter."""
-    access, service, capacity = conditions.poisson_parameters(scenario)
-    arrivals = access * robots_at(scenario)(0)
+    deliveries, service = conditions.poisson_parameters(scenario)
+    capacity = len(deliveries) - 1
+    arrivals = float(deliveries[0])
     levels = mm1k_levels(arrivals / service, capacity)
     for level, probability in enumerate(levels):
         yield "level_probability", level, float(probability)
@@ -309,8 +310,9 @@ def _servers_named(scenario: Scenario) -> str | None:
 def _mmck(scenario: Scenario) -> Values:
     """Level probabilities, and the sojourn of the pages that enter."""
     buffer, _ = conditions.buffer_and_robots(scenario)
-    access, service, capacity = conditions.poisson_parameters(scenario)
-    arrivals = access * robots_at(scenario)(0)
+    deliveries, service = conditions.poisson_parameters(scenario)
+    capacity = len(deliveries) - 1
+    arrivals = float(deliveries[0])
     levels = mmck_levels(arrivals / service, buffer.servers, capacity)
     for level, probability in enumerate(levels.tolist()):
         yield "level_probability", level, probability
@@ -321,8 +323,8 @@ def _mmck(scenario: Scenario) -> Values:
 
 def _erlang_b(scenario: Scenario) -> Values:
     """The loss, for any law of the service."""
-    buffer, robots = conditions.buffer_and_robots(scenario)
-    arrivals = (delivery_rate(robots) or 0.0) * robots_at(scenario)(0)
+    buffer, _ = conditions.buffer_and_robots(scenario)
+    arrivals = float(conditions.delivery_rates_at_levels(scenario)[0])
     load = arrivals * mean_time(conditions.service_law(scenario))
     lost = erlang_b(load, buffer.servers)
     if arrivals > 0:
@@ -336,8 +338,8 @@ def _erlang_b(scenario: Scenario) -> Values:
 def _erlang_c(scenario: Scenario) -> Values:
     """Sojourn without a limit."""
     buffer, _ = conditions.buffer_and_robots(scenario)
-    access, service, _ = conditions.poisson_parameters(scenario)
-    arrivals = access * robots_at(scenario)(0)
+    deliveries, service = conditions.poisson_parameters(scenario)
+    arrivals = float(deliveries[0])
     longest = mean_sojourn_without_limit(arrivals, service, buffer.servers)
     yield "sojourn_time", "accepted", longest
 
@@ -345,11 +347,11 @@ def _erlang_c(scenario: Scenario) -> Values:
 def _erlang_a(scenario: Scenario) -> Values:
     """Throughput without a limit."""
     buffer, _ = conditions.buffer_and_robots(scenario)
-    access, service, _ = conditions.poisson_parameters(scenario)
+    deliveries, service = conditions.poisson_parameters(scenario)
     law = conditions.patience_of(scenario)
     obsolescence = None if law is None else exponential_rate(law)
     assert obsolescence is not None
-    arrivals = access * robots_at(scenario)(0)
+    arrivals = float(deliveries[0])
     most = erlang_a_throughput(arrivals, service, obsolescence, buffer.servers)
     yield "throughput", None, most
 

@@ -20,8 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analytic.active_robots import robots_at
-from analytic.arrival_process import delivery_rate
-from analytic.conditions import buffer_and_robots, patience_of, service_law
+from analytic.conditions import delivery_rates_at_levels, patience_of, service_law
 from analytic.formula import Values, dependent
 from analytic.indexing_queue.measures import control_cost, level_rows
 from analytic.markov import stationary
@@ -327,20 +326,22 @@ def _sum(first: Array, second: Array) -> Array:
 
 @Remembered
 def _queue_of(scenario: Scenario) -> GeneralQueue:
-    access, obsolescence, robots = _parameters(scenario)
-    return general_queue(access * robots, service_law(scenario), obsolescence)
+    deliveries, obsolescence = _parameters(scenario)
+    return general_queue(deliveries, service_law(scenario), obsolescence)
 
 
-def _parameters(scenario: Scenario) -> tuple[float, float, Array]:
-    """Deliveries of one robot and obsolete pages of one waiting page per unit time, and robots."""
-    buffer, section = buffer_and_robots(scenario)
-    access = delivery_rate(section)
-    assert access is not None
+def _parameters(scenario: Scenario) -> tuple[Array, float]:
+    """Deliveries at each level and obsolete pages of one waiting page, per unit time."""
     patience = patience_of(scenario)
     obsolescence = None if patience is None else exponential_rate(patience)
+    return delivery_rates_at_levels(scenario), obsolescence or 0.0
+
+
+def _mean_active(scenario: Scenario) -> float:
+    """Robots that work, on average."""
     at = robots_at(scenario)
-    robots = np.array([at(level) for level in range(buffer.capacity + 1)], dtype=float)
-    return access, obsolescence or 0.0, robots
+    levels = _queue_of(scenario).levels
+    return float(levels @ np.array([at(level) for level in range(len(levels))], dtype=float))
 
 
 def service_without_phases(scenario: Scenario) -> str | None:
@@ -362,18 +363,17 @@ def levels_settle(scenario: Scenario) -> str | None:
 
 def of_levels(scenario: Scenario) -> Values:
     """Everything that follows from the levels."""
-    _, _, robots = _parameters(scenario)
-    queue = _queue_of(scenario)
-    return list(level_rows(queue.levels, float(queue.levels @ robots), _rates(scenario)))
+    levels = _queue_of(scenario).levels
+    return list(level_rows(levels, _mean_active(scenario), _rates(scenario)))
 
 
 def _rates(scenario: Scenario) -> dict[str, float]:
-    access, obsolescence, robots = _parameters(scenario)
+    deliveries, obsolescence = _parameters(scenario)
     queue = _queue_of(scenario)
     waiting = np.maximum(np.arange(len(queue.levels)) - 1.0, 0.0)
     return {
-        "delivered": access * float(queue.levels @ robots),
-        "lost": access * float(queue.levels[-1] * robots[-1]),
+        "delivered": float(queue.levels @ deliveries),
+        "lost": float(queue.levels[-1] * deliveries[-1]),
         "obsolete": obsolescence * float(queue.levels @ waiting),
         "served": queue.throughput,
     }
@@ -398,7 +398,7 @@ def of_costs(scenario: Scenario) -> Values:
     served = queue.jets["served"]
     others = {
         "starvation": float(queue.levels[0]),
-        "robots": rates["delivered"] / _parameters(scenario)[0],
+        "robots": _mean_active(scenario),
         "response": float(served[1] / served[0]),
     }
     yield "control_cost", None, control_cost(rates, others, scenario.costs)

@@ -11,7 +11,7 @@ import numpy as np
 
 from analytic import conditions
 from analytic.active_robots import most_active, robots_at
-from analytic.arrival_process import delivery_modes, delivery_rate, joint_order
+from analytic.arrival_process import delivery_modes, delivery_rates, joint_order
 from analytic.conditions import buffer_and_robots
 from analytic.formula import dependent
 from analytic.indexing_queue.chain import (
@@ -92,7 +92,7 @@ def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
     elif robots.deliveries is not None:
         order = joint_size(robots.deliveries)[0]
     else:
-        order = joint_order(robots, max(most_active(scenario), 1))
+        order = joint_order(robots, max(most_active(scenario), 1), scenario.activation)
     phases = phase_count(conditions.service_law(scenario)) or 0
     return order, phases, waiting_phases(scenario), top_level(scenario)
 
@@ -128,9 +128,11 @@ def chain_of(scenario: Scenario) -> QueueChain:
     capacity = buffer.capacity
     rule = scenario.activation
     if isinstance(rule, Switching):
-        rate = delivery_rate(robots)
-        assert rate is not None
-        return switching_chain(rate, robots.available, rule.targets, service, patience, capacity)
+        rates = delivery_rates(robots)
+        assert rates is not None
+        return switching_chain(
+            rates[0], robots.available, rule.targets, service, patience, capacity
+        )
     modes = delivery_modes(robots, max(most_active(scenario), 1), rule)
     at = robots_at(scenario)
     return controlled_chain(modes, at, service, patience, capacity, buffer.admission)

@@ -51,6 +51,7 @@ from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array
 from scenarios.page_data import realised_shares
+from scenarios.processes import gap_law
 
 _SLOW = 0.02
 _SLOTS = 50
@@ -192,10 +193,12 @@ def _realised_shares(scenario: Scenario, accessed: AccessedPages) -> Array:
 def _crawling(scenario: Scenario) -> Values:
     accessed = accessed_pages(scenario)
     shares = _realised_shares(scenario, accessed)
-    law = conditions.access_law(scenario)
-    assert law is not None
     failure = accessed.robots.failure_probability
-    rates = crawl_rates(shares, law, most_active(scenario), failure)
+    rates = np.zeros(len(shares))
+    for access, robots in conditions.active_accesses(scenario):
+        law = gap_law(access)
+        assert law is not None
+        rates += crawl_rates(shares, law, robots, failure)
     for page, (rate, share) in enumerate(zip(rates.tolist(), shares.tolist(), strict=True)):
         yield "crawl_rate", page, rate
         if rate > 0 or share == 0:
@@ -297,6 +300,16 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     Formula(
         paper="coffman1998",
+        number="(3), slot by slot",
+        quantity="obsolescence rates along the sequence that a policy without a period gives",
+        function=sequence_obsolescence,
+        kind="exact",
+        origin="own",
+        conditions=(*_SCHEDULED, conditions.planned_policy, conditions.one_robot),
+        evaluate=_one_robot,
+    ),
+    Formula(
+        paper="coffman1998",
         number="(3), accesses that fail",
         quantity="obsolescence rates under a periodic schedule of accesses that may fail",
         function=failing_obsolescence,
@@ -310,16 +323,6 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.one_robot,
         ),
         evaluate=_failing,
-    ),
-    Formula(
-        paper="coffman1998",
-        number="(3), slot by slot",
-        quantity="obsolescence rates along the sequence that a policy without a period gives",
-        function=sequence_obsolescence,
-        kind="exact",
-        origin="own",
-        conditions=(*_SCHEDULED, conditions.planned_policy, conditions.one_robot),
-        evaluate=_one_robot,
     ),
     Formula(
         paper="coffman1998",
@@ -349,6 +352,7 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.periodic_policy,
             conditions.several_robots,
             conditions.one_robot_or_memoryless,
+            conditions.working_robots_alike,
             conditions.short_rounds,
         ),
         evaluate=_several_robots,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from analytic import conditions, page_conditions
-from analytic.active_robots import most_active, robots_at
+from analytic.active_robots import most_active
 from analytic.conditions import buffer_of
 from analytic.formula import Condition, Formula, Values, dependent
 from analytic.indexing_queue import chain_of, sojourn_transform
@@ -130,10 +130,8 @@ Poisson = tuple[Array, Array, list[float], float]
 def _poisson(scenario: Scenario) -> Poisson:
     """The numbers of a pipeline with exponential access and service times."""
     pages = accessed_pages(scenario)
-    access, service, capacity = conditions.poisson_parameters(scenario)
-    at = robots_at(scenario)
-    deliveries = [access * at(level) for level in range(capacity + 1)]
-    return pages.change_rates, pages.shares, deliveries, service
+    deliveries, service = conditions.poisson_parameters(scenario)
+    return pages.change_rates, pages.shares, deliveries.tolist(), service
 
 
 def _dropped(scenario: Scenario) -> Values:
@@ -328,7 +326,8 @@ def with_phases(scenario: Scenario) -> Scenario:
     service = conditions.service_law(scenario)
     access = page_conditions.access_law(scenario)
     joint = 1
-    if access is not None and conditions.markovian_accesses(scenario) is not None:
+    alike = scenario.robots is not None and scenario.robots.classes is None
+    if access is not None and alike and conditions.markovian_accesses(scenario) is not None:
         phases = _phases_of_robots(scenario, access, beside_service=not has_phases(service))
         joint = phases ** most_active(scenario)
         changes["robots.access_time"] = _written(moment_match(access, phases))

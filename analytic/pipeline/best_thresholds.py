@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytic import conditions, page_conditions
+from analytic.arrival_process import delivery_rates
 from analytic.conditions import buffer_and_robots, buffer_of
 from analytic.formula import is_covered
 from analytic.indexing_queue.searching import (
@@ -33,6 +34,7 @@ from analytic.indexing_queue.thresholds import (
 )
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_conditions import accessed_pages
+from analytic.phase_type import exponential_rate
 from analytic.pipeline.conditions import (
     PATH,
     copies_leave_together,
@@ -328,6 +330,7 @@ def is_birth_death(scenario: Scenario) -> bool:
         conditions.no_obsolescence,
         conditions.first_come_first_served,
         conditions.poisson_accesses,
+        conditions.robots_alike,
         conditions.exponential_service,
     )
     return is_covered(needed, scenario)
@@ -335,7 +338,13 @@ def is_birth_death(scenario: Scenario) -> bool:
 
 def birth_death(scenario: Scenario) -> BirthDeath:
     """The pipeline of a scenario of which `is_birth_death` holds; pages that are alike as one."""
-    access, service, capacity = conditions.poisson_parameters(scenario)
+    service = exponential_rate(conditions.service_law(scenario))
+    buffer, robots = buffer_and_robots(scenario)
+    rates = delivery_rates(robots)
+    assert service is not None
+    assert rates is not None
+    access = rates[0]
+    capacity = buffer.capacity
     pages = accessed_pages(scenario)
     mu = pages.change_rates
     weights = scenario.costs.staleness * pages.weights

@@ -186,6 +186,7 @@ METHODS: tuple[Method, ...] = (
             page_conditions.robots_always_work,
             conditions.poisson_accesses,
             own.several_robots,
+            page_conditions.working_robots_alike,
             *_PLAIN,
             *_QUEUE,
             shared_fits,

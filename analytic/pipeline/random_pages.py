@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
 from analytic import conditions
-from analytic.active_robots import robots_at
 from analytic.formula import dependent
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
 from analytic.indexing_queue.chain import rate_entries
@@ -400,7 +399,6 @@ def freshness_of_random_pages(scenario: Scenario) -> Freshness:
 
 def rates_without_waiting(scenario: Scenario) -> Array:
     """Obsolescence rate of each page where none can wait, in closed form."""
-    access, service, _ = conditions.poisson_parameters(scenario)
-    deliveries = access * robots_at(scenario)(0)
+    deliveries, service = conditions.poisson_parameters(scenario)
     pages = accessed_pages(scenario)
-    return single_place_rates(pages.change_rates, pages.shares, deliveries, service)
+    return single_place_rates(pages.change_rates, pages.shares, float(deliveries[0]), service)

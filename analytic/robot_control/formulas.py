@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 
 from analytic import conditions
-from analytic.active_robots import robots_at
 from analytic.formula import Formula, Values, dependent
 from analytic.robot_control.static import static_cost, static_loss_rate, static_starvation
 from analytic.robot_control.switching import MOST_LEVELS, best_switching, queue_of
@@ -34,8 +33,8 @@ _SOME_PRICE = Costs(loss=1.0)
 
 def _parameters(scenario: Scenario) -> tuple[float, int, float]:
     """Load, K and service rate."""
-    access, service, capacity = conditions.poisson_parameters(scenario)
-    return access * robots_at(scenario)(0) / service, capacity, service
+    deliveries, service = conditions.poisson_parameters(scenario)
+    return float(deliveries[0]) / service, len(deliveries) - 1, service
 
 
 def _static(scenario: Scenario) -> Values:
@@ -134,6 +133,7 @@ _SWITCHING = (
     conditions.resolved_activation,
     conditions.pages_leave_the_queue_alone,
     switching,
+    conditions.robots_alike,
     conditions.poisson_accesses,
     conditions.exponential_service,
     conditions.no_obsolescence,

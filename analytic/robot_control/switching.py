@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic import conditions
-from analytic.arrival_process import delivery_rate
+from analytic.arrival_process import delivery_rates
 from analytic.conditions import buffer_and_robots
 from analytic.formula import Condition, obstacles
 from analytic.optimum import NoOptimumError, Optimum
@@ -162,6 +162,7 @@ _COVERED: tuple[Condition, ...] = (
     conditions.priced,
     conditions.pages_leave_the_queue_alone,
     conditions.poisson_accesses,
+    conditions.robots_alike,
     conditions.phase_type_service,
     conditions.exponential_patience_or_none,
     conditions.response_known,
@@ -196,13 +197,13 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
     single = PhaseLaw(np.ones(1), np.array([[-rate]])) if rate else None
     service = single or as_phase_type(law)
     patience = conditions.patience_of(scenario)
-    access = delivery_rate(robots)
+    rates = delivery_rates(robots)
     obsolescence = 0.0 if patience is None else exponential_rate(patience)
     assert service is not None
-    assert access is not None
+    assert rates is not None
     assert obsolescence is not None
     capacity = buffer.capacity
-    return ControlledQueue(access, robots.available, service, obsolescence, capacity)
+    return ControlledQueue(rates[0], robots.available, service, obsolescence, capacity)
 
 
 def _check_size(queue: ControlledQueue, costs: Costs) -> None:

@@ -200,7 +200,7 @@ def accesses(scenario: Scenario) -> ArrivalProcess:
     law = page_conditions.access_law(scenario)
     if law is not None:
         return Renewal(law)
-    access = scenario.robots.access_time if scenario.robots else None
+    access = page_conditions.active_accesses(scenario)[0][0]
     assert isinstance(access, Map | Mmpp)
     return access
 
@@ -212,8 +212,12 @@ def dependent_accesses(scenario: Scenario) -> str | None:
 
 def known_accesses(scenario: Scenario) -> str | None:
     """Access times are independent, or those of an MMPP or MAP that forgets its start."""
-    if scenario.robots is None or scenario.robots.access_time is None:
+    if scenario.robots is None or scenario.robots.deliveries is not None:
         return "deliveries are a joint process"
+    if not page_conditions.active_accesses(scenario):
+        return "no robot is active"
+    if several := page_conditions.working_robots_alike(scenario):
+        return several
     classes = _closed_classes(accesses(scenario))
     return None if classes == 1 else f"access times have {classes} closed classes of phases"
 

@@ -40,6 +40,7 @@ from sim.law_counter import table_of
 from sim.laws.phase_type import parameters
 from sim.layout import (
     buffer_flags,
+    heard_up_to,
     horizon_octave,
     joint_events,
     mean_times,
@@ -76,15 +77,6 @@ _ITEM = np.dtype(
 
 _NO_BUFFER = BufferSection(waiting_places=0, service=Exponential(mean=1.0))
 """Whose rules nobody asks for."""
-
-
-def accessing_robots(scenario: Scenario) -> int:
-    """Robots that ever start an access of their own."""
-    if scenario.robots is None or scenario.robots.deliveries is not None:
-        return 0
-    if isinstance(scenario.activation, Switching):
-        return scenario.robots.available
-    return max(robots_at_levels(scenario))
 
 
 def largest_batch(robots: RobotsSection | None) -> int:
@@ -222,7 +214,8 @@ def _pages(scenario: Scenario) -> Pages:
 
 def _robots(scenario: Scenario, delivery: Any) -> Robots:
     rule = scenario.activation
-    fleet = accessing_robots(scenario)
+    heard = np.array([*heard_up_to(scenario).values()], dtype=np.int64)
+    fleet = len(heard)
     switched = isinstance(rule, Switching)
     active_at = [0] if switched else robots_at_levels(scenario)
     means = np.zeros((0, 0))
@@ -253,6 +246,7 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
         idle=new_alarms(fleet),
         carried=np.full(fleet, NONE),
         failures=np.zeros(fleet, dtype=np.int64),
+        heard_up_to=heard,
         active_at=np.array(active_at),
         targets=np.array(rule.targets) if isinstance(rule, Switching) else np.zeros((0, 0), int),
         means=means,

@@ -13,13 +13,13 @@ from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential, Uniform
 from scenarios.sections import PageSize
 from sim import rules
-from sim.compiled_engine.building import accessing_robots, largest_batch, new_world, tracks_phases
+from sim.compiled_engine.building import largest_batch, new_world, tracks_phases
 from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
 from sim.compiled_engine.refresh import begin_refresh, refresh
-from sim.compiled_engine.supply import Supply, law_of, laws_of, sequence_of
+from sim.compiled_engine.supply import Law, Supply, law_of, laws_of, sequence_of
 from sim.compiled_engine.world import Buffer, Pages
 from sim.law_counter import laws_tally
-from sim.layout import robots_at_levels
+from sim.layout import heard_up_to, laws_of_robots, robots_at_levels
 from sim.sojourn_times import sojourns_tally
 from sim.streams import stream
 from sim.tally import (
@@ -59,7 +59,7 @@ class Replication:
         self._stream = partial(stream, seed, replication)
         self._change, self._query = self._stream("change"), self._stream("query")
         self._delivery, self._service = self._stream("delivery"), self._stream("service")
-        self._fleet = accessing_robots(scenario)
+        self._fleet = len(heard_up_to(scenario))
         self._batch = largest_batch(scenario.robots)
         self._access, self._indexing = self._access_times(), self._indexing_times()
         ahead = max(_AHEAD, 2 * (self._fleet + self._batch))
@@ -110,11 +110,14 @@ class Replication:
 
     def _access_times(self) -> Supply:
         """One row per robot, and where accesses may fail another one that says which do."""
-        fleet = range(self._fleet)
-        streams = [self._stream("access", robot) for robot in fleet]
-        laws = laws_of(self._robots.access_time, streams)
+        laws: list[Law] = []
+        streams = []
+        for access_time, robots in laws_of_robots(self._scenario):
+            own = [self._stream("access", robot) for robot in robots]
+            laws += laws_of(access_time, own)
+            streams += own
         if self._robots.failure is not None:
-            failures = [self._stream("failure", robot) for robot in fleet]
+            failures = [self._stream("failure", robot) for robot in heard_up_to(self._scenario)]
             laws += laws_of(_UNIFORM, failures)
             streams += failures
         return Supply(laws, streams, np.ones(len(laws), dtype=np.int64))

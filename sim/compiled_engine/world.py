@@ -175,6 +175,8 @@ class Robots(NamedTuple):
         The page of each robot's access; NONE where a robot waits for a host.
     failures : ndarray of int, shape (robots,)
         How often each robot has failed with its page.
+    heard_up_to : ndarray of int, shape (robots,)
+        The highest level at which each robot is heard.
     active_at : ndarray of int, shape (top + 1,)
         Robots that are heard at each level (joint deliveries: row of the mode).
     targets : ndarray of int, shape (phases, top + 1)
@@ -189,6 +191,7 @@ class Robots(NamedTuple):
     idle: Alarms
     carried: Any
     failures: Any
+    heard_up_to: Any
     active_at: Any
     targets: Any
     means: Any

@@ -528,7 +528,7 @@ def test_changes_of_a_file_are_applied_before_it_is_checked(tmp_path):
         ({"activation.statc": 3}, "activation.statc", "did you mean static?"),
         ({"buffer.waiting_places.more": 3}, "buffer.waiting_places", "must be a whole number"),
         ({"buffer.service.phase-type.T.0": 3}, "buffer.service.phase-type.T", "must be a list"),
-        ({"robots.access_time": None}, "robots", "exactly one of the keys access_time or deliv"),
+        ({"robots.access_time": None}, "robots", "exactly one of the keys access_time, deliv"),
         ({"": 3}, "", "is not a key; write section.key"),
         ({"buffer.": 3}, "buffer.", "is not a key; write section.key"),
         ({".".join(["run"] * 3000): 3}, "", "is nested too deeply"),

@@ -122,6 +122,21 @@ PIPELINES: dict[str, dict[str, Any]] = {
             {"bmap": {"D": [[[-1.5]], [[1.0]], [[0.0]], [[0.5]]]}},
         ],
     },
+    "classes": {
+        "robots.classes": [
+            {"name": "slow", "available": 2, "access_time": {"erlang": {"shape": 2, "mean": 4.0}}},
+            {"name": "fast", "available": 2, "access_time": {"exponential": {"mean": 1.0}}},
+        ],
+        "activation.threshold.robots": [{"slow": 2, "fast": 1}, {"slow": 0, "fast": 1}],
+        "robots.failure": {"probability": 0.2},
+    },
+    "classes-switched": {
+        "robots.classes": [
+            {"available": 1, "access_time": {"uniform": {"low": 0.5, "high": 1.0}}},
+            {"available": 2, "access_time": {"exponential": {"mean": 1.0}}},
+        ],
+        "activation.switching.targets": [3, 3, 2, 1, 0],
+    },
     "many-places": {
         "buffer.waiting_places": 100,
         "buffer.service.exponential.mean": 4.0,

@@ -1,0 +1,86 @@
+"""The robots of a scenario one by one: their classes, and the order in which they become active.
+
+Robots are numbered class by class, in the order of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from scenarios.activation import Activation, ByName, Numbers, Static, Threshold
+from scenarios.errors import refused
+from scenarios.sections import AccessTime, Robots
+
+
+def access_times(robots: Robots) -> list[tuple[AccessTime, int]]:
+    """The access times of all classes with how many robots have them; none of joint deliveries."""
+    if robots.classes is not None:
+        return [(each.access_time, each.available) for each in robots.classes]
+    return [] if robots.access_time is None else [(robots.access_time, robots.available)]
+
+
+def numbers_by_class(robots: Robots, given: Numbers, key: str) -> tuple[int, ...]:
+    """How many robots of each class are meant; a whole number means the first so many.
+
+    Raises
+    ------
+    ScenarioError
+        Naming the key, if there are no such classes, or not so many robots.
+    """
+    classes = robots.classes
+    if classes is None:
+        if not isinstance(given, int):
+            raise refused("must be a whole number; robots.classes are needed for more", key=key)
+        return (given,)
+    available = [each.available for each in classes]
+    if isinstance(given, int):
+        before = [0, *accumulate(available)]
+        return tuple(
+            min(max(given - start, 0), count)
+            for start, count in zip(before, available, strict=False)
+        )
+    if isinstance(given, ByName):
+        names = [each.name for each in classes]
+        if set(names) != set(given.root):
+            shown = ", ".join(name or "one without a name" for name in names)
+            raise refused(f"must name every class: {shown}", key=key, value=given.root)
+        numbers = tuple(given.root[name] for name in names if name is not None)
+    else:
+        numbers = given
+    if len(numbers) != len(classes):
+        allowed = f"has {len(numbers)} entries; must have {len(classes)}, one per class"
+        raise refused(allowed, key=key)
+    for index, (number, most) in enumerate(zip(numbers, available, strict=True)):
+        if number > most:
+            allowed = f"must be at most robots.classes[{index}].available ({most})"
+            raise refused(allowed, key=key, value=number)
+    return numbers
+
+
+def order_of_activation(robots: Robots, rule: Activation | None) -> Sequence[int]:
+    """All robots in the order in which they become active, by their numbers.
+
+    Whenever the rule has n robots active, they are the first n.
+    """
+    every = range(robots.available)
+    if isinstance(rule, Static):
+        steps: tuple[Numbers, ...] = (rule.root,)
+    else:
+        steps = rule.root.robots if isinstance(rule, Threshold) else ()
+    if robots.classes is None or all(isinstance(step, int) for step in steps):
+        return every
+    starts = [0, *accumulate(each.available for each in robots.classes)]
+    order: dict[int, None] = {}
+    for step in reversed(steps):
+        numbers = numbers_by_class(robots, step, "")
+        for start, number in zip(starts, numbers, strict=False):
+            order |= dict.fromkeys(range(start, start + number))
+    return list(order | dict.fromkeys(every))
+
+
+def classes_in_order(robots: Robots, rule: Activation | None) -> list[int]:
+    """Class of each robot, in the order in which they become active; one of all without classes."""
+    counts = [count for _, count in access_times(robots)]
+    of_robot = [index for index, count in enumerate(counts) for _ in range(count)]
+    return [of_robot[robot] for robot in order_of_activation(robots, rule)]
