@@ -112,11 +112,16 @@ def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
     )
     shown = naming_of(scenario)
     worst = [
-        f"{shown('obsolescence_rate', page)} ({_percent(rate)} of the time out of date)"
+        f"{_page(shown('obsolescence_rate', page))} ({_percent(rate)} of the time out of date)"
         for page, rate in worst_pages(scenario, rates, _WORST)
     ]
     if worst:
         yield f"worst pages: {', '.join(worst)}"
+
+
+def _page(name: Subject) -> str:
+    """A page in words: by its name, or its number."""
+    return name if isinstance(name, str) else f"page {name}"
 
 
 Value = Callable[..., float]

@@ -43,6 +43,7 @@ from analytic.indexing_queue.measures import (
     loss_approximated,
     one_closed_class,
     response_solved,
+    servers_chain_of,
     servers_fit,
     servers_solved,
     settled,
@@ -62,6 +63,7 @@ from analytic.indexing_queue.one_robot import (
 from analytic.indexing_queue.several_servers import (
     idle_servers,
     sojourn_moments_of_servers,
+    sojourn_quantiles_of_servers,
     solve_servers,
 )
 from analytic.indexing_queue.sojourns import sojourn_moments, sojourn_quantiles
@@ -367,12 +369,23 @@ def _some_timer(scenario: Scenario) -> str | None:
 
 
 def _quantiles(scenario: Scenario) -> Values:
-    buffer, _ = conditions.buffer_and_robots(scenario)
-    shares = buffer.sojourn_quantiles
+    chain = chain_of(scenario)
     stationary = solution_of(scenario).stationary
-    for name, times in sojourn_quantiles(chain_of(scenario), stationary, shares).items():
-        for share, time in zip(shares, times, strict=True):
-            yield "sojourn_quantile", f"{name} {share!r}", float(time)
+    return _by_share(scenario, partial(sojourn_quantiles, chain, stationary))
+
+
+def _quantiles_of_servers(scenario: Scenario) -> Values:
+    chain = servers_chain_of(scenario)
+    stationary = solve_servers(chain)
+    return _by_share(scenario, partial(sojourn_quantiles_of_servers, chain, stationary))
+
+
+def _by_share(scenario: Scenario, quantiles: Callable[..., dict[str, Array]]) -> Values:
+    """Quantiles at the shares that the scenario asks for."""
+    shares = conditions.buffer_of(scenario).sojourn_quantiles
+    for name, times in quantiles(shares).items():
+        for share, time in zip(shares, times.tolist(), strict=True):
+            yield "sojourn_quantile", f"{name} {share!r}", time
 
 
 def _from_closure(scenario: Scenario) -> Values:
@@ -642,6 +655,12 @@ FORMULAS: tuple[Formula, ...] = (
         evaluate=lambda scenario: [
             row for row in solved_servers(scenario) if row[0] == "sojourn_time_second_moment"
         ],
+    ),
+    _servers_row(
+        quantity="quantiles of the sojourn time by class with several servers",
+        function=sojourn_quantiles_of_servers,
+        conditions=(*_SERVERS, conditions.quantiles_asked, *_FIFO),
+        evaluate=_quantiles_of_servers,
     ),
     _servers_row(
         quantity="control cost with several servers",

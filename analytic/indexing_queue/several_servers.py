@@ -8,16 +8,17 @@ do not speak of the servers (deliveries, admission, numbers of robots) are used 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix, lil_matrix
 
 from analytic.indexing_queue.chain import QueueChain
-from analytic.indexing_queue.sojourns import Row
+from analytic.indexing_queue.sojourns import Row, quantiles_by_jumps
 from analytic.markov import Band, stationary_banded, until_exit
 from scenarios.arrays import Array
 
@@ -282,6 +283,107 @@ def sojourn_moments_of_servers(chain: ServersChain, stationary: list[Array]) -> 
         if pages > 0:
             yield "sojourn_time", name, once / pages
             yield "sojourn_time_second_moment", name, 2 * twice / pages
+
+
+def sojourn_quantiles_of_servers(
+    chain: ServersChain, stationary: list[Array], shares: Sequence[float]
+) -> dict[str, Array]:
+    """Least time t with ``P(V <= t) >= q``, V the sojourn time first come first served, by class.
+
+    Parameters
+    ----------
+    chain : ServersChain
+    stationary : list of ndarray
+        Stationary probabilities by level, of `solve_servers`.
+    shares : sequence of float
+        q, between 0 and 1.
+
+    Returns
+    -------
+    dict of ndarray, shape of `shares`
+        As `analytic.indexing_queue.sojourn_quantiles`.
+
+    Raises
+    ------
+    NoAnswerError
+        If the page may make a million jumps and more before it ends.
+    """
+    fates = rates_of_fates(chain, stationary)
+    pages = {"served": fates["served"], "obsolete": fates["obsolete"]}
+    pages["accepted"] = pages["served"] + pages["obsolete"]
+    tagged = _tagged_page(chain, stationary)
+
+    def by_class(rates: Array) -> dict[str, Array]:
+        accepted = rates.sum(axis=-1)
+        ended = {"served": rates[..., 0], "obsolete": rates[..., 1], "accepted": accepted}
+        result = {name: value / pages[name] for name, value in ended.items() if pages[name] > 0}
+        if fates["delivered"] > 0:
+            result["all"] = (fates["lost"] + accepted) / fates["delivered"]
+        return result
+
+    return quantiles_by_jumps(tagged.ends_by_jump(), tagged.rate, by_class, shares)
+
+
+class _Tagged(NamedTuple):
+    """A page followed through the positions where it waits, and then through its own service.
+
+    Attributes
+    ----------
+    start : ndarray, shape (states,)
+        Pages that enter per unit time.
+    moves : csr_matrix, shape (states, states)
+        Rates, transposed.
+    ends : ndarray, shape (states, 2)
+        Rates at which it is served and becomes obsolete.
+    """
+
+    start: Array
+    moves: csr_matrix
+    ends: Array
+
+    @property
+    def out(self) -> Array:
+        """All rates out of each state."""
+        out: Array = np.asarray(self.moves.sum(axis=0)).ravel() + self.ends.sum(axis=1)
+        return out
+
+    @property
+    def rate(self) -> float:
+        """The largest of them."""
+        return float(self.out.max())
+
+    def ends_by_jump(self) -> Iterator[Array]:
+        """Rates of pages that end, served and obsolete, with jump 1, 2, … of the largest rate."""
+        state = self.start
+        stays = 1 - self.out / self.rate
+        total = state.sum()
+        while state.sum() > 1e-18 * total:
+            yield state @ self.ends / self.rate
+            state = self.moves @ state / self.rate + state * stays
+
+
+def _tagged_page(chain: ServersChain, stationary: list[Array]) -> _Tagged:
+    at_once, entering = entering_pages(chain, stationary)
+    service = chain.deliveries.service
+    within = chain.within[-1]
+    size = len(within)
+    own = size * len(entering)
+    ends = np.zeros((own + len(service.start), 2))
+    ends[:own, 1] = chain.obsolescence
+    ends[own:, 0] = service.exit_rates
+    phases = service.generator - np.diag(np.diag(service.generator))
+    moves = lil_matrix((len(ends), len(ends)))
+    moves[own:, own:] = phases.T
+    for ahead in range(len(entering)):
+        here = slice(ahead * size, (ahead + 1) * size)
+        moves[here, here] = within.T
+        if ahead:
+            closer = chain.handed_on + chain.obsolescence * ahead * np.eye(size)
+            moves[(ahead - 1) * size : ahead * size, here] = closer.T
+        else:
+            begins = np.outer(chain.ended[-1].sum(axis=1), service.start)
+            moves[own:, here] = begins.T
+    return _Tagged(np.concatenate([*entering, at_once * service.start]), moves.tocsr(), ends)
 
 
 def idle_servers(levels: Array, servers: int) -> float:

@@ -11,7 +11,7 @@ for pages refused on arrival).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
@@ -194,31 +194,64 @@ def sojourn_quantiles(
     """
     starts = entries(chain, stationary)
     rate = fastest_rate(chain)
-    ends = list(islice(_ends_by_jump(chain, starts, rate), MOST_JUMPS + 1))
-    if len(ends) > MOST_JUMPS:
+
+    def by_class(rates: Array) -> dict[str, Array]:
+        return _by_class(chain, stationary, starts, rates)
+
+    return quantiles_by_jumps(_ends_by_jump(chain, starts, rate), rate, by_class, shares)
+
+
+def quantiles_by_jumps(
+    ends: Iterator[Array],
+    rate: float,
+    by_class: Callable[[Array], dict[str, Array]],
+    shares: Sequence[float],
+) -> dict[str, Array]:
+    """Quantiles of the time to the end of a page that ends with a jump of a Poisson process.
+
+    Parameters
+    ----------
+    ends : iterator of ndarray, shape (2,)
+        Rates of pages, served and obsolete, that end with jump 1, 2, …
+    rate : float
+        Of the Poisson process.
+    by_class : callable
+        From rates of pages that have ended, shape (…, 2), to the distribution function of each
+        class of pages.
+    shares : sequence of float
+
+    Returns
+    -------
+    dict of ndarray, shape of `shares`
+        By class.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are more than a million jumps.
+    """
+    ended = np.array(list(islice(ends, MOST_JUMPS + 1)))
+    if len(ended) > MOST_JUMPS:
         raise NoAnswerError(f"a page may make more than {MOST_JUMPS:,} jumps before it ends")
-    jumps = np.arange(1, len(ends) + 1)
-    ended = np.array(ends)
+    jumps = np.arange(1, len(ended) + 1)
 
-    def shares_by(times: Array) -> dict[str, Array]:
-        before = gammainc(jumps, rate * times[:, None])
-        return _by_class(chain, stationary, starts, before @ ended)
+    def distribution(time: float) -> dict[str, Array]:
+        return by_class(gammainc(jumps, rate * time) @ ended)
 
-    longest = (len(ends) + 10 * math.sqrt(len(ends)) + 40) / rate
+    longest = (len(ended) + 10 * math.sqrt(len(ended)) + 40) / rate
 
     def quantile(name: str, share: float, atom: float) -> float:
         if share <= atom:
             return 0.0
 
         def excess(time: float) -> float:
-            return float(shares_by(np.array([time]))[name][0]) - share
+            return float(distribution(time)[name]) - share
 
         return float(brentq(excess, 0.0, longest, xtol=1e-14 * longest, rtol=1e-13))
 
-    at_once = shares_by(np.zeros(1))
     return {
         name: np.array([quantile(name, share, float(atom)) for share in shares])
-        for name, (atom,) in at_once.items()
+        for name, atom in distribution(0.0).items()
     }
 
 

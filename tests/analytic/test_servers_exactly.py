@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import gammainc
 from systems import EVERY_KIND, queue
 
 import analytic
+from analytic.conditions import poisson_parameters
+from analytic.indexing_queue import chain_of, sojourn_quantiles
 from analytic.indexing_queue.erlang import (
     erlang_a_throughput,
     erlang_b,
@@ -17,6 +20,8 @@ from analytic.indexing_queue.erlang import (
     mean_sojourn_without_limit,
     mmck_levels,
 )
+from analytic.indexing_queue.measures import servers_chain_of, solution_of
+from analytic.indexing_queue.several_servers import sojourn_quantiles_of_servers, solve_servers
 from scenarios import Scenario, ScenarioError, library_names, load
 from scenarios.activation import Optimal
 
@@ -293,3 +298,48 @@ def test_what_the_search_does_not_cover_is_refused() -> None:
         analytic.optimize(queue(two | erlang), "threshold")
     with pytest.raises(ScenarioError, match="2 servers index pages at a time"):
         analytic.optimize(queue(two), "switching")
+
+
+def test_quantiles_of_two_exponential_servers() -> None:
+    """M/M/2/K: a page that n others wait ahead of stays for n + 1 ends of services, and its own."""
+    shares = (0.1, 0.5, 0.95)
+    plain = {"activation.static": 3, "buffer.servers": 2, "buffer.obsolescence": "never"}
+    scenario = queue(plain | {"buffer.sojourn_quantiles": list(shares)})
+    found = analytic.exact_values(scenario)
+    service = poisson_parameters(scenario)[1]
+    levels = np.array(
+        [value for (name, _), (value, _) in found.items() if name == "level_probability"]
+    )
+    entering = levels[:-1] / levels[:-1].sum()
+    grid = np.linspace(0.0, 1.0, 4001)[1:]
+
+    def below(time: float) -> float:
+        """The wait is an Erlang time of rate 2 mu, summed over a fine grid of own times."""
+        own = -np.log1p(-(grid - grid[0] / 2)) / service
+        left = np.maximum(time - own, 0.0)
+        waited = sum(
+            share * (gammainc(level - 1, 2 * service * left) if level > 1 else 1.0)
+            for level, share in enumerate(entering)
+        )
+        return float(np.mean(np.where(own <= time, waited, 0.0)))
+
+    for share in shares:
+        time = found["sojourn_quantile", f"served {share}"][0]
+        assert below(time) == pytest.approx(share, abs=3e-4)
+    assert found["sojourn_quantile", "all 0.1"][0] < found["sojourn_quantile", "served 0.1"][0]
+
+
+def test_one_server_has_the_quantiles_of_the_chain_of_one() -> None:
+    """With phases and timers, to the last digits."""
+    changes = {
+        "buffer.service": {"hyperexponential": {"probabilities": [0.9, 0.1], "rates": [3.0, 0.2]}},
+        "buffer.obsolescence": {"exponential": {"rate": 0.3}},
+    }
+    scenario = queue(changes)
+    shares = (0.05, 0.5, 0.99)
+    of_chain = sojourn_quantiles(chain_of(scenario), solution_of(scenario).stationary, shares)
+    chain = servers_chain_of(scenario)
+    of_servers = sojourn_quantiles_of_servers(chain, solve_servers(chain), shares)
+    assert of_chain.keys() == of_servers.keys()
+    for name, times in of_chain.items():
+        assert of_servers[name] == pytest.approx(times, rel=1e-10)
