@@ -15,13 +15,23 @@ from scenarios.arrays import Array
 from scenarios.laws import Distribution, Mixture
 
 
+def _parts(law: Mixture) -> list[tuple[float, Distribution]]:
+    """The laws that can be drawn, with their probabilities."""
+    parts = zip(law.probabilities, law.of, strict=True)
+    return [(probability, each) for probability, each in parts if probability > 0]
+
+
+def _laws(law: Mixture) -> list[Distribution]:
+    return [each for _, each in _parts(law)]
+
+
 def _mean_of(law: Mixture, values: Iterable[Array]) -> Array:
-    shares = zip(law.probabilities, values, strict=True)
-    return np.asarray(sum(probability * value for probability, value in shares))
+    shares = zip(_parts(law), values, strict=True)
+    return np.asarray(sum(probability * value for (probability, _), value in shares))
 
 
 def _averaged(function: Callable[[Distribution, Array], Array], law: Mixture, at: Array) -> Array:
-    return _mean_of(law, (function(each, at) for each in law.of))
+    return _mean_of(law, (function(each, at) for each in _laws(law)))
 
 
 matrix_transform = partial(_averaged, transforms.matrix_transform)
@@ -31,12 +41,12 @@ survival = partial(_averaged, transforms.survival)
 
 def mean(law: Mixture) -> float:
     """The mean of the means."""
-    return float(_mean_of(law, (np.array(transforms.mean_time(each)) for each in law.of)))
+    return float(_mean_of(law, (np.array(transforms.mean_time(each)) for each in _laws(law))))
 
 
 def variance(law: Mixture) -> float:
     """The variance of the means, and the mean of the variances."""
-    moments = [transforms.moments(each) for each in law.of]
+    moments = [transforms.moments(each) for each in _laws(law)]
     own = _mean_of(law, (np.array(second - first**2) for first, second in moments))
     between = _mean_of(law, (np.array((first - mean(law)) ** 2) for first, _ in moments))
     return float(own + between)
@@ -44,7 +54,7 @@ def variance(law: Mixture) -> float:
 
 def log_transform(law: Mixture, s: Array) -> Array:
     """``-ln E h``, from whichever of h and 1 - h is the smaller."""
-    exponents = np.array([transforms.log_transform(each, s) for each in law.of])
+    exponents = np.array([transforms.log_transform(each, s) for each in _laws(law)])
     missed = _mean_of(law, -np.expm1(-exponents))
     least = exponents.min(axis=0)
     far = least - np.log(_mean_of(law, np.exp(least - exponents)))
@@ -59,8 +69,8 @@ def excess(law: Mixture, s: Array) -> Array:
     """
     whole = mean(law)
     near = np.minimum(s, 1 / whole)
-    own = [transforms.excess(each, near) for each in law.of]
-    shifts = [near * (whole - transforms.mean_time(each)) for each in law.of]
+    own = [transforms.excess(each, near) for each in _laws(law)]
+    shifts = [near * (whole - transforms.mean_time(each)) for each in _laws(law)]
     terms = (delta + transforms.exc(-delta - t) for delta, t in zip(own, shifts, strict=True))
     inner = np.log1p(_mean_of(law, terms))
     result: Array = np.where(s > near, s * whole - log_transform(law, s), inner)
@@ -69,30 +79,30 @@ def excess(law: Mixture, s: Array) -> Array:
 
 def jumps(law: Mixture) -> list[float]:
     """Those of the laws."""
-    return sorted({time for each in law.of for time in transforms.jumps(each)})
+    return sorted({time for each in _laws(law) for time in transforms.jumps(each)})
 
 
 def shortest(law: Mixture) -> float:
     """The least of the laws."""
-    return min(transforms.shortest(each) for each in law.of)
+    return min(transforms.shortest(each) for each in _laws(law))
 
 
 def phase_count(law: Mixture) -> int | None:
     """The sum of those of the laws; None where one of them has no phases."""
-    counts = [phases_of(each) for each in law.of]
+    counts = [phases_of(each) for each in _laws(law)]
     return None if None in counts else sum(count for count in counts if count is not None)
 
 
 def phases(law: Mixture) -> PhaseLaw | None:
     """Those of the laws, side by side."""
-    forms = [as_phase_type(each) for each in law.of]
+    forms = [as_phase_type(each) for each in _laws(law)]
     known = [form for form in forms if form is not None]
     if len(known) < len(forms):
         return None
-    starts = [p * form.start for p, form in zip(law.probabilities, known, strict=True)]
+    starts = [p * form.start for (p, _), form in zip(_parts(law), known, strict=True)]
     return PhaseLaw(np.concatenate(starts), block_diag(*(form.generator for form in known)))
 
 
 def poisson_counts(law: Mixture, rate: float, below: int) -> Array:
     """The mean of those of the laws."""
-    return _mean_of(law, (transforms.poisson_counts(each, rate, below) for each in law.of))
+    return _mean_of(law, (transforms.poisson_counts(each, rate, below) for each in _laws(law)))

@@ -161,3 +161,14 @@ def test_draws_have_the_law(law: Distribution) -> None:
     times = np.sort([draw(rng, *given) for _ in range(20_000)])
     assert stats.kstest(times, lambda t: 1 - survival(law, t)).pvalue > 1e-4
     assert draws_and_mean(law)[1] == pytest.approx(mean_time(law), rel=1e-13)
+
+
+@pytest.mark.parametrize("impossible", [Pareto(mean=2.0, shape=1.3), Exponential(mean=1e-9)])
+def test_a_law_that_is_never_drawn_changes_nothing(impossible: Distribution) -> None:
+    law = Erlang(shape=2, mean=1.0)
+    mixture = Mixture(probabilities=(0.0, 1.0), of=(impossible, law))
+    rates = np.array([0.5, 900.0])
+    assert moments(mixture) == pytest.approx(moments(law), rel=1e-14)
+    assert log_transform(mixture, rates) == pytest.approx(log_transform(law, rates), rel=1e-12)
+    assert excess(mixture, rates) == pytest.approx(excess(law, rates), rel=1e-12)
+    assert phase_count(mixture) == phase_count(law)
