@@ -163,20 +163,20 @@ def _robots_available(scenario: System) -> None:
     robots = scenario.robots
     if robots is None:
         return
-    if isinstance(rule, Static) and rule.robots > robots.available:
-        raise refused(_at_most(robots.available), key="activation.static", value=rule.root)
     if isinstance(rule, Static):
         numbers_by_class(robots, rule.root, "activation.static")
+    if isinstance(rule, Static) and rule.robots > robots.available:
+        raise refused(_at_most(robots), key="activation.static", value=rule.root)
     if isinstance(rule, Threshold):
         _no_class_increases(rule, robots)
     if isinstance(rule, These):
         _these_are_told_apart(rule, robots)
     if isinstance(rule, Threshold) and rule.robots[0] > robots.available:
         key = "activation.threshold.robots"
-        raise refused(_at_most(robots.available), key=key, value=rule.robots)
+        raise refused(_at_most(robots), key=key, value=rule.robots)
     if isinstance(rule, Switching) and max(map(max, rule.targets)) > robots.available:
         key = "activation.switching.targets"
-        raise refused(_at_most(robots.available), key=key, value=rule.root.targets)
+        raise refused(_at_most(robots), key=key, value=rule.root.targets)
 
 
 def _no_class_increases(rule: Threshold, robots: Robots) -> None:
@@ -201,8 +201,10 @@ def _these_are_told_apart(rule: These, robots: Robots) -> None:
         raise refused(allowed, key=key, value=rule.root)
 
 
-def _at_most(available: int) -> str:
-    return f"must be at most robots.available ({available})"
+def _at_most(robots: Robots) -> str:
+    if robots.classes is not None:
+        return f"must be at most {robots.available}, the robots of all classes"
+    return f"must be at most robots.available ({robots.available})"
 
 
 def _control_needs_buffer(scenario: System) -> None:

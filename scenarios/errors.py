@@ -58,6 +58,10 @@ class _Short(reprlib.Repr):
         items += ["..."] * (len(x) > len(shown))
         return f"{{ {', '.join(items)} }}" if items else "{}"
 
+    def repr_ByName(self, x: Any, level: int) -> str:  # noqa: N802 - named after the type
+        """Write numbers of robots by class as the inline table that they are."""
+        return self.repr_dict(x.root, level)
+
 
 def brief(value: object) -> str:
     """One short line that shows a value as a scenario file would write it."""

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from scenarios import ScenarioError, columns, load
+from scenarios.activation import ByName
 from scenarios.base import most_like
+from scenarios.errors import brief
 
 CRAWL = """name = "crawl"
 pages.change_rates = {rates}
@@ -222,3 +224,7 @@ def test_what_looks_like_nothing_known_gets_no_hint() -> None:
     assert most_like(["whittle"], ["whittle"]) is None
     assert most_like("w" * 1_000_000, ["whittle"]) is None
     assert most_like("whi", ["whittle", "white-noise"]) == "whittle"
+
+
+def test_numbers_by_class_are_shown_as_the_file_has_them() -> None:
+    assert brief([ByName({"near": 1, "far": 9})]) == "[{ near = 1, far = 9 }]"
