@@ -386,27 +386,26 @@ def test_the_true_system_does_not_disagree(phases: bool) -> None:
 
 
 honest_timer = Buffer._start_timer
-honest_completion = Buffer._complete_service
+honest_end = Buffer._end
 
 
 def timer_that_runs_on(self: Buffer, due: float, item: Any) -> None:
     """The timer of a page goes off during its service too, and then counts."""
 
     def note(_: Alarm) -> None:
-        if self.level and self._in_service is item:
+        if any(each is item for each in self._in_service):
             self._stale_in_service = item
 
     honest_timer(self, due, item)
     self._clock.once(due, rules.tie_order(rules.OBSOLESCENCE, item[0]), note)
 
 
-def completion_unless_stale(self: Buffer, alarm: Alarm) -> None:
+def end_unless_stale(self: Buffer, fate: int, sojourn: float) -> None:
     """The planted error: a page whose timer went off during its service is counted obsolete."""
-    item = self._in_service
-    honest_completion(self, alarm)
-    if getattr(self, "_stale_in_service", None) is item:
-        self._ended[rules.SERVED] -= 1
-        self._ended[rules.OBSOLETE] += 1
+    stale = getattr(self, "_stale_in_service", None)
+    if fate == rules.SERVED and stale is self._in_service[0]:
+        fate = rules.OBSOLETE
+    honest_end(self, fate, sojourn)
 
 
 @pytest.mark.statistical
@@ -414,7 +413,7 @@ def test_a_timer_that_is_not_cancelled_at_service_start_disagrees(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     true = queue(CONTROLLED)
-    monkeypatch.setattr(Buffer, "_complete_service", completion_unless_stale)
+    monkeypatch.setattr(Buffer, "_end", end_unless_stale)
     monkeypatch.setattr(Buffer, "_start_timer", timer_that_runs_on)
     assert verdict(true, true, "simpy") == "disagrees"
 

@@ -867,7 +867,7 @@ def test_an_answer_that_did_not_converge_is_never_given(monkeypatch: pytest.Monk
     scenario = queue(stale(H2) | {"buffer.waiting_places": 10, "name": "stopped-early"})
     predictions, others = predict(scenario)
     reasons = [each.reason for each in others if each.source.startswith("avrachenkov2011 Th")]
-    assert len(reasons) == 3
+    assert len(reasons) == 4
     assert all(reason.startswith(NOT_CONVERGED) for reason in reasons)
     assert not predictions
     assert accuracy_of(scenario) is None
