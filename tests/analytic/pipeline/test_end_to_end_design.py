@@ -465,6 +465,7 @@ def test_long_searches_say_how_far_they_are(
     monkeypatch.setattr(logging.getLogger("analytic"), "propagate", True)
     monkeypatch.setattr(logging.getLogger("analytic"), "handlers", [])
     caplog.set_level(logging.INFO, logger="analytic")
+    monkeypatch.setattr(progress, "PATIENCE", 60.0)  # a busy machine takes more than two seconds
     optimize(example(3, 3), "threshold")
     assert not caplog.records
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
