@@ -44,6 +44,8 @@ class Context:
         estimate = self.results.find(prediction.measure, prediction.subject)
         if estimate is None:
             subjects = [row.subject for row in self.results.rows.of_measure(prediction.measure)]
+            if subjects and prediction.measure == "sojourn_quantile":  # of a class never seen
+                return Estimate(prediction.measure, prediction.subject, *[math.nan] * 4)
             known = f"; its subjects: {', '.join(map(repr, subjects[:12]))}" if subjects else ""
             name = f"{prediction.measure} with subject {prediction.subject!r}"
             raise ValueError(f"the results of {self.results.scenario} have no {name}{known}")

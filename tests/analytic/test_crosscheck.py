@@ -550,3 +550,10 @@ def test_disciplines_with_phase_type_timers_agree_with_the_oracle(changes: dict[
     predictions = [exact(name, known[name, None]) for name in shares]
     predictions.append(exact("mean_in_system", known["mean_in_system", None]))
     assert overall(compare(predictions, sim.run(scenario))) != "disagrees"
+
+
+def test_a_quantile_of_a_class_that_the_run_never_saw_is_inconclusive() -> None:
+    scenario = load("one-robot").with_({"buffer.sojourn_quantiles": [0.5], "run.replications": 3})
+    results = sim.run(scenario)
+    unseen = Prediction("sojourn_quantile", "obsolete 0.5", 1.0, "exact", "by hand")
+    assert [row.verdict for row in compare([unseen], results)] == ["inconclusive"]
