@@ -87,10 +87,10 @@ def test_check_prints_the_promised_json_and_its_exit_code_is_the_verdict(
 def test_measures_that_no_formula_predicts_are_named(crawlsim: Any, scenario_file: str) -> None:
     code, out, _ = crawlsim("check", scenario_file)
     assert (code, "not predicted" in out) == (0, False)
-    code, out, _ = crawlsim("check", "pipeline-page-change", "--replications", "2")
+    code, out, _ = crawlsim("check", "polite-hosts", "--replications", "2")
     (line,) = [line.strip() for line in out.splitlines() if "not predicted" in line]
     names = line.removeprefix("not predicted: ").removesuffix(" (see `run`)").split(", ")
-    assert {"index_age", "sojourn_time_second_moment"} <= set(names) <= set(MEASURES)
+    assert {"crawl_rate", "crawl_frequency"} <= set(names) <= set(MEASURES)
     assert not any(line.strip().startswith(tuple(names)) for line in out.splitlines())
 
 
@@ -521,6 +521,6 @@ def test_solve_says_each_reason_once_and_where_the_rest_is(
     assert "coffman1998" not in out
     assert "(--all has the reasons)" in out
     assert (
-        "coffman1998 (3); coffman1998 (3), accesses that fail; coffman1998 (3), slot by slot"
+        "coffman1998 (3); coffman1998 (3), slot by slot; coffman1998 (3), accesses that fail"
         in crawlsim("solve", scenario_file, *places, "--all")[1]
     )
