@@ -233,7 +233,7 @@ class Family:
     ranges : tuple of range
         The values of each coordinate.
     rule : callable
-        From coordinates to an activation as in a scenario file; None where they give no new one.
+        From coordinates to an activation as in a scenario file; None where they give none.
     decision : callable
         From such an activation to what is decided, by the names in the file.
     words : str
@@ -255,7 +255,7 @@ class Family:
     def points(
         self, step: int, around: Point | None = None, within: int = 0
     ) -> Iterator[tuple[Point, Rule]]:
-        """The points of a grid with their rules, the ends of each range included.
+        """The points of a grid with their rules, each rule once; the ends of each range included.
 
         Parameters
         ----------
@@ -271,9 +271,11 @@ class Family:
                 [n for n in values if abs(n - here) < within and (n - here) % step == 0]
                 for values, here in zip(self.ranges, around, strict=True)
             ]
+        known: set[str] = set()
         for point in product(*sides):
             rule = self.rule(point)
-            if rule is not None:
+            if rule is not None and repr(rule) not in known:
+                known.add(repr(rule))
                 yield point, rule
 
 

@@ -74,7 +74,9 @@ class ThresholdRule(Section):
     @model_validator(mode="after")
     def _valid(self) -> ThresholdRule:
         if not self.robots or any(a <= b for a, b in _neighbours(self.totals)):
-            allowed = "must be strictly decreasing, with at least one entry"
+            allowed = "their totals must be strictly decreasing, with at least one entry"
+            if all(isinstance(each, int) for each in self.robots):
+                allowed = "must be strictly decreasing, with at least one entry"
             raise refused(allowed, key="robots", value=self.robots)
         if len(self.at) != len(self.robots) - 1:
             allowed = f"must have {len(self.robots) - 1} entries, one fewer than robots"

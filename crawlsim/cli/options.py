@@ -133,8 +133,21 @@ RUN = (
 
 
 def quantile_change(quantiles: str | None) -> tuple[str, ...]:
-    """What ``--quantiles`` sets."""
-    return () if quantiles is None else (f"buffer.sojourn_quantiles=[{quantiles}]",)
+    """What ``--quantiles`` sets.
+
+    Raises
+    ------
+    ScenarioError
+        If these are no numbers.
+    """
+    if quantiles is None:
+        return ()
+    try:
+        shares = [float(share) for share in quantiles.split(",")]
+    except ValueError:
+        allowed = "must be shares between 0 and 1 with commas between them, such as 0.5,0.95"
+        raise ScenarioError("--quantiles", quantiles, allowed) from None
+    return (f"buffer.sojourn_quantiles={shares}",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,3 +218,10 @@ def test_what_no_search_can_keep_is_refused(asked: dict[str, Any], key: str) -> 
     with pytest.raises(ScenarioError) as refusal:
         Asked(**asked)
     assert refusal.value.key == key
+
+
+def test_every_rule_is_simulated_once() -> None:
+    """Lines that fall to no robot at levels 1 and 2 are rounded alike."""
+    family = searching.FAMILIES["switching"](load("talim-switching"))
+    rules = [repr(rule) for _, rule in family.points(1)]
+    assert len(rules) == len(set(rules))
