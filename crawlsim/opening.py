@@ -84,6 +84,23 @@ def worst_pages(
     return [found[place] for place in order.tolist()]
 
 
+def names_of_worst_pages(scenario: Scenario, results: Results) -> dict[int, str]:
+    """The names of the pages that the opening lines call the worst; none where pages have none."""
+    page = page_of(scenario)
+    if page is None:
+        return {}
+    return {each: page("obsolescence_rate", each) for each, _ in _worst(scenario, results)}
+
+
+def _worst(scenario: Scenario, results: Results) -> list[tuple[int, float]]:
+    rates = (
+        (row.subject, row.estimate)
+        for row in results.rows.of_measure("obsolescence_rate")
+        if isinstance(row.subject, int)
+    )
+    return worst_pages(scenario, rates, _WORST)
+
+
 def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
     """Load, bottleneck, shares, time to index and worst pages, as far as the system has them."""
 
@@ -105,15 +122,10 @@ def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
     if (mean := value("sojourn_time", "served")) == mean:
         times = [f"p{100 * share:g} {time:.3g}" for share, time in results.time_to_index.items()]
         yield f"time to index: {', '.join(times)}, mean {mean:.3g} {scenario.time_unit}"
-    rates = (
-        (row.subject, row.estimate)
-        for row in results.rows.of_measure("obsolescence_rate")
-        if isinstance(row.subject, int)
-    )
     shown = naming_of(scenario)
     worst = [
         f"{_page(shown('obsolescence_rate', page))} ({_percent(rate)} of the time out of date)"
-        for page, rate in worst_pages(scenario, rates, _WORST)
+        for page, rate in _worst(scenario, results)
     ]
     if worst:
         yield f"worst pages: {', '.join(worst)}"

@@ -18,7 +18,13 @@ from analytic.crosscheck import Comparison, overall
 from analytic.formula import Prediction
 from analytic.law_check import LawComparison, with_laws
 from analytic.predict import NotApplicable
-from crawlsim.opening import Naming, naming_of, opening_lines, worst_pages
+from crawlsim.opening import (
+    Naming,
+    names_of_worst_pages,
+    naming_of,
+    opening_lines,
+    worst_pages,
+)
 from crawlsim.report.drawing import svg_text
 from crawlsim.report.run_figures import (
     is_drawable,
@@ -252,6 +258,7 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
                 entry.predictions,
                 change_rates=_change_rates(scenario),
                 time_unit=scenario.time_unit,
+                names=names_of_worst_pages(scenario, results),
             ),
             "How often the copy of each page is out of date.",
         )

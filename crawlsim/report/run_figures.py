@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,7 @@ def plot_obsolescence_rates(
     ax: Axes | None = None,
     change_rates: Sequence[float] | None = None,
     time_unit: str = "unit of time",
+    names: Mapping[int, str] | None = None,
 ) -> Axes:
     """Obsolescence rate of each page: theory as a line, simulation as points with intervals.
 
@@ -107,6 +108,8 @@ def plot_obsolescence_rates(
         Places of the pages on the horizontal axis; otherwise their numbers.
     time_unit : str
         Of the change rates, for the label of the axis.
+    names : mapping page -> str, optional
+        Of pages whose points are labelled.
 
     Raises
     ------
@@ -123,6 +126,18 @@ def plot_obsolescence_rates(
     for kind, (pages, values) in _predicted(predictions, "obsolescence_rate").items():
         _draw_theory(ax, place[pages], values, kind)
     _draw_estimates(ax, place[list(estimates)], list(estimates.values()))
+    middle = (place.min() + place.max()) / 2
+    for page, name in (names or {}).items():
+        left = place[page] <= middle
+        ax.annotate(
+            plain(name),
+            (float(place[page]), estimates[page].estimate),
+            xytext=(10 if left else -10, -3),
+            textcoords="offset points",
+            ha="left" if left else "right",
+            fontsize=7,
+            color="#333333",
+        )
     if change_rates is None:
         whole_numbers(ax.xaxis)
     elif place.min() > 0 and place.max() > 20 * place.min():

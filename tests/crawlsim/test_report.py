@@ -22,6 +22,7 @@ from systems import queue
 import sim
 from analytic import Comparison, NotApplicable, Prediction, compare, predict
 from crawlsim import report
+from crawlsim.opening import names_of_worst_pages
 from crawlsim.report.drawing import svg_text
 from crawlsim.report.words import number
 from scenarios import Estimate, Results, Scenario, load, scenario_from
@@ -449,3 +450,15 @@ def test_these_checks_can_fail(entry: report.Entry, tmp_path: Path) -> None:
     if BROWSER:
         seen = seen_in_browser(wide, [390], tmp_path)
         assert re.match(r"2\d\d\d \[.*H1", seen)
+
+
+def test_pages_with_names_are_labelled_in_the_figure() -> None:
+    """The worst ones, and no mark of a name is taken for a formula."""
+    changes = {"pages.names": ["$a$", "b"], "pages.change_rates": [0.3, 0.1]}
+    scenario = load("pipeline-one-page").with_(
+        changes | {"robots.accessing": {"policy": "round-robin"}, "run.horizon": 2000.0}
+    )
+    results = sim.run(scenario, replications=3)
+    names = names_of_worst_pages(scenario, results)
+    texts = report.plot_obsolescence_rates(results, names=names).texts
+    assert {text.get_text() for text in texts} == {r"\$a\$", "b"}
