@@ -143,7 +143,8 @@ def _oldest_page(scenario: Scenario) -> Iterator[Memory]:
         return
     stays = stays_of(scenario)
     if stays is not None and math.isfinite(stays.longest):
-        measures = (*_SOJOURNS, *(_STALENESS if scenario.pages else ()), "control_cost")
+        sojourns = _SOJOURNS if buffer.sojourn_quantiles else _SOJOURNS[:2]
+        measures = (*sojourns, *(_STALENESS if scenario.pages else ()), "control_cost")
         yield Memory("the longest stay of a waiting page", stays.longest, measures=measures)
 
 

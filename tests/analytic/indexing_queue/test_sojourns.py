@@ -329,8 +329,9 @@ def test_quantiles_of_the_queue_with_poisson_arrivals() -> None:
     """M/M/1/K: a page that finds n pages stays for n + 1 services, an Erlang time."""
     scenario = load("one-robot").with_("buffer.sojourn_quantiles", [0.1, 0.5, 0.95, 0.999])
     rows = {p.subject: p.value for p in predict(scenario)[0] if p.measure == "sojourn_quantile"}
-    access, service, capacity = poisson_parameters(scenario)
-    levels = mm1k_levels(access / service, capacity)
+    deliveries, service = poisson_parameters(scenario)
+    capacity = len(deliveries) - 1
+    levels = mm1k_levels(float(deliveries[0]) / service, capacity)
     for name, atom in (("served", 0.0), ("accepted", 0.0), ("all", levels[-1])):
         entering = levels[:-1] / levels[:-1].sum() * (1 - atom)
         for share in (0.1, 0.5, 0.95, 0.999):
