@@ -669,6 +669,22 @@ SIZES = {
 PRICES = {"costs": {"loss": 1.0}}
 
 REFUSED: dict[str, Scenario] = {
+    "the frequencies of the accessing policy are still to be found": queue(
+        SIZES | {"robots.accessing": {"policy": "randomized", "frequencies": "optimal"}}
+    ),
+    "robots are of several classes": scenario_from(
+        {
+            "name": "classes",
+            "robots": {
+                "classes": [
+                    {"available": 1, "access_time": {"exponential": {"mean": 1.0}}},
+                    {"available": 1, "access_time": {"exponential": {"mean": 2.0}}},
+                ]
+            },
+            "activation": {"switching": {"targets": [2, 2, 1]}},
+            "buffer": {"waiting_places": 1, "service": {"exponential": {"mean": 1.0}}},
+        }
+    ),
     "there is no [buffer]": scenario_from(
         {
             "name": "pages",
