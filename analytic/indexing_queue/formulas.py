@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
@@ -66,7 +66,7 @@ from analytic.indexing_queue.several_servers import (
     sojourn_quantiles_of_servers,
     solve_servers,
 )
-from analytic.indexing_queue.sojourns import sojourn_moments, sojourn_quantiles
+from analytic.indexing_queue.sojourns import Row, sojourn_moments, sojourn_quantiles
 from analytic.indexing_queue.unordered_sojourns import (
     out_of_order,
     pushed_one_by_one,
@@ -263,13 +263,30 @@ def _mm1k(scenario: Scenario) -> Values:
         yield "sojourn_time", "accepted", mean
 
 
-def _from_chain(*measures: str) -> Callable[[Scenario], Values]:
-    """Evaluator of some of the measures of the chain."""
+def _only(
+    solver: Callable[[Scenario], Iterable[Row]], *measures: str
+) -> Callable[[Scenario], Values]:
+    """Evaluator of some of the measures that a solver gives."""
 
     def evaluate(scenario: Scenario) -> Values:
-        return [row for row in solved(scenario).rows if row[0] in measures]
+        return [row for row in solver(scenario) if row[0] in measures]
 
     return evaluate
+
+
+def _all_but(
+    solver: Callable[[Scenario], Iterable[Row]], *measures: str
+) -> Callable[[Scenario], Values]:
+    """Evaluator of the other measures that a solver gives."""
+
+    def evaluate(scenario: Scenario) -> Values:
+        return [row for row in solver(scenario) if row[0] not in measures]
+
+    return evaluate
+
+
+def _rows_of_chain(scenario: Scenario) -> Iterable[Row]:
+    return solved(scenario).rows
 
 
 def _cost_out_of_order(scenario: Scenario) -> Values:
@@ -278,23 +295,6 @@ def _cost_out_of_order(scenario: Scenario) -> Values:
     sojourns = sojourns_out_of_order(scenario)
     means = {subject: value for name, subject, value in sojourns if name == "sojourn_time"}
     yield "control_cost", None, others + scenario.costs.response * means.get("served", math.nan)
-
-
-def _without_cost(scenario: Scenario) -> Values:
-    return [row for row in rows_of_one_robot(scenario) if row[0] != "control_cost"]
-
-
-def _cost_of_one_robot(scenario: Scenario) -> Values:
-    return [row for row in rows_of_one_robot(scenario) if row[0] == "control_cost"]
-
-
-def _from_servers(*left_out: str) -> Callable[[Scenario], Values]:
-    """Evaluator of the measures of several servers but some."""
-
-    def evaluate(scenario: Scenario) -> Values:
-        return [row for row in solved_servers(scenario) if row[0] not in left_out]
-
-    return evaluate
 
 
 def _idle_server(scenario: Scenario) -> Values:
@@ -560,8 +560,12 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="level probabilities, starvation probability, active robots",
         function=level_probabilities,
         conditions=_CHAIN,
-        evaluate=_from_chain(
-            "level_probability", "mean_in_system", "starvation_probability", "mean_active_robots"
+        evaluate=_only(
+            _rows_of_chain,
+            "level_probability",
+            "mean_in_system",
+            "starvation_probability",
+            "mean_active_robots",
         ),
     ),
     _exact_row(
@@ -569,28 +573,30 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="arrival rate, loss probability",
         function=fate_rates,
         conditions=_CHAIN,
-        evaluate=_from_chain("arrival_rate", "loss_rate", "loss_probability"),
+        evaluate=_only(_rows_of_chain, "arrival_rate", "loss_rate", "loss_probability"),
     ),
     _exact_row(
         number="Theorem 3",
         quantity="obsolescence probability, success probability, throughput",
         function=fate_rates,
         conditions=_CHAIN,
-        evaluate=_from_chain("obsolescence_probability", "success_probability", "throughput"),
+        evaluate=_only(
+            _rows_of_chain, "obsolescence_probability", "success_probability", "throughput"
+        ),
     ),
     _exact_row(
         number="Corollary 1",
         quantity="mean sojourn time by class of pages",
         function=sojourn_moments,
         conditions=_CHAIN,
-        evaluate=_from_chain("sojourn_time"),
+        evaluate=_only(_rows_of_chain, "sojourn_time"),
     ),
     _exact_row(
         number="Theorem 4",
         quantity="second moment of the sojourn time by class of pages",
         function=sojourn_moments,
         conditions=(*_CHAIN, *_FIFO, sojourns_solved),
-        evaluate=_from_chain("sojourn_time_second_moment"),
+        evaluate=_only(_rows_of_chain, "sojourn_time_second_moment"),
     ),
     _exact_row(
         number="Theorem 4, inverted",
@@ -604,7 +610,7 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="control cost",
         function=control_cost,
         conditions=(*_CHAIN, conditions.priced, conditions.response_known, response_solved),
-        evaluate=_from_chain("control_cost"),
+        evaluate=_only(_rows_of_chain, "control_cost"),
     ),
     _own_row(
         number="pages out of order",
@@ -625,14 +631,14 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="levels, rates, shares, sojourn times: one robot, access times without phases",
         function=one_robot_measures,
         conditions=_ONE_ROBOT,
-        evaluate=_without_cost,
+        evaluate=_all_but(rows_of_one_robot, "control_cost"),
     ),
     _own_row(
         number="one robot, cost",
         quantity="control cost of such a queue",
         function=control_cost,
         conditions=(*_ONE_ROBOT, conditions.priced, conditions.response_known),
-        evaluate=_cost_of_one_robot,
+        evaluate=_only(rows_of_one_robot, "control_cost"),
     ),
     _exact_row(
         number="section 3, idle server",
@@ -646,15 +652,13 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="levels, rates, shares of the fates with several servers",
         function=solve_servers,
         conditions=_SERVERS,
-        evaluate=_from_servers("sojourn_time_second_moment", "control_cost"),
+        evaluate=_all_but(solved_servers, "sojourn_time_second_moment", "control_cost"),
     ),
     _servers_row(
         quantity="second moment of the sojourn time by class with several servers",
         function=sojourn_moments_of_servers,
         conditions=(*_SERVERS, *_FIFO),
-        evaluate=lambda scenario: [
-            row for row in solved_servers(scenario) if row[0] == "sojourn_time_second_moment"
-        ],
+        evaluate=_only(solved_servers, "sojourn_time_second_moment"),
     ),
     _servers_row(
         quantity="quantiles of the sojourn time by class with several servers",
@@ -666,9 +670,7 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="control cost with several servers",
         function=control_cost,
         conditions=(*_SERVERS, conditions.priced, conditions.response_known),
-        evaluate=lambda scenario: [
-            row for row in solved_servers(scenario) if row[0] == "control_cost"
-        ],
+        evaluate=_only(solved_servers, "control_cost"),
     ),
     _textbook_row(
         number="section 3.4, with a capacity",

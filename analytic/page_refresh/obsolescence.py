@@ -118,11 +118,21 @@ def cyclic_obsolescence(change_rates: ArrayLike, cycle: ArrayLike, law: Distribu
     mu, factor = lifted(law, change_rates)
     page, distance = slot_distances(cycle, len(mu))
     stale = interaccess_obsolescence(mu[page], distance, law)
-    q = mu * mean_time(law)
+    return _rates_of_pages(mu, page, stale, len(page) * (mu * mean_time(law)), factor)
+
+
+def _rates_of_pages(
+    mu: Array, page: Indices, stale: Array, changes: Array, factor: Array | float = 1.0
+) -> Array:
+    """Obsolescence rates from the excess of each slot and the changes of each page in a cycle.
+
+    A page that is never accessed is out of date from its first change on, one that never changes
+    never is.
+    """
     total = np.bincount(page, weights=stale, minlength=len(mu))
     accessed = np.bincount(page, minlength=len(mu)) > 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.where(accessed, factor * (total / (len(page) * q)), 1.0)
+        rate = np.where(accessed, factor * (total / changes), 1.0)
     return np.where(mu > 0, rate, 0.0)
 
 
@@ -184,11 +194,7 @@ def failing_obsolescence(
     slower = -np.expm1(-slot[page] * (distance - 1.0) - attempts * exponent[page])
     own = own + given_up * slower * (mu[page] * until[following])
     stale = _followed(own, others * both[page], following)
-    total = np.bincount(page, weights=stale, minlength=len(mu))
-    accessed = np.bincount(page, minlength=len(mu)) > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rate = factor * (total * (1.0 - failure) / (len(page) * mu * m))
-    return np.where(mu > 0, np.where(accessed, rate, 1.0), 0.0)
+    return _rates_of_pages(mu, page, stale, len(page) * mu * m / (1.0 - failure), factor)
 
 
 def _next_of_page(page: Indices) -> Indices:
@@ -406,11 +412,7 @@ def robots_in_step_obsolescence(
     rounds = slots // robots
     page, distance = _distances(np.tile(pages, slots // len(pages)), len(mu), robots)
     stale = interaccess_obsolescence(mu[page], distance, Deterministic(value=time))
-    total = np.bincount(page, weights=stale, minlength=len(mu))
-    accessed = np.bincount(page, minlength=len(mu)) > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.where(accessed, total / (rounds * mu * time), 1.0)
-    return np.where(mu > 0, rate, 0.0)
+    return _rates_of_pages(mu, page, stale, rounds * mu * time)
 
 
 def random_rounds_obsolescence(

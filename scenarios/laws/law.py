@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -81,9 +82,9 @@ class ByShapeOrSd(Section):
         return float(self.shape or 0.0) if self.sd is None else self.shape_with(self.sd / self.mean)
 
     @staticmethod
+    @abstractmethod
     def shape_with(variation: float) -> float:
         """The shape that gives a coefficient of variation."""
-        raise NotImplementedError
 
 
 def sd_of(given: Mapping[str, float]) -> float | None:

@@ -39,6 +39,8 @@ class Lognormal(Law):
     @classmethod
     def translated(cls, given: Mapping[str, float]) -> str | None:
         """From mean and standard deviation of the logarithm, or its median."""
+        if "shape" in given:
+            return "it takes no shape: write lognormal = { mean = …, sd = … }, both of the time"
         sigma = given.get("sigma", given.get("s"))
         mu = math.log(given["median"]) if "median" in given else given.get("mu")
         if mu is None and "scale" in given:
