@@ -99,16 +99,16 @@ def _announce(what: str) -> None:
 
 
 @cache
-def _stamp(compiled: Any, passed: frozenset[Any]) -> str:
+def _stamp(compiled: Any, passed: tuple[Any, ...]) -> str:
     """A name for what the compiled code depends on, the machine and numba's version apart."""
     settings = f"{np.__version__} {numba.config.BOUNDSCHECK}"  # type: ignore[attr-defined]  # read from the environment
-    texts = set(parts(compiled))
+    texts = [settings, *parts(compiled)]
     for each in passed:
-        texts |= {_of_class(each)} if isinstance(each, type) else parts(each)
-    return hashlib.sha256("\n".join([settings, *sorted(texts)]).encode()).hexdigest()[:16]
+        texts += [_of_class(each)] if isinstance(each, type) else parts(each)
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
 
-def parts(compiled: Any) -> set[str]:
+def parts(compiled: Any) -> list[str]:
     """All that the machine code of a function is made of, as texts.
 
     Parameters
@@ -117,43 +117,46 @@ def parts(compiled: Any) -> set[str]:
 
     Returns
     -------
-    set of str
-        Of every function that is called, directly or not, its code and options, and every constant
-        and class that it reads; plain functions only of the caller's own package and `scenarios`.
+    list of str
+        Of every function that is called, directly or not, its code and options, every constant and
+        class that it reads, and which function it calls where: the same functions may be nested in
+        several orders. Plain functions only of the caller's own package and `scenarios`.
     """
     waiting = [compiled]
-    seen = {_function(compiled)}
-    texts: set[str] = set()
-    while waiting:
-        each = waiting.pop()
+    number = {_function(compiled): 0}
+    texts: list[str] = []
+    for each in waiting:  # and those that are found meanwhile
         function = _function(each)
         ours = {_package(function.__module__), _package(__name__)}
         name = f"{function.__module__}.{function.__qualname__}"
         options = getattr(each, "targetoptions", None)
         defaults = f"{function.__defaults__} {function.__kwdefaults__}"
-        texts.add(f"{name} {options} {defaults} {_of_code(function.__code__)}")
+        texts.append(f"{name} {options} {defaults} {_of_code(function.__code__)}")
         for place, value in _read_by(function, ours):
             called = _function(value)
             is_ours = hasattr(value, "py_func") or (called and _package(called.__module__) in ours)
             if not is_ours:
-                texts.add(f"{name} {place} {_of_value(value)}")
-            elif called not in seen:
-                seen.add(called)
+                texts.append(f"{name} {place} {_of_value(value)}")
+                continue
+            if called not in number:
+                number[called] = len(waiting)
                 waiting.append(value)
+            texts.append(f"{name} {place} function {number[called]}")
     return texts
 
 
 def _read_by(function: Any, ours: set[str]) -> Iterator[tuple[str, Any]]:
     """Names and values that a function reads from outside, those in tuples and our modules too."""
-    names = set(_names(function.__code__))
+    names = sorted(set(_names(function.__code__)))
     cells = (each.cell_contents for each in function.__closure__ or ())
     read = dict(zip(function.__code__.co_freevars, cells, strict=True))
-    read |= {name: function.__globals__[name] for name in names & function.__globals__.keys()}
+    globals_ = function.__globals__
+    read |= {name: globals_[name] for name in names if name in globals_}
     for name, value in read.items():
         yield from _within(name, value)
         if isinstance(value, ModuleType) and _package(value.__name__) in ours:
             yield from (
-                (f"{name}.{each}", vars(value)[each]) for each in names & vars(value).keys()
+                (f"{name}.{each}", vars(value)[each]) for each in names if each in vars(value)
             )
 
 
@@ -200,18 +203,18 @@ def _of_class(named: type) -> str:
     return f"{named.__module__}.{named.__qualname__} {getattr(named, '_fields', ())}"
 
 
-def _passed(sig: Any) -> frozenset[Any]:
+def _passed(sig: Any) -> tuple[Any, ...]:
     """Named tuples and compiled functions among the arguments, those within others included."""
     given: Iterable[Any] = sig.args if hasattr(sig, "args") else sig
-    classes: set[Any] = set()
+    passed: list[Any] = []
     for each in given:
         if hasattr(each, "instance_class"):
-            classes.add(each.instance_class)
+            passed.append(each.instance_class)
         if isinstance(each, types.Dispatcher):
-            classes.add(each.dispatcher)
+            passed.append(each.dispatcher)
         if isinstance(each, types.BaseTuple):
-            classes |= _passed(each)
-    return frozenset(classes)
+            passed += _passed(each)
+    return tuple(passed)
 
 
 def _function(value: Any) -> Any:

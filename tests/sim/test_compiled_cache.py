@@ -13,6 +13,9 @@ import numba
 import pytest
 
 from scenarios import compiling
+from scenarios.laws import Deterministic, Exponential, Mixture
+from sim.compiled_engine.jit import let_kernels_call_all_of
+from sim.laws import how_to_draw
 
 ROOT = Path(__file__).parents[2]
 
@@ -210,5 +213,17 @@ def test_functions_deep_in_tuples_and_keyword_defaults_are_in_the_stamp() -> Non
 def test_compiled_functions_that_are_passed_are_in_the_stamp() -> None:
     one, two = (numba.njit(each) for each in (_plus_one, _reads_deep))
     passed = [compiling._passed((numba.typeof(each),)) for each in (one, two)]
-    assert passed == [frozenset({one}), frozenset({two})]
+    assert passed == [(one,), (two,)]
     assert compiling._stamp(one, passed[0]) != compiling._stamp(one, passed[1])
+
+
+def test_the_same_functions_in_another_order_have_another_stamp() -> None:
+    """A mixture calls the draws of its laws from one function each, whatever their order."""
+    first, second = Deterministic(value=1.0), Exponential(mean=1.0)
+    orders = [(first, second, second), (second, first, second), (second, second, first)]
+    stamps = set()
+    for order in orders:
+        draw, _ = how_to_draw(Mixture(probabilities=(0.5, 0.25, 0.25), of=order))
+        let_kernels_call_all_of(draw)
+        stamps.add(compiling._stamp(draw, ()))
+    assert len(stamps) == len(orders)
