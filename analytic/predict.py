@@ -64,6 +64,8 @@ def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
     others: list[NotApplicable] = []
     for formula in FORMULAS:
         reasons = tuple(obstacles(formula.conditions, scenario))
+        if scenario.interventions:
+            reasons += ("it holds in the long run of a system that interventions do not change",)
         if not reasons:
             try:
                 predictions += formula.predict(scenario)

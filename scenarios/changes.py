@@ -32,6 +32,10 @@ _GROUPS: tuple[frozenset[str], ...] = (
 """Keys that exclude one another within a table."""
 
 
+_LISTS_OF_TABLES = ("interventions", "classes")
+"""Keys of tables in double brackets, whose entries are changed by number."""
+
+
 def with_changes(entries: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of `entries` with every dotted key of `changes` set."""
     try:
@@ -49,9 +53,12 @@ def with_changes(entries: Mapping[str, Any], changes: Mapping[str, Any]) -> dict
 def _stands(table: Any, keys: list[str]) -> bool:
     """Whether an entry is still there after all changes."""
     for key in keys:
-        if not isinstance(table, Mapping) or key not in table:
+        if isinstance(table, list) and key.isdecimal() and int(key) < len(table):
+            table = table[int(key)]
+        elif isinstance(table, Mapping) and key in table:
+            table = table[key]
+        else:
             return False
-        table = table[key]
     return True
 
 
@@ -78,11 +85,30 @@ def _set(table: dict[str, Any], path: str, keys: list[str], value: Any) -> None:
         table[key] = plain(value)
         return
     inner = table.get(key)
+    if key in _LISTS_OF_TABLES and isinstance(table.setdefault(key, []), list):
+        _set_in_list(table[key], path, rest, value)
+        return
     if isinstance(inner, list | tuple):
         raise ScenarioError(path, value, f"{key} is a list; give the whole list")
     if not isinstance(inner, dict):
         inner = table[key] = {}
     _set(inner, path, rest, value)
+
+
+def _set_in_list(tables: list[Any], path: str, keys: list[str], value: Any) -> None:
+    """Change one of several tables, by its number; the number after the last one adds one."""
+    number, *rest = keys
+    if not number.isdecimal() or int(number) > len(tables):
+        raise ScenarioError(path, value, f"{number} must be a number from 0 to {len(tables)}")
+    if value is None and not rest:
+        del tables[int(number) : int(number) + 1]
+        return
+    if int(number) == len(tables):
+        tables.append({})
+    if rest:
+        _set(tables[int(number)], path, rest, value)
+    else:
+        tables[int(number)] = plain(value)
 
 
 def _excluded_by(key: str, table: Mapping[str, Any]) -> Iterator[str]:

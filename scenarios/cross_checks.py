@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from scenarios.accessing.cyclic import Cyclic
-from scenarios.activation import Optimal, Static, Switching, These, Threshold
+from scenarios.activation import Activation, Optimal, Static, Switching, These, Threshold
 from scenarios.base import LARGEST, SMALLEST, listed, one_of
 from scenarios.columns import Column, given_numbers
 from scenarios.deliveries import Independent, Marked
@@ -218,8 +218,13 @@ def _switching_needs_access_time(scenario: System) -> None:
     robots = scenario.robots
     if rule is None or robots is None or robots.deliveries is None:
         return
-    if "switching" in (rule.key, rule.family if isinstance(rule, Optimal) else None):
+    if _switches(rule):
         raise refused("needs robots.access_time", key=f"activation.{rule.key}")
+
+
+def _switches(rule: Activation) -> bool:
+    """Whether robots are switched one at a time, or may be once the best rule is found."""
+    return "switching" in (rule.key, rule.family if isinstance(rule, Optimal) else None)
 
 
 def _switching_fits(scenario: System) -> None:
@@ -248,6 +253,43 @@ def _optimal_needs_costs(scenario: System) -> None:
         raise refused("needs [costs]", key="activation.optimal")
 
 
+_MOST_CHANGES = 100_000
+"""Begins and ends of interventions up to the horizon."""
+
+_NEEDED = {"service_speed": "buffer", "change_factor": "pages", "query_factor": "clients"}
+"""The section that an effect of an intervention changes."""
+
+
+def _interventions_fit(scenario: System) -> None:
+    if scenario.interventions and scenario.robots is None:
+        raise refused("needs [robots]", key="interventions")
+    for index, each in enumerate(scenario.interventions):
+        place = f"interventions[{index}]"
+        for effect, section in _NEEDED.items():
+            value = getattr(each, effect)
+            if value is not None and getattr(scenario, section) is None:
+                raise refused(f"needs [{section}]", key=f"{place}.{effect}", value=value)
+        if each.robots is not None:
+            _robots_can_be_limited(scenario, f"{place}.robots", each.robots)
+        if each.every and (scenario.run.horizon - each.at) / each.every > _MOST_CHANGES / 2:
+            allowed = f"must not make more than {_MOST_CHANGES} changes up to run.horizon"
+            raise refused(allowed, key=f"{place}.every", value=each.every)
+
+
+def _robots_can_be_limited(scenario: System, key: str, limit: int) -> None:
+    rule = scenario.activation
+    if rule is not None and _switches(rule):
+        allowed = "does not go with switching, which never recalls a robot"
+        raise refused(allowed, key=key, value=limit)
+    if scenario.robots is not None and scenario.robots.host_spacing is not None:
+        raise refused("does not go with robots.host_spacing", key=key, value=limit)
+
+
+def _course_needs_robots(scenario: System) -> None:
+    if scenario.run.observe is not None and scenario.robots is None:
+        raise refused("needs [robots]", key="run.observe", value=scenario.run.observe)
+
+
 CHECKS: tuple[Callable[[System], None], ...] = (
     _one_system,
     _known_measures,
@@ -270,5 +312,7 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _switching_needs_access_time,
     _switching_fits,
     _optimal_needs_costs,
+    _interventions_fit,
+    _course_needs_robots,
 )
 """Every rule between sections, in the order in which they are reported."""

@@ -109,7 +109,7 @@ def _quoted_in(text: str) -> list[str]:
 def _suggestion(path: str, model: type[BaseModel]) -> str:
     """The nearest known key and its section, as an addition to the message."""
     *parents, key = path.split(".")
-    section = ".".join(parents)
+    section = re.sub(r"\[\d+\]", "", ".".join(parents))
     places: dict[str, list[str]] = {}
     for place, name in _known_keys(model, ""):
         places.setdefault(name, []).append(place)

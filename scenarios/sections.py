@@ -13,6 +13,7 @@ from scenarios.base import ByType, Count, Keyed, NonNegative, Number, OneKey, Po
 from scenarios.columns import Column, given_numbers
 from scenarios.deliveries import Deliveries
 from scenarios.errors import refused
+from scenarios.interventions import Intervention
 from scenarios.laws import OTHER_NAMES, Distribution, Exponential
 from scenarios.processes import ArrivalProcess, Rate
 from scenarios.text import visible
@@ -391,6 +392,10 @@ class Check(Section):
     negligible: Annotated[NonNegative, Field(le=0.1)] = 0.0
 
 
+MOST_OBSERVATIONS = 100_000
+"""Times at which the course of a system is observed."""
+
+
 class Run(Section):
     """How long and how often to simulate."""
 
@@ -398,12 +403,16 @@ class Run(Section):
     warmup: NonNegative = 1000.0
     replications: Annotated[int, Field(strict=True, ge=1, le=10_000_000)] = 40
     seed: Annotated[int, Field(strict=True, ge=0, le=LARGEST_SEED)] = 1
+    observe: Positive | None = None
 
     @model_validator(mode="after")
     def _valid(self) -> Run:
         if self.warmup >= self.horizon:
             allowed = f"must be < horizon ({self.horizon!r})"
             raise refused(allowed, key="warmup", value=self.warmup)
+        if self.observe is not None and self.horizon / self.observe > MOST_OBSERVATIONS:
+            allowed = f"must be >= horizon / {MOST_OBSERVATIONS}"
+            raise refused(allowed, key="observe", value=self.observe)
         return self
 
 
@@ -438,6 +447,7 @@ class System(Section):
     source: Source | None = None
     probing: Probing | None = None
     servers: Servers | None = None
+    interventions: tuple[Intervention, ...] = ()
     costs: Costs = Costs()
     check: Check = Check()
     run: Run = Run()

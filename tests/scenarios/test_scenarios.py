@@ -61,6 +61,18 @@ replace_older_copy = true
 [clients]
 query_rate = 10.0
 
+[[interventions]]
+at = 480.0
+until = 540.0
+every = 1440.0
+robots = 1
+service_speed = 0.5
+
+[[interventions]]
+at = 1000.0
+change_factor = 2.0
+query_factor = 0.0
+
 [costs]
 loss = 1.0
 starvation = 1.4
@@ -74,6 +86,7 @@ horizon = 5e4
 warmup = 500
 replications = 10
 seed = 0
+observe = 250.0
 """
 MONITOR = """
 name = "monitor"
@@ -451,6 +464,13 @@ CHANGES: list[tuple[str, dict[str, Any], str, Any]] = [
     ("parallel", {"servers.routing": "optimal", "servers.routing.period": [0, 1]},
      "servers.routing", {"period": [0, 1]}),
     ("monitor", {"probing.policy": "uniform", "probing.probes": 4}, "probing.policy", "uniform"),
+    ("queue", {"interventions.0.at": 3.0, "interventions.0.robots": 1}, "interventions",
+     [{"at": 3.0, "robots": 1}]),
+    ("queue", {"interventions": [{"at": 3.0, "robots": 1}], "interventions.0.robots": 2,
+               "interventions.1": {"at": 0.0, "robot_speed": 0.5}}, "interventions",
+     [{"at": 3.0, "robots": 2}, {"at": 0.0, "robot_speed": 0.5}]),
+    ("queue", {"interventions": [{"at": 3.0, "robots": 1}, {"at": 4.0, "robots": 2}],
+               "interventions.0": None}, "interventions", [{"at": 4.0, "robots": 2}]),
 ]  # fmt: skip
 
 
@@ -529,6 +549,8 @@ def test_changes_of_a_file_are_applied_before_it_is_checked(tmp_path):
         ({"buffer.waiting_places.more": 3}, "buffer.waiting_places", "must be a whole number"),
         ({"buffer.service.phase-type.T.0": 3}, "buffer.service.phase-type.T", "must be a list"),
         ({"robots.access_time": None}, "robots", "exactly one of the keys access_time, deliv"),
+        ({"interventions.1.at": 3.0}, "interventions.1.at", "1 must be a number from 0 to 0"),
+        ({"interventions.last.at": 3.0}, "interventions.last.at", "must be a number from 0 to 0"),
         ({"": 3}, "", "is not a key; write section.key"),
         ({"buffer.": 3}, "buffer.", "is not a key; write section.key"),
         ({".".join(["run"] * 3000): 3}, "", "is nested too deeply"),

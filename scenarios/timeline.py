@@ -1,0 +1,109 @@
+"""The timeline of a scenario: stretches of constant settings, and the times of observation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from scenarios.arrays import Array
+from scenarios.interventions import FACTORS, Intervention
+from scenarios.sections import Run, System
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch (begin, end] of time in which the same settings are in force.
+
+    Attributes
+    ----------
+    begin, end : float
+    robots : int or None
+        At most so many robots are active; None: no limit.
+    robot_speed, service_speed, change_factor, query_factor : float
+        Factors, 1 where nothing is changed.
+    """
+
+    begin: float
+    end: float
+    robots: int | None = None
+    robot_speed: float = 1.0
+    service_speed: float = 1.0
+    change_factor: float = 1.0
+    query_factor: float = 1.0
+
+    def continued_by(self, other: Piece) -> bool:
+        """Whether another piece has the same settings."""
+        return replace(other, begin=self.begin, end=self.end) == self
+
+
+def pieces(scenario: System, start: float, end: float) -> tuple[Piece, ...]:
+    """Consecutive pieces that cover (start, end], neighbours with the same settings joined.
+
+    A change at a time comes after every other event at that time, so that each piece holds its
+    end, and not its beginning.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    start, end : float
+    """
+    changes = sorted(
+        change
+        for index, each in enumerate(scenario.interventions)
+        for change in _changes(each, index, end)
+    )
+    breaks = sorted({start, end, *(time for time, _, _ in changes if start < time < end)})
+    in_force: set[int] = set()
+    found: list[Piece] = []
+    done = 0
+    for begin, until in pairwise(breaks):
+        while done < len(changes) and changes[done][0] <= begin:
+            _, begins, index = changes[done]
+            (in_force.add if begins else in_force.discard)(index)
+            done += 1
+        piece = _settings(begin, until, [scenario.interventions[each] for each in sorted(in_force)])
+        if found and found[-1].continued_by(piece):
+            found[-1] = replace(found[-1], end=until)
+        else:
+            found.append(piece)
+    return tuple(found)
+
+
+def _changes(given: Intervention, index: int, end: float) -> Iterator[tuple[float, bool, int]]:
+    """When an intervention begins (True) and ends (False) before `end`, with its number."""
+    repeats = given.every is not None and not given.is_for_good
+    every = given.every if repeats and given.every else math.inf
+    last = max(0, math.floor((end - given.at) / every) + 1)
+    for k in range(last + 1):
+        shift = k * every if k else 0.0
+        yield given.at + shift, True, index
+        if given.until is not None and not given.is_for_good:
+            yield given.until + shift, False, index
+
+
+def _settings(begin: float, end: float, in_force: list[Intervention]) -> Piece:
+    effects = [each.given() for each in in_force]
+    limits = [each["robots"] for each in effects if "robots" in each]
+    factors = {
+        name: math.prod((each[name] for each in effects if name in each), start=1.0)
+        for name in FACTORS
+    }
+    return Piece(begin, end, min(limits, default=None), **factors)
+
+
+def observation_times(run: Run) -> Array:
+    """Times at which the course is observed: the products j times `observe`, up to the horizon.
+
+    Returns
+    -------
+    ndarray, shape (times,)
+        Empty where nothing is observed.
+    """
+    if run.observe is None:
+        return np.empty(0)
+    times = np.arange(1, run.horizon / run.observe + 2) * run.observe
+    return times[times <= run.horizon]
