@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from scenarios.deliveries import joint_size
 from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Exponential
 from scenarios.processes import gap_law
-from scenarios.sections import AccessTime, Buffer
+from scenarios.sections import AccessTime, Buffer, Robots
 from sim import rules
 from sim.laws import draws_and_mean
 
@@ -42,6 +43,15 @@ def top_level(scenario: Scenario) -> int:
     if scenario.buffer.admission != "complete" or deliveries is None:
         return capacity
     return capacity + joint_size(deliveries)[1] - 1
+
+
+def fates_that_occur(section: Buffer) -> int:
+    """So many of the first fates of `sim.rules` may a page meet that entered."""
+    if section.replace_older_copy:
+        return rules.REPLACED + 1
+    if section.when_full == "push-out":
+        return rules.PUSHED_OUT + 1
+    return (rules.SERVED if section.obsolescence == "never" else rules.OBSOLETE) + 1
 
 
 def horizon_octave(scenario: Scenario) -> int:
@@ -78,11 +88,8 @@ def heard_up_to(scenario: Scenario) -> dict[int, int]:
     return dict(sorted(zip(order, (levels - 1).tolist(), strict=True)))
 
 
-def laws_of_robots(scenario: Scenario) -> list[tuple[AccessTime, list[int]]]:
-    """Each access time with the robots that have it, of those in `heard_up_to`."""
-    robots = scenario.robots
-    assert robots is not None
-    heard = heard_up_to(scenario)
+def laws_of_robots(robots: Robots, heard: Collection[int]) -> list[tuple[AccessTime, list[int]]]:
+    """Each access time with the robots that have it, of those that are ever heard."""
     laws = []
     start = 0
     for access_time, count in access_times(robots):

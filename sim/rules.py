@@ -2,7 +2,7 @@
 
 Rule 1: whatever decides what happens at an event lives here: who goes first at equal times, how
 many pages of a batch enter, how many robots work. Draws of laws stand in `sim.laws`.
-Rule 2: this file knows no engine and no clock; it imports `math` only, so that it compiles.
+Rule 2: this file knows no engine and no clock; it imports numpy only, so that it compiles.
 
 Draws take the Generator of their source and use it in a fixed order, so that two engines that
 call them on the same stream see the same numbers.
@@ -10,9 +10,10 @@ call them on the same stream see the same numbers.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 # Ranks of events at the same time; within a rank the index decides (robot, place in the queue).
 SERVICE, OBSOLESCENCE, DELIVERY, UPDATE, QUERY, WARMUP, HORIZON = range(7)
@@ -32,6 +33,8 @@ CYCLE = 4
 BINS_OF_OCTAVE = 1024
 OCTAVES = 48
 TIME_BINS = (OCTAVES + 1) * BINS_OF_OCTAVE
+_BITS_BELOW_A_BIN = 52 - 10
+_EXPONENT_OF_HALF = 1022
 
 
 def time_bin(time: float, octave: int) -> int:
@@ -44,12 +47,10 @@ def time_bin(time: float, octave: int) -> int:
     octave : int
         That of the horizon, `math.frexp(horizon)[1]`.
     """
-    if time <= 0.0:
-        return 0
-    mantissa, exponent = math.frexp(time)
-    first = (exponent - octave + OCTAVES) * BINS_OF_OCTAVE
-    index = first + int((mantissa - 0.5) * (2 * BINS_OF_OCTAVE))
-    return index if index > 0 else 0
+    # The exponent of a double and the first ten bits of its fraction are such a number already;
+    # compiled code reads them in half the time of a frexp.
+    bits = int(np.float64(time).view(np.int64)) >> _BITS_BELOW_A_BIN
+    return max(bits - (_EXPONENT_OF_HALF + octave - OCTAVES) * BINS_OF_OCTAVE, 0)
 
 
 # Pages of the accessing policy that a robot looks at before it waits for a host.

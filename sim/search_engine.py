@@ -218,7 +218,7 @@ class SearchEngine:
     def _access_times(self) -> dict[int, Callable[[], float]]:
         return {
             robot: sampler(law, self._stream("access", robot))
-            for law, robots in laws_of_robots(self._scenario)
+            for law, robots in laws_of_robots(self._section, heard_up_to(self._scenario))
             for robot in robots
         }
 

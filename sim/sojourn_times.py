@@ -6,13 +6,13 @@ run that indexes a hundred million pages the times themselves would fill a gigab
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scenarios.arrays import Array
 from sim import rules
 from sim.tally import SojournsTally
 
@@ -24,14 +24,14 @@ def sojourns_tally(
 
     Parameters
     ----------
-    counts : ndarray of int, shape (4, bins)
-        By fate.
+    counts : ndarray of int, shape (fates, bins)
+        By fate, of those that occur.
     ended : sequence of int
         Pages of each fate: most runs have one or two.
     octave : int
         That of the horizon.
     """
-    seen = [(fate, np.flatnonzero(counts[fate])) for fate in range(4) if ended[fate]]
+    seen = [(fate, _occupied(counts[fate])) for fate in range(len(counts)) if ended[fate]]
     none = np.zeros(0, dtype=np.int64)
     return SojournsTally(
         octave,
@@ -40,18 +40,24 @@ def sojourns_tally(
     )
 
 
-def bin_edges(bins: NDArray[np.integer[Any]], octave: int) -> tuple[Array, Array]:
-    """Lower and upper edges of bins of `sim.rules.time_bin`.
+def _occupied(counts: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+    """The bins with pages; looking for the first is quicker than listing an empty half."""
+    with_pages = counts > 0
+    first = int(with_pages.argmax())
+    return first + with_pages[first:].nonzero()[0]
+
+
+def bin_edges(number: int, octave: int) -> tuple[float, float]:
+    """Lower and upper edge of a bin of `sim.rules.time_bin`.
 
     Parameters
     ----------
-    bins : ndarray of int, shape (k,)
+    number : int
     octave : int
         That of the horizon.
     """
-    octaves, parts = np.divmod(bins, rules.BINS_OF_OCTAVE)
-    exponents = octaves - rules.OCTAVES + octave
-    step = 0.5 / rules.BINS_OF_OCTAVE
-    low = np.ldexp(0.5 + step * parts, exponents)
-    high = np.ldexp(0.5 + step * (parts + 1), exponents)
-    return np.where(bins > 0, low, 0.0), high
+    low, high = (
+        math.ldexp(0.5 + 0.5 * part / rules.BINS_OF_OCTAVE, octaves - rules.OCTAVES + octave)
+        for octaves, part in (divmod(each, rules.BINS_OF_OCTAVE) for each in (number, number + 1))
+    )
+    return (low if number else 0.0), high

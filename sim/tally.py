@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from sim import rules
 
 RELATIVE = 1e-9
 """Sums of times may be off by this share."""
+
+_FIRST_BINS = np.arange(5) * rules.TIME_BINS
+"""Of the four fates, and where those of the last end."""
 
 ROUNDING = 2.0**-50
 """Rounding of one time, relative to the horizon."""
@@ -275,10 +279,16 @@ class SojournsTally:
     __eq__ = _equal_arrays
     __hash__ = None  # type: ignore[assignment]  # it holds arrays
 
+    def of_fate(self, fate: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
+        """Bins of the times of one fate, each listed once, and the pages in them."""
+        first, end = self.bins.searchsorted(_FIRST_BINS[fate : fate + 2])
+        return self.bins[first:end] - fate * rules.TIME_BINS, self.counts[first:end]
+
     def check(self, buffer: BufferTally) -> None:
         """Raise `ConservationError` unless these are the pages that the buffer counted."""
-        fates = np.bincount(self.bins // rules.TIME_BINS, self.counts, minlength=4)
-        require(tuple(fates) == buffer.ended, "sojourn times of other pages than those that ended")
+        starts = self.bins.searchsorted(_FIRST_BINS).tolist()
+        counted = tuple(int(self.counts[slice(*ends)].sum()) for ends in pairwise(starts))
+        require(counted == buffer.ended, "sojourn times of other pages than those that ended")
 
 
 @dataclass(frozen=True, slots=True)

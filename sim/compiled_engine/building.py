@@ -40,6 +40,7 @@ from sim.law_counter import table_of
 from sim.laws.phase_type import parameters
 from sim.layout import (
     buffer_flags,
+    fates_that_occur,
     heard_up_to,
     horizon_octave,
     joint_events,
@@ -154,7 +155,9 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
         ended=np.zeros(4, dtype=np.int64),
         sojourn=np.zeros(4),
         square=np.zeros(4),
-        times=np.zeros((4, rules.TIME_BINS if section else 0), dtype=np.int64),
+        times=np.zeros(
+            (fates_that_occur(section) if section else 0, rules.TIME_BINS), dtype=np.int64
+        ),
         laws=None if points is None else _laws(points, top),
     )
 

@@ -59,10 +59,10 @@ class Replication:
         self._stream = partial(stream, seed, replication)
         self._change, self._query = self._stream("change"), self._stream("query")
         self._delivery, self._service = self._stream("delivery"), self._stream("service")
-        self._fleet = len(heard_up_to(scenario))
+        self._heard = heard_up_to(scenario)
         self._batch = largest_batch(scenario.robots)
         self._access, self._indexing = self._access_times(), self._indexing_times()
-        ahead = max(_AHEAD, 2 * (self._fleet + self._batch))
+        ahead = max(_AHEAD, 2 * (len(self._heard) + self._batch))
         self._sequence = sequence_of(scenario, self._stream("accessing"), ahead)
         supplies = self._access, self._indexing
         self._world = new_world(scenario, *supplies, self._delivery, self._points)
@@ -83,7 +83,7 @@ class Replication:
     def _is_simple(self) -> bool:
         """Whether one robot brings all its pages straight into the index, whatever their hosts."""
         plain = self._robots.host_spacing is None and self._robots.failure is None
-        return self._scenario.buffer is None and self._fleet == 1 and plain
+        return self._scenario.buffer is None and len(self._heard) == 1 and plain
 
     def _advance(self) -> None:
         begin_deliveries(self._world, self._delivery)
@@ -112,12 +112,12 @@ class Replication:
         """One row per robot, and where accesses may fail another one that says which do."""
         laws: list[Law] = []
         streams = []
-        for access_time, robots in laws_of_robots(self._scenario):
+        for access_time, robots in laws_of_robots(self._robots, self._heard):
             own = [self._stream("access", robot) for robot in robots]
             laws += laws_of(access_time, own)
             streams += own
         if self._robots.failure is not None:
-            failures = [self._stream("failure", robot) for robot in heard_up_to(self._scenario)]
+            failures = [self._stream("failure", robot) for robot in self._heard]
             laws += laws_of(_UNIFORM, failures)
             streams += failures
         return Supply(laws, streams, np.ones(len(laws), dtype=np.int64))

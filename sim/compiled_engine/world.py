@@ -116,8 +116,8 @@ class Buffer(NamedTuple):
     level_time : ndarray of float, shape (top + 1,)
     ended, sojourn, square : ndarray, shape (4,)
         By fate.
-    times : ndarray of int, shape (4, bins)
-        Sojourn times by fate, in the bins of `sim.rules.time_bin`.
+    times : ndarray of int, shape (fates, bins)
+        Sojourn times by fate, of those that occur, in the bins of `sim.rules.time_bin`.
     laws : Laws or None
         None where nothing is counted; kernels are then compiled without the counting.
     """

@@ -9,12 +9,15 @@ from scenarios.results import Columns, Replications, Rows
 from sim.estimates.controls import controls_of
 from sim.estimates.jackknife import estimates_of
 from sim.estimates.measures import measures_of, packets_ended, pages_ended
-from sim.estimates.quantiles import quantile_columns, served_quantile
+from sim.estimates.quantiles import quantile_columns, served_quantiles
 from sim.estimates.totals import Totals
 from sim.tally import Tally
 
 _FEW_SUBJECTS = 64
 """Leave-one-out values are kept of measures with at most so many subjects."""
+
+_SUMMARY = (0.5, 0.95)
+"""Shares of the quantiles of the time to index that the summary of a run shows."""
 
 
 def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed: int) -> Results:
@@ -40,13 +43,8 @@ def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed
         controls=controls_of(totals, scenario),
         leave_one_out=Replications(without),
         events=_events(totals),
-        time_to_index=_time_to_index(tallies) if scenario.buffer else {},
+        time_to_index=served_quantiles(tallies, _SUMMARY) if scenario.buffer else {},
     )
-
-
-def _time_to_index(tallies: Sequence[Tally]) -> dict[float, float]:
-    """What the summary of a run shows of the sojourn times of served pages."""
-    return {share: served_quantile(tallies, share) for share in (0.5, 0.95)}
 
 
 def _events(totals: Totals) -> int:

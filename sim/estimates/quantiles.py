@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scenarios import Scenario
-from scenarios.arrays import Array
 from scenarios.results import Columns
 from sim import rules
 from sim.estimates.jackknife import jackknife_error, t_quantile
@@ -33,23 +33,25 @@ class Times(NamedTuple):
 
     Attributes
     ----------
-    low, high : ndarray, shape (k,)
-        Edges of the bins, ascending.
-    counts : ndarray, shape (k,)
-        Pages in each bin.
+    octave : int
+        That of the horizon.
+    first : int
+        The first bin that is listed.
+    sums : ndarray of int, shape (k,)
+        Pages in the bins from there to each one.
     refused : int
         Pages with time 0.
     """
 
-    low: Array
-    high: Array
-    counts: Array
-    refused: float
+    octave: int
+    first: int
+    sums: NDArray[np.integer[Any]]
+    refused: int
 
     @property
-    def pages(self) -> float:
+    def pages(self) -> int:
         """Number of pages."""
-        return self.refused + float(self.counts.sum())
+        return self.refused + (int(self.sums[-1]) if len(self.sums) else 0)
 
     def quantile(self, share: float) -> float:
         """The least time that so large a share of the pages do not exceed; nan without pages.
@@ -61,20 +63,34 @@ class Times(NamedTuple):
         wanted = share * self.pages - self.refused
         if wanted <= 0:
             return 0.0
-        sums = np.cumsum(self.counts)
-        which = min(int(np.searchsorted(sums, wanted)), len(sums) - 1)
-        part = (wanted - (sums[which] - self.counts[which])) / self.counts[which]
-        return float(self.low[which] + min(part, 1.0) * (self.high[which] - self.low[which]))
+        which = min(int(np.searchsorted(self.sums, wanted)), len(self.sums) - 1)
+        before = self._before(which)
+        part = (wanted - before) / (self.sums[which] - before)
+        low, high = bin_edges(self.first + which, self.octave)
+        return low + min(float(part), 1.0) * (high - low)
 
     def below(self, time: float) -> float:
         """Pages whose time is at most that, with the same spread within a bin."""
-        parts = np.clip((time - self.low) / (self.high - self.low), 0.0, 1.0)
-        return self.refused + float(self.counts @ parts)
+        number = rules.time_bin(time, self.octave)
+        which = number - self.first
+        if which < 0:
+            return self.refused
+        if which >= len(self.sums):
+            return self.pages
+        low, high = bin_edges(number, self.octave)
+        before = self._before(which)
+        return (
+            self.refused + before + float(self.sums[which] - before) * (time - low) / (high - low)
+        )
+
+    def _before(self, which: int) -> int:
+        return int(self.sums[which - 1]) if which else 0
 
 
-def served_quantile(tallies: Sequence[Tally], share: float) -> float:
-    """Quantile of the time from delivery to the end of indexing, over all replications."""
-    return _pooled([_times_of(tally, "served") for tally in tallies]).quantile(share)
+def served_quantiles(tallies: Sequence[Tally], shares: Sequence[float]) -> dict[float, float]:
+    """Quantiles of the time from delivery to the end of indexing, over all replications."""
+    served = _times_of(tallies, "served")
+    return {share: served.quantile(share) for share in shares}
 
 
 def quantile_columns(
@@ -94,8 +110,11 @@ def quantile_columns(
     """
     shares = scenario.buffer.sojourn_quantiles if scenario.buffer else ()
     rows = [
-        (f"{name} {share!r}", *_row([_times_of(tally, name) for tally in tallies], share))
+        (f"{name} {share!r}", *_row(together, each, share))
         for name in (_classes(tallies) if shares else ())
+        for together, each in [
+            (_times_of(tallies, name), [_times_of([tally], name) for tally in tallies])
+        ]
         for share in shares
     ]
     if not rows:
@@ -115,37 +134,33 @@ def _classes(tallies: Sequence[Tally]) -> Iterator[str]:
             yield name
 
 
-def _times_of(tally: Tally, name: str) -> Times:
-    """Those of one class in one replication."""
-    assert tally.sojourns is not None
-    assert tally.buffer is not None
-    fates, bins = np.divmod(tally.sojourns.bins, rules.TIME_BINS)
-    chosen = np.isin(fates, _FATES[name])
-    seen, where = np.unique(bins[chosen], return_inverse=True)
-    counts = np.bincount(where, tally.sojourns.counts[chosen], len(seen)).astype(float)
-    refused = tally.buffer.refused if name == "all" else 0
-    return Times(*bin_edges(seen, tally.sojourns.octave), counts, refused)
+def _times_of(tallies: Sequence[Tally], name: str) -> Times:
+    """Those of one class in some replications together."""
+    parts = []
+    refused = 0
+    for tally in tallies:
+        assert tally.sojourns is not None
+        assert tally.buffer is not None
+        parts += [tally.sojourns.of_fate(fate) for fate in _FATES[name]]
+        refused += tally.buffer.refused if name == "all" else 0
+        octave = tally.sojourns.octave
+    seen = [bins for bins, _ in parts if len(bins)]
+    first = min((int(bins[0]) for bins in seen), default=0)
+    counts = np.zeros(max((int(bins[-1]) + 1 for bins in seen), default=0) - first, dtype=np.int64)
+    for bins, pages in parts:
+        counts[bins - first] += pages
+    return Times(octave, first, np.cumsum(counts), refused)
 
 
-def _pooled(times: Sequence[Times]) -> Times:
-    """Those of all replications together."""
-    low, where = np.unique(np.concatenate([each.low for each in times]), return_inverse=True)
-    high = np.empty(len(low))
-    high[where] = np.concatenate([each.high for each in times])
-    counts = np.bincount(where, np.concatenate([each.counts for each in times]), len(low)).astype(
-        float
-    )
-    return Times(low, high, counts, sum(each.refused for each in times))
-
-
-def _row(times: Sequence[Times], share: float) -> tuple[list[float], list[float], list[float]]:
+def _row(
+    pooled: Times, times: Sequence[Times], share: float
+) -> tuple[list[float], list[float], list[float]]:
     """The six values of an estimate, the quantile of each replication, and those without one.
 
     The share of pages below the quantile is a ratio of sums over replications, its error the
     jackknife's, but not below that of independent pages: replications that happen to be alike
     prove nothing.
     """
-    pooled = _pooled(times)
     estimate = pooled.quantile(share)
     pages = np.array([each.pages for each in times])
     below = np.array([each.below(estimate) for each in times])
