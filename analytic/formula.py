@@ -52,42 +52,65 @@ def dependent(condition: Condition) -> Condition:
     return condition
 
 
-def obstacles(conditions: Iterable[Condition], scenario: Scenario) -> Iterator[str]:
+class Reasons:
+    """What conditions say of one scenario; each is asked once, however many formulas share it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._said: dict[Condition, str | None] = {}
+
+    def __call__(self, condition: Condition) -> str | None:
+        """The reason of a condition, None where it holds."""
+        if condition not in self._said:
+            try:
+                self._said[condition] = condition(self._scenario)
+            except NoAnswerError as refusal:
+                self._said[condition] = str(refusal)
+        return self._said[condition]
+
+
+def obstacles(conditions: Iterable[Condition], reasons: Reasons) -> Iterator[str]:
     """Everything that stands against a formula, each reason once.
 
     Of a system of another kind only that it is one; otherwise the reason of every condition that
     does not hold and could be asked.
     """
     said: set[str] = set()
-    given = sorted(conditions, key=lambda each: each not in _PREMISES)
-    another_kind = fails_a_premise(given, scenario)
+    given = sorted(conditions, key=_is_no_premise)
+    another_kind = fails_a_premise(given, reasons)
     for condition in given:
         if another_kind and condition not in _PREMISES:
             return
         if said and condition in _DEPENDENT:
             continue
-        reason = _reason(condition, scenario)
+        reason = reasons(condition)
         if reason is not None and reason not in said:
             said.add(reason)
             yield reason
 
 
-def _reason(condition: Condition, scenario: Scenario) -> str | None:
-    try:
-        return condition(scenario)
-    except NoAnswerError as refusal:
-        return str(refusal)
+def _is_no_premise(condition: Condition) -> bool:
+    return condition not in _PREMISES
 
 
 def is_covered(conditions: Iterable[Condition], scenario: Scenario) -> bool:
     """Whether a scenario meets all conditions."""
-    return next(obstacles(conditions, scenario), None) is None
+    return reason_against(conditions, scenario) is None
 
 
-def fails_a_premise(conditions: Iterable[Condition], scenario: Scenario) -> bool:
+def reason_against(conditions: Iterable[Condition], scenario: Scenario) -> str | None:
+    """All reasons why conditions do not hold, or None."""
+    return "; ".join(obstacles(conditions, Reasons(scenario))) or None
+
+
+def fails_a_premise(conditions: Iterable[Condition], reasons: Reasons) -> bool:
     """Whether the formula is about systems of another kind."""
-    premises = (each for each in conditions if each in _PREMISES)
-    return any(_reason(each, scenario) is not None for each in premises)
+    return any(reasons(each) is not None for each in conditions if each in _PREMISES)
 
 
 Values = Iterable[tuple[str, Subject, float]]
@@ -175,7 +198,7 @@ class Formula:
 
     def reason_against(self, scenario: Scenario) -> str | None:
         """All reasons why the formula does not cover the scenario, or None."""
-        return "; ".join(obstacles(self.conditions, scenario)) or None
+        return reason_against(self.conditions, scenario)
 
     def predict(self, scenario: Scenario) -> list[Prediction]:
         """The predictions for a scenario that meets the conditions; undefined values left out.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from analytic import indexing_queue, page_refresh, pipeline, probing, robot_control, routing
 from analytic.active_robots import require_decided
-from analytic.formula import Formula, Prediction, fails_a_premise, obstacles
+from analytic.formula import Formula, Prediction, Reasons, fails_a_premise, obstacles
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.measures import Subject
@@ -62,8 +62,9 @@ def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
     require_decided(scenario)
     predictions: list[Prediction] = []
     others: list[NotApplicable] = []
+    reasons_of = Reasons(scenario)
     for formula in FORMULAS:
-        reasons = tuple(obstacles(formula.conditions, scenario))
+        reasons = tuple(obstacles(formula.conditions, reasons_of))
         if scenario.interventions:
             reasons += ("it holds in the long run of a system that interventions do not change",)
         if not reasons:
@@ -72,7 +73,7 @@ def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
             except NoAnswerError as refusal:
                 reasons = (str(refusal),)
         if reasons:
-            foreign = fails_a_premise(formula.conditions, scenario)
+            foreign = fails_a_premise(formula.conditions, reasons_of)
             others.append(NotApplicable(formula.source, reasons, foreign))
     return predictions, sorted(others, key=lambda each: (each.other_subject, len(each.reasons)))
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from analytic import conditions, page_conditions
 from analytic.active_robots import require_decided, robots_at
-from analytic.formula import Formula, Values, dependent, is_covered, obstacles
+from analytic.formula import Formula, Values, dependent, is_covered, reason_against
 from analytic.indexing_queue.chain import count_states, dense_generator
 from analytic.indexing_queue.erlang import (
     erlang_a_throughput,
@@ -168,12 +168,12 @@ def _few_states(scenario: Scenario) -> str | None:
 
 def reason_against_chain(scenario: Scenario) -> str | None:
     """Why the chain of a scenario is not solved exactly; None where it is."""
-    return "; ".join(obstacles(_CHAIN, scenario)) or None
+    return reason_against(_CHAIN, scenario)
 
 
 def reason_against_order(scenario: Scenario) -> str | None:
     """Why a page of a solved chain cannot be followed to its end; None where it can."""
-    return "; ".join(obstacles((*_FIFO, sojourns_solved), scenario)) or None
+    return reason_against((*_FIFO, sojourns_solved), scenario)
 
 
 def mm1k_levels(load: ArrayLike, capacity: int) -> Array:

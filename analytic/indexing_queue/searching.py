@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from analytic import conditions
 from analytic.arrival_process import delivery_modes
 from analytic.conditions import buffer_and_robots
-from analytic.formula import Condition, dependent, obstacles
+from analytic.formula import Condition, dependent, reason_against
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.formulas import FORMULAS
 from analytic.indexing_queue.measures import servers_fit, service_and_patience, size_of
@@ -48,7 +48,7 @@ def _servers_and_memory(scenario: Scenario) -> str | None:
         conditions.exponential_patience_or_none,
         servers_fit,
     )
-    reason = "; ".join(obstacles(exponential, scenario))
+    reason = reason_against(exponential, scenario)
     return f"{conditions.one_server(scenario)}, and {reason}" if reason else None
 
 
@@ -229,7 +229,7 @@ def uncontrolled(scenario: Scenario) -> Scenario:
         If the cost of a policy has no exact value.
     """
     free = scenario.with_("activation", None)
-    reason = "; ".join(obstacles(_COVERED, free))
+    reason = reason_against(_COVERED, free)
     if reason:
         raise NoOptimumError(reason)
     return free

@@ -13,6 +13,7 @@ from analytic import conditions, page_conditions
 from analytic.formula import (
     Condition,
     Formula,
+    Reasons,
     Values,
     dependent,
     fails_a_premise,
@@ -221,9 +222,10 @@ def exact_method(scenario: Scenario) -> Method | None:
 def nearest_reason(scenario: Scenario) -> str:
     """Why no method covers a scenario: all that stands against the one that lacks the least."""
     lacking = []
+    reasons_of = Reasons(scenario)
     for method in METHODS:
-        reasons = tuple(obstacles(method.conditions, scenario))
-        lacking.append((fails_a_premise(method.conditions, scenario), len(reasons), reasons))
+        reasons = tuple(obstacles(method.conditions, reasons_of))
+        lacking.append((fails_a_premise(method.conditions, reasons_of), len(reasons), reasons))
     return "; ".join(min(lacking)[2])
 
 

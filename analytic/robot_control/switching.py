@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from analytic import conditions
 from analytic.arrival_process import delivery_rates
 from analytic.conditions import buffer_and_robots
-from analytic.formula import Condition, obstacles
+from analytic.formula import Condition, reason_against
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate, moment
 from analytic.robot_control.controlled_queue import ControlledQueue
@@ -188,7 +188,7 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
         If the optimum is not known for such a system.
     """
     plain = scenario.with_("activation", None)
-    reason = "; ".join(obstacles((*_COVERED, _phases_seen), plain))
+    reason = reason_against((*_COVERED, _phases_seen), plain)
     if reason:
         raise NoOptimumError(reason)
     buffer, robots = buffer_and_robots(scenario)

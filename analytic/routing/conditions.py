@@ -10,7 +10,7 @@ import numpy as np
 from analytic import page_conditions
 from analytic.arrival_process import gap_order
 from analytic.conditions import every_access_delivers
-from analytic.formula import Condition, dependent, obstacles, premise
+from analytic.formula import Condition, Reasons, dependent, obstacles, premise
 from analytic.markov import closed_classes
 from analytic.page_conditions import AccessedPages, accessed_pages
 from analytic.page_refresh.hosts import hosts_never_wait
@@ -192,7 +192,7 @@ def all_losses_by_distance(scenario: Scenario) -> str | None:
     # The conditions look at the servers that get packets: here all of them may get some.
     everywhere = scenario.with_("servers.routing", {"period": list(range(count))})
     needed = (preemptive_or_exponential, phase_type_services, one_closed_class)
-    return ", and ".join(obstacles(needed, everywhere)) or None
+    return ", and ".join(obstacles(needed, Reasons(everywhere))) or None
 
 
 def accesses(scenario: Scenario) -> ArrivalProcess:

@@ -17,7 +17,7 @@ from systems import queue
 
 import sim
 from analytic import FORMULAS, NotApplicable, compare, overall, predict, suggested_warmup
-from analytic.formula import obstacles
+from analytic.formula import Reasons, obstacles
 from analytic.pipeline import dropping_and_replacement
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario, laws, scenario_from
@@ -253,7 +253,7 @@ def test_a_system_of_another_kind_is_asked_nothing_else() -> None:
     scenario = queue()
     for formula in FORMULAS:
         if formula.paper in ("coffman1998", "altman2000", "eckstein2005"):
-            reasons = list(obstacles(formula.conditions, scenario))
+            reasons = list(obstacles(formula.conditions, Reasons(scenario)))
             assert reasons
             assert all(
                 reason.startswith(("there is no [", "there are no [", "deliveries wait"))
@@ -265,7 +265,7 @@ def test_a_refusal_inside_a_condition_is_its_reason() -> None:
     def refusing(scenario: Scenario) -> str | None:
         raise NoAnswerError(f"{scenario.name} is too much")
 
-    assert list(obstacles([refusing], queue())) == [f"{queue().name} is too much"]
+    assert list(obstacles([refusing], Reasons(queue()))) == [f"{queue().name} is too much"]
 
 
 @pytest.mark.parametrize("key", ["uniform", "gamma", "deterministic"])
