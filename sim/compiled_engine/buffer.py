@@ -214,8 +214,7 @@ def end(buffer: Buffer, fate: int, sojourn: float) -> None:
     buffer.ended[fate] += 1
     buffer.sojourn[fate] += sojourn
     buffer.square[fate] += sojourn * sojourn
-    if buffer.state.counting:
-        buffer.times[fate, rules.time_bin(sojourn, buffer.fixed.octave)] += 1
+    buffer.times[fate, rules.time_bin(sojourn, buffer.fixed.octave)] += 1
     count_time(buffer.laws, fate, sojourn)
 
 
@@ -283,7 +282,7 @@ def end_warmup_of_buffer(buffer: Buffer, service: Service, now: float) -> None:
     buffer.ended[:] = 0
     buffer.sojourn[:] = 0.0
     buffer.square[:] = 0.0
-    state.counting = True
+    buffer.times[:] = 0
     buffer.level_time[:] = 0.0
     cut_laws(buffer.laws)
     state.since = now

@@ -184,7 +184,6 @@ def _empty_buffer() -> Any:
         refused=0,
         inside_at_start=0,
         age_at_start=0.0,
-        counting=False,
     )
 
 
