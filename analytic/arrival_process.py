@@ -127,6 +127,55 @@ def delivery_modes(robots: Robots, largest: int, activation: Activation | None =
     return as_modes(Independent(tuple(own[index] for index in classes)))
 
 
+def start_phases(robots: Robots, modes: Array, active: int, rule: Activation | None) -> Array:
+    """Law of the joint phase at time 0.
+
+    Every access has just begun; the phase of joint deliveries has the stationary law of the mode
+    of the empty system. Where such a law is not unique, it is phase 0.
+
+    Parameters
+    ----------
+    robots : Robots
+    modes : ndarray, shape (robots + 1, largest batch + 1, order, order)
+        As `delivery_modes`.
+    active : int
+        Robots that are active while the system is empty.
+    rule : Activation or None
+
+    Returns
+    -------
+    ndarray, shape (order,)
+    """
+    order = modes.shape[2]
+    if order == 1:
+        return np.ones(1)
+    if robots.deliveries is not None:
+        law = _unique_stationary(modes[active].sum(axis=0))
+        return np.eye(order)[0] if law is None else law
+    firsts = [_first_phases(time) for time, _ in access_times(robots)]
+    joint = np.ones(1)
+    for index in classes_in_order(robots, rule)[: len(modes) - 1]:
+        joint = np.kron(joint, firsts[index])
+    return joint
+
+
+def _first_phases(access: AccessTime) -> Array:
+    """Law of the phase in which the accesses of a robot begin."""
+    law = gap_law(access)
+    phases = None if law is None else as_phase_type(law)
+    if phases is not None:
+        return phases.start
+    matrices = gap_map(access)
+    assert matrices is not None
+    hidden, arrivals = matrices
+    before = _unique_stationary(hidden + arrivals)
+    return np.eye(len(hidden))[0] if before is None else interval_phases(hidden, arrivals)
+
+
+def _unique_stationary(generator: Array) -> Array | None:
+    return stationary(generator) if len(closed_classes(generator)) == 1 else None
+
+
 def _rows(matrix: Array) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(float(entry) for entry in row) for row in matrix)
 

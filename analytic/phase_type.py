@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -118,11 +119,24 @@ def _doubled(generator: Array, time: float) -> tuple[Array, Array]:
     full[:size, size] = np.maximum(-generator.sum(axis=1), 0.0)
     rate = float(np.max(-np.diag(full)))
     doublings = max(0, math.ceil(math.log2(max(rate, 1e-300)) + math.log2(time)))
-    after, during = _short(full, rate, math.ldexp(time, -doublings))
-    for _ in range(doublings):
+    return next(islice(doubled_times(full, math.ldexp(time, -doublings)), doublings, None))
+
+
+def doubled_times(generator: Array, time: float) -> Iterator[tuple[Array, Array]]:
+    """The matrices ``e^{Qt}`` and ``(1/t) ∫_0^t e^{Qu} du``; then of 2t, 4t, …
+
+    Parameters
+    ----------
+    generator : ndarray, shape (n, n)
+        Q, with its diagonal.
+    time : float
+        t; at most one jump on average from any state.
+    """
+    after, during = _short(generator, float(np.max(-np.diag(generator))), time)
+    while True:
+        yield after, during
         during = _stochastic((during + after @ during) / 2)
         after = _stochastic(after @ after)
-    return after, during
 
 
 def _short(full: Array, rate: float, time: float) -> tuple[Array, Array]:

@@ -50,6 +50,10 @@ def marginals_of(chain: QueueChain, stationary: Array) -> Marginals:
     obsolete = np.zeros(shape)
     starts = chain.starts
     phases[0, :, 0] = stationary[: starts[1]]
+    if chain.patience_phases == 1:
+        phases[1:] = stationary[starts[1] :].reshape(phases[1:].shape)
+        waiting = np.maximum(np.arange(chain.top + 1.0) - 1, 0)
+        return Marginals(phases, phases * (chain.patience.exit_rates * waiting[:, None])[..., None])
     for level in range(1, chain.top + 1):
         here = stationary[starts[level] : starts[level + 1]].reshape(*shape[1:], -1)
         phases[level] = here.sum(axis=2)
@@ -59,8 +63,6 @@ def marginals_of(chain: QueueChain, stationary: Array) -> Marginals:
 
 def _sums_over_pages(rates: Array, waiting: int) -> Array:
     """Sum of a rate of each waiting page's patience phase, shape (phases^waiting,)."""
-    if len(rates) == 1:
-        return rates * waiting
     total = np.zeros(1)
     for _ in range(waiting):
         total = (total[:, None] + rates).ravel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -49,6 +49,7 @@ from scenarios.activation import Switching
 from scenarios.arrays import Array
 from scenarios.deliveries import joint_size
 from scenarios.sections import Costs
+from scenarios.timeline import Piece
 
 _SHARES = {
     "loss_probability": "lost",
@@ -57,6 +58,9 @@ _SHARES = {
     "replacement_probability": "replaced",
 }
 """Shares of the delivered pages, and the fates that they count."""
+
+UNCHANGED = Piece(0.0, math.inf)
+"""The settings of the file, without interventions."""
 
 _MOST_UNKNOWNS = 2_000_000
 _MOST_WORK = 10**10
@@ -123,19 +127,36 @@ def chain_of(scenario: Scenario) -> QueueChain:
     ScenarioError
         If the activation is still to be optimised (`analytic.resolve` decides it).
     """
+    return chain_under(scenario, UNCHANGED)
+
+
+def chain_under(scenario: Scenario, settings: Piece) -> QueueChain:
+    """The chain while some settings are in force: a limit of the robots, and speeds.
+
+    A speed multiplies the rates of what it speeds up: deliveries with all that their phases do, or
+    services. The timers of waiting pages know no speed. The states are those of `chain_of`.
+    """
     buffer, robots = buffer_and_robots(scenario)
     service, patience = service_and_patience(scenario)
+    service = PhaseLaw(service.start, settings.service_speed * service.generator)
     capacity = buffer.capacity
     rule = scenario.activation
     if isinstance(rule, Switching):
         rates = delivery_rates(robots)
         assert rates is not None
-        return switching_chain(
-            rates[0], robots.available, rule.targets, service, patience, capacity
-        )
-    modes = delivery_modes(robots, max(most_active(scenario), 1), rule)
-    at = robots_at(scenario)
+        rate = settings.robot_speed * rates[0]
+        return switching_chain(rate, robots.available, rule.targets, service, patience, capacity)
+    modes = settings.robot_speed * delivery_modes(robots, max(most_active(scenario), 1), rule)
+    at = limited_robots_at(scenario, settings)
     return controlled_chain(modes, at, service, patience, capacity, buffer.admission)
+
+
+def limited_robots_at(scenario: Scenario, settings: Piece) -> Callable[[int], int]:
+    """Active robots at a level under a limit."""
+    at = robots_at(scenario)
+    limit = scenario.robots.available if scenario.robots else 0
+    limit = limit if settings.robots is None else settings.robots
+    return lambda level: min(limit, at(level))
 
 
 # --- its solution -----------------------------------------------------------------------------
@@ -242,12 +263,13 @@ def approximated(scenario: Scenario) -> tuple[Row, ...]:
     return tuple(chain_measures(chain, marginals, rates, scenario.costs, None))
 
 
-def servers_chain_of(scenario: Scenario) -> ServersChain:
+def servers_chain_of(scenario: Scenario, settings: Piece = UNCHANGED) -> ServersChain:
     """The chain of several servers of a scenario that meets the conditions of its formulas."""
     buffer, _ = buffer_and_robots(scenario)
     law = conditions.patience_of(scenario)
     rate = None if law is None else exponential_rate(law)
-    return ServersChain(chain_of(scenario), buffer.servers, rate or 0.0)
+    chain = chain_of(scenario) if settings is UNCHANGED else chain_under(scenario, settings)
+    return ServersChain(chain, buffer.servers, rate or 0.0)
 
 
 @Remembered

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, lil_matrix
 
-from analytic.indexing_queue.chain import QueueChain
+from analytic.indexing_queue.chain import Entries, QueueChain
 from analytic.indexing_queue.sojourns import Row, quantiles_by_jumps
 from analytic.markov import Band, stationary_banded, until_exit
 from scenarios.arrays import Array
@@ -154,6 +154,17 @@ class ServersChain:
         levels = range(self.deliveries.top + 1)
         sizes = [self.deliveries.order * len(self.busy[min(n, self.servers)]) for n in levels]
         return list(accumulate(sizes, initial=0))
+
+
+def server_entries(chain: ServersChain) -> Entries:
+    """Rates between all states, entry by entry."""
+    starts = chain.starts
+    parts = []
+    for origin, target, block in chain.blocks():
+        rows, columns = block.nonzero()
+        rises = np.full(len(rows), target - origin)
+        parts.append((rises, starts[origin] + rows, starts[target] + columns, block[rows, columns]))
+    return Entries(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def solve_servers(chain: ServersChain) -> list[Array]:

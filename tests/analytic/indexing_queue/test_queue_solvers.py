@@ -169,7 +169,7 @@ def test_a_wrong_place_in_the_list_of_timers_would_be_seen(
     right = stationary(dense_generator(built))
     found = iterate(built).stationary
 
-    def newest(chain: QueueChain, level: int) -> Any:
+    def newest(chain: QueueChain, level: int, identity: Any) -> Any:  # noqa: ARG001
         done = chain.service.exit_rates[:, None]
         if level == 1:
             return np.kron(chain.turnover[1][0], done)

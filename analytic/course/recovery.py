@@ -1,0 +1,133 @@
+"""How long a queue takes to recover once nothing changes it any more."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from analytic.course.queue import QueueOverTime, Rules
+from analytic.course.transitions import with_diagonal
+from analytic.refusal import NoAnswerError
+from scenarios import Scenario
+from scenarios.arrays import Array
+from scenarios.timeline import pieces
+
+BAND = 0.05
+"""Share of the mean number of pages by which it may still be off."""
+
+_SETTLED = 1e-13
+"""Change of a distribution over half of the time until then."""
+
+_EXACT = 1e-13
+"""Relative width to which a crossing is located."""
+
+_MOST_DOUBLINGS = 100
+
+
+def last_change(scenario: Scenario) -> float:
+    """When the last intervention begins or ends, where none repeats.
+
+    Raises
+    ------
+    NoAnswerError
+        If there is none, or one repeats.
+    """
+    if not scenario.interventions:
+        raise NoAnswerError("there are no [[interventions]]")
+    if any(each.every is not None for each in scenario.interventions):
+        raise NoAnswerError("an intervention repeats: the system never recovers for good")
+    return max(each.at if each.until is None else each.until for each in scenario.interventions)
+
+
+def recovery_time(queue: QueueOverTime) -> float:
+    """Time after the last change from which on the mean number of pages stays near the long run's.
+
+    The last time at which it is off by more than `BAND`, 0 where it never is.
+
+    Raises
+    ------
+    NoAnswerError
+        If there is no last change, or nothing is in the system in the long run.
+    """
+    last = last_change(queue.scenario)
+    row = queue.start()
+    if last > 0:
+        *_, segment = queue.follow(row, pieces(queue.scenario, 0.0, last), ())
+        row = segment.after
+    rules = queue.rules(pieces(queue.scenario, last, 2.0 * last + 1.0)[-1])
+    steps = until_settled(rules, row)
+    mean = rules.levels @ steps[-1].row
+    if mean <= _SETTLED:
+        raise NoAnswerError("in the long run nothing is in the system")
+    return last_crossing(rules, steps, rules.levels - mean, BAND * mean)
+
+
+class Step(NamedTuple):
+    """A distribution at some time, and how long it is followed from there."""
+
+    time: float
+    row: Array
+    length: float
+
+
+def until_settled(rules: Rules, row: Array) -> list[Step]:
+    """Distributions at times that double, until they change no more."""
+    generator = with_diagonal(rules.rates)
+    fastest = float(-generator.diagonal().min(initial=0.0))
+    if fastest == 0:
+        return [Step(0.0, row, math.inf)]
+    slowest = float(rules.rates.data[rules.rates.data > 0].min())
+    steps = []
+    time, length = 0.0, 1.0 / fastest
+    for _ in range(_MOST_DOUBLINGS):
+        after = rules.transitions.move(row, length).after
+        steps.append(Step(time, row, length))
+        change = float(np.abs(after - row).sum())
+        time, row, length = time + length, after, 2.0 * length
+        if change <= _SETTLED and time * slowest > 1.0:
+            return [*steps, Step(time, row, math.inf)]
+    raise NoAnswerError("the queue does not settle")
+
+
+def last_crossing(rules: Rules, steps: list[Step], reward: Array, band: float) -> float:
+    """The last time at which an expected reward leaves a band around 0; 0 where it never does.
+
+    Between two distributions the reward ``p r`` differs from its chord by at most h² / 8 times its
+    second derivative ``p Q Q r``, and neither ``|p Q|`` nor the reach of p ever grows. So an
+    interval in which it cannot leave the band is known, and any other is halved.
+
+    Parameters
+    ----------
+    rules : Rules
+    steps : list of Step
+        One after the other; after the last one it stays in the band.
+    reward : ndarray, shape (states,)
+    band : float
+    """
+    generator = with_diagonal(rules.rates)
+    slope = generator @ reward
+    reach = float(np.ptp(slope)) / 2.0
+
+    def search(step: Step, end: float) -> float | None:
+        """The last crossing within a step, given the reward at its end."""
+        begin = float(step.row @ reward)
+        speed = float(np.abs(generator.T @ step.row).sum())
+        bulge = speed * reach * step.length**2 / 8.0
+        if max(abs(begin), abs(end)) + bulge <= band:
+            return None
+        if step.length <= _EXACT * max(step.time, steps[0].length):
+            return step.time if abs(begin) > band or abs(end) > band else None
+        half = step.length / 2.0
+        later = Step(step.time + half, rules.transitions.move(step.row, half).after, half)
+        found = search(later, end)
+        if found is None:
+            found = search(Step(step.time, step.row, half), float(later.row @ reward))
+        return found
+
+    for step, following in zip(reversed(steps[:-1]), reversed(steps), strict=False):
+        found = search(step, float(following.row @ reward))
+        if found is not None:
+            return found
+    return 0.0
