@@ -1,5 +1,6 @@
 """What must come out: formulas, their predictions, and the verdict on a simulation."""
 
+from analytic.course.answers import Course, course_of
 from analytic.crosscheck import Comparison, check_scenario, compare, overall
 from analytic.formula import Formula, Prediction
 from analytic.indexing_queue import accuracy_of, exact_laws, points_of, relaxation_time_of
@@ -12,6 +13,7 @@ from analytic.targets import optimize, resolve
 __all__ = [
     "FORMULAS",
     "Comparison",
+    "Course",
     "Formula",
     "LawComparison",
     "NotApplicable",
@@ -22,6 +24,7 @@ __all__ = [
     "check_scenario",
     "compare",
     "compare_laws",
+    "course_of",
     "exact_laws",
     "exact_values",
     "optimize",

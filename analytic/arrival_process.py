@@ -152,8 +152,8 @@ def start_phases(robots: Robots, modes: Array, active: int, rule: Activation | N
     if robots.deliveries is not None:
         law = _unique_stationary(modes[active].sum(axis=0))
         return np.eye(order)[0] if law is None else law
+    joint: Array = np.ones(1)
     firsts = [_first_phases(time) for time, _ in access_times(robots)]
-    joint = np.ones(1)
     for index in classes_in_order(robots, rule)[: len(modes) - 1]:
         joint = np.kron(joint, firsts[index])
     return joint

@@ -20,6 +20,10 @@ REFERENCES: dict[str, str] = {
         "P. J. Courtois, J. Georges, On a single-server finite queueing model with state-dependent "
         "arrival and service processes. Operations Research 19 (1971)."
     ),
+    "courses": (
+        "Systems over time, under interventions: results of this project, with their proofs in "
+        "docs/courses.md."
+    ),
     "eckstein2005": (
         "J. Eckstein, A. Gal, S. Reiner, Optimal information monitoring under a politeness "
         "constraint. RUTCOR Research Report 16-2005."

@@ -180,6 +180,8 @@ class Formula:
         Each gives a reason why the formula does not cover a scenario, or None.
     evaluate : callable
         From a scenario that meets the conditions to (measure, subject, value) rows.
+    over_time : bool
+        Whether it holds for a system that interventions change; of such a one no other is given.
     """
 
     paper: str
@@ -190,6 +192,7 @@ class Formula:
     origin: Origin
     conditions: tuple[Condition, ...]
     evaluate: Callable[[Scenario], Values]
+    over_time: bool = False
 
     @property
     def source(self) -> str:

@@ -123,7 +123,7 @@ def _doubled(generator: Array, time: float) -> tuple[Array, Array]:
 
 
 def doubled_times(generator: Array, time: float) -> Iterator[tuple[Array, Array]]:
-    """The matrices ``e^{Qt}`` and ``(1/t) ∫_0^t e^{Qu} du``; then of 2t, 4t, …
+    """The matrices ``e^{Qt}`` and ``(1/t) ∫_0^t e^{Qu} du``, then those of 2t, 4t and so on.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analytic import indexing_queue, page_refresh, pipeline, probing, robot_control, routing
+from analytic import course, indexing_queue, page_refresh, pipeline, probing, robot_control, routing
 from analytic.active_robots import require_decided
 from analytic.formula import Formula, Prediction, Reasons, fails_a_premise, obstacles
 from analytic.refusal import NoAnswerError
@@ -19,8 +19,12 @@ FORMULAS: tuple[Formula, ...] = (
     *routing.FORMULAS,
     *pipeline.FORMULAS,
     *probing.FORMULAS,
+    *course.FORMULAS,
 )
 """The whole index, subject by subject."""
+
+
+_UNCHANGED_ONLY = "it holds in the long run of a system that interventions do not change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +68,10 @@ def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
     others: list[NotApplicable] = []
     reasons_of = Reasons(scenario)
     for formula in FORMULAS:
-        reasons = tuple(obstacles(formula.conditions, reasons_of))
-        if scenario.interventions:
-            reasons += ("it holds in the long run of a system that interventions do not change",)
+        if scenario.interventions and not formula.over_time:
+            reasons: tuple[str, ...] = (_UNCHANGED_ONLY,)
+        else:
+            reasons = tuple(obstacles(formula.conditions, reasons_of))
         if not reasons:
             try:
                 predictions += formula.predict(scenario)

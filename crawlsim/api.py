@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 import analytic
 import sim
 from analytic import Comparison, NotApplicable, Optimum, Prediction
+from analytic.course.answers import NO_COURSE, OverTime
 from scenarios import Results, Scenario, ScenarioError, load
 from scenarios.base import one_of
 
@@ -27,7 +28,8 @@ System = Scenario | str | Path
 """A scenario, the name of one in the library, or the path of a file."""
 
 
-class Solution(NamedTuple):
+@dataclass(frozen=True)
+class Solution:
     """What the formulas say of a scenario.
 
     Attributes
@@ -35,10 +37,20 @@ class Solution(NamedTuple):
     predictions : list of Prediction
     not_applicable : list of NotApplicable
         The formulas that do not cover the scenario, each with its reasons.
+    course : OverTime
+        The numbers at the times of ``run.observe``, from the start on.
+    periodic : OverTime or None
+        One period of the periodic regime of a system whose interventions repeat.
     """
 
     predictions: list[Prediction]
     not_applicable: list[NotApplicable]
+    course: OverTime = NO_COURSE.course
+    periodic: OverTime | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        """The predictions, and the formulas that do not apply."""
+        return iter((self.predictions, self.not_applicable))
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each prediction."""
@@ -113,7 +125,10 @@ def solve(system: System) -> Solution:
     ScenarioError
         If the scenario is not valid.
     """
-    return Solution(*analytic.predict(_decided(system)))
+    scenario = _decided(system)
+    predictions, others = analytic.predict(scenario)
+    course = analytic.course_of(scenario)
+    return Solution(predictions, [*others, *course.not_applicable], course.course, course.periodic)
 
 
 def check(

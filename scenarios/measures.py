@@ -104,6 +104,13 @@ _ALL = (
         "fraction of time without a page in the system",
         buffer=lambda b: b.level_shares[:, 0],
     ),
+    _row("full_probability", "probability of a full buffer, at a time"),
+    _row("obsolete_rate", "pages dropped as obsolete per unit time", unit="1/time"),
+    _row(
+        "recovery_time",
+        "time after the last change until the mean in system stays within 5 % of its long run",
+        unit="time",
+    ),
     _row(
         "idle_indexers",
         "time average of the share of the servers without a page",

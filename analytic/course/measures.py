@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -57,7 +56,7 @@ def queue_columns(
     capacity : int
         Pages that the buffer holds; it is full with so many.
     """
-    rows = []
+    rows: list[dict[tuple[str, Subject], float]] = []
     passed: Sums | None = None
     for segment in segments:
         if len(rows) == len(times):
@@ -118,5 +117,5 @@ def total(segments: Iterable[Segment], begin: float, end: float) -> Sums:
 
 def stops_of(times: Array, *others: float) -> Sequence[float]:
     """The times and other ones, increasing, each once."""
-    stops: list[float] = np.union1d(times, [each for each in others if math.isfinite(each)]).tolist()
+    stops: list[float] = np.union1d(times, others).tolist()
     return stops

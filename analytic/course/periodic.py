@@ -74,9 +74,9 @@ def periodic_start(queue: QueueOverTime) -> Array:
         If the regime depends on the start, or the iteration does not converge.
     """
     timeline = one_period(queue.scenario)
-    rates = sum((queue.rules(piece).rates for piece in timeline[1:]), queue.rules(timeline[0]).rates)
+    rates = [queue.rules(piece).rates for piece in timeline]
     first = queue.start()
-    _require_one_class(rates, first)
+    _require_one_class(sum(rates[1:], start=rates[0]), first)
 
     def next_period(rows: Array) -> Array:
         for piece in timeline:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ class Sums(NamedTuple):
 
     def plus(self, other: Sums) -> Sums:
         """The sum of both."""
-        return Sums(*(one + another for one, another in zip(self, other, strict=True)))
+        return Sums(self.levels + other.levels, *map(add, self[1:], other[1:]))
 
     @property
     def in_system(self) -> float:

@@ -58,7 +58,7 @@ def recovery_time(queue: QueueOverTime) -> float:
         row = segment.after
     rules = queue.rules(pieces(queue.scenario, last, 2.0 * last + 1.0)[-1])
     steps = until_settled(rules, row)
-    mean = rules.levels @ steps[-1].row
+    mean = float(rules.levels @ steps[-1].row)
     if mean <= _SETTLED:
         raise NoAnswerError("in the long run nothing is in the system")
     return last_crossing(rules, steps, rules.levels - mean, BAND * mean)

@@ -430,6 +430,9 @@ def one_gone(exits: Array, waiting: int, identity: Identity = np.eye) -> Matrix:
     phases = len(exits)
     if phases == 1:
         return exits[:, None] * waiting
-    places = range(waiting)
-    lists = [(identity(phases**place), identity(phases ** (waiting - 1 - place))) for place in places]
-    return sum(kron(kron(before, exits[:, None]), after) for before, after in lists)
+
+    def gone_from(place: int) -> Matrix:
+        before = identity(phases**place)
+        return kron(kron(before, exits[:, None]), identity(phases ** (waiting - 1 - place)))
+
+    return sum(map(gone_from, range(1, waiting)), start=gone_from(0))

@@ -168,6 +168,8 @@ def _few_states(scenario: Scenario) -> str | None:
 
 def reason_against_chain(scenario: Scenario) -> str | None:
     """Why the chain of a scenario is not solved exactly; None where it is."""
+    if scenario.interventions:
+        return "[[interventions]] change the system"
     return reason_against(_CHAIN, scenario)
 
 
@@ -409,6 +411,8 @@ def accuracy_of(scenario: Scenario) -> Accuracy | ClosureError | None:
         If the activation is still to be optimised (`analytic.resolve` decides it).
     """
     require_decided(scenario)
+    if scenario.interventions:
+        return None
     if is_covered(_CLOSURE, scenario):
         return ClosureError()
     if not is_covered(_CHAIN, scenario):

@@ -414,7 +414,7 @@ def one_closer(chain: QueueChain, waiting: int) -> Array:
     service = chain.service
     phases = chain.patience_phases
     picked = kron(np.ones((phases, 1)), np.eye(phases ** (waiting - 1)))
-    closer = kron(service.exit_rates[:, None] * service.start[None, :], picked)
+    closer: Array = kron(service.exit_rates[:, None] * service.start[None, :], picked)
     if waiting > 1:
         gone = kron(one_gone(chain.patience.exit_rates, waiting - 1), np.eye(phases))
         closer += kron(np.eye(chain.service_phases), gone)

@@ -27,6 +27,8 @@ from crawlsim.cli.output import (
     OPTIONAL_COLUMNS,
     Rows,
     comparison_table,
+    course_record,
+    course_tables,
     estimate_table,
     new_table,
     prediction_table,
@@ -139,11 +141,11 @@ def solve(
     every: bool,
 ) -> None:
     """Evaluate every formula that applies, and say why the others do not."""
-    from analytic import accuracy_of, predict
+    from analytic import accuracy_of, course_of, predict
 
     changes = (*changes, *quantile_change(quantiles))
     scenarios = [decided(each) for each in load_scenarios(sources, changes)]
-    solved = [(s, *predict(s), accuracy_of(s)) for s in scenarios]
+    solved = [(s, *predict(s), accuracy_of(s), course_of(s)) for s in scenarios]
     if as_json:
         print_json(
             [
@@ -151,22 +153,26 @@ def solve(
                     "scenario": scenario.name,
                     "predictions": [asdict(p) for p in predictions],
                     "not_applicable": [
-                        {"source": other.source, "reason": other.reason} for other in others
+                        {"source": other.source, "reason": other.reason}
+                        for other in (*others, *course.not_applicable)
                     ],
                     "accuracy": None if accuracy is None else accuracy._asdict(),
+                    **course_record(scenario, course),
                 }
-                for scenario, predictions, others, accuracy in solved
+                for scenario, predictions, others, accuracy, course in solved
             ]
         )
         return
-    for scenario, predictions, others, accuracy in solved:
+    for scenario, predictions, others, accuracy, course in solved:
         if predictions:
             show_table(prediction_table(scenario, predictions))
         else:
             click.echo(f"{scenario.name}: no formula applies")
         if accuracy is not None:
             click.echo(f"  {accuracy}")
-        for line in reason_lines(others, every):
+        for table in course_tables(scenario, course):
+            show_table(table)
+        for line in reason_lines((*course.not_applicable, *others), every):
             click.echo(f"  {line}")
 
 

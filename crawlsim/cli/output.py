@@ -28,7 +28,7 @@ from scenarios.measures import MEASURES, Subject
 from scenarios.text import shortened, visible
 
 if TYPE_CHECKING:
-    from analytic import Comparison, LawComparison, NotApplicable, Prediction
+    from analytic import Comparison, Course, LawComparison, NotApplicable, Prediction
 
 _PIPED_WIDTH = 200
 _PARTS = 10_000
@@ -44,6 +44,22 @@ _FEW_PAGES = 50
 _SHOWN_PAGES = 20
 _NEAREST = 5
 """Reasons that are shown where not all are asked for."""
+
+_OVER_TIME = (
+    "mean_in_system",
+    "mean_active_robots",
+    "starvation_probability",
+    "full_probability",
+    "arrival_rate",
+    "loss_rate",
+    "throughput",
+    "weighted_obsolescence",
+    "stale_answer_probability",
+)
+"""Columns of a course that is shown."""
+
+_TIMES = 20
+"""Times of a course that are shown."""
 
 _FAR_TOO_FEW = 100
 """Times as many replications as there are; if more would be needed, each should be longer."""
@@ -349,6 +365,35 @@ def prediction_table(scenario: Scenario, predictions: Sequence[Prediction]) -> T
         )
     table.caption = note or None
     return table
+
+
+def course_record(scenario: Scenario, course: Course) -> dict[str, Any]:
+    """The course and the periodic regime for JSON, where the scenario asks for one."""
+    if scenario.run.observe is None:
+        return {}
+    periodic = course.periodic
+    return {
+        "course": [point._asdict() for point in course.course],
+        "periodic": None if periodic is None else [point._asdict() for point in periodic],
+    }
+
+
+def course_tables(scenario: Scenario, course: Course) -> Iterator[Table]:
+    """What people look at of the course and of the periodic regime: some times, a row each."""
+    parts = (("the course", course.course), ("one period of the periodic regime", course.periodic))
+    for words, part in parts:
+        names = [name for name in _OVER_TIME if part is not None and (name, None) in part.columns]
+        if part is None or not names:
+            continue
+        table = new_table(f"{escape(scenario.name)}: {words}", ">time", *(f">{n}" for n in names))
+        count = len(part.times)
+        shown = sorted({round(count * (k + 1) / _TIMES) - 1 for k in range(_TIMES)} - {-1})
+        for place in shown:
+            cells = (float(part.columns[name, None][place]) for name in names)
+            table.add_row(number(float(part.times[place])), *map(number, cells))
+        if len(shown) < count:
+            table.caption = f"{len(shown)} of {count} times, some measures (--json has all)"
+        yield table
 
 
 def reason_lines(others: Sequence[NotApplicable], every: bool = False) -> Iterator[str]:

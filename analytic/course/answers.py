@@ -1,0 +1,112 @@
+"""The course of a scenario: its numbers over time, its periodic regime, and what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analytic import conditions
+from analytic.course.formulas import QUEUE, followed, queue_of
+from analytic.course.measures import Columns, CoursePoint, course_points, queue_columns, stops_of
+from analytic.course.periodic import one_period, period_of, periodic_start
+from analytic.formula import reason_against
+from analytic.predict import NotApplicable
+from analytic.refusal import NoAnswerError
+from scenarios import Scenario
+from scenarios.arrays import Array
+from scenarios.timeline import observation_times
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """Numbers at some times, by measure and subject.
+
+    Attributes
+    ----------
+    times : ndarray, shape (times,)
+    columns : mapping (measure, subject) -> ndarray, shape (times,)
+        Nan where a number is not defined.
+    """
+
+    times: Array
+    columns: Columns
+
+    def __iter__(self) -> Iterator[CoursePoint]:
+        """The numbers time by time."""
+        return course_points(self.times, self.columns)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each time, measure and subject."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self), columns=list(CoursePoint._fields))
+
+
+@dataclass(frozen=True)
+class Course:
+    """What the formulas say of a system over time.
+
+    Attributes
+    ----------
+    course : OverTime
+        At the times of observation, from the start on.
+    periodic : OverTime or None
+        One period of the periodic regime.
+    not_applicable : list of NotApplicable
+        What is not known, with the reasons.
+    """
+
+    course: OverTime
+    periodic: OverTime | None
+    not_applicable: list[NotApplicable]
+
+
+NO_COURSE = Course(OverTime(np.empty(0), {}), None, [])
+"""Of a scenario that asks for no course."""
+
+
+def course_of(scenario: Scenario) -> Course:
+    """The exact course of a scenario that asks for one, and its periodic regime.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With everything decided (`analytic.resolve`).
+    """
+    if scenario.run.observe is None:
+        return NO_COURSE
+    others = []
+    columns: Columns = {}
+    if scenario.buffer is not None:
+        reason = reason_against(QUEUE, scenario)
+        if reason is None:
+            columns = followed(scenario).columns
+        else:
+            others.append(NotApplicable("courses queue", (reason,)))
+    periodic = None
+    try:
+        periodic = _periodic(scenario)
+    except NoAnswerError as refusal:
+        others.append(NotApplicable("courses periodic regime", (str(refusal),)))
+    return Course(OverTime(observation_times(scenario.run), columns), periodic, others)
+
+
+def _periodic(scenario: Scenario) -> OverTime:
+    """One period of the periodic regime."""
+    observe = scenario.run.observe
+    assert observe is not None
+    period = period_of(scenario)
+    if reason := reason_against(QUEUE, scenario):
+        raise NoAnswerError(reason)
+    times = np.arange(1, period / observe + 2) * observe
+    times = times[times <= period]
+    queue = queue_of(scenario)
+    segments = queue.follow(periodic_start(queue), one_period(scenario), stops_of(times))
+    capacity = conditions.buffer_of(scenario).capacity
+    return OverTime(times, queue_columns(segments, times, observe, capacity))

@@ -1,0 +1,164 @@
+"""The formulas of systems that change: time averages over the window, and the time to recover."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+from analytic import conditions
+from analytic.course.measures import Columns, queue_columns, stops_of, total, window_rows
+from analytic.course.queue import QueueOverTime, Sums
+from analytic.course.recovery import recovery_time
+from analytic.formula import Formula, Values, dependent, premise
+from analytic.indexing_queue.chain import count_states
+from analytic.indexing_queue.measures import control_cost, size_of
+from analytic.indexing_queue.several_servers import size_of_servers
+from analytic.refusal import Remembered
+from scenarios import Scenario
+from scenarios.timeline import observation_times, pieces
+
+_MOST_RATES = 2 * 10**7
+"""Transitions between states up to which a chain is followed: about 1 GB."""
+
+
+@premise
+def changed_over_time(scenario: Scenario) -> str | None:
+    """[[interventions]] change the system."""
+    return None if scenario.interventions else "there are no [[interventions]]"
+
+
+def timers_of_several_servers(scenario: Scenario) -> str | None:
+    """With several servers, obsolescence timers, if any, are exponential."""
+    if conditions.one_server(scenario) is None:
+        return None
+    return conditions.exponential_patience_or_none(scenario)
+
+
+@dependent
+def course_fits(scenario: Scenario) -> str | None:
+    """The chain has at most 2 × 10^7 transitions, by a rough count."""
+    order, phases, patience, top = size_of(scenario)
+    servers = conditions.buffer_of(scenario).servers
+    if servers > 1:
+        states, width = size_of_servers(order, phases, servers, top)
+        moves = width
+    else:
+        if patience > 1 and top > _HIGHEST:
+            return "its chain has more than 10^15 states, too many to be followed"
+        states = count_states(order, phases, patience, top)
+        moves = min(order, _DENSE_ORDER) + phases + top * min(patience - 1, 2) + 1
+    if states * moves <= _MOST_RATES:
+        return None
+    return f"its chain has {states} states, too many to be followed"
+
+
+_HIGHEST = 64
+_DENSE_ORDER = 32
+"""Phases of deliveries that follow upon one of them, at most, in a chain of many phases."""
+
+QUEUE = (
+    conditions.has_buffer,
+    conditions.no_host_spacing,
+    conditions.resolved_activation,
+    conditions.pages_leave_the_queue_alone,
+    conditions.markovian_accesses,
+    conditions.phase_type_service,
+    conditions.phase_type_patience,
+    conditions.memoryless_or_ordered,
+    timers_of_several_servers,
+    course_fits,
+)
+"""Conditions of the course of a queue."""
+
+
+def no_response_priced(scenario: Scenario) -> str | None:
+    """[costs] does not price the response time, nor staleness."""
+    if scenario.costs.response:
+        return "[costs] prices the response time, which is not known over time"
+    return conditions.priced(scenario)
+
+
+class Followed(NamedTuple):
+    """A queue followed from its start to the horizon.
+
+    Attributes
+    ----------
+    columns : mapping
+        At the times of observation.
+    window : Sums
+        Integrals over the window (warmup, horizon].
+    """
+
+    columns: Columns
+    window: Sums
+
+
+@lru_cache(maxsize=1)
+def queue_of(scenario: Scenario) -> QueueOverTime:
+    """The queue of a scenario that meets the conditions `QUEUE`, with what was built for it."""
+    return QueueOverTime(scenario)
+
+
+@Remembered
+def followed(scenario: Scenario) -> Followed:
+    """The queue of a scenario that meets the conditions `QUEUE`, followed to the horizon."""
+    queue = queue_of(scenario)
+    run = scenario.run
+    times = observation_times(run)
+    stops = stops_of(times, run.warmup, run.horizon)
+    timeline = pieces(scenario, 0.0, run.horizon)
+    segments = list(queue.follow(queue.start(), timeline, stops))
+    capacity = conditions.buffer_of(scenario).capacity
+    columns = queue_columns(segments, times, run.observe or math.nan, capacity)
+    return Followed(columns, total(segments, run.warmup, run.horizon))
+
+
+def _window(scenario: Scenario) -> Values:
+    run = scenario.run
+    return list(window_rows(followed(scenario).window, run.horizon - run.warmup))
+
+
+def _cost(scenario: Scenario) -> Values:
+    run = scenario.run
+    sums = followed(scenario).window
+    window = run.horizon - run.warmup
+    rates = {"lost": sums.lost / window, "obsolete": sums.obsolete / window}
+    others = {
+        "starvation": float(sums.levels[0]) / window,
+        "robots": sums.robots / window,
+        "response": math.nan,
+    }
+    yield "control_cost", None, control_cost(rates, others, scenario.costs)
+
+
+def _recovery(scenario: Scenario) -> Values:
+    yield "recovery_time", None, recovery_time(queue_of(scenario))
+
+
+_row = partial(Formula, paper="courses", kind="exact", origin="own", over_time=True)
+
+FORMULAS: tuple[Formula, ...] = (
+    _row(
+        number="queue, window",
+        quantity="levels, rates and shares of a changing queue over the window",
+        function=QueueOverTime.follow,
+        conditions=(changed_over_time, *QUEUE),
+        evaluate=_window,
+    ),
+    _row(
+        number="queue, cost",
+        quantity="control cost of a changing queue over the window",
+        function=control_cost,
+        conditions=(changed_over_time, *QUEUE, no_response_priced),
+        evaluate=_cost,
+    ),
+    _row(
+        number="queue, recovery",
+        quantity="time from the last change until the queue is near its long run for good",
+        function=recovery_time,
+        conditions=(changed_over_time, *QUEUE),
+        evaluate=_recovery,
+    ),
+)
+"""The index: paper, number, quantity, function, kind, conditions."""
