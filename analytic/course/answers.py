@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analytic import conditions
-from analytic.course.formulas import QUEUE, followed, queue_of
+from analytic.course.formulas import CRAWLING, PAGES, QUEUE, followed, pages_seen, queue_of
 from analytic.course.measures import Columns, CoursePoint, course_points, queue_columns, stops_of
+from analytic.course.pages import DrawnPages, pages_followed
 from analytic.course.periodic import one_period, period_of, periodic_start
 from analytic.formula import reason_against
+from analytic.page_conditions import accessed_pages, constant_accesses
 from analytic.predict import NotApplicable
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
@@ -89,6 +91,17 @@ def course_of(scenario: Scenario) -> Course:
             columns = followed(scenario).columns
         else:
             others.append(NotApplicable("courses queue", (reason,)))
+    if scenario.pages is not None:
+        reason = reason_against(PAGES, scenario)
+        if reason is None:
+            columns = {**columns, **pages_seen(scenario).columns}
+        elif reason_against(CRAWLING, scenario) is None:
+            shares = enumerate(accessed_pages(scenario).shares.tolist())
+            delivered = columns["arrival_rate", None]
+            columns = {**columns, **{("crawl_rate", page): f * delivered for page, f in shares}}
+            others.append(NotApplicable("courses pages", (reason,)))
+        else:
+            others.append(NotApplicable("courses pages", (reason,)))
     periodic = None
     try:
         periodic = _periodic(scenario)
@@ -102,11 +115,27 @@ def _periodic(scenario: Scenario) -> OverTime:
     observe = scenario.run.observe
     assert observe is not None
     period = period_of(scenario)
-    if reason := reason_against(QUEUE, scenario):
-        raise NoAnswerError(reason)
     times = np.arange(1, period / observe + 2) * observe
     times = times[times <= period]
+    if scenario.buffer is None:
+        return OverTime(times, _periodic_pages(scenario, times, period))
+    if reason := reason_against(QUEUE, scenario):
+        raise NoAnswerError(reason)
     queue = queue_of(scenario)
     segments = queue.follow(periodic_start(queue), one_period(scenario), stops_of(times))
     capacity = conditions.buffer_of(scenario).capacity
     return OverTime(times, queue_columns(segments, times, observe, capacity))
+
+
+def _periodic_pages(scenario: Scenario, times: Array, period: float) -> Columns:
+    """The same of pages without a buffer, drawn at random."""
+    if reason := reason_against(PAGES, scenario):
+        raise NoAnswerError(reason)
+    if constant_accesses(scenario) is None:
+        raise NoAnswerError(
+            "access times are constant: what the pages are like depends on the start"
+        )
+    pages = DrawnPages(scenario)
+    timeline = one_period(scenario)
+    segments = pages.follow(timeline, stops_of(times), pages.periodic_start(timeline))
+    return pages_followed(segments, scenario, times, (0.0, period)).columns

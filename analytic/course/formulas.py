@@ -7,15 +7,28 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from analytic import conditions
+from analytic.active_robots import most_active
+from analytic.arrival_process import joint_order
 from analytic.course.measures import Columns, queue_columns, stops_of, total, window_rows
+from analytic.course.pages import DrawnPages, PagesFollowed, PagesOverTime, pages_followed
 from analytic.course.queue import QueueOverTime, Sums
 from analytic.course.recovery import recovery_time
+from analytic.course.rounds import PagesInOrder, PagesInRounds
 from analytic.formula import Formula, Values, dependent, premise
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.measures import control_cost, size_of
 from analytic.indexing_queue.several_servers import size_of_servers
+from analytic.page_conditions import (
+    accessed_pages,
+    constant_accesses,
+    has_pages,
+    no_buffer,
+    randomized_policy,
+    resolved_frequencies,
+)
 from analytic.refusal import Remembered
 from scenarios import Scenario
+from scenarios.arrays import Array
 from scenarios.timeline import observation_times, pieces
 
 _MOST_RATES = 2 * 10**7
@@ -77,6 +90,87 @@ def no_response_priced(scenario: Scenario) -> str | None:
     if scenario.costs.response:
         return "[costs] prices the response time, which is not known over time"
     return conditions.priced(scenario)
+
+
+def followable_accesses(scenario: Scenario) -> str | None:
+    """Access times are constant, or pages are drawn at random and deliveries Markovian."""
+    drawn = randomized_policy(scenario) is None
+    if constant_accesses(scenario) is None:
+        return None if drawn else conditions.every_access_delivers(scenario)
+    if not drawn:
+        return "pages are accessed in a fixed order, and access times are not constant"
+    return conditions.markovian_accesses(scenario)
+
+
+@dependent
+def few_joint_phases(scenario: Scenario) -> str | None:
+    """The robots have few joint phases."""
+    if constant_accesses(scenario) is not None:
+        robots = accessed_pages(scenario).robots
+        joint_order(robots, most_active(scenario), scenario.activation)
+    return None
+
+
+PAGES = (
+    has_pages,
+    no_buffer,
+    conditions.no_host_spacing,
+    resolved_frequencies,
+    followable_accesses,
+    few_joint_phases,
+)
+"""Conditions of the course of pages without a buffer."""
+
+
+def pages_over_time(scenario: Scenario) -> PagesOverTime:
+    """The pages of a scenario that meets the conditions `PAGES`."""
+    if constant_accesses(scenario) is not None:
+        return DrawnPages(scenario)
+    return (PagesInOrder if randomized_policy(scenario) else PagesInRounds)(scenario)
+
+
+@Remembered
+def pages_seen(scenario: Scenario) -> PagesFollowed:
+    """The pages of a scenario that meets the conditions `PAGES`, followed to the horizon."""
+    run = scenario.run
+    times = observation_times(run)
+    timeline = pieces(scenario, 0.0, run.horizon)
+    stops = stops_of(times, run.warmup, run.horizon)
+    segments = pages_over_time(scenario).follow(timeline, stops)
+    return pages_followed(segments, scenario, times, (run.warmup, run.horizon))
+
+
+def _pages_window(scenario: Scenario) -> Values:
+    """Time averages; a file with prices has its control cost, too."""
+    seen = pages_seen(scenario)
+    window = scenario.run.horizon - scenario.run.warmup
+    weighted = float(page_weights_of(scenario) @ seen.stale_time) / window
+    yield "weighted_obsolescence", None, weighted
+    for page, time in enumerate(seen.stale_time.tolist()):
+        yield "obsolescence_rate", page, time / window
+    for page, pages in enumerate(seen.crawled.tolist()):
+        yield "crawl_rate", page, pages / window
+    yield "stale_answer_probability", None, seen.stale_answers
+    costs = scenario.costs
+    if costs.model_fields_set:
+        cost = costs.staleness * weighted + costs.robots * seen.robots_time / window
+        yield "control_cost", None, cost
+
+
+def page_weights_of(scenario: Scenario) -> Array:
+    """Weights of the pages of a scenario that has some."""
+    return accessed_pages(scenario).weights
+
+
+CRAWLING = (has_pages, *QUEUE, resolved_frequencies, randomized_policy)
+"""Conditions under which each page has its share of what is delivered to a buffer."""
+
+
+def _crawling(scenario: Scenario) -> Values:
+    run = scenario.run
+    delivered = followed(scenario).window.delivered / (run.horizon - run.warmup)
+    for page, share in enumerate(accessed_pages(scenario).shares.tolist()):
+        yield "crawl_rate", page, share * delivered
 
 
 class Followed(NamedTuple):
@@ -159,6 +253,20 @@ FORMULAS: tuple[Formula, ...] = (
         function=recovery_time,
         conditions=(changed_over_time, *QUEUE),
         evaluate=_recovery,
+    ),
+    _row(
+        number="pages, window",
+        quantity="obsolescence rates and deliveries of pages of a changing system over the window",
+        function=DrawnPages.follow,
+        conditions=(changed_over_time, *PAGES),
+        evaluate=_pages_window,
+    ),
+    _row(
+        number="deliveries, window",
+        quantity="deliveries of each page to the buffer of a changing system over the window",
+        function=QueueOverTime.follow,
+        conditions=(changed_over_time, *CRAWLING),
+        evaluate=_crawling,
     ),
 )
 """The index: paper, number, quantity, function, kind, conditions."""
