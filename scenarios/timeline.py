@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -51,10 +52,13 @@ def pieces(scenario: System, start: float, end: float) -> tuple[Piece, ...]:
     scenario : Scenario
     start, end : float
     """
+    return _pieces(scenario.interventions, start, end)
+
+
+@lru_cache(maxsize=8)
+def _pieces(interventions: tuple[Intervention, ...], start: float, end: float) -> tuple[Piece, ...]:
     changes = sorted(
-        change
-        for index, each in enumerate(scenario.interventions)
-        for change in _changes(each, index, end)
+        change for index, each in enumerate(interventions) for change in _changes(each, index, end)
     )
     breaks = sorted({start, end, *(time for time, _, _ in changes if start < time < end)})
     in_force: set[int] = set()
@@ -65,7 +69,7 @@ def pieces(scenario: System, start: float, end: float) -> tuple[Piece, ...]:
             _, begins, index = changes[done]
             (in_force.add if begins else in_force.discard)(index)
             done += 1
-        piece = _settings(begin, until, [scenario.interventions[each] for each in sorted(in_force)])
+        piece = _settings(begin, until, [interventions[each] for each in sorted(in_force)])
         if found and found[-1].continued_by(piece):
             found[-1] = replace(found[-1], end=until)
         else:

@@ -30,7 +30,7 @@ _OBSOLESCENCE = rules.tie_order(rules.OBSOLESCENCE, 0)
 class BufferRules:
     """What does not change during a run: sizes, admission, discipline, and the times.
 
-    `service` says how long the indexing of a page takes.
+    `service` says when the indexing of a page that starts now ends.
 
     `obsolescence` is None where no timer is drawn; `page_change` drops a waiting copy when its
     original changes. `top` is the highest level, `octave` that of the horizon
@@ -46,7 +46,7 @@ class BufferRules:
     replace: bool
     page_change: bool
     octave: int
-    service: Callable[[Load], float]
+    service: Callable[[float, Load], float]
     obsolescence: Draw | None
 
 
@@ -82,7 +82,7 @@ class Buffer:
         self._pages = pages
         self._log_event = log_event
         self._laws = laws
-        self._service_time = fixed.service
+        self._service_end = fixed.service
         self._draw_obsolescence = fixed.obsolescence
         self.level_changed: Callable[[float], None] | None = None
         self.service_completed: Callable[[float], None] | None = None
@@ -213,7 +213,7 @@ class Buffer:
     def _start_service(self, now: float, server: int, item: Item) -> None:
         self._in_service[server] = item
         end = self._service_ends[server]
-        self._clock.at(now + self._service_time(item[2]), _SERVICE + server, end)
+        self._clock.at(self._service_end(now, item[2]), _SERVICE + server, end)
 
     def _complete_service(self, alarm: Alarm) -> None:
         now = alarm.time
@@ -272,6 +272,17 @@ class Buffer:
         self._start_counting(now)
         if self._laws:
             self._laws.end_warmup()
+
+    def counts(self) -> tuple[int, ...]:
+        """Pages delivered, lost, indexed, dropped as obsolete and replaced since the warm-up."""
+        lost = self._refused + self._ended[rules.PUSHED_OUT]
+        others = (rules.SERVED, rules.OBSOLETE, rules.REPLACED)
+        return self._delivered, lost, *(self._ended[fate] for fate in others)
+
+    def time_at_levels(self, now: float) -> list[float]:
+        """Time with 0, 1, … pages in the system from the end of the warm-up to now."""
+        self._change_level(now, 0)
+        return self._level_time
 
     def sojourns(self) -> SojournsTally:
         """How long the pages were in the system that ended since the end of the warm-up."""

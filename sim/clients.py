@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -40,11 +40,20 @@ class Clients:
         Of the pages, as `query_sums` gives them.
     stream : Generator
         The stream "query".
+    end : callable
+        When what takes a time from now on ends, at the speed of queries.
     """
 
     def __init__(
-        self, clock: Clock, pages: Pages, rate: float, sums: Sequence[float], stream: Any
+        self,
+        clock: Clock,
+        pages: Pages,
+        rate: float,
+        sums: Sequence[float],
+        stream: Any,
+        end: Callable[[float, float], float],
     ) -> None:
+        self._end = end
         self._clock = clock
         self._pages = pages
         self._stream = stream
@@ -55,19 +64,26 @@ class Clients:
     def start(self) -> None:
         """Wait for the first query."""
         first = Alarm(self._clock, self._query)
-        self._clock.at(rules.draw_exponential(self._stream, self._mean), _QUERY, first)
+        self._wait(0.0, first)
 
     def _query(self, alarm: Alarm) -> None:
         page = bisect_right(self._cumulative, self._stream.random())
         self._queries += 1
         self._stale += self._pages.is_stale(alarm.time, page)
+        self._wait(alarm.time, alarm)
+
+    def _wait(self, now: float, alarm: Alarm) -> None:
         gap = rules.draw_exponential(self._stream, self._mean)
-        self._clock.at(alarm.time + gap, _QUERY, alarm)
+        self._clock.at(self._end(now, gap), _QUERY, alarm)
 
     def end_warmup(self) -> None:
         """Forget what was counted so far: the warm-up is over."""
         self._queries = self._stale = 0
 
+    def counts(self) -> tuple[int, int]:
+        """Queries, and those answered from a copy out of date, since the end of the warm-up."""
+        return self._queries, self._stale
+
     def tally(self) -> ClientsTally:
         """What was counted since the end of the warm-up."""
-        return ClientsTally(self._queries, self._stale)
+        return ClientsTally(*self.counts())

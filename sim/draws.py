@@ -142,27 +142,26 @@ class TrackedService:
     ----------
     law : PhaseType
     stream : Generator
-    now : callable
-        The present time.
+    end : callable
+        When what takes a time from now on ends.
     """
 
-    def __init__(self, law: PhaseType, stream: Any, now: Callable[[], float]) -> None:
+    def __init__(self, law: PhaseType, stream: Any, end: Callable[[float, float], float]) -> None:
         self._start, self._means, self._jumps = parameters(law)
         self._stream = stream
-        self._now = now
+        self._end = end
         self._path: list[tuple[float, int]] = []
 
-    def __call__(self) -> float:
-        """Draw the next service, remembering its path."""
-        begin = self._now()
+    def __call__(self, begin: float) -> float:
+        """Draw when the service that begins now ends, remembering its path."""
         total = 0.0
         self._path.clear()
         phase = rules.pick(self._start, self._stream.random())
         while phase < len(self._means):
             total += rules.draw_exponential(self._stream, self._means[phase])
-            self._path.append((begin + total, phase))
+            self._path.append((self._end(begin, total), phase))
             phase = rules.pick(self._jumps[phase], self._stream.random())
-        return total
+        return self._path[-1][0]
 
     def phase(self, now: float) -> int:
         """The phase at a time during the present service."""

@@ -15,6 +15,7 @@ from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Exponential
 from scenarios.processes import gap_law
 from scenarios.sections import AccessTime, Buffer, Robots
+from scenarios.timeline import pieces
 from sim import rules
 from sim.laws import draws_and_mean
 
@@ -59,22 +60,37 @@ def horizon_octave(scenario: Scenario) -> int:
     return math.frexp(scenario.run.horizon)[1]
 
 
-def robots_at_levels(scenario: Scenario) -> list[int]:
-    """Active robots at every level, under a static or threshold rule; level 0 without a buffer."""
+def robots_at_levels(scenario: Scenario, limit: int | None = None) -> list[int]:
+    """Active robots at every level, under a static or threshold rule; level 0 without a buffer.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    limit : int, optional
+        The most that are active by an intervention.
+    """
     assert scenario.robots is not None
     rule = scenario.activation
     levels = range(top_level(scenario) + 1) if scenario.buffer else range(1)
     if isinstance(rule, Threshold):
-        return [rules.threshold_robots(level, rule.robots, rule.at) for level in levels]
-    robots = rule.robots if isinstance(rule, Static | These) else scenario.robots.available
-    return [robots for _ in levels]
+        active = [rules.threshold_robots(level, rule.robots, rule.at) for level in levels]
+    else:
+        robots = rule.robots if isinstance(rule, Static | These) else scenario.robots.available
+        active = [robots for _ in levels]
+    return active if limit is None else [min(limit, each) for each in active]
 
 
-def heard_up_to(scenario: Scenario) -> dict[int, int]:
+def modes_in_use(scenario: Scenario) -> list[int]:
+    """Numbers of active robots that there are at some level and time, in increasing order."""
+    limits = {None, *over_time(scenario, "robots")[1]}
+    return sorted({active for limit in limits for active in robots_at_levels(scenario, limit)})
+
+
+def heard_up_to(scenario: Scenario, limit: int | None = None) -> dict[int, int]:
     """The highest level at which a robot is heard, by its number, of robots that ever are.
 
     Under a static or threshold rule; with joint deliveries there are none of their own. Under
-    switching those that are there.
+    switching those that are there. A robot that a limit switches off is heard at no level: -1.
     """
     robots = scenario.robots
     assert robots is not None
@@ -84,8 +100,22 @@ def heard_up_to(scenario: Scenario) -> dict[int, int]:
         return dict.fromkeys(range(robots.available), 0)
     active_at = np.array(robots_at_levels(scenario))  # never more at a higher level
     order = order_of_activation(robots, scenario.activation)[: active_at[0]]
-    levels = np.searchsorted(-active_at, -np.arange(len(order)))
-    return dict(sorted(zip(order, (levels - 1).tolist(), strict=True)))
+    levels = np.searchsorted(-active_at, -np.arange(len(order))) - 1
+    if limit is not None:
+        levels[limit:] = -1
+    return dict(sorted(zip(order, levels.tolist(), strict=True)))
+
+
+def over_time(scenario: Scenario, effect: str) -> tuple[list[float], list[Any]]:
+    """When each setting of one effect of interventions begins, the first at 0, and what it is."""
+    begins: list[float] = []
+    values: list[Any] = []
+    for piece in pieces(scenario, 0.0, scenario.run.horizon):
+        value = getattr(piece, effect)
+        if not values or value != values[-1]:
+            begins.append(piece.begin)
+            values.append(value)
+    return begins, values
 
 
 def laws_of_robots(robots: Robots, heard: Collection[int]) -> list[tuple[AccessTime, list[int]]]:

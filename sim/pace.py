@@ -12,9 +12,10 @@ from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
 from scenarios.fleet import access_times
 from scenarios.processes import Rate, gap_law
+from scenarios.timeline import pieces
 from sim.draws import map_tables, stationary_phases
 from sim.laws import draws_and_mean
-from sim.layout import mean_times, robots_at_levels
+from sim.layout import mean_times, modes_in_use, robots_at_levels
 
 _MOST_EVENTS = 2.0**53
 """A clock has 53 binary digits: with more events up to its end, times between them are lost."""
@@ -54,23 +55,31 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
     clients = scenario.clients
     servers = scenario.servers
     horizon = scenario.run.horizon
+    accessing = _progress(scenario, "robot_speed")
     if robots is not None and robots.deliveries is not None:
         modes = modes_of(robots.deliveries, scenario.activation)
-        rate = max(_phase_events(modes[used]) for used in set(robots_at_levels(scenario)))
-        yield ("robots", "deliveries"), rate, horizon
+        rate = max(_phase_events(modes[used]) for used in modes_in_use(scenario))
+        yield ("robots", "deliveries"), rate, accessing
     elif robots is not None and _anyone_works(scenario):
         for access_time, count in access_times(robots):
             rate = _draws(access_time)
             if robots.classes is None:
-                yield ("robots", "access_time"), rate, horizon
+                yield ("robots", "access_time"), rate, accessing
             else:
-                yield ("robots", "classes"), count * rate, horizon
+                yield ("robots", "classes"), count * rate, accessing
     if clients is not None:
-        yield ("clients", "query_rate"), clients.query_rate, horizon
+        asking = _progress(scenario, "query_factor")
+        yield ("clients", "query_rate"), clients.query_rate, asking
     if servers is not None:
         yield ("servers", "arrivals"), _draws(servers.arrivals), horizon
     if scenario.source is not None and scenario.probing is not None:
         yield ("source", "updates"), _average(scenario.source.updates), scenario.probing.horizon
+
+
+def _progress(scenario: Scenario, effect: str) -> float:
+    """Integral of a factor of interventions up to the horizon."""
+    every = pieces(scenario, 0.0, scenario.run.horizon)
+    return float(sum(getattr(each, effect) * (each.end - each.begin) for each in every))
 
 
 def _anyone_works(scenario: Scenario) -> bool:

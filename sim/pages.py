@@ -14,6 +14,7 @@ import numpy as np
 
 from sim import rules
 from sim.event_log import LogEvent
+from sim.speeds import end_at_full_speed
 from sim.tally import AgesTally, PagesTally
 
 
@@ -43,9 +44,17 @@ class Pages:
         A page with rate 0 never changes, and nothing is drawn for it.
     stream : Generator
         The stream "change"; one draw per page at time 0, in page order.
+    end : callable, optional
+        When what takes a time from now on ends, at the speed of changes.
     """
 
-    def __init__(self, change_rates: Sequence[float], stream: Any) -> None:
+    def __init__(
+        self,
+        change_rates: Sequence[float],
+        stream: Any,
+        end: Callable[[float, float], float] = end_at_full_speed,
+    ) -> None:
+        self._end = end
         self._means = [1.0 / rate if rate > 0 else math.inf for rate in change_rates]
         self._stream = stream
         self._next_change = [self._after(0.0, page) for page in range(len(self._means))]
@@ -58,7 +67,9 @@ class Pages:
 
     def _after(self, now: float, page: int) -> float:
         mean = self._means[page]
-        return math.inf if mean == math.inf else now + rules.draw_exponential(self._stream, mean)
+        if mean == math.inf:
+            return math.inf
+        return self._end(now, rules.draw_exponential(self._stream, mean))
 
     def deliver(self, now: float, page: int) -> Copy:
         """The copy that a robot brings: the content at this moment."""
@@ -111,6 +122,11 @@ class Pages:
         """Forget what was counted so far: the warm-up is over."""
         self._start_counting(now)
 
+    @property
+    def deliveries(self) -> list[int]:
+        """Deliveries of each page since the warm-up."""
+        return self._deliveries
+
     def tally(self, now: float) -> PagesTally:
         """What was counted from the end of the warm-up to now."""
         for page in range(len(self._means)):
@@ -136,6 +152,7 @@ class DirectIndex:
     ) -> None:
         self._pages = pages
         self._log_event = log_event
+        self._since = 0.0
         self.level_changed: Callable[[float], None] | None = None
         self.service_completed: Callable[[float], None] | None = None
 
@@ -146,3 +163,11 @@ class DirectIndex:
             self._pages.index(now, load)
             if self._log_event:
                 self._log_event(now, "delivery", robot, load.page)
+
+    def end_warmup(self, now: float) -> None:
+        """Forget what was counted so far: the warm-up is over."""
+        self._since = now
+
+    def time_at_levels(self, now: float) -> list[float]:
+        """Time from the end of the warm-up to now, all of it at the one level that there is."""
+        return [now - self._since]

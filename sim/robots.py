@@ -17,7 +17,9 @@ from sim.layout import joint_events, mean_times
 from sim.page_source import PageSource
 from sim.pages import DirectIndex
 
-Draw = Callable[[], float]
+End = Callable[[float], float]
+"""From the time at which an access starts to the time at which it ends."""
+
 Target = Buffer | DirectIndex
 
 _DELIVERY = rules.tie_order(rules.DELIVERY, 0)
@@ -33,6 +35,9 @@ class Robots(Protocol):
     def start(self) -> None:
         """Begin the first accesses, at time 0."""
 
+    def limit(self, now: float, active_at: Sequence[int], heard_up_to: Mapping[int, int]) -> None:
+        """From now on at most so many robots are active."""
+
     def end_warmup(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
 
@@ -47,18 +52,30 @@ class _ByLevel:
         self._clock = clock
         self._buffer = buffer
         self._active_at = active_at
+        self._counted = [0.0] * len(active_at)
+        self._robots_time = 0.0
 
     @property
     def active(self) -> int:
         """Number of active robots now."""
         return self._active_at[self._buffer.level]
 
-    def end_warmup(self, now: float) -> None:
-        """Nothing is counted here: the level says how many robots are active."""
+    def limit(self, now: float, active_at: Sequence[int], heard_up_to: Mapping[int, int]) -> None:  # noqa: ARG002  # same call for all fleets
+        """From now on so many robots are active at each level."""
+        level_time = self._buffer.time_at_levels(now)
+        self._robots_time = self.robots_time(now, level_time)
+        self._counted = list(level_time)
+        self._active_at = active_at
+
+    def end_warmup(self, now: float) -> None:  # noqa: ARG002  # same call for all fleets
+        """Forget what was counted so far: the warm-up is over."""
+        self._counted = [0.0] * len(self._active_at)
+        self._robots_time = 0.0
 
     def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
         """Time integral of the active robots since the end of the warm-up."""
-        return rules.time_of_robots(level_time, self._active_at)
+        since = [time - before for time, before in zip(level_time, self._counted, strict=True)]
+        return self._robots_time + rules.time_of_robots(since, self._active_at)
 
 
 class _Accessing(_ByLevel):
@@ -68,8 +85,8 @@ class _Accessing(_ByLevel):
     ----------
     active_at : sequence of int
         Active robots at each level.
-    access_times : mapping int -> callable
-        For the number of each robot that is ever active, a function that draws its access times.
+    access_ends : mapping int -> callable
+        For the number of each robot that is ever active, what draws when its access ends.
     source : PageSource
     """
 
@@ -78,13 +95,13 @@ class _Accessing(_ByLevel):
         clock: Clock,
         buffer: Target,
         active_at: Sequence[int],
-        access_times: Mapping[int, Draw],
+        access_ends: Mapping[int, End],
         source: PageSource,
     ) -> None:
         super().__init__(clock, buffer, active_at)
-        self._access_times = access_times
+        self._access_ends = access_ends
         self._source = source
-        self._carried = dict.fromkeys(access_times, -1)
+        self._carried = dict.fromkeys(access_ends, -1)
 
 
 class FreeRobots(_Accessing):
@@ -107,20 +124,25 @@ class FreeRobots(_Accessing):
         buffer: Target,
         active_at: Sequence[int],
         heard_up_to: Mapping[int, int],
-        access_times: Mapping[int, Draw],
+        access_ends: Mapping[int, End],
         source: PageSource,
         failures: Failures | None = None,
     ) -> None:
-        super().__init__(clock, buffer, active_at, access_times, source)
+        super().__init__(clock, buffer, active_at, access_ends, source)
         self._heard_up_to = heard_up_to
         self._failures = failures
 
+    def limit(self, now: float, active_at: Sequence[int], heard_up_to: Mapping[int, int]) -> None:
+        """From now on so many robots are active at each level, and each is heard up to one."""
+        super().limit(now, active_at, heard_up_to)
+        self._heard_up_to = heard_up_to
+
     def start(self) -> None:
         """Begin the first accesses, at time 0."""
-        for robot, access_time in self._access_times.items():
+        for robot, access_end in self._access_ends.items():
             self._carried[robot] = self._source.next_page()
             end = Alarm(self._clock, self._arrive, robot)
-            self._clock.at(access_time(), _DELIVERY + robot, end)
+            self._clock.at(access_end(0.0), _DELIVERY + robot, end)
 
     def _arrive(self, alarm: Alarm) -> None:
         robot = alarm.index
@@ -134,7 +156,7 @@ class FreeRobots(_Accessing):
             self._carried[robot] = self._source.next_page()
             if self._failures:
                 self._failures.delivered(robot)
-        self._clock.at(now + self._access_times[robot](), _DELIVERY + robot, alarm)
+        self._clock.at(self._access_ends[robot](now), _DELIVERY + robot, alarm)
 
 
 class SwitchedRobots:
@@ -162,7 +184,7 @@ class SwitchedRobots:
         clock: Clock,
         buffer: Buffer,
         targets: Sequence[Sequence[int]],
-        access_times: Mapping[int, Draw],
+        access_ends: Mapping[int, End],
         service_phase: Callable[[float], int],
         source: PageSource,
         log_event: LogEvent | None = None,
@@ -171,26 +193,26 @@ class SwitchedRobots:
         self._clock = clock
         self._buffer = buffer
         self._targets = targets
-        self._access_times = access_times
+        self._access_ends = access_ends
         self._service_phase = service_phase
         self._source = source
         self._log_event = log_event
         self._failures = failures
-        self._carried = dict.fromkeys(access_times, -1)
-        self._alarms = {robot: Alarm(clock, self._arrive, robot) for robot in access_times}
+        self._carried = dict.fromkeys(access_ends, -1)
+        self._alarms = {robot: Alarm(clock, self._arrive, robot) for robot in access_ends}
         self._idle: list[int] = []
-        self.active = len(access_times)
+        self.active = len(access_ends)
         self._active_since = self._robots_time = 0.0
         buffer.service_completed = self._reconsider
 
     def start(self) -> None:
         """Begin the first accesses, at time 0: every available robot is active."""
-        for robot in self._access_times:
+        for robot in self._access_ends:
             self._begin_access(0.0, robot, self._source.next_page())
 
     def _begin_access(self, now: float, robot: int, page: int) -> None:
         self._carried[robot] = page
-        self._clock.at(now + self._access_times[robot](), _DELIVERY + robot, self._alarms[robot])
+        self._clock.at(self._access_ends[robot](now), _DELIVERY + robot, self._alarms[robot])
 
     def _count(self, now: float, step: int) -> None:
         self._robots_time += self.active * (now - self._active_since)
@@ -222,6 +244,9 @@ class SwitchedRobots:
             if self._log_event:
                 self._log_event(now, "switch-on", robot, None)
 
+    def limit(self, now: float, active_at: Sequence[int], heard_up_to: Mapping[int, int]) -> None:
+        """Nothing: no intervention limits robots that are never recalled."""
+
     def end_warmup(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
         self._active_since = now
@@ -252,18 +277,18 @@ class PoliteRobots(_Accessing):
         clock: Clock,
         buffer: Target,
         active_at: Sequence[int],
-        access_times: Mapping[int, Draw],
+        access_ends: Mapping[int, End],
         source: PageSource,
         spacing: HostSpacing,
         log_event: LogEvent | None = None,
     ) -> None:
-        super().__init__(clock, buffer, active_at, access_times, source)
+        super().__init__(clock, buffer, active_at, access_ends, source)
         self._spacing = spacing
         self._log_event = log_event
 
     def start(self) -> None:
         """Every robot asks for its first page at time 0, the lower one first."""
-        for robot in self._access_times:
+        for robot in self._access_ends:
             self._clock.at(0.0, _DELIVERY + robot, Alarm(self._clock, self._arrive, robot))
 
     def _arrive(self, alarm: Alarm) -> None:
@@ -278,7 +303,7 @@ class PoliteRobots(_Accessing):
             return
         if self._log_event:
             self._log_event(now, "access", robot, page)
-        self._clock.at(now + self._access_times[robot](), _DELIVERY + robot, alarm)
+        self._clock.at(self._access_ends[robot](now), _DELIVERY + robot, alarm)
 
 
 class JointRobots(_ByLevel):
@@ -293,9 +318,15 @@ class JointRobots(_ByLevel):
         Active robots at each level.
     modes : ndarray, shape (robots + 1, largest batch + 1, order, order)
         D0, D1, … for each number of active robots.
+    used : sequence of int
+        Numbers of robots that are active at some time.
+    first : int
+        The number whose stationary law the first phase has.
     stream : Generator
     source : PageSource
         Asked for the page of a delivery at that moment.
+    end : callable
+        When what takes a time from now on ends.
     """
 
     def __init__(
@@ -304,22 +335,30 @@ class JointRobots(_ByLevel):
         buffer: Target,
         active_at: Sequence[int],
         modes: Any,
+        used: Sequence[int],
+        first: int,
         stream: Any,
         source: PageSource,
+        end: Callable[[float, float], float],
     ) -> None:
         super().__init__(clock, buffer, active_at)
         self._source = source
         self._stream = stream
+        self._end = end
         self._order = modes.shape[2]
-        used = sorted(set(active_at))
         self._means = {mode: mean_times(modes[mode]) for mode in used}
         self._next = {mode: joint_events(modes[mode]) for mode in used}
         self._mode = active_at[0]
-        self._phase = stationary_phase(modes[self._mode].sum(axis=0), stream)
+        self._phase = stationary_phase(modes[first].sum(axis=0), stream)
         self._pending: Alarm | None = None
         self._in_event = False
         if len(used) > 1:
             buffer.level_changed = self._follow_level
+
+    def limit(self, now: float, active_at: Sequence[int], heard_up_to: Mapping[int, int]) -> None:
+        """From now on so many robots are active at each level: perhaps another mode."""
+        super().limit(now, active_at, heard_up_to)
+        self._follow_level(now)
 
     def start(self) -> None:
         """Wait for the first phase event."""
@@ -331,7 +370,8 @@ class JointRobots(_ByLevel):
             self._pending = None
             return
         self._pending = Alarm(self._clock, self._change_phase)
-        self._clock.at(now + rules.draw_exponential(self._stream, mean), _DELIVERY, self._pending)
+        end = self._end(now, rules.draw_exponential(self._stream, mean))
+        self._clock.at(end, _DELIVERY, self._pending)
 
     def _change_phase(self, alarm: Alarm) -> None:
         if alarm is not self._pending:

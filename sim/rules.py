@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 # Ranks of events at the same time; within a rank the index decides (robot, place in the queue).
-SERVICE, OBSOLESCENCE, DELIVERY, UPDATE, QUERY, WARMUP, HORIZON = range(7)
+SERVICE, OBSOLESCENCE, DELIVERY, UPDATE, QUERY, WARMUP, OBSERVATION, CHANGE, HORIZON = range(9)
 INDICES = 2**52
 
 # Admission of a batch that does not fit.
@@ -24,6 +24,10 @@ PARTIAL, REJECT, COMPLETE = range(3)
 
 # Fates of a page that entered.
 SERVED, OBSOLETE, PUSHED_OUT, REPLACED = range(4)
+
+# What the course of a system counts in each interval.
+DELIVERED, LOST, INDEXED, DROPPED, REPLACEMENTS, QUERIES, STALE_ANSWERS = range(7)
+COUNTED = 7
 
 # Where distributions are counted by fate, busy cycles come after the fates.
 CYCLE = 4

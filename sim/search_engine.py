@@ -8,6 +8,7 @@ from functools import partial
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
+from scenarios.interventions import FACTORS
 from scenarios.law_points import LawPoints
 from scenarios.laws import Distribution
 from scenarios.page_data import change_rates, host_spacings, page_hosts, page_service_times
@@ -17,6 +18,7 @@ from sim import rules
 from sim.buffer import Buffer, BufferRules
 from sim.clients import Clients, query_sums
 from sim.clock import Alarm, Clock
+from sim.course import Course
 from sim.draws import TrackedService, sampler
 from sim.event_log import EventLog
 from sim.failures import Failures
@@ -27,12 +29,15 @@ from sim.layout import (
     heard_up_to,
     horizon_octave,
     laws_of_robots,
+    modes_in_use,
+    over_time,
     robots_at_levels,
     top_level,
 )
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
 from sim.pages import DirectIndex, Load, Pages
 from sim.robots import FreeRobots, JointRobots, PoliteRobots, Robots, SwitchedRobots
+from sim.speeds import end_at_full_speed, end_of_work, speed_over_time
 from sim.streams import stream
 from sim.tally import Tally
 
@@ -66,11 +71,13 @@ class SearchEngine:
         self._stream = partial(stream, seed, replication)
         self._log_event = partial(self._write, log) if log else None
         self._clock = Clock()
+        self._ends = {effect: self._end_at_speed(effect) for effect in FACTORS}
         self._service: TrackedService | None = None
         self._pages, self._laws = self._all_pages(), self._law_counter(points)
         self._buffer = self._target()
         self._robots = self._fleet()
         self._clients = self._all_clients()
+        self._course = self._observer()
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
@@ -78,16 +85,45 @@ class SearchEngine:
         self._robots.start()
         if self._clients:
             self._clients.start()
+        self._follow_limits()
+        if self._course:
+            self._course.start()
         self._clock.once(run.warmup, rules.tie_order(rules.WARMUP, 0), self._end_warmup)
         self._clock.run_to(run.horizon)
         tally = self._tally(run.horizon)
         tally.check(run.horizon, self._section.available)
         return tally
 
+    def _end_at_speed(self, effect: str) -> Callable[[float, float], float]:
+        """Says when what takes a time ends, at the speed that interventions give it."""
+        if not self._scenario.interventions:
+            return end_at_full_speed
+        return partial(end_of_work, speed_over_time(*over_time(self._scenario, effect)))
+
+    def _follow_limits(self) -> None:
+        """Tell the robots when at most so many are active."""
+        begins, limits = over_time(self._scenario, "robots")
+        active = {limit: robots_at_levels(self._scenario, limit) for limit in set(limits)}
+        heard = {limit: heard_up_to(self._scenario, limit) for limit in set(limits)}
+
+        def change(alarm: Alarm) -> None:
+            limit = limits[alarm.index]
+            self._robots.limit(alarm.time, active[limit], heard[limit])
+
+        for index, begin in enumerate(begins[1:], start=1):
+            self._clock.once(begin, rules.tie_order(rules.CHANGE, 0), change, index)
+
+    def _observer(self) -> Course | None:
+        if self._scenario.run.observe is None:
+            return None
+        buffer = self._buffer if isinstance(self._buffer, Buffer) else None
+        return Course(self._clock, self._scenario, buffer, self._robots, self._pages, self._clients)
+
     def _end_warmup(self, alarm: Alarm) -> None:
+        if self._course:
+            self._course.end_warmup()
         self._robots.end_warmup(alarm.time)
-        if isinstance(self._buffer, Buffer):
-            self._buffer.end_warmup(alarm.time)
+        self._buffer.end_warmup(alarm.time)
         if self._pages:
             self._pages.end_warmup(alarm.time)
         if self._clients:
@@ -106,6 +142,7 @@ class SearchEngine:
             clients=self._clients.tally() if self._clients else None,
             sojourns=self._buffer.sojourns() if isinstance(self._buffer, Buffer) else None,
             laws=self._laws.tally() if self._laws else None,
+            course=self._course.tally() if self._course else None,
         )
 
     def _write(
@@ -124,7 +161,8 @@ class SearchEngine:
         section = self._scenario.pages
         if section is None:
             return None
-        return Pages(change_rates(section).tolist(), self._stream("change"))
+        rates = change_rates(section).tolist()
+        return Pages(rates, self._stream("change"), self._ends["change_factor"])
 
     def _all_clients(self) -> Clients | None:
         section = self._scenario.clients
@@ -132,7 +170,14 @@ class SearchEngine:
         if section is None or pages is None or self._pages is None:
             return None
         own = self._stream("query")
-        return Clients(self._clock, self._pages, section.query_rate, query_sums(pages), own)
+        return Clients(
+            self._clock,
+            self._pages,
+            section.query_rate,
+            query_sums(pages),
+            own,
+            self._ends["query_factor"],
+        )
 
     def _target(self) -> Buffer | DirectIndex:
         """Where deliveries go: the buffer, or straight into the index."""
@@ -148,28 +193,30 @@ class SearchEngine:
             **buffer_flags(section),
             top=top_level(self._scenario),
             octave=horizon_octave(self._scenario),
-            service=self._service_time(section),
+            service=self._service_end(section),
             obsolescence=(
                 None if isinstance(law, str) else sampler(law, self._stream("obsolescence"))
             ),
         )
 
-    def _service_time(self, section: BufferSection) -> Callable[[Load], float]:
-        """Says how long the indexing of a page takes: drawn, or given by the page."""
+    def _service_end(self, section: BufferSection) -> Callable[[float, Load], float]:
+        """Says when the indexing of a page ends: its length is drawn, or given by the page."""
+        end = self._ends["service_speed"]
         if isinstance(section.service, PageSize):
             assert self._scenario.pages is not None
             times = page_service_times(section.service, self._scenario.pages).tolist()
-            return lambda load: times[load.page]  # type: ignore[union-attr]  # where there are pages, each load is one
-        draw = self._service_draw(section.service)
-        return lambda _load: draw()
+            return lambda now, load: end(now, times[load.page])  # type: ignore[union-attr]  # where there are pages, each load is one
+        drawn = self._end_of_service(section.service)
+        return lambda now, _load: drawn(now)
 
-    def _service_draw(self, law: Distribution) -> Callable[[], float]:
+    def _end_of_service(self, law: Distribution) -> Callable[[float], float]:
         rule = self._scenario.activation
         own = self._stream("service")
+        end = self._ends["service_speed"]
         if isinstance(rule, Switching) and len(rule.targets) > 1:
-            self._service = TrackedService(law, own, lambda: self._clock.now)  # type: ignore[arg-type]  # several rows of targets need a phase-type service
+            self._service = TrackedService(law, own, end)  # type: ignore[arg-type]  # several rows of targets need a phase-type service
             return self._service
-        return sampler(law, own)
+        return _drawn_end(end, sampler(law, own))
 
     def _page_source(self) -> PageSource:
         section = self._scenario.pages
@@ -187,7 +234,7 @@ class SearchEngine:
         if isinstance(rule, Switching):
             assert isinstance(self._buffer, Buffer)
             phase = self._service.phase if self._service else lambda _now: 0
-            times = self._access_times()
+            times = self._access_ends()
             return SwitchedRobots(
                 self._clock,
                 self._buffer,
@@ -198,12 +245,21 @@ class SearchEngine:
                 self._log_event,
                 self._failures(times, source),
             )
-        active_at = robots_at_levels(self._scenario)
+        _, limits = over_time(self._scenario, "robots")
+        active_at = robots_at_levels(self._scenario, limits[0])
         if robots.deliveries is not None:
-            modes = modes_of(robots.deliveries, rule)
-            own = self._stream("delivery")
-            return JointRobots(self._clock, self._buffer, active_at, modes, own, source)
-        times = self._access_times()
+            return JointRobots(
+                self._clock,
+                self._buffer,
+                active_at,
+                modes_of(robots.deliveries, rule),
+                modes_in_use(self._scenario),
+                robots_at_levels(self._scenario)[0],
+                self._stream("delivery"),
+                source,
+                self._ends["robot_speed"],
+            )
+        times = self._access_ends()
         section = self._scenario.pages
         if robots.host_spacing is not None and section is not None:
             least = host_spacings(robots, section).tolist()
@@ -212,12 +268,13 @@ class SearchEngine:
                 self._clock, self._buffer, active_at, times, source, spacing, self._log_event
             )
         failures = self._failures(times, source)
-        heard = heard_up_to(self._scenario)
+        heard = heard_up_to(self._scenario, limits[0])
         return FreeRobots(self._clock, self._buffer, active_at, heard, times, source, failures)
 
-    def _access_times(self) -> dict[int, Callable[[], float]]:
+    def _access_ends(self) -> dict[int, Callable[[float], float]]:
+        end = self._ends["robot_speed"]
         return {
-            robot: sampler(law, self._stream("access", robot))
+            robot: _drawn_end(end, sampler(law, self._stream("access", robot)))
             for law, robots in laws_of_robots(self._section, heard_up_to(self._scenario))
             for robot in robots
         }
@@ -229,3 +286,10 @@ class SearchEngine:
             return None
         draws = {robot: self._stream("failure", robot).random for robot in robots}
         return Failures(section.probability, section.retries, draws, source, self._log_event)
+
+
+def _drawn_end(
+    end: Callable[[float, float], float], draw: Callable[[], float]
+) -> Callable[[float], float]:
+    """When what starts now ends, of a length that is drawn then."""
+    return lambda now: end(now, draw())

@@ -25,8 +25,6 @@ def covers(scenario: Scenario) -> None:
     for key, value, given in _unresolved(scenario):
         allowed = f"is still to be resolved (analytic.resolve); give {given}"
         raise ScenarioError(key, value, allowed)
-    if scenario.interventions:
-        raise ScenarioError("interventions", MISSING, "are not simulated yet")
 
 
 def _unresolved(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:

@@ -320,6 +320,58 @@ class LawsTally:
         require(counted == buffer.delivered, "levels found by other pages than those delivered")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CourseTally:
+    """The system at the times of observation, and what was counted in the interval up to each.
+
+    Attributes
+    ----------
+    level, active : ndarray of int, shape (times,)
+        Pages in the system and active robots.
+    stale_weight : ndarray of float, shape (times,)
+        Weights of the pages whose copies are out of date, summed.
+    counts : ndarray of int, shape (times, 7)
+        In the order of `rules.DELIVERED` and those after it.
+    stale : ndarray of bool, shape (times, pages)
+        Whether the copy of each page is out of date; no columns where pages are not followed.
+    deliveries : ndarray of int, shape (times, pages)
+        Counted deliveries of each page in the interval.
+    """
+
+    level: NDArray[np.integer[Any]]
+    active: NDArray[np.integer[Any]]
+    stale_weight: NDArray[np.floating[Any]]
+    counts: NDArray[np.integer[Any]]
+    stale: NDArray[np.bool_]
+    deliveries: NDArray[np.integer[Any]]
+
+    __eq__ = _equal_arrays
+    __hash__ = None  # type: ignore[assignment]  # it holds arrays
+
+    def check(self, robots: int, by_page: bool) -> None:
+        """Raise `ConservationError` unless pages add up over each interval.
+
+        Parameters
+        ----------
+        robots : int
+            Number available.
+        by_page : bool
+            Whether what a page delivers goes into the buffer, which counts it too.
+        """
+        counts = self.counts
+        went = counts[:, rules.LOST : rules.QUERIES].sum(axis=1)
+        change = np.diff(self.level, prepend=0)
+        require(bool(np.all(counts >= 0)), "a count of an interval is negative")
+        broken = np.flatnonzero(counts[:, rules.DELIVERED] - went != change)
+        require(not broken.size, f"pages do not add up in the intervals {broken[:5].tolist()}")
+        require(bool(np.all(self.active <= robots)), "more active robots than there are")
+        answered = counts[:, rules.STALE_ANSWERS] <= counts[:, rules.QUERIES]
+        require(bool(np.all(answered)), "more stale answers than queries in an interval")
+        if by_page and self.deliveries.shape[1]:
+            same = self.deliveries.sum(axis=1) == counts[:, rules.DELIVERED]
+            require(bool(np.all(same)), "pages delivered without the buffer in an interval")
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Everything that one replication counted over the window (warm-up, horizon].
@@ -336,6 +388,8 @@ class Tally:
         Where there is a buffer.
     laws : LawsTally or None
         Where distributions are to be compared.
+    course : CourseTally or None
+        Where it is observed: from time 0 on, whatever the window.
     """
 
     window: float
@@ -348,6 +402,7 @@ class Tally:
     probing: ProbingTally | None = None
     sojourns: SojournsTally | None = None
     laws: LawsTally | None = None
+    course: CourseTally | None = None
 
     def check(self, horizon: float, robots: int) -> None:
         """Raise `ConservationError` unless all parts add up; `robots` is the number available."""
@@ -364,3 +419,5 @@ class Tally:
             self.sojourns.check(self.buffer)
         if self.buffer is not None and self.laws is not None:
             self.laws.check(self.buffer)
+        if self.course is not None:
+            self.course.check(robots, self.buffer is not None and self.pages is not None)

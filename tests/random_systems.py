@@ -6,7 +6,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-__all__ = ["large_search_engines", "probed_sources", "search_engines", "server_farms"]
+__all__ = [
+    "changing_search_engines",
+    "large_search_engines",
+    "probed_sources",
+    "search_engines",
+    "server_farms",
+]
 
 Tables = dict[str, Any]
 
@@ -231,6 +237,41 @@ def search_engines(draw: Any) -> Tables:
         }
     if "access_time" in robots and draw(st.booleans()):
         _split_into_classes(draw, tables)
+    return tables
+
+
+quarters = st.integers(0, 120).map(lambda n: n / 2) | st.sampled_from([0.3, 20.001])
+
+
+@st.composite
+def interventions(draw: Any, tables: Tables) -> Tables:
+    """One intervention, of those that fit the system."""
+    at = draw(quarters)
+    given: Tables = {"at": at}
+    if draw(st.booleans()):
+        given["until"] = at + draw(st.sampled_from([0.001, 0.25, 1.0, 3.5, 20.0]))
+        if draw(st.booleans()):
+            length = given["until"] - at
+            given["every"] = max(length, draw(st.sampled_from([0.5, 1.0, 5.0, 12.0])))
+    effects = ["robot_speed"]
+    effects += ["service_speed"] * ("buffer" in tables) + ["change_factor"] * ("pages" in tables)
+    effects += ["query_factor"] * ("clients" in tables)
+    fixed = "switching" not in tables.get("activation", {})
+    effects += ["robots", "robots"] * (fixed and "host_spacing" not in tables["robots"])
+    for effect in draw(st.sets(st.sampled_from(effects), min_size=1, max_size=3)):
+        factors = st.sampled_from([0.0, 0.5, 1.0, 2.0, 0.3])
+        given[effect] = draw(st.integers(0, 3) if effect == "robots" else factors)
+    return given
+
+
+@st.composite
+def changing_search_engines(draw: Any) -> Tables:
+    """The same with interventions, observed now and then, sometimes without a warm-up."""
+    tables = draw(search_engines())
+    tables["interventions"] = draw(st.lists(interventions(tables), max_size=3))
+    observe = draw(st.sampled_from([None, 0.5, 7.0, 100.0]))
+    warmup = draw(st.sampled_from([0.0, 7.0]))
+    tables["run"] = RUN | {"warmup": warmup} | ({} if observe is None else {"observe": observe})
     return tables
 
 

@@ -11,10 +11,17 @@ from scenarios.activation import Switching
 from scenarios.deliveries import joint_size, modes_of
 from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential
-from scenarios.page_data import change_rates, host_spacings, page_hosts, page_service_times
+from scenarios.page_data import (
+    change_rates,
+    host_spacings,
+    page_hosts,
+    page_service_times,
+    page_weights,
+)
 from scenarios.sections import Buffer as BufferSection
 from scenarios.sections import PageSize
 from scenarios.sections import Robots as RobotsSection
+from scenarios.timeline import observation_times
 from sim import rules
 from sim.clients import query_sums
 from sim.compiled_engine.alarms import new_alarms, new_timers
@@ -28,6 +35,7 @@ from sim.compiled_engine.world import (
     SWITCHED,
     Buffer,
     Clients,
+    Course,
     Laws,
     Pages,
     Robots,
@@ -35,6 +43,7 @@ from sim.compiled_engine.world import (
     World,
     record,
 )
+from sim.course import pages_followed
 from sim.draws import stationary_phase
 from sim.law_counter import table_of
 from sim.laws.phase_type import parameters
@@ -45,10 +54,13 @@ from sim.layout import (
     horizon_octave,
     joint_events,
     mean_times,
+    modes_in_use,
+    over_time,
     robots_at_levels,
     robots_may_wait,
     top_level,
 )
+from sim.speeds import Speed, speed_over_time
 
 _PAGE = np.dtype(
     [
@@ -112,6 +124,7 @@ def new_world(
         robots=_robots(scenario, delivery),
         hosts=_hosts(scenario),
         clients=_clients(scenario),
+        course=_course(scenario),
     )
 
 
@@ -216,10 +229,11 @@ def _pages(scenario: Scenario) -> Pages:
 
 def _robots(scenario: Scenario, delivery: Any) -> Robots:
     rule = scenario.activation
-    heard = np.array([*heard_up_to(scenario).values()], dtype=np.int64)
-    fleet = len(heard)
     switched = isinstance(rule, Switching)
-    active_at = [0] if switched else robots_at_levels(scenario)
+    limit = over_time(scenario, "robots")[1][0]
+    heard = np.array([*heard_up_to(scenario, limit).values()], dtype=np.int64)
+    fleet = len(heard)
+    active_at = [0] if switched else robots_at_levels(scenario, limit)
     means = np.zeros((0, 0))
     following = np.zeros((0, 0, 0))
     phase = 0
@@ -227,8 +241,8 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
     failure = scenario.robots.failure if scenario.robots else None
     if joint is not None:
         modes = modes_of(joint, rule)
-        used = sorted(set(active_at))
-        phase = stationary_phase(modes[active_at[0]].sum(axis=0), delivery)
+        used = modes_in_use(scenario)
+        phase = stationary_phase(modes[robots_at_levels(scenario)[0]].sum(axis=0), delivery)
         means, following = _joint_tables(modes[used])
         active_at = [used.index(robots) for robots in active_at]
     return Robots(
@@ -254,6 +268,66 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
         means=means,
         following=following,
     )
+
+
+def _course(scenario: Scenario) -> Course | None:
+    """What changes over time and what is observed; None where nothing does or is."""
+    times = observation_times(scenario.run)
+    if not scenario.interventions and scenario.run.observe is None:
+        return None
+    begins, limits = over_time(scenario, "robots")
+    observe = float(times[0]) if len(times) else np.inf
+    change = begins[1] if len(begins) > 1 else np.inf
+    rows = sorted(set(limits), key=limits.index)
+    robots_at = np.array([robots_at_levels(scenario, limit) for limit in rows])
+    modes = modes_in_use(scenario)
+    joint = scenario.robots is not None and scenario.robots.deliveries is not None
+    heard = [[*heard_up_to(scenario, limit).values()] for limit in rows]
+    switched = isinstance(scenario.activation, Switching)
+    pages = pages_followed(scenario, times)
+    return Course(
+        **{part: _speed(scenario, effect) for part, effect in _SPEEDS.items()},
+        state=record(
+            next=min(observe, change),
+            observe=observe,
+            observed=0,
+            change=change,
+            changed=0,
+            row=0,
+            robots_time=0.0,
+            since=0.0,
+        ),
+        times=times,
+        begins=np.array(begins),
+        row=np.array([rows.index(limit) for limit in limits]),
+        heard_up_to=np.array(heard, dtype=np.int64).reshape(len(rows), -1),
+        active_at=np.searchsorted(modes, robots_at) if joint else robots_at * (not switched),
+        robots_at=robots_at,
+        level_time=np.zeros(robots_at.shape[1]),
+        weights=page_weights(scenario.pages) if scenario.pages else np.zeros(0),
+        seen=np.zeros(rules.COUNTED, dtype=np.int64),
+        seen_deliveries=np.zeros(pages, dtype=np.int64),
+        level=np.zeros(len(times), dtype=np.int64),
+        active=np.zeros(len(times), dtype=np.int64),
+        stale_weight=np.zeros(len(times)),
+        counts=np.zeros((len(times), rules.COUNTED), dtype=np.int64),
+        stale=np.zeros((len(times), pages), dtype=np.bool_),
+        deliveries=np.zeros((len(times), pages), dtype=np.int32),
+    )
+
+
+_SPEEDS = {
+    "access": "robot_speed",
+    "service": "service_speed",
+    "change": "change_factor",
+    "query": "query_factor",
+}
+"""The parts of a course that are speeds, and the effects of interventions that give them."""
+
+
+def _speed(scenario: Scenario, effect: str) -> Speed:
+    ends, values, sums, at = speed_over_time(*over_time(scenario, effect))
+    return Speed(np.array(ends), np.array(values), np.array(sums), np.array(at))
 
 
 def _kind(scenario: Scenario) -> int:

@@ -15,6 +15,13 @@ from sim.compiled_engine.buffer import (
     expire,
     total_age,
 )
+from sim.compiled_engine.course import (
+    change_limit,
+    count_robots,
+    earlier_of_course,
+    end_warmup_of_course,
+    observe,
+)
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
 from sim.compiled_engine.pages import change_after, close, end_warmup_of_pages, grow_older
 from sim.compiled_engine.robots import (
@@ -26,6 +33,7 @@ from sim.compiled_engine.robots import (
     reconsider,
 )
 from sim.compiled_engine.service import is_over
+from sim.compiled_engine.speeds import next_query
 from sim.compiled_engine.world import JOINT, POLITE, SWITCHED, World
 
 
@@ -35,7 +43,8 @@ def begin(world: World, change: Any, query: Any) -> None:
     begin_changes(world, change)
     clients = world.clients.state
     if clients.mean_gap < np.inf:
-        clients.next = rules.draw_exponential(query, clients.mean_gap)
+        gap = rules.draw_exponential(query, clients.mean_gap)
+        clients.next = next_query(world.course, 0.0, gap)
 
 
 @loop
@@ -43,7 +52,7 @@ def begin_changes(world: World, change: Any) -> None:
     """The first change of every page."""
     for index in range(len(world.pages.page)):
         page = world.pages.page[index]
-        page.next_change = change_after(change, 0.0, page.mean_change)
+        page.next_change = change_after(world.course, change, 0.0, page.mean_change)
         page.stale_from = page.next_change
 
 
@@ -88,6 +97,10 @@ def go_on(world: World, change: Any, query: Any, delivery: Any, service: Any) ->
             answer(world, query, now)
         elif rank == rules.WARMUP:
             end_warmup(world, now)
+        elif rank == rules.OBSERVATION:
+            observe(world, world.course, now)
+        elif rank == rules.CHANGE:
+            change_limit(world, world.course, delivery, now)
         else:
             return True
     return False
@@ -118,12 +131,19 @@ def next_event(world: World) -> tuple[float, int]:
     if time < now:
         now = time
         rank = rules.DELIVERY
+    return first_of_others(world, now, rank)
+
+
+@inner
+def first_of_others(world: World, now: float, rank: int) -> tuple[float, int]:
+    """Time and rank of the next event, given that of pages and robots."""
     if world.clients.state.next < now:
         now = world.clients.state.next
         rank = rules.QUERY
     if world.run.warmup < now:
         now = world.run.warmup
         rank = rules.WARMUP
+    now, rank = earlier_of_course(world.course, now, rank)
     if world.run.horizon < now:
         now = world.run.horizon
         rank = rules.HORIZON
@@ -141,7 +161,7 @@ def drop_obsolete(world: World, delivery: Any, now: float) -> None:
 @inner
 def serve(world: World, delivery: Any, service: Any, now: float) -> None:
     """A service ends, or a phase of it; the robots hear that a page was indexed."""
-    if world.service.tracked and not is_over(world.service, service):
+    if world.service.tracked and not is_over(world, service):
         return
     complete_service(world, service, now)
     if world.robots.state.kind == JOINT:
@@ -158,13 +178,15 @@ def answer(world: World, query: Any, now: float) -> None:
     clients.state.queries += 1
     if world.pages.page[page].stale_from <= now:
         clients.state.stale += 1
-    clients.state.next = now + rules.draw_exponential(query, clients.state.mean_gap)
+    gap = rules.draw_exponential(query, clients.state.mean_gap)
+    clients.state.next = next_query(world.course, now, gap)
 
 
 @inner
 def end_warmup(world: World, now: float) -> None:
     """Forget what was counted so far: the warm-up is over."""
     world.run.warmup = np.inf
+    end_warmup_of_course(world, world.course, now)
     robots = world.robots.state
     robots.active_since = now
     robots.robots_time = 0.0
@@ -181,6 +203,7 @@ def finish(world: World) -> float:
     """Close all integrals at the horizon; returns the summed age of the pages in the system."""
     now = world.run.horizon
     count_active(world.robots, now, 0)
+    count_robots(world, world.course, now)
     for index in range(len(world.pages.page)):
         close(world.pages, world.pages.page[index], now)
     for index in range(len(world.pages.age)):

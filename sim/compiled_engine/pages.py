@@ -8,7 +8,8 @@ import numpy as np
 
 from sim import rules
 from sim.compiled_engine.jit import inner
-from sim.compiled_engine.world import Pages
+from sim.compiled_engine.speeds import next_change
+from sim.compiled_engine.world import Course, Pages, World
 
 
 @inner
@@ -23,14 +24,15 @@ def next_page(pages: Pages) -> int:
 
 
 @inner
-def deliver_copy(pages: Pages, change: Any, now: float, index: int, load: Any) -> None:
+def deliver_copy(world: World, change: Any, now: float, index: int, load: Any) -> None:
     """Write the copy that a robot delivers into `load`: the content at this moment."""
+    pages = world.pages
     if not pages.state.known:
         return
     page = pages.page[index]
     page.deliveries += 1
     if page.next_change <= now:
-        page.next_change = change_after(change, now, page.mean_change)
+        page.next_change = change_after(world.course, change, now, page.mean_change)
     load.page = index
     load.number = pages.state.copies
     load.stale_from = page.next_change
@@ -38,11 +40,11 @@ def deliver_copy(pages: Pages, change: Any, now: float, index: int, load: Any) -
 
 
 @inner
-def change_after(change: Any, now: float, mean: float) -> float:
+def change_after(course: Course | None, change: Any, now: float, mean: float) -> float:
     """The time of a page's next change."""
     if mean == np.inf:
         return np.inf
-    return now + rules.draw_exponential(change, mean)
+    return next_change(course, now, rules.draw_exponential(change, mean))
 
 
 @inner

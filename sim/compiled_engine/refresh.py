@@ -12,18 +12,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.compiled_engine.events import answer, end_warmup
+import numpy as np
+
+from sim import rules, speeds
+from sim.compiled_engine.course import change_limit, observe
+from sim.compiled_engine.events import answer, end_warmup, first_of_others
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
 from sim.compiled_engine.pages import next_page
 from sim.compiled_engine.service import take
-from sim.compiled_engine.world import World
+from sim.compiled_engine.speeds import end_of_access, end_of_work
+from sim.compiled_engine.world import Course, World
+from sim.speeds import Speed
 
 
 @kernel
 def begin_refresh(world: World) -> None:
     """Time 0: the robot's first access begins."""
     world.robots.carried[0] = next_page(world.pages)
-    world.robots.ends.time[0] = take(world.access, 0)
+    world.robots.ends.time[0] = end_of_access(world.course, 0.0, take(world.access, 0))
 
 
 @kernel
@@ -35,24 +41,31 @@ def refresh(world: World, query: Any) -> bool:
 @loop
 def go_on(world: World, query: Any) -> bool:
     """The loop of `refresh`."""
-    clients = world.clients.state
-    run = world.run
     for _ in range(PAUSE):
-        until = min(clients.next, run.warmup, run.horizon)
-        if not deliver_until(world, until):
+        until, rank = first_of_others(world, np.inf, rules.HORIZON)
+        if not deliver_until(world, world.course, until):
             return False
-        if clients.next == until:
+        if rank == rules.QUERY:
             answer(world, query, until)
-        elif run.warmup == until:
+        elif rank == rules.WARMUP:
             end_warmup(world, until)
+        elif rank == rules.OBSERVATION:
+            observe(world, world.course, until)
+        elif rank == rules.CHANGE:
+            change_limit(world, world.course, query, until)
         else:
             return True
     return False
 
 
 @inner
-def deliver_until(world: World, until: float) -> bool:
-    """All deliveries up to a time, that time included; False if a block of numbers is exhausted."""
+def deliver_until(world: World, course: Course | None, until: float) -> bool:
+    """All deliveries up to a time, that time included; False if a block of numbers is exhausted.
+
+    Where speeds change, they stand in numbers until the next change.
+    """
+    if is_unheard(world, course):
+        return run_unheard(world, until)
     pages = world.pages
     robots = world.robots
     access = world.access
@@ -66,12 +79,24 @@ def deliver_until(world: World, until: float) -> bool:
     now = robots.ends.time[0]
     left = min(access.end[0] - taken, change.end[0] - changes)
     accesses = min(len(sequence) - used, left)
+    turn = -np.inf
+    speed = factor = 1.0
+    speed_until = factor_until = np.inf
     while now <= until and accesses > 0:
         page = pages.page[carried]
         page.deliveries += 1
         stale_from = page.stale_from
         changed = stale_from <= now
-        next_change = now + change.drawn[changes] * page.mean_change
+        gap = change.drawn[changes] * page.mean_change
+        next_change = now + gap
+        if course is not None:
+            if now >= turn:
+                speed, speed_until = speed_now(course.access, now)
+                factor, factor_until = speed_now(course.change, now)
+                turn = min(speed_until, factor_until)
+            next_change = now + gap / factor
+            if next_change > factor_until:
+                next_change = end_of_work(course.change, now, gap)
         refreshed = changed & (next_change > now)
         counted_from = stale_from if stale_from > window_start else window_start
         stale_time = now - counted_from
@@ -79,7 +104,12 @@ def deliver_until(world: World, until: float) -> bool:
         page.stale_from = next_change if refreshed else stale_from
         changes += changed
         carried = sequence[used]
-        now += access.drawn[taken]
+        end = now + access.drawn[taken]
+        if course is not None:
+            end = now + access.drawn[taken] / speed
+            if end > speed_until:
+                end = end_of_work(course.access, now, access.drawn[taken])
+        now = end
         used += 1
         taken += 1
         accesses -= 1
@@ -89,3 +119,32 @@ def deliver_until(world: World, until: float) -> bool:
     robots.carried[0] = carried
     robots.ends.time[0] = now
     return now > until
+
+
+@inner
+def speed_now(speed: Speed, now: float) -> tuple[float, float]:
+    """The speed of what starts now, and how long it holds; 1 up to the past where it is 0."""
+    piece = speeds.piece_at(speed, now)
+    if speed.values[piece] > 0.0:
+        return speed.values[piece], speed.ends[piece]
+    return 1.0, -np.inf
+
+
+@inner
+def is_unheard(world: World, course: Course | None) -> bool:
+    """Whether the robot is switched off by a limit."""
+    if course is None:
+        return False
+    return world.robots.heard_up_to[0] < 0
+
+
+@inner
+def run_unheard(world: World, until: float) -> bool:
+    """All accesses up to a time, while the robot is switched off and keeps its page."""
+    access = world.access
+    ends = world.robots.ends
+    while ends.time[0] <= until and access.first[0] < access.end[0]:
+        taken = access.first[0]
+        ends.time[0] = end_of_access(world.course, ends.time[0], access.drawn[taken])
+        access.first[0] = taken + 1
+    return ends.time[0] > until

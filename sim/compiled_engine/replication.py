@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from sim.compiled_engine.building import largest_batch, new_world, tracks_phases
 from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
 from sim.compiled_engine.refresh import begin_refresh, refresh
 from sim.compiled_engine.supply import Law, Supply, law_of, laws_of, sequence_of
-from sim.compiled_engine.world import Buffer, Pages
+from sim.compiled_engine.world import Buffer, Course, Pages
 from sim.law_counter import laws_tally
 from sim.layout import heard_up_to, laws_of_robots, robots_at_levels
 from sim.sojourn_times import sojourns_tally
@@ -26,6 +27,7 @@ from sim.tally import (
     AgesTally,
     BufferTally,
     ClientsTally,
+    CourseTally,
     LawsTally,
     PagesTally,
     SojournsTally,
@@ -142,6 +144,7 @@ class Replication:
         window = scenario.run.horizon - scenario.run.warmup
         queries = world.clients.state
         clients = ClientsTally(int(queries.queries), int(queries.stale))
+        observed = scenario.run.observe is not None
         return Tally(
             window=window,
             robots_time=self._robots_time(window),
@@ -151,6 +154,7 @@ class Replication:
             clients=clients if scenario.clients else None,
             sojourns=_sojourns_tally(world.buffer) if scenario.buffer else None,
             laws=None if self._points is None else self._laws_tally(self._points),
+            course=_course_tally(world.course) if world.course is not None and observed else None,
         )
 
     def _laws_tally(self, points: LawPoints) -> LawsTally:
@@ -161,6 +165,8 @@ class Replication:
     def _robots_time(self, window: float) -> float:
         if isinstance(self._scenario.activation, Switching):
             return float(self._world.robots.state.robots_time)
+        if self._world.course is not None:
+            return float(self._world.course.state.robots_time)
         level_time = self._world.buffer.level_time if self._scenario.buffer else [window]
         return float(rules.time_of_robots(level_time, robots_at_levels(self._scenario)))
 
@@ -183,6 +189,11 @@ def _buffer_tally(buffer: Buffer, age_at_end: float) -> BufferTally:
 
 def _sojourns_tally(buffer: Buffer) -> SojournsTally:
     return sojourns_tally(buffer.times, buffer.ended.tolist(), int(buffer.fixed.octave))
+
+
+def _course_tally(course: Course) -> CourseTally:
+    names = (field.name for field in fields(CourseTally))
+    return CourseTally(**{name: getattr(course, name) for name in names})
 
 
 def _pages_tally(pages: Pages) -> PagesTally:

@@ -13,14 +13,21 @@ from sim.compiled_engine.host_spacing import next_release, page_of_free_host
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.pages import deliver_copy, index_copy, next_page
 from sim.compiled_engine.service import current_phase, take
+from sim.compiled_engine.speeds import end_of_access
 from sim.compiled_engine.world import FREE, POLITE, SWITCHED, Robots, World
+
+
+@inner
+def access_end(world: World, now: float, robot: int) -> float:
+    """When the access of a robot that starts now ends."""
+    return end_of_access(world.course, now, take(world.access, robot))
 
 
 @inner
 def begin_access(world: World, now: float, robot: int) -> None:
     """An access starts."""
     world.robots.carried[robot] = next_page(world.pages)
-    set_alarm(world.robots.ends, robot, now + take(world.access, robot))
+    set_alarm(world.robots.ends, robot, access_end(world, now, robot))
 
 
 @inner
@@ -57,11 +64,11 @@ def arrive(world: World, change: Any, delivery: Any, service: Any, now: float) -
         robot = soonest(robots.ends)
         failed = access_fails(world, robot)
         if not failed and world.buffer.state.level <= robots.heard_up_to[robot]:
-            deliver_copy(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
+            deliver_copy(world, change, now, robots.carried[robot], world.buffer.load[0])
             hand_over(world, service, now, 1)
             robots.carried[robot] = next_page(world.pages)
             robots.failures[robot] = 0
-        set_alarm(robots.ends, robot, now + take(world.access, robot))
+        set_alarm(robots.ends, robot, access_end(world, now, robot))
     elif robots.state.kind == SWITCHED:
         arrive_and_rest(world, change, service, now)
     elif robots.state.kind == POLITE:
@@ -76,12 +83,12 @@ def arrive_and_rest(world: World, change: Any, service: Any, now: float) -> None
     robots = world.robots
     robot = soonest(robots.ends)
     if access_fails(world, robot):
-        set_alarm(robots.ends, robot, now + take(world.access, robot))
+        set_alarm(robots.ends, robot, access_end(world, now, robot))
         return
     set_alarm(robots.ends, robot, np.inf)
     set_alarm(robots.idle, robot, float(robot))
     count_active(robots, now, -1)
-    deliver_copy(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
+    deliver_copy(world, change, now, robots.carried[robot], world.buffer.load[0])
     hand_over(world, service, now, 1)
     robots.failures[robot] = 0
     reconsider(world, service, now)
@@ -93,11 +100,11 @@ def arrive_politely(world: World, change: Any, service: Any, now: float) -> None
     robots = world.robots
     robot = soonest(robots.ends)
     if robots.carried[robot] >= 0:
-        deliver_copy(world.pages, change, now, robots.carried[robot], world.buffer.load[0])
+        deliver_copy(world, change, now, robots.carried[robot], world.buffer.load[0])
         hand_over(world, service, now, 1)
     page = page_of_free_host(world.hosts, world.pages, now)
     robots.carried[robot] = page
-    time = now + take(world.access, robot) if page >= 0 else next_release(world.hosts)
+    time = access_end(world, now, robot) if page >= 0 else next_release(world.hosts)
     set_alarm(robots.ends, robot, time)
 
 
@@ -117,7 +124,7 @@ def reconsider(world: World, service: Any, now: float) -> None:
     level = world.buffer.state.level
     row = 0
     if level > 0 and len(robots.targets) > 1:
-        row = current_phase(world.service, service, now)
+        row = current_phase(world, service, now)
     robot = soonest(robots.idle)
     waits = robots.idle.time[robot] < np.inf
     if waits and rules.switches_on(robots.state.active, robots.targets[row, level]):
@@ -132,7 +139,8 @@ def await_event(world: World, delivery: Any, now: float) -> None:
     state = world.robots.state
     mean = world.robots.means[state.mode, state.phase]
     if mean > 0:
-        state.next_event = now + rules.draw_exponential(delivery, mean)
+        gap = rules.draw_exponential(delivery, mean)
+        state.next_event = end_of_access(world.course, now, gap)
     else:
         state.next_event = np.inf
 
@@ -148,9 +156,8 @@ def change_phase(world: World, change: Any, delivery: Any, service: Any, now: fl
     state.phase = chosen % order
     if batch > 0:
         for number in range(batch):
-            deliver_copy(
-                world.pages, change, now, next_page(world.pages), world.buffer.load[number]
-            )
+            page = next_page(world.pages)
+            deliver_copy(world, change, now, page, world.buffer.load[number])
         hand_over(world, service, now, batch)
         state.mode = robots.active_at[world.buffer.state.level]
     await_event(world, delivery, now)

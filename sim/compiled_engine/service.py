@@ -9,6 +9,7 @@ import numpy as np
 from sim import rules
 from sim.compiled_engine.alarms import set_alarm
 from sim.compiled_engine.jit import inner
+from sim.compiled_engine.speeds import end_of_service
 from sim.compiled_engine.world import Buffer, Service, Times, World
 
 SERVICE, TIMER = range(2)
@@ -47,44 +48,48 @@ def start_service(world: World, stream: Any, now: float, server: int) -> None:
     state = service.state
     if len(service.time_of_page) > 0:
         page = world.buffer.items[slot_of_server(world.buffer, server)].page
-        set_alarm(service.ends, server, now + service.time_of_page[page])
+        end = end_of_service(world.course, now, service.time_of_page[page])
+        set_alarm(service.ends, server, end)
         return
     if not service.tracked:
-        set_alarm(service.ends, server, now + take(world.indexing, SERVICE))
+        end = end_of_service(world.course, now, take(world.indexing, SERVICE))
+        set_alarm(service.ends, server, end)
         return
     state.begin = now
     state.elapsed = 0.0
     state.last = False
     state.phase = rules.pick(service.start, stream.random())
-    stay(service, stream)
+    stay(world, stream)
 
 
 @inner
-def stay(service: Service, stream: Any) -> None:
+def stay(world: World, stream: Any) -> None:
     """Draw how long the present phase lasts."""
+    service = world.service
     state = service.state
     state.elapsed += rules.draw_exponential(stream, service.means[state.phase])
-    set_alarm(service.ends, 0, state.begin + state.elapsed)
+    set_alarm(service.ends, 0, end_of_service(world.course, state.begin, state.elapsed))
 
 
 @inner
-def is_over(service: Service, stream: Any) -> bool:
+def is_over(world: World, stream: Any) -> bool:
     """Whether the end of the present phase is the end of the service; if not, the next begins."""
+    service = world.service
     state = service.state
     if not state.last:
         following = rules.pick(service.jumps[state.phase], stream.random())
         if following < len(service.means):
             state.phase = following
-            stay(service, stream)
+            stay(world, stream)
         else:
             state.last = True
     return state.last
 
 
 @inner
-def current_phase(service: Service, stream: Any, now: float) -> int:
+def current_phase(world: World, stream: Any, now: float) -> int:
     """The phase of the service at this moment; one that ends now is over."""
-    state = service.state
-    while not state.last and service.ends.time[0] <= now:
-        is_over(service, stream)
+    state = world.service.state
+    while not state.last and world.service.ends.time[0] <= now:
+        is_over(world, stream)
     return state.phase

@@ -8,6 +8,7 @@ import numpy as np
 
 from sim.compiled_engine.alarms import Alarms, Timers
 from sim.compiled_engine.host_spacing import Hosts
+from sim.speeds import Speed
 
 NONE = -1
 """No slot, no page."""
@@ -212,6 +213,55 @@ class Clients(NamedTuple):
     cumulative: Any
 
 
+class Course(NamedTuple):
+    """What changes over time, and what is observed of it.
+
+    Attributes
+    ----------
+    access, service, change, query : Speed
+        The speeds of accesses, services, changes of pages and queries.
+    state : record
+        Times of the next observation `observe`, of the next change of limits `change` (inf: there
+        is none) and of the `next` of both, how many of them there were (`observed`, `changed`),
+        and the time integral of the active robots (`robots_time`, since the warm-up: `since`).
+    times : ndarray of float, shape (times,)
+        When the system is observed.
+    begins : ndarray of float, row : ndarray of int, shape (limits,)
+        When each limit of the robots begins, and its row in what follows.
+    heard_up_to, active_at, robots_at : ndarray of int, shape (rows, …)
+        What `Robots` has of these names under each limit; active robots at each level.
+    level_time : ndarray of float, shape (top + 1,)
+        That of the buffer when the limit changed last.
+    weights : ndarray of float, shape (pages,)
+    seen, seen_deliveries : ndarray of int
+        What had been counted since the warm-up when it was last looked at.
+    level, active, stale_weight, counts, stale, deliveries : ndarray
+        As in `sim.tally.CourseTally`.
+    """
+
+    access: Speed
+    service: Speed
+    change: Speed
+    query: Speed
+    state: Any
+    times: Any
+    begins: Any
+    row: Any
+    heard_up_to: Any
+    active_at: Any
+    robots_at: Any
+    level_time: Any
+    weights: Any
+    seen: Any
+    seen_deliveries: Any
+    level: Any
+    active: Any
+    stale_weight: Any
+    counts: Any
+    stale: Any
+    deliveries: Any
+
+
 class World(NamedTuple):
     """Everything about one replication.
 
@@ -224,6 +274,8 @@ class World(NamedTuple):
         between 0 and 1 after them.
     indexing : Times
         Services and obsolescence timers; with `refresh` the times between changes, of mean 1.
+    course : Course or None
+        None where nothing changes or is observed; kernels are then compiled without it.
     """
 
     run: Any
@@ -235,3 +287,4 @@ class World(NamedTuple):
     robots: Robots
     hosts: Hosts
     clients: Clients
+    course: Course | None

@@ -35,7 +35,9 @@ _CONSTANT = 1e-12
 
 
 def controls_of(totals: Totals, scenario: Scenario) -> dict[str, tuple[float, ...]]:
-    """The controls of each replication, per unit time, by name; empty without a buffer.
+    """The controls of each replication, per unit time, by name.
+
+    None without a buffer, and none where interventions change the rates that they rely on.
 
     Parameters
     ----------
@@ -43,7 +45,7 @@ def controls_of(totals: Totals, scenario: Scenario) -> dict[str, tuple[float, ..
         One entry per replication.
     scenario : Scenario
     """
-    if "buffer" not in totals.parts:
+    if "buffer" not in totals.parts or scenario.interventions:
         return {}
     part = totals.parts["buffer"]
     window = totals.own["window"]

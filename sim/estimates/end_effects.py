@@ -29,12 +29,16 @@ _STRAYING = 2.0
 def end_effect_bounds(totals: Totals, scenario: Scenario) -> Bounds:
     """Largest shift of each measure by the ends of the window; measures left out have none.
 
+    Nor has any where interventions change the system: there the window itself is what is meant.
+
     Parameters
     ----------
     totals : Totals
         Those of all replications.
     scenario : Scenario
     """
+    if scenario.interventions:
+        return {}
     window = float(totals.own["window"].mean())
     robots = np.maximum(totals.own["robots_time"].mean(keepdims=True) / window, 1.0)
     means = {

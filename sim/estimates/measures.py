@@ -135,6 +135,8 @@ def _delivery_rate_when_full(scenario: Scenario) -> float | None:
     mean = exponential_delivery(scenario)
     if counted or mean is None or isinstance(scenario.activation, Switching):
         return None
+    if scenario.interventions:  # which change the rate
+        return None
     return robots_at_levels(scenario)[-1] / mean
 
 

@@ -15,7 +15,7 @@ from sim.tally import Tally
 Part = Mapping[str, Array]
 """The fields of one part of the tallies, each with one entry per replication in front."""
 
-_APART = ("sojourns", "laws")
+_APART = ("sojourns", "laws", "course")
 """Parts that are no sums, and are read elsewhere."""
 
 Values = dict[str, tuple[Sequence[Subject], Array]]

@@ -14,7 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
-from random_systems import probed_sources, search_engines, server_farms
+from random_systems import (
+    changing_search_engines,
+    probed_sources,
+    search_engines,
+    server_farms,
+)
 from systems import EVERY_KIND, queue
 
 import analytic
@@ -266,6 +271,12 @@ randomly = settings(
 @randomly
 @given(search_engines())
 def test_random_search_engines(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@randomly
+@given(changing_search_engines())
+def test_random_search_engines_that_change(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 

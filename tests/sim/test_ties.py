@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_systems import search_engines, server_farms
+from random_systems import changing_search_engines, search_engines, server_farms
 from systems import EVERY_KIND
 from test_engines_agree import (
     PIPELINE,
@@ -118,6 +118,12 @@ def test_every_kind_of_queue(name: str) -> None:
 @randomly
 @given(search_engines())
 def test_search_engines(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@randomly
+@given(changing_search_engines())
+def test_search_engines_that_change(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
