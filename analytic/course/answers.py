@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analytic import conditions
-from analytic.course.formulas import CRAWLING, PAGES, QUEUE, followed, pages_seen, queue_of
+from analytic.course.formulas import CRAWLING, INDEXED, PAGES, QUEUE, followed, pages_seen, queue_of
+from analytic.course.indexed import IndexedPages
 from analytic.course.measures import Columns, CoursePoint, course_points, queue_columns, stops_of
 from analytic.course.pages import DrawnPages, pages_followed
 from analytic.course.periodic import one_period, period_of, periodic_start
@@ -92,7 +93,7 @@ def course_of(scenario: Scenario) -> Course:
         else:
             others.append(NotApplicable("courses queue", (reason,)))
     if scenario.pages is not None:
-        reason = reason_against(PAGES, scenario)
+        reason = reason_against(PAGES if scenario.buffer is None else INDEXED, scenario)
         if reason is None:
             columns = {**columns, **pages_seen(scenario).columns}
         elif reason_against(CRAWLING, scenario) is None:
@@ -118,16 +119,19 @@ def _periodic(scenario: Scenario) -> OverTime:
     times = np.arange(1, period / observe + 2) * observe
     times = times[times <= period]
     if scenario.buffer is None:
-        return OverTime(times, _periodic_pages(scenario, times, period))
+        return OverTime(times, _periodic_pages(scenario, times))
     if reason := reason_against(QUEUE, scenario):
         raise NoAnswerError(reason)
     queue = queue_of(scenario)
     segments = queue.follow(periodic_start(queue), one_period(scenario), stops_of(times))
     capacity = conditions.buffer_of(scenario).capacity
-    return OverTime(times, queue_columns(segments, times, observe, capacity))
+    columns: Columns = queue_columns(segments, times, observe, capacity)
+    if scenario.pages is not None and reason_against(INDEXED, scenario) is None:
+        columns = {**columns, **_repeated(IndexedPages(queue), scenario, times)}
+    return OverTime(times, columns)
 
 
-def _periodic_pages(scenario: Scenario, times: Array, period: float) -> Columns:
+def _periodic_pages(scenario: Scenario, times: Array) -> Columns:
     """The same of pages without a buffer, drawn at random."""
     if reason := reason_against(PAGES, scenario):
         raise NoAnswerError(reason)
@@ -135,7 +139,10 @@ def _periodic_pages(scenario: Scenario, times: Array, period: float) -> Columns:
         raise NoAnswerError(
             "access times are constant: what the pages are like depends on the start"
         )
-    pages = DrawnPages(scenario)
+    return _repeated(DrawnPages(scenario), scenario, times)
+
+
+def _repeated(pages: DrawnPages | IndexedPages, scenario: Scenario, times: Array) -> Columns:
     timeline = one_period(scenario)
     segments = pages.follow(timeline, stops_of(times), pages.periodic_start(timeline))
-    return pages_followed(segments, scenario, times, (0.0, period)).columns
+    return pages_followed(segments, scenario, times, (0.0, timeline[-1].end)).columns

@@ -6,15 +6,18 @@ import math
 from functools import lru_cache, partial
 from typing import NamedTuple
 
+import numpy as np
+
 from analytic import conditions
 from analytic.active_robots import most_active
 from analytic.arrival_process import joint_order
+from analytic.course.indexed import IndexedPages
 from analytic.course.measures import Columns, queue_columns, stops_of, total, window_rows
 from analytic.course.pages import DrawnPages, PagesFollowed, PagesOverTime, pages_followed
 from analytic.course.queue import QueueOverTime, Sums
 from analytic.course.recovery import recovery_time
 from analytic.course.rounds import PagesInOrder, PagesInRounds
-from analytic.formula import Formula, Values, dependent, premise
+from analytic.formula import Formula, Values, dependent, premise, reason_against
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.measures import control_cost, size_of
 from analytic.indexing_queue.several_servers import size_of_servers
@@ -122,8 +125,38 @@ PAGES = (
 """Conditions of the course of pages without a buffer."""
 
 
+@dependent
+def few_numbers(scenario: Scenario) -> str | None:
+    """States times half the levels times kinds of pages are at most 10^7."""
+    order, phases, patience, top = size_of(scenario)
+    numbers = count_states(order, phases, patience, top) * (top / 2 + 2)
+    accessed = accessed_pages(scenario)
+    kinds = np.unique(np.stack([accessed.change_rates, accessed.shares]), axis=1).shape[1]
+    if kinds * numbers <= _MOST_NUMBERS:
+        return None
+    return f"following {kinds} kinds of pages through a buffer takes {kinds * numbers:.2g} numbers"
+
+
+_MOST_NUMBERS = 10**7
+
+INDEXED = (
+    has_pages,
+    *QUEUE,
+    conditions.one_server,
+    conditions.services_alike,
+    conditions.first_come_first_served,
+    conditions.exponential_patience_or_none,
+    randomized_policy,
+    resolved_frequencies,
+    few_numbers,
+)
+"""Conditions of the course of the copies in the index, behind a buffer."""
+
+
 def pages_over_time(scenario: Scenario) -> PagesOverTime:
-    """The pages of a scenario that meets the conditions `PAGES`."""
+    """The pages of a scenario that meets the conditions `PAGES` or `INDEXED`."""
+    if scenario.buffer is not None:
+        return IndexedPages(queue_of(scenario))
     if constant_accesses(scenario) is not None:
         return DrawnPages(scenario)
     return (PagesInOrder if randomized_policy(scenario) else PagesInRounds)(scenario)
@@ -131,7 +164,7 @@ def pages_over_time(scenario: Scenario) -> PagesOverTime:
 
 @Remembered
 def pages_seen(scenario: Scenario) -> PagesFollowed:
-    """The pages of a scenario that meets the conditions `PAGES`, followed to the horizon."""
+    """The pages of a scenario that meets those conditions, followed to the horizon."""
     run = scenario.run
     times = observation_times(run)
     timeline = pieces(scenario, 0.0, run.horizon)
@@ -152,7 +185,7 @@ def _pages_window(scenario: Scenario) -> Values:
         yield "crawl_rate", page, pages / window
     yield "stale_answer_probability", None, seen.stale_answers
     costs = scenario.costs
-    if costs.model_fields_set:
+    if costs.model_fields_set and scenario.buffer is None:
         cost = costs.staleness * weighted + costs.robots * seen.robots_time / window
         yield "control_cost", None, cost
 
@@ -164,6 +197,13 @@ def page_weights_of(scenario: Scenario) -> Array:
 
 CRAWLING = (has_pages, *QUEUE, resolved_frequencies, randomized_policy)
 """Conditions under which each page has its share of what is delivered to a buffer."""
+
+
+def index_not_followed(scenario: Scenario) -> str | None:
+    """The copies in the index are not followed, which gives the deliveries, too."""
+    if reason_against(INDEXED, scenario) is None:
+        return "the copies in the index are followed"
+    return None
 
 
 def _crawling(scenario: Scenario) -> Values:
@@ -262,10 +302,17 @@ FORMULAS: tuple[Formula, ...] = (
         evaluate=_pages_window,
     ),
     _row(
+        number="index, window",
+        quantity="obsolescence rates behind the buffer of a changing system over the window",
+        function=IndexedPages.follow,
+        conditions=(changed_over_time, *INDEXED),
+        evaluate=_pages_window,
+    ),
+    _row(
         number="deliveries, window",
         quantity="deliveries of each page to the buffer of a changing system over the window",
         function=QueueOverTime.follow,
-        conditions=(changed_over_time, *CRAWLING),
+        conditions=(changed_over_time, *CRAWLING, index_not_followed),
         evaluate=_crawling,
     ),
 )

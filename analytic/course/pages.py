@@ -45,8 +45,8 @@ class PageSegment(NamedTuple):
     crawled : ndarray, shape (pages,)
         Expected deliveries in it.
     query_factor : float
-    robots : int
-        Active robots.
+    robots : float
+        Active robots on average.
     """
 
     begin: float
@@ -55,7 +55,7 @@ class PageSegment(NamedTuple):
     stale_time: Array
     crawled: Array
     query_factor: float
-    robots: int
+    robots: float
 
 
 class PagesFollowed(NamedTuple):

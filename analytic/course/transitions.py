@@ -21,7 +21,7 @@ from scenarios.arrays import Array
 LARGEST_DENSE = 400
 """States up to which matrices of all their pairs are kept."""
 
-_JUMPS = 2048.0
+MOST_JUMPS_AT_ONCE = 2048.0
 """Mean number of jumps that are counted at once."""
 
 _FEW_TERMS = 24
@@ -128,7 +128,7 @@ class ByDoubling:
     def _shortly(self, row: Array, time: float) -> Moved:
         if time == 0:
             return Moved(row, np.zeros_like(row))
-        here, later = _weights(self._rate * time)
+        here, later = jump_weights(self._rate * time)
         after = here[0] * row
         during = later[0] * row
         for count in range(1, len(here)):
@@ -157,8 +157,8 @@ class ByJumps:
         during = np.zeros_like(row)
         if self._rate == 0 or time == 0:
             return Moved(row, row * time)
-        parts = math.ceil(self._rate * time / _JUMPS)
-        weights = _weights(self._rate * time / parts)
+        parts = math.ceil(self._rate * time / MOST_JUMPS_AT_ONCE)
+        weights = jump_weights(self._rate * time / parts)
         before = math.inf
         total = row.sum()
         for part in range(parts):
@@ -190,7 +190,7 @@ class ByJumps:
 
 
 @lru_cache(maxsize=64)
-def _weights(mean: float) -> tuple[Array, Array]:
+def jump_weights(mean: float) -> tuple[Array, Array]:
     """Probabilities of 0, 1, … jumps, and of more than so many."""
     most = math.ceil(mean + 9.0 * math.sqrt(mean)) + _FEW_TERMS
     here = poisson(mean, np.arange(most + 1.0))

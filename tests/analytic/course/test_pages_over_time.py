@@ -301,7 +301,7 @@ def test_what_is_not_known_says_why() -> None:
 
 
 def test_deliveries_of_a_page_to_a_buffer_are_its_share() -> None:
-    buffer = {"waiting_places": 2, "service": EXPONENTIAL}
+    buffer = {"waiting_places": 2, "service": EXPONENTIAL, "discipline": "lifo"}
     scenario = system(EXPONENTIAL, DRAWN, buffer=buffer)
     told = course_of(scenario)
     for page, share in enumerate(SHARES):
@@ -309,6 +309,6 @@ def test_deliveries_of_a_page_to_a_buffer_are_its_share() -> None:
             told.course.columns["crawl_rate", page],
             share * told.course.columns["arrival_rate", None],
         )
-    assert any("[buffer]" in each.reason for each in told.not_applicable)
+    assert any("last come" in each.reason for each in told.not_applicable)
     predicted = {(row.measure, row.subject): row.value for row in predict(scenario)[0]}
     assert_allclose(predicted["crawl_rate", 1], 0.3 * predicted["arrival_rate", None], rtol=1e-12)

@@ -1,0 +1,219 @@
+"""Pages behind a buffer over time: how likely each copy in the index is out of date.
+
+Pages are drawn at random and first come is first served, so that what waits is of page i with its
+share f, whatever else is known of the queue. Followed are, for each state of the queue,
+
+- p, its probability,
+- w_k, the same together with that a page like i would not have changed since the copy in position
+  k was fetched (position 1 is in service),
+- u, the same together with that page i has not changed since the copy in the index was fetched.
+
+Each of them decays at the rate c mu of the changes, but p. A copy that enters adds p at its
+position, without decay; the end of a service turns u into f w_1 + (1 - f) u, and moves the others
+on by one; a timer that runs out moves those behind it on. So
+``(p, w, u)`` solves one linear system, page by page, which nobody seems to have written down: the
+whole path from the page to the searcher, at any time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from analytic.course.pages import PageSegment, between
+from analytic.course.periodic import periodic_start
+from analytic.course.queue import QueueOverTime, Rules
+from analytic.course.transitions import MOST_JUMPS_AT_ONCE, jump_weights
+from analytic.page_conditions import accessed_pages
+from analytic.phase_type import exponential_rate
+from analytic.refusal import NoAnswerError
+from scenarios.arrays import Array
+from scenarios.timeline import Piece
+
+_SETTLED = 1e-15
+_MOST_PERIODS = 10_000
+_REGIME = 1e-13
+"""Largest change of the periodic regime from one period to the next."""
+
+
+class Parts(NamedTuple):
+    """The linear system of one piece, transposed, in units of its fastest rate.
+
+    Attributes
+    ----------
+    rate : float
+        The fastest rate, those of the changes apart.
+    common : csr_array, shape (numbers, numbers)
+        The same for all pages.
+    indexed : csr_array, shape (numbers, numbers)
+        What the share of a page multiplies: a copy of it reaches the index.
+    """
+
+    rate: float
+    common: csr_array
+    indexed: csr_array
+
+
+class IndexedPages:
+    """Pages drawn at random that go through a buffer, first come first served.
+
+    Parameters
+    ----------
+    queue : QueueOverTime
+        Of a scenario that meets the conditions of `analytic.course.formulas`.
+    """
+
+    def __init__(self, queue: QueueOverTime) -> None:
+        self._queue = queue
+        accessed = accessed_pages(queue.scenario)
+        pairs = np.stack([accessed.change_rates, accessed.shares])
+        (self._rates, self._shares), pair = np.unique(pairs, axis=1, return_inverse=True)
+        self._pair = pair.reshape(-1)
+        self._parts: dict[Rules, Parts] = {}
+        first = queue.rules(Piece(0.0, 1.0))
+        self._levels = first.levels.astype(int)
+        self._states = len(self._levels)
+        self._decays = np.arange(2 * self._states + int(self._levels.sum())) >= self._states
+
+    def start(self) -> Array:
+        """The numbers at time 0, where every copy is up to date; shape (numbers, kinds)."""
+        start = np.zeros((len(self._decays), len(self._rates)))
+        start[: self._states] = start[-self._states :] = self._queue.start()[:, None]
+        return start
+
+    def follow(
+        self, timeline: Sequence[Piece], stops: Sequence[float], numbers: Array | None = None
+    ) -> Iterator[PageSegment]:
+        """The segments between all changes and stops, one after the other.
+
+        Parameters
+        ----------
+        timeline : sequence of Piece
+        stops : sequence of float
+            Increasing.
+        numbers : ndarray, shape (numbers, kinds), optional
+            Where it does not begin at the start.
+        """
+        numbers = self.start() if numbers is None else numbers
+        for piece in timeline:
+            for begin, end in between(piece, stops):
+                numbers, during = self._move(piece, numbers, end - begin)
+                queue = self._queue.rules(piece).sums(during[: self._states, 0])
+                stale = 1.0 - numbers[-self._states :].sum(axis=0)
+                stale_time = (end - begin) - during[-self._states :].sum(axis=0)
+                yield PageSegment(
+                    begin,
+                    end,
+                    stale[self._pair],
+                    stale_time[self._pair],
+                    (self._shares * queue.delivered)[self._pair],
+                    piece.query_factor,
+                    queue.robots / (end - begin),
+                )
+
+    def periodic_start(self, timeline: Sequence[Piece]) -> Array:
+        """The numbers at position 0 of the regime in which these pieces have always been repeated.
+
+        Raises
+        ------
+        NoAnswerError
+            If it does not settle.
+        """
+        numbers = self.start()
+        numbers[: self._states] = periodic_start(self._queue)[:, None]
+        numbers[-self._states :] = numbers[: self._states]
+        for _ in range(_MOST_PERIODS):
+            before = numbers
+            for piece in timeline:
+                numbers, _ = self._move(piece, numbers, piece.end - piece.begin)
+            if np.abs(numbers - before).max() <= _REGIME:
+                return numbers
+        raise NoAnswerError("the iteration for the periodic regime of the pages does not converge")
+
+    def _move(self, piece: Piece, numbers: Array, time: float) -> tuple[Array, Array]:
+        """The numbers after a time, and their integrals: jumps counted, until nothing moves."""
+        rules = self._queue.rules(piece)
+        if rules not in self._parts:
+            self._parts[rules] = self._parts_of(rules)
+        parts = self._parts[rules]
+        changes = piece.change_factor * self._rates
+        rate = parts.rate + float(changes.max())
+        if rate == 0:
+            return numbers, numbers * time
+        lost = np.where(self._decays[:, None], changes / rate, 0.0)
+        cuts = math.ceil(rate * time / MOST_JUMPS_AT_ONCE)
+        here, later = jump_weights(rate * time / cuts)
+        during = np.zeros_like(numbers)
+        for cut in range(cuts):
+            before = numbers
+            term = numbers
+            numbers = here[0] * term
+            spent = later[0] * term
+            for at, over in zip(here[1:], later[1:], strict=True):
+                moved = parts.common @ term + self._shares * (parts.indexed @ term)
+                term = term + moved / rate - lost * term
+                numbers = numbers + at * term
+                spent = spent + over * term
+            during += spent / rate
+            if np.abs(numbers - before).max() <= _SETTLED:
+                during += numbers * (time * (cuts - cut - 1) / cuts)
+                break
+        return numbers, during
+
+    def _parts_of(self, rules: Rules) -> Parts:
+        """The linear system, from the rates of the queue: a level tells who came or went."""
+        moves = rules.rates.tocoo()
+        states = self._states
+        levels = self._levels
+        first = states + np.concatenate([[0], np.cumsum(levels)[:-1]])
+        index = len(self._decays) - states
+        entries: list[tuple[float, float, float]] = []
+        indexed: list[tuple[float, float, float]] = []
+        out = np.zeros(states)
+        drops = self._drop_rate()
+        for x, y, rate in zip(*moves.coords, moves.data, strict=True):
+            if x == y:
+                continue
+            low, high = levels[x], levels[y]
+            out[x] += rate
+            entries += [(x, y, rate), (index + x, index + y, rate)]
+            here, there = first[x], first[y]
+            if high >= low:
+                entries += [(here + k, there + k, rate) for k in range(low)]
+                entries += [(x, there + k, rate) for k in range(low, high)]
+                continue
+            dropped = 0.0
+            if drops and low >= 2 and y - x == self._same_phase(low):
+                dropped = (low - 1) * drops
+                entries += [(here + k, there + k, drops * (low - 1 - k)) for k in range(low - 1)]
+                entries += [(here + k, there + k - 1, drops * (k - 1)) for k in range(2, low)]
+            served = max(rate - dropped, 0.0)
+            entries += [(here + k, there + k - 1, served) for k in range(1, low)]
+            indexed += [(here, index + y, served), (index + x, index + y, -served)]
+        for x in range(states):
+            ends = range(first[x], first[x] + levels[x])
+            entries += [(each, each, -out[x]) for each in (x, *ends, index + x)]
+        return Parts(float(out.max(initial=0.0)), self._matrix(entries), self._matrix(indexed))
+
+    def _drop_rate(self) -> float:
+        """Rate at which each waiting page becomes obsolete."""
+        buffer = self._queue.scenario.buffer
+        assert buffer is not None
+        if isinstance(buffer.obsolescence, str):
+            return 0.0
+        return exponential_rate(buffer.obsolescence) or 0.0
+
+    def _same_phase(self, level: int) -> int:
+        """How much lower the number of the state is that has the same phases a level below."""
+        starts = np.searchsorted(self._levels, [level - 1, level])
+        return int(starts[0] - starts[1])
+
+    def _matrix(self, entries: list[tuple[float, float, float]]) -> csr_array:
+        rows, columns, rates = np.array(entries).reshape(-1, 3).T
+        size = len(self._decays)
+        places = columns.astype(int), rows.astype(int)
+        return csr_array((rates, places), shape=(size, size))
