@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenarios.arrays import Array
+from scenarios.course import NO_COURSE, CourseEstimates
 from scenarios.measures import Subject
 
 if TYPE_CHECKING:
@@ -189,6 +190,8 @@ class Results:
     time_to_index : mapping share -> float
         Where there is a buffer: quantiles of the sojourn time of served pages, those of a half and
         of 0.95.
+    course : CourseEstimates
+        At the times of ``run.observe``, from the start on.
     """
 
     scenario: str
@@ -203,6 +206,7 @@ class Results:
     variance_ratios: Mapping[Key, float] = field(default_factory=dict, repr=False)
     law_counts: Mapping[Key, NDArray[np.integer[Any]]] = field(default_factory=dict, repr=False)
     time_to_index: Mapping[float, float] = field(default_factory=dict, repr=False)
+    course: CourseEstimates = field(default_factory=lambda: NO_COURSE, repr=False)
 
     @cached_property
     def rows(self) -> Rows:

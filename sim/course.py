@@ -19,8 +19,8 @@ from sim.pages import Pages
 from sim.robots import Robots
 from sim.tally import CourseTally
 
-MOST_BY_PAGE = 1_000_000
-"""Pages times times of observation up to which each page is followed by itself."""
+MOST_FOLLOWED = 1_000_000
+"""Pages, or levels, times times of observation up to which each one is followed by itself."""
 
 _OBSERVATION = rules.tie_order(rules.OBSERVATION, 0)
 
@@ -28,7 +28,7 @@ _OBSERVATION = rules.tie_order(rules.OBSERVATION, 0)
 def pages_followed(scenario: Scenario, times: Array) -> int:
     """Number of pages that are followed one by one."""
     count = scenario.pages.count if scenario.pages else 0
-    return count if count * len(times) <= MOST_BY_PAGE else 0
+    return count if count * len(times) <= MOST_FOLLOWED else 0
 
 
 class Course:

@@ -40,7 +40,14 @@ from crawlsim.cli.output import (
     show_table,
     summary_lines,
 )
-from crawlsim.cli.results import Answer, claim_folder, estimate_records, run_record, write_results
+from crawlsim.cli.results import (
+    Answer,
+    claim_folder,
+    course_estimates_record,
+    estimate_records,
+    run_record,
+    write_results,
+)
 from crawlsim.cli.simulating import simulate_all
 from crawlsim.opening import opening_lines
 from scenarios import Results, Scenario, ScenarioError, library_names, load, schema
@@ -112,7 +119,9 @@ def run(sources: tuple[str, ...], trace: str | None, every: bool, **given: Any) 
     if options.as_json:
         print_json(
             [
-                run_record(results) | {"estimates": Rows(partial(estimate_records, results))}
+                run_record(results)
+                | {"estimates": Rows(partial(estimate_records, results))}
+                | course_estimates_record(results)
                 for _, results in simulated
             ]
         )

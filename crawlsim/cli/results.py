@@ -16,7 +16,7 @@ import click
 
 from crawlsim.cli.files import PROGRAM, PROVENANCE, Text, own_folder, place_of, write_files
 from crawlsim.cli.options import RunOptions
-from crawlsim.cli.output import csv_chunks
+from crawlsim.cli.output import Rows, csv_chunks
 from crawlsim.opening import page_of
 from scenarios import Results, Scenario, dumps
 from scenarios.measures import Subject
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from crawlsim.report import Doubled
 
 _ESTIMATE = ("measure", "subject", "estimate", "standard_error", "low", "high")
+_COURSE = ("time", *_ESTIMATE, "band_low", "band_high")
 _COMPARISON = (
     *("measure", "subject", "predicted", "estimated", "standard_error", "z", "verdict"),
     *("detectable", "kind", "source", "replications_needed"),
@@ -89,6 +90,18 @@ def estimate_records(results: Results) -> Iterator[dict[str, Any]]:
         yield record
 
 
+def course_estimates_record(results: Results) -> dict[str, Any]:
+    """The estimates of the course for JSON, where there is one."""
+    if not len(results.course):
+        return {}
+    return {"course": Rows(partial(_course_records, results))}
+
+
+def _course_records(results: Results) -> Iterator[dict[str, Any]]:
+    for each in results.course:
+        yield {name: getattr(each, name) for name in _COURSE}
+
+
 def package_versions() -> dict[str, str]:
     """Versions of what the numbers depend on."""
     return {name: version(name) for name in _PACKAGES}
@@ -135,6 +148,7 @@ def claim_folder(
     """Refuse a folder in which the results would replace what is not ours, before any work."""
     if options.out is not None:
         names = ["estimates.csv", "replications.csv", "report.html"]
+        names += ["course.csv"] * any(each.run.observe is not None for each in scenarios)
         names += ["comparisons.csv"] * checked + ["distributions.csv"] * laws
         own_folder(options.out, file_names(scenarios, *names))
 
@@ -175,6 +189,8 @@ def write_results(answers: Sequence[Answer], options: RunOptions) -> None:
         "estimates.csv": table(lambda each: each.results.estimates, _ESTIMATE),
         "replications.csv": csv_chunks(columns, replications),
     }
+    if any(len(each.results.course) for each in answers):
+        files["course.csv"] = table(lambda each: each.results.course, _COURSE)
     for each in answers:
         files[f"{each.scenario.name}.toml"] = dumps(each.scenario, options.out)
     if any(each.comparisons is not None for each in answers):

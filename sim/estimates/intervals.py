@@ -135,7 +135,7 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
     if "loss_rate" in values:
         samples["loss_rate"] = time / _burstiness(_ended(totals))
     for name in _COUNTED:
-        if name in values and not (name != "throughput" and _is_regular(scenario)):
+        if name in values and not (name != "throughput" and is_regular(scenario)):
             samples[name] = np.broadcast_to(time, values[name][1].shape[1:])
     return samples
 
@@ -169,7 +169,7 @@ def _burstiness(counts: Array) -> Array:
     return burstiness
 
 
-def _is_regular(scenario: Scenario) -> bool:
+def is_regular(scenario: Scenario) -> bool:
     """Whether deliveries come by the clock, so that every replication counts the same."""
     if scenario.servers is not None:
         return _is_constant(scenario.servers.arrivals)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scenarios import Results, Scenario
+from scenarios.course import NO_COURSE
 from scenarios.results import Columns, Replications, Rows
 from sim.estimates.controls import controls_of
+from sim.estimates.course import course_estimates
 from sim.estimates.jackknife import estimates_of
 from sim.estimates.measures import measures_of, packets_ended, pages_ended
 from sim.estimates.quantiles import quantile_columns, served_quantiles
@@ -33,6 +35,7 @@ def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed
     if quantiles is not None:
         for blocks, own in zip((estimates, each, without), quantiles, strict=True):
             blocks.append(own)
+    courses = [tally.course for tally in tallies if tally.course is not None]
     return Results(
         scenario=scenario.name,
         engine=engine,
@@ -44,6 +47,7 @@ def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed
         leave_one_out=Replications(without),
         events=_events(totals),
         time_to_index=served_quantiles(tallies, _SUMMARY) if scenario.buffer else {},
+        course=course_estimates(courses, scenario) if courses else NO_COURSE,
     )
 
 
