@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import cycle
 from typing import NamedTuple, TypeVar
@@ -14,10 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from analytic import conditions
 from analytic.arrival_process import delivery_modes
 from analytic.conditions import buffer_and_robots
-from analytic.formula import Condition, dependent, reason_against
+from analytic.formula import Condition, Formula, dependent, reason_against
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.formulas import FORMULAS
-from analytic.indexing_queue.measures import servers_fit, service_and_patience, size_of
+from analytic.indexing_queue.measures import (
+    servers_fit,
+    service_and_patience,
+    size_of,
+)
 from analytic.indexing_queue.policy_costs import level_rates, policy_costs
 from analytic.indexing_queue.several_servers import size_of_servers
 from analytic.optimum import NoOptimumError
@@ -257,7 +262,9 @@ def all_costs(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arr
     NoOptimumError
         If the cost has no exact value, or there are too many policies.
     """
-    free = uncontrolled(scenario)
+    free = scenario.with_("activation", None)
+    if reason := reason_against(_COVERED, free):
+        return _costs_one_by_one(free, numbers, family, reason)
     order, phases, patience, top = size_of(free)
     count = family.members(len(numbers), top + 1)
     if count > MOST_POLICIES:
@@ -282,6 +289,38 @@ def all_costs(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arr
     if numbers[0] == 0:  # then the first policy has no robot at any level
         costs[0] = cost_of_none(scenario)
     return costs
+
+
+def _costs_one_by_one(
+    scenario: Scenario, numbers: Sequence[int], family: Family, reason: str
+) -> Array:
+    """The same by a formula of the index for other queues; `reason` says why it is not Markov's."""
+    levels = conditions.buffer_of(scenario).capacity + 1
+    count = family.members(len(numbers), levels)
+    largest = by_level(scenario, [numbers[-1]] * levels)
+    formula = _exact_cost(largest)
+    if formula is None or count > MOST_POLICIES:
+        raise NoOptimumError(reason)
+    begun = time.perf_counter()
+    formula.predict(largest)
+    check_time(count * (time.perf_counter() - begun), f"all {count} policies take")
+    costs = []
+    for robots in family.policies(numbers, levels).tolist():
+        if not any(robots):
+            costs.append(cost_of_none(scenario))
+            continue
+        policy = by_level(scenario, robots)
+        own = _exact_cost(policy)
+        if own is None:
+            raise NoOptimumError(reason)
+        costs.append(next((each.value for each in own.predict(policy)), math.nan))
+    return np.array(costs)
+
+
+def _exact_cost(policy: Scenario) -> Formula | None:
+    """The first exact formula of the control cost that covers a queue."""
+    costs = (each for each in FORMULAS if each.quantity.startswith("control cost"))
+    return next((each for each in costs if each.reason_against(policy) is None), None)
 
 
 def check_time(seconds: float, what: str) -> None:

@@ -13,8 +13,10 @@ import sim
 from analytic import compare, predict
 from analytic.conditions import first_come_first_served
 from analytic.indexing_queue import general_service
+from analytic.indexing_queue.fixed_robots import optimal_fixed_number
 from analytic.indexing_queue.general_service import general_queue
 from analytic.indexing_queue.measures import solved
+from analytic.indexing_queue.searching import CONSTANT, _costs_one_by_one, all_costs
 from analytic.phase_type import as_phase_type
 from analytic.transforms import mean_time, moments, poisson_counts
 from scenarios import Scenario
@@ -187,3 +189,24 @@ def worst(predicted: Scenario, simulated: Scenario) -> float:
     rows = [row for row in predict(predicted)[0] if row.kind == "exact"]
     assert len(rows) > 15
     return max(abs(row.z) for row in compare(rows, sim.run(simulated)) if math.isfinite(row.z))
+
+
+def test_the_best_number_of_robots_is_exact_for_any_service() -> None:
+    """The same costs as the chain's where it has some, and those of `solve` where it has none."""
+    prices = {"loss": 1.0, "starvation": 3.0, "robots": 0.1}
+    scenario = queue().with_({**NEVER, "costs": prices})
+    every = range(scenario.robots.available + 1)
+    by_chain = all_costs(scenario, every, CONSTANT)
+    np.testing.assert_allclose(
+        _costs_one_by_one(scenario, every, CONSTANT, "it has one"), by_chain, rtol=1e-10
+    )
+    constant = scenario.with_("buffer.service", {"deterministic": {"value": 0.7}})
+    search = optimal_fixed_number(constant)
+    assert search.kind == "exact"
+    best = search.decision["robots"]
+    costs = []
+    for robots in every[1:]:
+        rows = predict(constant.with_("activation", {"static": robots}))[0]
+        costs.append(next(row.value for row in rows if row.measure == "control_cost"))
+    assert best == 1 + int(np.argmin(costs))
+    assert search.cost == pytest.approx(min(costs), rel=1e-12)
