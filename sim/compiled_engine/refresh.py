@@ -95,7 +95,7 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
                 factor, factor_until = speed_now(course.change, now)
                 turn = min(speed_until, factor_until)
             next_change = now + gap / factor
-            if next_change > factor_until:
+            if changed & (next_change > factor_until):
                 next_change = end_of_work(course.change, now, gap)
         refreshed = changed & (next_change > now)
         counted_from = stale_from if stale_from > window_start else window_start

@@ -5,7 +5,8 @@ holds the whole curve of a measure. It is made as the intervals are, with a larg
 the largest deviation of the curve, studentized, in a multiplier bootstrap of the replications (each
 is weighted by a standard normal number; Chernozhukov, Chetverikov and Kato 2013). The share of
 that quantile in the normal law is then looked up in Student's t, since of few replications the
-standard errors are uncertain too. It is never wider than Bonferroni's.
+standard errors are uncertain too. It is never wider than Bonferroni's, and with few replications it
+is that one.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ _SEED = 24
 _CELLS = 100_000
 """Of a measure with more numbers in all, pages times times, the band is Bonferroni's."""
 
+_MANY = 30
+"""With fewer replications the bootstrap finds too narrow a band (measured: docs/courses.md)."""
+
 _ROUNDING = 1e-14
 """Errors below this share of the estimates are those of their last bits."""
 
@@ -60,6 +64,9 @@ class _Sampled(NamedTuple):
         As in `scenarios.Estimate`.
     per : float or ndarray of shape (replications, times)
         What it is divided by: queries, of what is a share of them.
+    step : float
+        Between values of what is counted, where all replications may happen to count the same:
+        intervals are then as wide as if one of them had counted one more or less.
     bonferroni : bool
         Whether there are too many subjects for a bootstrap of each.
     """
@@ -69,6 +76,7 @@ class _Sampled(NamedTuple):
     values: Array
     sample: float | Array
     per: float | Array = 1.0
+    step: float = 0.0
     bonferroni: bool = False
 
 
@@ -94,14 +102,14 @@ def _stacked(courses: Sequence[CourseTally], name: str) -> Any:
 
 def _of_queue(courses: Sequence[CourseTally], scenario: Scenario) -> Iterator[_Sampled]:
     """Robots, and what the buffer holds and lets through."""
-    yield _Sampled("mean_active_robots", None, _stacked(courses, "active"), 0.0)
+    yield _Sampled("mean_active_robots", None, _stacked(courses, "active"), 0.0, step=1.0)
     if scenario.buffer is None or scenario.run.observe is None:
         return
     shares = CLUSTERING * len(courses)  # replications do not come in bursts
     level = _stacked(courses, "level")
     yield _Sampled("starvation_probability", None, level == 0, shares)
     yield _Sampled("full_probability", None, level >= scenario.buffer.capacity, shares)
-    yield _Sampled("mean_in_system", None, level, 0.0)
+    yield _Sampled("mean_in_system", None, level, 0.0, step=1.0)
     counts = _stacked(courses, "counts")
     for measure, which in _RATES.items():
         time = len(courses) * scenario.run.observe
@@ -147,9 +155,10 @@ def _estimates(sampled: _Sampled, count: int) -> Array:
     quantile = t_quantile(count - 1)
     moving = deviations[:, error > 0] / spread[error > 0]
     largest = _simultaneous(moving, sampled.bonferroni) if moving.size else quantile
+    wary = np.maximum(error, sampled.step / count)
     ends = [
-        *interval(sampled.measure, estimate, error, sampled.sample, quantile),
-        *interval(sampled.measure, estimate, error, sampled.sample, largest),
+        *interval(sampled.measure, estimate, wary, sampled.sample, quantile),
+        *interval(sampled.measure, estimate, wary, sampled.sample, largest),
     ]
     return np.stack([estimate, error, *ends, np.broadcast_to(sampled.sample, estimate.shape)])
 
@@ -168,7 +177,7 @@ def _simultaneous(deviations: Array, bonferroni: bool) -> float:
 
     count, times = deviations.shape
     missed = _MISSED / times
-    if not bonferroni and times > 1:
+    if not bonferroni and times > 1 and count >= _MANY:
         largest = np.abs(_multipliers(count) @ deviations).max(axis=1)
         missed = max(missed, float(2 * ndtr(-np.quantile(largest, 1 - _MISSED))))
     return float(-stdtrit(count - 1, missed / 2))
