@@ -21,7 +21,7 @@ from scenarios.arrays import Array
 LARGEST_DENSE = 400
 """States up to which matrices of all their pairs are kept."""
 
-MOST_JUMPS_AT_ONCE = 2048.0
+_JUMPS = 2048.0
 """Mean number of jumps that are counted at once."""
 
 _FEW_TERMS = 24
@@ -29,6 +29,18 @@ _FEW_TERMS = 24
 
 _STILL = 1e-15
 """A distribution that moves no more than this in so many jumps has settled."""
+
+_MANY = 2000
+"""States from which on only those are followed where a distribution is."""
+
+_TAIL = 1e-18
+"""Share of a distribution that may lie on either side of the range that is followed."""
+
+_LOST = 1e-16
+"""Share that may leave the range in so many jumps."""
+
+_AT_ONCE = 16
+"""Jumps that are added up together."""
 
 _LEAST_TOTAL = 1e-3
 """Share of its entries' absolute values that a row's sum must be for it to be kept."""
@@ -141,60 +153,108 @@ class ByDoubling:
 class ByJumps:
     """Jumps of the uniformised chain, counted; nothing is subtracted.
 
+    Of a distribution over many states only a range of them is followed, outside of which there is
+    next to nothing: what leaves it is known, and where it is too much the range is made wider.
+
     Parameters
     ----------
     generator : csr_array, shape (states, states)
     """
 
     def __init__(self, generator: csr_array) -> None:
-        self._rate = float(-generator.diagonal().min(initial=0.0))
-        if self._rate > 0:
-            ones = diags_array(np.ones(generator.shape[0]))
-            self._jump = csr_array((ones + generator / self._rate).T)
+        self._into = csr_array(generator.T)
+        self._out = -generator.diagonal()
+        rows = np.repeat(np.arange(len(self._out)), np.diff(self._into.indptr))
+        self._reach = int(np.abs(rows - self._into.indices).max(initial=1))
+        self._last: tuple[slice, float, csr_array] | None = None
 
     def move(self, row: Array, time: float) -> Moved:
-        """In equal parts, until the row has settled."""
+        """Some thousand jumps at a time, until the row has settled."""
         during = np.zeros_like(row)
-        if self._rate == 0 or time == 0:
-            return Moved(row, row * time)
-        parts = math.ceil(self._rate * time / MOST_JUMPS_AT_ONCE)
-        weights = jump_weights(self._rate * time / parts)
-        before = math.inf
-        total = row.sum()
-        for part in range(parts):
-            after, spent = self._count(row, *weights)
-            if total > _LEAST_TOTAL * np.abs(row).sum():  # rounding of a million jumps adds up
-                spent *= total * time / parts / spent.sum()
-                after *= total / after.sum()
+        follows = bool(len(row) >= _MANY and row.min() >= 0)
+        whole = slice(0, len(row))
+        left = time
+        while left > 0:
+            margin = 2 * self._reach
+            range_ = _occupied(row, margin) if follows else whole
+            rate = float(self._out[range_].max(initial=0.0))
+            part = left if rate * left <= _JUMPS else _JUMPS / rate
+            after, spent, lost = self._count(row, range_, rate, part)
+            while lost > _LOST and range_ != whole:
+                margin *= 4
+                range_ = _occupied(row, margin)
+                rate = float(self._out[range_].max(initial=0.0))
+                part = min(part, _JUMPS / rate)
+                after, spent, lost = self._count(row, range_, rate, part)
             during += spent
+            left = left - part if left > part else 0.0
             change = float(np.abs(after - row).sum())
             row = after
-            if change <= _STILL or max(change, before) * (parts - part) <= _STILL:
-                during += row * (time * (parts - part - 1) / parts)
+            if change <= _STILL:
+                during += row * left
                 break
-            before = change
         return Moved(row, during)
 
-    def _count(self, row: Array, here: Array, later: Array) -> Moved:
+    def _count(
+        self, row: Array, range_: slice, rate: float, time: float
+    ) -> tuple[Array, Array, float]:
+        """The row after a time, its integral, and the share of it that has left the range."""
+        start = row[range_]
+        total = start.sum()
         after = np.zeros_like(row)
         during = np.zeros_like(row)
-        term = np.empty_like(row)
-        for count in range(len(here)):
-            if count:
-                row = self._jump @ row
-            if here[count] > 0:
-                after += np.multiply(row, here[count], out=term)
-            during += np.multiply(row, later[count], out=term)
-        during /= self._rate
-        return Moved(after, during)
+        if rate == 0:
+            after[range_] = start
+            during[range_] = start * time
+            return after, during, 0.0
+        weights = jump_weights(rate * time)
+        jump = self._jump(range_, rate)
+        sums = np.zeros((2, len(start)))
+        terms = np.empty((_AT_ONCE, len(start)))
+        here = start
+        for count in range(0, weights.shape[1], _AT_ONCE):
+            some = weights[:, count : count + _AT_ONCE]
+            for place in range(some.shape[1]):
+                terms[place] = here
+                here = jump @ here
+            sums += some @ terms[: some.shape[1]]
+        sums[1] /= rate
+        lost = 0.0
+        if total > _LEAST_TOTAL * np.abs(start).sum():  # rounding of a million jumps adds up
+            lost = rate * self._near_an_edge(sums[1], range_) / total
+            sums *= (row.sum() / sums.sum(axis=1) * (1.0, time))[:, None]
+        after[range_], during[range_] = sums
+        return after, during, lost
+
+    def _near_an_edge(self, during: Array, range_: slice) -> float:
+        """Time spent in states from which a jump may leave the range."""
+        near = during[: self._reach].sum() if range_.start > 0 else 0.0
+        if range_.stop < len(self._out):
+            near += during[-self._reach :].sum()
+        return float(near)
+
+    def _jump(self, range_: slice, rate: float) -> csr_array:
+        """Probabilities of the jumps within a range, transposed; the last ones are kept."""
+        if self._last is None or self._last[:2] != (range_, rate):
+            into = self._into[range_, range_] / rate
+            self._last = range_, rate, csr_array(into + diags_array(np.ones(into.shape[0])))
+        return self._last[2]
+
+
+def _occupied(row: Array, margin: int) -> slice:
+    """A range of states outside of which there is next to nothing, with a margin."""
+    ahead = np.cumsum(row)
+    first = int(np.searchsorted(ahead, _TAIL * ahead[-1], side="right"))
+    last = int(np.searchsorted(np.cumsum(row[::-1]), _TAIL * ahead[-1], side="right"))
+    wider = margin + (len(row) - last - first) // 4
+    return slice(max(first - wider, 0), min(len(row) - last + wider, len(row)))
 
 
 @lru_cache(maxsize=64)
-def jump_weights(mean: float) -> tuple[Array, Array]:
-    """Probabilities of 0, 1, … jumps, and of more than so many."""
+def jump_weights(mean: float) -> Array:
+    """Probabilities of 0, 1, … jumps, and of more than so many; shape (2, jumps)."""
     most = math.ceil(mean + 9.0 * math.sqrt(mean)) + _FEW_TERMS
     here = poisson(mean, np.arange(most + 1.0))
     here /= here.sum()
     later = np.append(np.cumsum(here[:0:-1])[::-1], 0.0)
-    here[here < 1e-30] = 0.0
-    return here, later * (mean / later.sum())
+    return np.array([here, later * (mean / later.sum())])
