@@ -15,6 +15,8 @@ from typing import Literal
 from scipy.special import stdtr
 
 from analytic.careful_errors import Context, careful_errors, prices_of
+from analytic.course.answers import OverTime
+from analytic.course.measures import Columns
 from analytic.formula import Kind, Prediction
 from analytic.significance import (
     FAMILY_ERROR,
@@ -25,7 +27,7 @@ from analytic.significance import (
     visible_errors,
 )
 from analytic.start_up import StartShifts
-from scenarios import Results, Scenario
+from scenarios import Estimate, Results, Scenario
 from scenarios.measures import Subject
 from scenarios.page_data import page_weights
 
@@ -69,6 +71,8 @@ class Comparison:
         For *inconclusive*: the start, which the warm-up is too short to forget, can make it.
     settled : bool
         Whether the run was long enough to tell, which also a row that need not be may be.
+    time : float or None
+        Of a number of the course: when, or the end of its interval.
     """
 
     measure: str
@@ -86,6 +90,7 @@ class Comparison:
     window_too_short: bool = False
     warmup_too_short: bool = False
     settled: bool = True
+    time: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +111,7 @@ class _Row:
     negligible: float
     end_effect: float
     start: float
+    time: float | None = None
 
     @property
     def size(self) -> float:
@@ -170,6 +176,7 @@ class _Row:
             source=self.prediction.source,
             tolerance=self.tolerance,
             settled=verdict != "inconclusive",
+            time=self.time,
         )
 
 
@@ -280,6 +287,74 @@ def check_scenario(
     )
 
 
+def check_course(scenario: Scenario, course: OverTime, results: Results) -> list[Comparison]:
+    """Verdicts on the exact course of a scenario: a family of its own.
+
+    At each time the replications are an independent sample. Where a file says what must be settled
+    (`judged`), that is about averages over the window: of its course nothing must be.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    course : OverTime
+        Of `analytic.course_of`.
+    results : Results
+        Of a simulation of the scenario.
+
+    Returns
+    -------
+    list of Comparison
+        Time by time, each with its time.
+    """
+    estimated = results.course.columns
+    known = {key: values for key, values in course.columns.items() if key in estimated}
+    at_end = _predictions_at(known, -1) if len(course.times) else []
+    weights = None if scenario.pages is None else page_weights(scenario.pages).tolist()
+    pages = _judged_pages(at_end, weights)
+    rows = []
+    for place, time in enumerate(course.times.tolist()):
+        predictions = _predictions_at(known, place)
+        estimates = [_estimate_at(estimated, each, place) for each in predictions]
+        context = Context(predictions, results, {})
+        errors = careful_errors(predictions, estimates, context)
+        rows += [
+            _Row(
+                prediction,
+                estimate.estimate,
+                error,
+                in_family=(
+                    pages is None
+                    or prediction.measure not in _PAGE_MEASURES
+                    or prediction.subject in pages
+                ),
+                must_settle=not scenario.judged,
+                floor=FLOOR * context.unit_of(prediction.measure),
+                negligible=scenario.check.negligible * context.unit_of(prediction.measure),
+                end_effect=0.0,
+                start=0.0,
+                time=time,
+            )
+            for prediction, estimate, error in zip(predictions, estimates, errors, strict=True)
+        ]
+    verdicts = iter(_judge([row for row in rows if row.in_family], results.count))
+    return [next(verdicts) if row.in_family else row.compared("not judged") for row in rows]
+
+
+def _predictions_at(columns: Columns, place: int) -> list[Prediction]:
+    """What the course says at one time; undefined values left out."""
+    return [
+        Prediction(measure, subject, float(values[place]), "exact", "courses")
+        for (measure, subject), values in columns.items()
+        if math.isfinite(values[place])
+    ]
+
+
+def _estimate_at(columns: Columns, prediction: Prediction, place: int) -> Estimate:
+    """What was estimated of it."""
+    values = columns[prediction.measure, prediction.subject][:, place].tolist()
+    return Estimate(prediction.measure, prediction.subject, *values[:4], 0.0, values[-1])
+
+
 def overall(comparisons: Iterable[Comparison]) -> Verdict:
     """The verdict on a whole scenario: the worst of its judged rows."""
     verdicts = {row.verdict for row in comparisons}
@@ -328,11 +403,12 @@ def _judge(family: Sequence[_Row], replications: int) -> list[Comparison]:
 def _distinct(family: Sequence[_Row]) -> tuple[list[_Row], list[int]]:
     """The rows that say different things, and for each row which of them says the same."""
     firsts: list[_Row] = []
-    known: dict[tuple[str, Subject, Kind], list[int]] = {}
+    known: dict[tuple[str, Subject, Kind, float | None], list[int]] = {}
     which = []
     for row in family:
         prediction = row.prediction
-        alike = known.setdefault((prediction.measure, prediction.subject, prediction.kind), [])
+        about = prediction.measure, prediction.subject, prediction.kind, row.time
+        alike = known.setdefault(about, [])
         for index in alike:
             other = firsts[index].prediction.value
             if abs(prediction.value - other) <= _SAME * abs(other):

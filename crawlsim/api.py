@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -71,12 +71,15 @@ class Check:
         One for each prediction that the simulation estimated.
     results : Results
     solution : Solution
+    course : list of Comparison
+        One for each number of the course, with its time.
     """
 
     verdict: str
     comparisons: list[Comparison]
     results: Results
     solution: Solution
+    course: list[Comparison] = field(default_factory=list)
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each comparison."""
@@ -155,7 +158,8 @@ def check(
     results = run(scenario, seed=seed, replications=replications, engine=engine, executor=executor)
     solution = solve(scenario)
     rows = analytic.check_scenario(scenario, solution.predictions, results)
-    return Check(analytic.overall(rows), rows, results, solution)
+    course = analytic.check_course(scenario, solution.course, results)
+    return Check(analytic.overall([*rows, *course]), rows, results, solution, course)
 
 
 def optimize(

@@ -35,6 +35,7 @@ from crawlsim.cli.output import (
     print_json,
     progress_bar,
     reason_lines,
+    show_course_verdicts,
     show_distributions,
     show_formulas,
     show_table,
@@ -211,8 +212,10 @@ def check(
 ) -> int:
     """Simulate and solve scenarios, and say whether the two agree."""
     from analytic import (
+        check_course,
         check_laws,
         check_scenario,
+        course_of,
         exact_laws,
         overall,
         points_of,
@@ -232,8 +235,13 @@ def check(
         predictions, others = predict(scenario)
         rows = check_scenario(scenario, predictions, results)
         laws = check_laws(scenario, exact[scenario.name], results) if distributions else None
-        verdict = with_laws(overall(rows), laws or ())
-        answers.append(Answer(scenario, results, predictions, others, rows, laws, verdict))
+        course = course_of(scenario)
+        over_time = check_course(scenario, course.course, results)
+        verdict = with_laws(overall([*rows, *over_time]), laws or ())
+        others = [*others, *course.not_applicable]
+        answers.append(
+            Answer(scenario, results, predictions, others, rows, laws, verdict, over_time)
+        )
     write_results(answers, options)
     if options.as_json:
         print_json([each.record() for each in answers])
@@ -253,6 +261,8 @@ def _show_verdicts(answers: list[Answer], changes: tuple[str, ...], every: bool)
         show_table(table, OPTIONAL_COLUMNS, opening_lines(scenario, each.results))
         for line in summary_lines(scenario, rows, each.verdict, each.results):
             click.echo(f"  {line}")
+        if each.course:
+            show_course_verdicts(scenario, each.course)
         if each.laws is not None:
             show_distributions(scenario, each.laws)
     if len(answers) > 1:

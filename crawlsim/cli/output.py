@@ -7,6 +7,7 @@ import io
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -57,6 +58,9 @@ _OVER_TIME = (
     "stale_answer_probability",
 )
 """Columns of a course that is shown."""
+
+_WORST_TIMES = 5
+"""Rows of a course that are shown with their verdicts."""
 
 _TIMES = 20
 """Times of a course that are shown."""
@@ -538,6 +542,27 @@ def show_formulas(rows: Sequence[dict[str, Any]]) -> None:
     show_table(table)
     for condition, mark in marks.items():
         click.echo(f"  {mark:>3}  {condition}")
+
+
+def show_course_verdicts(scenario: Scenario, rows: Sequence[Comparison]) -> None:
+    """How many numbers of the course agree, and a table of those that differ most."""
+    counts = Counter(row.verdict for row in rows)
+    settled = [row for row in rows if not math.isnan(row.z)]
+    worst = sorted(settled, key=lambda row: (row.verdict != "disagrees", -abs(row.z)))
+    numbers = (">predicted", ">estimated", ">± SE", ">z")
+    title = f"{escape(scenario.name)}: the course, the largest differences"
+    table = new_table(title, ">time", "measure", *numbers, "|verdict")
+    for row in worst[:_WORST_TIMES]:
+        table.add_row(
+            number(row.time),
+            name_of(row.measure, row.subject),
+            *map(number, (row.predicted, row.estimated, row.standard_error)),
+            f"{row.z:.2f}",
+            _coloured(row.verdict),
+        )
+    show_table(table)
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    click.echo(f"  the course: {len(rows)} numbers: {words}")
 
 
 def show_distributions(scenario: Scenario, rows: Sequence[LawComparison]) -> None:

@@ -48,7 +48,8 @@ _PACKAGES = ("crawlsim", "simpy", "numpy", "scipy", "pydantic")
 class Answer:
     """What came out of one scenario of a run, or of a check with its predictions and verdicts.
 
-    `comparisons` is None for a run, and `laws` where no distributions were asked for.
+    `comparisons` is None for a run, and `laws` where no distributions were asked for; `course` are
+    the comparisons of the course.
     """
 
     scenario: Scenario
@@ -58,13 +59,14 @@ class Answer:
     comparisons: Sequence[Comparison] | None = None
     laws: Sequence[LawComparison] | None = None
     verdict: str = ""
+    course: Sequence[Comparison] = ()
 
     def record(self) -> dict[str, Any]:
         """The verdict for JSON, and what it rests on."""
-        comparisons = [
-            {name: getattr(row, name) for name in _COMPARISON} for row in self.comparisons or ()
-        ]
+        comparisons = [_comparison_record(row) for row in self.comparisons or ()]
         record: dict[str, Any] = {"scenario": self.scenario.name, "comparisons": comparisons}
+        if self.scenario.run.observe is not None:
+            record["course"] = [{"time": row.time} | _comparison_record(row) for row in self.course]
         if self.laws is not None:
             record["distributions"] = [
                 {
@@ -78,6 +80,10 @@ class Answer:
                 for row in self.laws
             ]
         return record | {"verdict": self.verdict}
+
+
+def _comparison_record(row: Comparison) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _COMPARISON}
 
 
 def estimate_records(results: Results) -> Iterator[dict[str, Any]]:
