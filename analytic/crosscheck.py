@@ -43,6 +43,9 @@ _SAME = 1e-9
 """Predictions of the same number that differ by less are one prediction of the family."""
 
 _PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
+_OF_NO_RUN = ("recovery_time",)
+"""Measures that are predicted, and not estimated: the run may end before."""
+
 _FEW_PAGES = 50
 _CHOSEN_PAGES = 20
 _JUDGED_KINDS: tuple[Kind, ...] = ("exact", "lower bound", "upper bound")
@@ -275,7 +278,7 @@ def check_scenario(
     list of Comparison
         As those of `analytic.compare`.
     """
-    rows = list(predictions)
+    rows = [each for each in predictions if each.measure not in _OF_NO_RUN]
     return compare(
         rows,
         results,
@@ -352,7 +355,9 @@ def _predictions_at(columns: Columns, place: int) -> list[Prediction]:
 def _estimate_at(columns: Columns, prediction: Prediction, place: int) -> Estimate:
     """What was estimated of it."""
     values = columns[prediction.measure, prediction.subject][:, place].tolist()
-    return Estimate(prediction.measure, prediction.subject, *values[:4], 0.0, values[-1])
+    number, error, low, high = values[:4]
+    about = prediction.measure, prediction.subject
+    return Estimate(*about, number, error, low, high, sample=values[-1])
 
 
 def overall(comparisons: Iterable[Comparison]) -> Verdict:

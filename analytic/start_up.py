@@ -186,9 +186,12 @@ def needed_warmup(scenario: Scenario) -> float:
 
 
 def remembered_starts(scenario: Scenario) -> list[Memory]:
-    """In which respects the scenario's own warm-up is too short to forget the start."""
+    """In which respects the scenario's own warm-up is too short to forget the start.
+
+    In none under interventions: what is predicted of them includes the start.
+    """
     warmup = scenario.run.warmup
-    if scenario.probing is not None:
+    if scenario.probing is not None or scenario.interventions:
         return []
     return [each for each in _memories(scenario) if warmup * _ONCE < each.long_enough]
 

@@ -48,6 +48,21 @@ APPROXIMATE_TARGETS: dict[str, Solver] = {
 are left out: a moment match has so many states that the search takes an hour."""
 
 
+_PLANNED_WITHOUT = "for the file without its interventions, of which whoever plans knows nothing"
+
+
+def without_interventions(scenario: Scenario) -> Scenario:
+    """The scenario of which decisions are made."""
+    return scenario.with_("interventions", None) if scenario.interventions else scenario
+
+
+def planned(optimum: Optimum, scenario: Scenario) -> Optimum:
+    """The optimum, which says where interventions were left out."""
+    if not scenario.interventions:
+        return optimum
+    return replace(optimum, notes=(*optimum.notes, _PLANNED_WITHOUT))
+
+
 def optimize(
     scenario: Scenario, target: str, key: str = "target", given: str | None = None
 ) -> Optimum:
@@ -72,7 +87,8 @@ def optimize(
     if target not in TARGETS:
         allowed = f"must be {one_of(target, TARGETS)}; nothing else has a solver in this version"
         raise ScenarioError(key, target, allowed)
-    return answered(TARGETS[target], scenario, given or target, key)
+    optimum = answered(TARGETS[target], without_interventions(scenario), given or target, key)
+    return planned(optimum, scenario)
 
 
 def approximate_optimum(scenario: Scenario, target: str) -> Optimum:

@@ -25,7 +25,7 @@ from analytic import Optimum
 from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.optimum import NoOptimumError
 from analytic.refusal import NoAnswerError
-from analytic.targets import TARGETS, approximate_optimum
+from analytic.targets import TARGETS, approximate_optimum, planned, without_interventions
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Threshold
 from scenarios.arrays import Array
@@ -140,6 +140,8 @@ def next_best(scenario: Scenario, target: str, asked: Asked, key: str = "target"
         each of them.
     """
     require_scenario(scenario)
+    if scenario.interventions:
+        return planned(next_best(without_interventions(scenario), target, asked, key), scenario)
     if target not in TARGETS:
         allowed = f"must be {one_of(target, TARGETS)}; nothing else has a solver in this version"
         raise ScenarioError(key, target, allowed)

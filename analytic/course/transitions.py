@@ -21,7 +21,7 @@ from scenarios.arrays import Array
 LARGEST_DENSE = 400
 """States up to which matrices of all their pairs are kept."""
 
-_JUMPS = 2048.0
+MOST_JUMPS_AT_ONCE = 2048.0
 """Mean number of jumps that are counted at once."""
 
 _FEW_TERMS = 24
@@ -178,13 +178,13 @@ class ByJumps:
             margin = 2 * self._reach
             range_ = _occupied(row, margin) if follows else whole
             rate = float(self._out[range_].max(initial=0.0))
-            part = left if rate * left <= _JUMPS else _JUMPS / rate
+            part = left if rate * left <= MOST_JUMPS_AT_ONCE else MOST_JUMPS_AT_ONCE / rate
             after, spent, lost = self._count(row, range_, rate, part)
             while lost > _LOST and range_ != whole:
                 margin *= 4
                 range_ = _occupied(row, margin)
                 rate = float(self._out[range_].max(initial=0.0))
-                part = min(part, _JUMPS / rate)
+                part = min(part, MOST_JUMPS_AT_ONCE / rate)
                 after, spent, lost = self._count(row, range_, rate, part)
             during += spent
             left = left - part if left > part else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from scipy.sparse import csr_array
 
-from analytic import course_of, predict
+import crawlsim
+from analytic import check_course, course_of, optimize, overall, predict, resolve
 from analytic.course.formulas import queue_of
 from analytic.course.periodic import periodic_start
 from analytic.course.transitions import ByDoubling, ByJumps, with_diagonal
+from analytic.start_up import remembered_starts
 from scenarios import Scenario, scenario_from
 from scenarios.timeline import Piece, pieces
 
@@ -441,3 +444,34 @@ def test_a_setting_is_built_once() -> None:
     assert queue.rules(Piece(0.0, 1.0, robots=1)) is queue.rules(Piece(2.0, 9.0, robots=1))
     assert queue.rules(Piece(0.0, 1.0)) is not queue.rules(Piece(0.0, 1.0, robots=1))
     assert periodic_start(queue_of(system(*DAILY))).sum() == pytest.approx(1.0, abs=1e-14)
+
+
+def test_decisions_are_made_without_interventions_and_say_so() -> None:
+    costs = {"loss": 1.0, "starvation": 0.5}
+    plain, changed = system(costs=costs), system(OUTAGE, costs=costs)
+    for best_of in (optimize, crawlsim.optimize):
+        best, same = best_of(plain, "static"), best_of(changed, "static")
+        assert (same.cost, same.decision) == (best.cost, best.decision)
+        assert "without its interventions" in same.notes[-1]
+    decided = resolve(changed.with_("activation", {"optimal": "static"}))
+    assert decided.interventions == changed.interventions
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0], ids=["right", "off by one interval"])
+def test_check_judges_every_number_of_the_course(shift: float) -> None:
+    """Planted: numbers of an interval under the end of the next one. One false alarm in 1000."""
+    scenario = system(OUTAGE, SLOWER, run={"horizon": 8.0, "warmup": 0.0, "observe": 1.0})
+    results = crawlsim.run(scenario, replications=4000, seed=24)
+    course = course_of(scenario).course
+    if shift:
+        columns = {key: np.roll(column, 1) for key, column in course.columns.items()}
+        course = replace(course, columns=columns)
+    rows = check_course(scenario, course, results)
+    assert len(rows) == 8 * len(course.columns)
+    assert {row.time for row in rows} == set(course.times.tolist())
+    assert (overall(rows) == "disagrees") == bool(shift)
+
+
+def test_a_system_that_changes_is_never_told_that_its_warmup_is_too_short() -> None:
+    assert remembered_starts(system(run=SYSTEM["run"] | {"warmup": 0.0}))
+    assert not remembered_starts(system(OUTAGE, run=SYSTEM["run"] | {"warmup": 0.0}))
