@@ -104,9 +104,11 @@ def test_the_examples_of_the_reference_load(
     monkeypatch.chdir(tmp_path)
     Path("pages.csv").write_text("page,rate,bytes\na,0.1,2000\nb,0.2,0\nc,0.3,1e6\n")
     sections = tomllib.loads(example)
+    lists = {name: sections.pop(name) for name in list(sections) if type(sections[name]) is list}
     keys = {f"{name}.{key}": each for name in sections for key, each in sections[name].items()}
-    changed = scenario_from(SYSTEM).with_(keys).as_file()
+    changed = scenario_from(SYSTEM).with_(keys | lists).as_file()
     assert all(sections[name].keys() <= changed[name].keys() for name in sections)
+    assert all(changed[name] == each for name, each in lists.items())
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
