@@ -130,6 +130,7 @@ def test_the_course_of_a_run_is_given_time_by_time() -> None:
     rows = list(results.course)
     assert [row.time for row in rows if row.measure == "mean_in_system"] == [2.5, 5.0]
     assert [row.estimate for row in rows if row.measure == "mean_in_system"] == [0.0, 1.0]
+    assert all(row.low == row.high == 1 for row in rows if row.measure == "mean_active_robots")
     frame = results.course.to_frame()
     assert list(frame.columns[:5]) == ["time", "measure", "subject", "estimate", "standard_error"]
     assert len(frame) == len(results.course) == len(rows)
