@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from analytic.arrival_process import gap_map, gap_order
-from analytic.formula import Prediction
+from analytic.course.formulas import QUEUE
+from analytic.course.queue import QueueOverTime
+from analytic.course.recovery import settling_time
+from analytic.formula import Prediction, dependent, is_covered
 from analytic.indexing_queue import empty_probability, relaxation_time_of, stays_of
+from analytic.indexing_queue.chain import count_states
+from analytic.indexing_queue.measures import one_closed_class, size_of
 from analytic.markov import closed_classes, relaxation_time
 from analytic.page_conditions import resolved_frequencies, time_per_access
+from analytic.refusal import NoAnswerError
 from scenarios import MEASURES, Scenario, ScenarioError
 from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Periodic
@@ -37,6 +44,12 @@ from scenarios.text import shortened
 
 START_LEFT = 10
 """A suggested warm-up is so many times what the system remembers: e^-10 = 5e-5 is left."""
+
+_OFF = 0.001
+"""Share of the long run by which the mean and the losses may be off after a suggested warm-up."""
+
+_FOLLOWED_AT_ONCE = 200
+"""States of a queue up to which its course is followed for a warm-up."""
 
 _ONCE = 1.01
 """A cycle is over after one of them; a little more, so that no rounding cuts it short."""
@@ -102,21 +115,29 @@ class Memory(NamedTuple):
         """A warm-up after which it is forgotten."""
         return self.needed * self.time
 
+    @property
+    def rule(self) -> str:
+        """How long that is, in words."""
+        return self.name if self.needed == 1 else f"{self.needed:.3g} times {self.name}"
+
 
 def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
     """Times in which a system forgets its start, each with its name; only those that are known.
 
-    Relaxation times of the queue, of the access times and of the arrivals of packets; the longest
-    stay of a waiting page, where pages are not served in their order; the cycle of the pages, or
-    the mean time between accesses of the page that is drawn most rarely; the mean time to the first
-    change of a page that is never accessed.
+    The time until a small queue is near its long run; relaxation times of larger ones, of the
+    access times and of the arrivals of packets; the longest stay of a waiting page, where pages are
+    not served in their order; the cycle of the pages, or the mean time between accesses of the page
+    that is drawn most rarely; the mean time to the first change of a page that is never accessed.
     """
     return [(each.name, each.time) for each in _memories(scenario)]
 
 
 def _memories(scenario: Scenario) -> list[Memory]:
     known = []
-    if (queue := relaxation_time_of(scenario)) is not None:
+    if (settled := _time_to_settle(scenario)) is not None:
+        name = "the time until mean in system and losses are within 0.1 % of the long run"
+        known.append(Memory(name, settled, needed=1.0))
+    elif (queue := relaxation_time_of(scenario)) is not None:
         # It starts empty: after a time t the distance from the stationary distribution is at most
         # sqrt(1 / p) e^(-t / relaxation), with the stationary probability p of the start (exactly
         # so for reversible chains).
@@ -130,6 +151,25 @@ def _memories(scenario: Scenario) -> list[Memory]:
     if scenario.servers is not None:
         known += _relaxation("the relaxation time of the arrivals", scenario.servers.arrivals)
     return [*known, *_accesses(scenario)]
+
+
+@lru_cache(maxsize=8)
+def _time_to_settle(scenario: Scenario) -> float | None:
+    """That of the exact course of a small queue, from the start on."""
+    buffer = scenario.buffer
+    if buffer is None or buffer.servers > 1 or not is_covered((*QUEUE, _small), scenario):
+        return None
+    try:
+        return settling_time(QueueOverTime(scenario), _OFF)
+    except NoAnswerError:
+        return None
+
+
+@dependent
+def _small(scenario: Scenario) -> str | None:
+    """The chain has at most 200 states, so that it is followed at once, and one closed class."""
+    states = count_states(*size_of(scenario))
+    return one_closed_class(scenario) if states <= _FOLLOWED_AT_ONCE else f"{states} states"
 
 
 def _oldest_page(scenario: Scenario) -> Iterator[Memory]:
@@ -151,9 +191,10 @@ def _oldest_page(scenario: Scenario) -> Iterator[Memory]:
 def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
     """A warm-up that is long enough, and by which rule.
 
-    Of the times in which the system forgets its start the longest, as often as it takes: ten times
-    a relaxation time (e^-10 = 5e-5 is left), and for a queue, which starts empty, half the
-    logarithm of how rare that is on top; ten of the longest stays of a waiting page, where pages
+    Of the times in which the system forgets its start the longest, as often as it takes: of a small
+    queue the time until its exact course is within 0.1 % of the long run; else ten times a
+    relaxation time (e^-10 = 5e-5 is left), and for a queue, which starts empty, half the logarithm
+    of how rare that is on top; ten of the longest stays of a waiting page, where pages
     are not served in their order; a cycle of the pages once, or as often as it takes to have each
     of them indexed. A twentieth of the horizon where no such time is known.
 
@@ -167,7 +208,7 @@ def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
         return scenario.run.horizon / _SHARE, "a twentieth of the horizon: nothing else is known"
     longest = max(known, key=lambda each: each.long_enough)
     warmup = longest.long_enough
-    rule = f"{longest.needed:.3g} times {longest.name}"
+    rule = longest.rule
     if warmup >= scenario.run.horizon:
         allowed = f"must be longer than a warm-up of {rule} ({longest.time:.6g})"
         raise ScenarioError("run.horizon", scenario.run.horizon, allowed, scenario.name)

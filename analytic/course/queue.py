@@ -84,6 +84,17 @@ class Rules:
         sizes = np.diff(self.chain.starts)
         return np.repeat(np.arange(len(sizes), dtype=float), sizes)
 
+    @property
+    def losses(self) -> Array:
+        """Pages lost per unit time in each state of a queue with one server."""
+        chain = self.chain
+        assert isinstance(chain, QueueChain)
+        refused = np.arange(chain.batch_rates.shape[1]) - chain.accepted
+        lost = np.einsum("ik,ikw->iw", refused[:, 1:], chain.batch_rates[:, 1:])
+        return np.concatenate(
+            [np.repeat(rates, inner) for rates, inner in zip(lost, chain.inner, strict=True)]
+        )
+
     def sums(self, row: Array) -> Sums:
         """What a row over the states says."""
         chain = self.chain

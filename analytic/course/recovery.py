@@ -9,6 +9,7 @@ import numpy as np
 
 from analytic.course.queue import QueueOverTime, Rules
 from analytic.course.transitions import with_diagonal
+from analytic.indexing_queue.measures import UNCHANGED
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.arrays import Array
@@ -16,6 +17,9 @@ from scenarios.timeline import pieces
 
 BAND = 0.05
 """Share of the mean number of pages by which it may still be off."""
+
+_SEEN = 1e-10
+"""Losses per unit time, and pages, that are nothing."""
 
 _SETTLED = 1e-13
 """Change of a distribution over half of the time until then."""
@@ -62,6 +66,31 @@ def recovery_time(queue: QueueOverTime) -> float:
     if mean <= _SETTLED:
         raise NoAnswerError("in the long run nothing is in the system")
     return last_crossing(rules, steps, rules.levels - mean, BAND * mean)
+
+
+def settling_time(queue: QueueOverTime, share: float) -> float:
+    """Time from the start until mean in system and losses stay near the long run's.
+
+    Parameters
+    ----------
+    queue : QueueOverTime
+        Of one server; interventions are left out.
+    share : float
+        Of the long run, by which they may be off.
+
+    Raises
+    ------
+    NoAnswerError
+        If the queue does not settle.
+    """
+    rules = queue.rules(UNCHANGED)
+    steps = until_settled(rules, queue.start())
+    times = []
+    for reward in (rules.levels, rules.losses):
+        value = float(steps[-1].row @ reward)
+        band = max(share * value, _SEEN)
+        times.append(last_crossing(rules, steps, reward - value, band))
+    return max(times)
 
 
 class Step(NamedTuple):

@@ -281,8 +281,8 @@ def _warn_of_short_warmup(scenario: Scenario) -> None:
     unit = scenario.time_unit
     for each in remembered_starts(scenario):
         warn(
-            f"{scenario.name}: the warm-up ({warmup:g} {unit}) is shorter than {each.needed:.3g} "
-            f"times {each.name} ({each.time:.6g} {unit}); it may bias "
+            f"{scenario.name}: the warm-up ({warmup:g} {unit}) is shorter than {each.rule} "
+            f"({each.time:.6g} {unit}); it may bias "
             f"{', '.join(each.measures) or 'every estimate'}"
         )
 

@@ -106,8 +106,9 @@ def test_where_nothing_is_known_nothing_is_said() -> None:
     assert start_up_times(optimal) == []
 
 
-def test_the_queue_has_its_relaxation_time() -> None:
-    scenario = queue()
+def test_a_large_queue_has_its_relaxation_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analytic.start_up._FOLLOWED_AT_ONCE", 1)
+    scenario = queue({"run.seed": 3})  # not remembered
     assert start_up_times(scenario) == [
         ("the relaxation time of the queue", relaxation_time_of(scenario))
     ]

@@ -235,7 +235,7 @@ def test_precision_adds_replications(crawlsim: Any, scenario_file: str) -> None:
 def test_a_short_warmup_is_warned_of(crawlsim: Any, scenario_file: str) -> None:
     code, _, err = crawlsim("run", scenario_file, "--set", "run.warmup=0.01")
     assert code == 0
-    assert "times the relaxation time of the queue" in err
+    assert "within 0.1 % of the long run" in err
     assert "it may bias every estimate" in err
 
 
