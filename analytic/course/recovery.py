@@ -15,6 +15,9 @@ from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.timeline import pieces
 
+NOTHING = "in the long run nothing is in the system"
+"""Why there is no time to recover of a system that comes to rest."""
+
 BAND = 0.05
 """Share of the mean number of pages by which it may still be off."""
 
@@ -64,7 +67,7 @@ def recovery_time(queue: QueueOverTime) -> float:
     steps = until_settled(rules, row)
     mean = float(rules.levels @ steps[-1].row)
     if mean <= _SETTLED:
-        raise NoAnswerError("in the long run nothing is in the system")
+        raise NoAnswerError(NOTHING)
     return last_crossing(rules, steps, rules.levels - mean, BAND * mean)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ from crawlsim.cli.output import (
     course_tables,
     estimate_table,
     new_table,
+    prediction_records,
     prediction_table,
     print_json,
     progress_bar,
@@ -161,7 +161,7 @@ def solve(
             [
                 {
                     "scenario": scenario.name,
-                    "predictions": [asdict(p) for p in predictions],
+                    "predictions": prediction_records(predictions, others),
                     "not_applicable": [
                         {"source": other.source, "reason": other.reason}
                         for other in (*others, *course.not_applicable)

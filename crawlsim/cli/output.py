@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -350,6 +351,26 @@ def estimate_table(
 
 def _titled(scenario: Scenario, changes: Sequence[str]) -> str:
     return escape(", ".join([scenario.name, *changes]))
+
+
+def prediction_records(
+    predictions: Sequence[Prediction], others: Sequence[NotApplicable]
+) -> list[dict[str, Any]]:
+    """The predictions for JSON; a time to recover that is not defined is null."""
+    from analytic.course.recovery import NOTHING
+
+    undefined = [
+        {
+            "measure": "recovery_time",
+            "subject": None,
+            "value": None,
+            "kind": "exact",
+            "source": other.source,
+        }
+        for other in others
+        if other.reason == NOTHING
+    ]
+    return [*(asdict(each) for each in predictions), *undefined]
 
 
 def prediction_table(scenario: Scenario, predictions: Sequence[Prediction]) -> Table:
