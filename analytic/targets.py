@@ -84,11 +84,24 @@ def optimize(
         If there is no such target, or no optimum of this kind for the scenario.
     """
     require_scenario(scenario)
-    if target not in TARGETS:
-        allowed = f"must be {one_of(target, TARGETS)}; nothing else has a solver in this version"
-        raise ScenarioError(key, target, allowed)
+    require_target(target, key)
     optimum = answered(TARGETS[target], without_interventions(scenario), given or target, key)
     return planned(optimum, scenario)
+
+
+def require_target(target: str, key: str) -> None:
+    """Refuse what is no target, naming the key that asked for it, and what answers instead.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    if target not in TARGETS:
+        instead = (
+            "any other entry is compared by crawlsim sweep FILE --vary KEY=V1,V2,… "
+            "with --minimise MEASURE or --first 'MEASURE<BOUND'"
+        )
+        raise ScenarioError(key, target, f"must be {one_of(target, TARGETS)}; {instead}")
 
 
 def approximate_optimum(scenario: Scenario, target: str) -> Optimum:

@@ -25,7 +25,13 @@ from analytic import Optimum
 from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.optimum import NoOptimumError
 from analytic.refusal import NoAnswerError
-from analytic.targets import TARGETS, approximate_optimum, planned, without_interventions
+from analytic.targets import (
+    TARGETS,
+    approximate_optimum,
+    planned,
+    require_target,
+    without_interventions,
+)
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Threshold
 from scenarios.arrays import Array
@@ -142,9 +148,7 @@ def next_best(scenario: Scenario, target: str, asked: Asked, key: str = "target"
     require_scenario(scenario)
     if scenario.interventions:
         return planned(next_best(without_interventions(scenario), target, asked, key), scenario)
-    if target not in TARGETS:
-        allowed = f"must be {one_of(target, TARGETS)}; nothing else has a solver in this version"
-        raise ScenarioError(key, target, allowed)
+    require_target(target, key)
     answers: dict[str, Callable[[], Optimum]] = {
         "exact": lambda: TARGETS[target](scenario),
         "approximation": lambda: _approximation(scenario, target, rough),

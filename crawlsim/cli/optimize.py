@@ -51,7 +51,7 @@ from crawlsim.cli.output import (
 )
 from crawlsim.cli.workers import workers
 from scenarios import Scenario, ScenarioError, dumps
-from scenarios.base import listed, one_of
+from scenarios.base import listed
 from scenarios.files import value_text
 from scenarios.page_data import page_names
 from scenarios.text import shortened, visible
@@ -144,12 +144,10 @@ def optimize(
     routing      which server should get the next packet
     probes       when a changing source should be probed
     """  # noqa: D301  # click takes the character itself
-    from analytic.targets import TARGETS
+    from analytic.targets import require_target
     from crawlsim.searching import Asked
 
-    if target not in TARGETS:
-        allowed = f"must be {one_of(target, TARGETS)}; nothing else has a solver in this version"
-        raise ScenarioError("--target", target, allowed)
+    require_target(target, "--target")
     scenarios = load_scenarios(sources, changes, seed)
     files = _claimed(out, figure, target, scenarios)
     options = RunOptions(**where, as_json=as_json)

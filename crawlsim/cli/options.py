@@ -120,7 +120,10 @@ RUN = (
         type=NumberRange(0, 1, min_open=True),
     ),
     option(
-        "--measure M", "Measure that --precision applies to; repeatable.", "measures", multiple=True
+        "--measure M",
+        "Measure that --precision applies to; a sweep shows no others. Repeatable.",
+        "measures",
+        multiple=True,
     ),
     option(
         "--max-replications N",
@@ -173,8 +176,13 @@ class RunOptions:
     replications: int | None = None
     as_json: bool = False
 
-    def checked(self) -> RunOptions:
+    def checked(self, shows_measures: bool = False) -> RunOptions:
         """The same, with every ``--measure`` known and of use, ``--quantiles`` among the changes.
+
+        Parameters
+        ----------
+        shows_measures : bool
+            Whether ``--measure`` is of use without ``--precision``, since it limits what is shown.
 
         Raises
         ------
@@ -185,7 +193,7 @@ class RunOptions:
             if name not in MEASURES:
                 allowed = f"must be a measure: {one_of(name, MEASURES)}"
                 raise ScenarioError("--measure", name, allowed)
-        if self.measures and self.precision is None:
+        if self.measures and self.precision is None and not shows_measures:
             raise ScenarioError("--measure", self.measures[0], "needs --precision")
         return replace(self, changes=(*self.changes, *quantile_change(self.quantiles)))
 

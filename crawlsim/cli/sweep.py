@@ -38,9 +38,12 @@ from crawlsim.cli.sweep_best import (
     CHOICE,
     DIFFERENCES,
     BestCell,
+    Bound,
+    Goal,
     best_cell,
     choose_cell,
     difference_rows,
+    first_cell,
     goal_of,
     indifference_of,
 )
@@ -75,13 +78,16 @@ class Swept:
     records : sequence of dict
         What came out of each cell (`cell_records`).
     best : BestCell or None
-        The best cell, where one was asked for and has a value.
+        The cell that was asked for, if there is one.
+    only : tuple of str
+        Measures that the table is limited to; () takes those that matter.
     """
 
     scenario: Scenario
     grid: Sequence[Cell]
     records: Sequence[Record]
     best: BestCell | None
+    only: tuple[str, ...] = ()
 
     @property
     def keys(self) -> list[str]:
@@ -106,7 +112,10 @@ class Swept:
     @cached_property
     def _shown(self) -> list[tuple[str, Subject]]:
         """What a person looks at."""
-        return shown(self.scenario, [(row["measure"], row["subject"]) for row in self.rows])
+        keys = [(row["measure"], row["subject"]) for row in self.rows]
+        if self.only:
+            return [key for key in dict.fromkeys(keys) if key[0] in self.only]
+        return shown(self.scenario, keys)
 
     def files(self, folder: str) -> dict[str, Text]:
         """The names and contents of what ``--out`` asks for.
@@ -214,6 +223,7 @@ class Swept:
     option("--no-solve", "Simulate only; do not evaluate formulas."),
     option("--minimise MEASURE", "Name the cell where this measure is smallest."),
     option("--maximise MEASURE", "Name the cell where this measure is largest."),
+    option("--first BOUND", "Name the first cell within a bound, e.g. 'loss_probability<0.01'."),
     option(
         "--indifference DELTA",
         "Add replications until no other cell is better by more than DELTA (unit of the measure).",
@@ -232,6 +242,7 @@ def sweep(
     no_solve: bool,
     minimise: str | None,
     maximise: str | None,
+    first: str | None,
     indifference: float | None,
     confidence: float | None,
     **given: Any,
@@ -242,9 +253,10 @@ def sweep(
     """
     if len(sources) > 1:
         raise ScenarioError("sweep", sources[1], "takes a single scenario")
-    options = RunOptions(**given, solve=not no_solve).checked()
-    goal = goal_of(minimise, maximise)
-    if confidence is not None and goal is None:
+    options = RunOptions(**given, solve=not no_solve).checked(shows_measures=True)
+    goal = goal_of(minimise, maximise, first)
+    bound = goal if isinstance(goal, Bound) else None
+    if confidence is not None and (goal is None or bound is not None):
         raise ScenarioError("--confidence", confidence, "needs --minimise or --maximise")
     surely = _CONFIDENCE if confidence is None else confidence
     grid_of = parse_vary(varied, parse_value)
@@ -260,16 +272,16 @@ def sweep(
         files = CellFiles(options.out, identity, grid)
     require = goal.require if goal else None
     records = cell_records(scenario.name, grid, options, files, require)
-    best = None
     if goal is not None and rule is not None:
         best = choose_cell(goal, rule, grid, records, files, options)
-    elif goal is not None:
-        best = best_cell(goal, grid, records, surely)
-    swept = Swept(scenario, grid, records, best)
+    else:
+        best = _cell_for(goal, grid, records, surely)
+    only = options.measures or ((bound.text.split(" ")[0],) if bound else ())
+    swept = Swept(scenario, grid, records, best, only)
     if options.out is not None:
         asked = options.record()
         asked |= {"vary": list(varied), "minimise": minimise, "maximise": maximise}
-        asked |= {"indifference": indifference, "confidence": surely}
+        asked |= {"first": first, "indifference": indifference, "confidence": surely}
         runs = [
             {**each["varied"], **each["run"], **{name: each[name] for name in decisions(grid)}}
             for each in records
@@ -283,4 +295,16 @@ def sweep(
         return
     show_table(swept.table(), OPTIONAL_COLUMNS)
     if goal is not None:
-        click.echo(best.sentence if best else f"no cell has a value of {goal.text}")
+        missing = f"no cell has {first}" if bound else f"no cell has a value of {goal.text}"
+        click.echo(best.sentence if best else missing)
+
+
+def _cell_for(
+    goal: Goal | None, grid: Sequence[Cell], records: Sequence[Record], surely: float
+) -> BestCell | None:
+    """The cell that is asked for, by the replications that there are."""
+    if goal is None:
+        return None
+    if isinstance(goal, Bound):
+        return first_cell(goal, grid, records)
+    return best_cell(goal, grid, records, surely)

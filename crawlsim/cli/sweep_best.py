@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
@@ -37,7 +39,7 @@ from sim.estimates.choosing import (
     unseen_deviation,
 )
 from sim.estimates.paired import Best, Estimated, best_of, paired_difference
-from sim.sweep import Cell, Key, kept, label_of
+from sim.sweep import Cell, Key, Row, kept, label_of
 
 DIFFERENCES = ("measure", "subject", "against", "difference", "standard_error", "low", "high")
 
@@ -46,6 +48,8 @@ CHOICE = ("measure", "subject", "estimate", "replications", "better_by_at_most",
 
 _FEW = 3
 """Cells that a sentence names."""
+
+_RELATIONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 
 _MOMENT = 1e-9
 """A horizon within which nothing need happen."""
@@ -58,7 +62,7 @@ class Goal:
     Attributes
     ----------
     option : str
-        "--minimise" or "--maximise".
+        "--minimise" or "--maximise"; "--first" of a `Bound`.
     text : str
         As it was given: a measure, with its subject where it has several.
     """
@@ -119,23 +123,63 @@ class Goal:
         self.key_among(kept(scenario, run(scenario.with_(moment)).leave_one_out))
 
 
-def goal_of(minimise: str | None, maximise: str | None) -> Goal | None:
+@dataclass(frozen=True, slots=True)
+class Bound(Goal):
+    """What a measure is to stay below, or above, in the cell that is wanted.
+
+    Attributes
+    ----------
+    relation : str
+        "<", "<=", ">" or ">=".
+    limit : float
+    """
+
+    relation: str
+    limit: float
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is within the bound; nan never is."""
+        return bool(_RELATIONS[self.relation](value, self.limit))
+
+    def is_open(self, row: Row) -> bool:
+        """Whether a simulated number may be on either side, by its interval."""
+        ends = (row.low, row.high)
+        return row.predicted is None and (
+            any(map(math.isnan, ends)) or self.holds(row.low) != self.holds(row.high)
+        )
+
+
+def goal_of(minimise: str | None, maximise: str | None, first: str | None) -> Goal | None:
     """The goal that the options give, if any.
 
     Raises
     ------
     ScenarioError
-        If both are given, or one begins with no measure.
+        If two are given, or one begins with no measure, or `first` has no bound.
     """
-    if minimise is not None and maximise is not None:
-        raise ScenarioError("--maximise", maximise, "does not go with --minimise")
-    text = minimise if maximise is None else maximise
-    if text is None:
+    options = {"--minimise": minimise, "--maximise": maximise, "--first": first}
+    given = [(option, text) for option, text in options.items() if text is not None]
+    if not given:
         return None
-    goal = Goal("--minimise" if maximise is None else "--maximise", " ".join(text.split()))
+    option, text = given[-1]
+    if len(given) > 1:
+        raise ScenarioError(option, text, f"does not go with {given[0][0]}")
+    goal = _bound_of(text) if option == "--first" else Goal(option, " ".join(text.split()))
     if goal.text.split(" ")[0] not in MEASURES:
-        raise ScenarioError(goal.option, text, f"must be a measure: {one_of(goal.text, MEASURES)}")
+        raise ScenarioError(option, text, f"must be a measure: {one_of(goal.text, MEASURES)}")
     return goal
+
+
+def _bound_of(text: str) -> Bound:
+    match = re.fullmatch(r"([^<>=]+)(<=|>=|<|>)(.+)", text)
+    try:
+        limit = float(match[3]) if match else math.nan
+    except ValueError:
+        limit = math.nan
+    if match is None or not math.isfinite(limit):
+        allowed = "must be a measure with a bound, such as 'loss_probability<0.01'"
+        raise ScenarioError("--first", text, allowed)
+    return Bound("--first", " ".join(match[1].split()), match[2], limit)
 
 
 def name_of_key(key: Key) -> str:
@@ -285,6 +329,59 @@ def best_cell(
     return BestCell(index, f"{goal.named(key)}: {words}", record)
 
 
+def first_cell(bound: Bound, grid: Sequence[Cell], records: Sequence[Record]) -> BestCell | None:
+    """The first cell within a bound, in the order of the grid; None: there is none.
+
+    What counts is the exact value of a cell, where it has one, or else its estimate.
+
+    Parameters
+    ----------
+    bound : Bound
+    grid : sequence of Cell
+    records : sequence of dict
+        As `cell_records`.
+
+    Raises
+    ------
+    ScenarioError
+        If the bound is on none of the measures that cells are compared by.
+    """
+    key, _ = bound.values_in(records)
+    rows = [rows_in(record).get(key) for record in records]
+    open_cells = []
+    for index, row in enumerate(rows):
+        if row is None:
+            continue
+        if bound.is_open(row):
+            open_cells.append(index)
+        if not bound.holds(row.estimate if row.predicted is None else row.predicted):
+            continue
+        value = "none seen"
+        if row.estimate:
+            value = f"{number(row.estimate)} ± {half_width(row.estimate, row.high - row.estimate)}"
+        if row.predicted is not None:
+            value = f"{number(row.predicted)} by the formulas, {value} in the simulation"
+        asked = f"{name_of_key(key)} {bound.relation} {bound.limit:g}"
+        words = f"first with {asked}: {label_of(grid[index])}, with {value}"
+        if open_cells:
+            cells = some_cells(grid, open_cells)
+            words += f"; not settled, since the 95 % interval contains the bound: {cells}"
+        record = {
+            "measure": key[0],
+            "subject": key[1],
+            "bound": f"{bound.relation} {bound.limit!r}",
+            "cell": dict(grid[index].varied),
+            "estimate": row.estimate,
+            "low": row.low,
+            "high": row.high,
+            "predicted": row.predicted,
+            "method": "first within the bound",
+            "not_settled": _varied(grid, open_cells),
+        }
+        return BestCell(index, words, record)
+    return None
+
+
 def tie_words(
     grid: Sequence[Cell], best: Best, estimate: float, predicted: tuple[int, float] | None
 ) -> str:
@@ -334,7 +431,7 @@ def indifference_of(
     if size is None:
         return None
     option = "--indifference"
-    if goal is None:
+    if goal is None or isinstance(goal, Bound):
         raise ScenarioError(option, size, "needs --minimise or --maximise")
     if not math.isfinite(size):
         raise ScenarioError(option, size, "must be finite")

@@ -377,3 +377,65 @@ def test_a_sweep_without_formulas(crawlsim: Any, monkeypatch: pytest.MonkeyPatch
     assert [row["estimate"] for row in without] == [row["estimate"] for row in with_formulas]
     assert {row["predicted"] for row in without} == {None}
     assert {row["predicted"] for row in with_formulas} != {None}
+
+
+def test_the_first_cell_within_a_bound_is_named_and_only_its_measure_shown(
+    crawlsim: Any, scenario_file: str
+) -> None:
+    """By the exact values, which one replication of hardly any time does not tell."""
+    flags = ["sweep", scenario_file, "--vary", "buffer.waiting_places=1..4", "--replications", "1"]
+    rows = json.loads(crawlsim(*flags, "--json")[1])
+    exact = [row["predicted"] for row in rows if row["measure"] == "loss_probability"]
+    limit = (exact[1] + exact[2]) / 2
+    code, out, _ = crawlsim(*flags, "--first", f"loss_probability < {limit}")
+    assert code == 0
+    assert f"first with loss_probability < {limit:g}: buffer.waiting_places = 3, with " in out
+    assert "throughput " not in out
+    _, out, _ = crawlsim(*flags, "--first", f"loss_probability>={limit}", "--json")
+    assert json.loads(out)["best"]["cell"] == {"buffer.waiting_places": 1}
+    assert "no cell has loss_probability<0" in crawlsim(*flags, "--first", "loss_probability<0")[1]
+
+
+def test_cells_whose_interval_contains_the_bound_are_not_settled(
+    crawlsim: Any, scenario_file: str
+) -> None:
+    flags = ["sweep", scenario_file, "--vary", "buffer.waiting_places=1..3", "--no-solve"]
+    rows = json.loads(crawlsim(*flags, "--json")[1])
+    (second,) = (
+        row
+        for row in rows
+        if row["measure"] == "loss_probability" and row["buffer.waiting_places"] == 2
+    )
+    inside = (second["estimate"] + second["low"]) / 2
+    _, out, _ = crawlsim(*flags, "--first", f"loss_probability<{inside}", "--json")
+    best = json.loads(out)["best"]
+    assert best["cell"] == {"buffer.waiting_places": 3}
+    assert {"buffer.waiting_places": 2} in best["not_settled"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--first", "loss_probability"], "must be a measure with a bound"),
+        (["--first", "loss_probability<x"], "must be a measure with a bound"),
+        (["--first", "lost<0.01"], "must be a measure:"),
+        (["--first", "loss_probability<1", "--minimise", "throughput"], "does not go with"),
+        (["--first", "loss_probability<1", "--indifference", "1"], "needs --minimise"),
+        (["--first", "index_age<1"], "must be a measure that cells are compared by"),
+    ],
+)
+def test_a_bound_that_answers_nothing_is_refused(
+    crawlsim: Any, scenario_file: str, flags: list[str], says: str
+) -> None:
+    code, out, err = crawlsim("sweep", scenario_file, "--vary", "run.seed=1,2", *flags)
+    assert (code, out) == (2, "")
+    assert says in err
+
+
+def test_the_table_of_a_sweep_can_be_limited_to_a_measure(
+    crawlsim: Any, scenario_file: str
+) -> None:
+    flags = ["--vary", "run.seed=1", "--measure", "mean_in_system"]
+    _, out, _ = crawlsim("sweep", scenario_file, *flags)
+    assert "mean_in_system" in out
+    assert "throughput " not in out
