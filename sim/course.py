@@ -15,6 +15,7 @@ from sim import rules
 from sim.buffer import Buffer
 from sim.clients import Clients
 from sim.clock import Alarm, Clock
+from sim.layout import after_ties
 from sim.pages import Pages
 from sim.robots import Robots
 from sim.tally import CourseTally
@@ -58,9 +59,10 @@ class Course:
         self._robots = robots
         self._pages = pages
         self._clients = clients
-        self._times = observation_times(scenario.run).tolist()
+        times = observation_times(scenario.run)
+        self._times = after_ties(times, scenario.run.horizon).tolist()
         self._weights = page_weights(scenario.pages).tolist() if scenario.pages else []
-        self._followed = pages_followed(scenario, observation_times(scenario.run))
+        self._followed = pages_followed(scenario, times)
         self._seen = self._totals()
         self._counted = np.zeros(len(self._seen), dtype=np.int64)
         self._level: list[int] = []

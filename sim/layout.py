@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from scenarios import Scenario
 from scenarios.activation import Static, Switching, These, Threshold
+from scenarios.arrays import Array
 from scenarios.deliveries import joint_size
 from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Exponential
@@ -18,6 +19,9 @@ from scenarios.sections import AccessTime, Buffer, Robots
 from scenarios.timeline import pieces
 from sim import rules
 from sim.laws import draws_and_mean
+
+_ROUNDING_OF_SUMS = 1e-11
+"""Relative; the sum of a hundred thousand times is that exact."""
 
 _ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules.COMPLETE}
 """Admissions of the scenario file as `rules.admitted` knows them."""
@@ -116,6 +120,28 @@ def over_time(scenario: Scenario, effect: str) -> tuple[list[float], list[Any]]:
             begins.append(piece.begin)
             values.append(value)
     return begins, values
+
+
+def after_ties(times: Sequence[float] | Array, horizon: float) -> Array:
+    """When what comes after every other event at a time is done: later by what sums are rounded.
+
+    The end of the 15th access of 0.2 is 3.0000000000000004 as a sum, and comes before what is
+    observed or changed at 3.
+
+    Parameters
+    ----------
+    times : sequence of float
+    horizon : float
+        Nothing is moved beyond it.
+    """
+    moved: Array = np.minimum(np.asarray(times) * (1.0 + _ROUNDING_OF_SUMS), horizon)
+    return moved
+
+
+def limits_over_time(scenario: Scenario) -> tuple[list[float], list[int | None]]:
+    """When each limit on the robots begins, the first at 0, and what it is; None: there is none."""
+    begins, limits = over_time(scenario, "robots")
+    return after_ties(begins, scenario.run.horizon).tolist(), limits
 
 
 def laws_of_robots(robots: Robots, heard: Collection[int]) -> list[tuple[AccessTime, list[int]]]:

@@ -29,6 +29,7 @@ from sim.layout import (
     heard_up_to,
     horizon_octave,
     laws_of_robots,
+    limits_over_time,
     modes_in_use,
     over_time,
     robots_at_levels,
@@ -102,7 +103,7 @@ class SearchEngine:
 
     def _follow_limits(self) -> None:
         """Tell the robots when at most so many are active."""
-        begins, limits = over_time(self._scenario, "robots")
+        begins, limits = limits_over_time(self._scenario)
         active = {limit: robots_at_levels(self._scenario, limit) for limit in set(limits)}
         heard = {limit: heard_up_to(self._scenario, limit) for limit in set(limits)}
 

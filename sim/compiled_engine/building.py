@@ -48,11 +48,13 @@ from sim.draws import stationary_phase
 from sim.law_counter import table_of
 from sim.laws.phase_type import parameters
 from sim.layout import (
+    after_ties,
     buffer_flags,
     fates_that_occur,
     heard_up_to,
     horizon_octave,
     joint_events,
+    limits_over_time,
     mean_times,
     modes_in_use,
     over_time,
@@ -272,10 +274,10 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
 
 def _course(scenario: Scenario) -> Course | None:
     """What changes over time and what is observed; None where nothing does or is."""
-    times = observation_times(scenario.run)
+    times = after_ties(observation_times(scenario.run), scenario.run.horizon)
     if not scenario.interventions and scenario.run.observe is None:
         return None
-    begins, limits = over_time(scenario, "robots")
+    begins, limits = limits_over_time(scenario)
     observe = float(times[0]) if len(times) else np.inf
     change = begins[1] if len(begins) > 1 else np.inf
     rows = sorted(set(limits), key=limits.index)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sim
+from analytic import course_of
 from scenarios import Scenario, scenario_from
 from sim import compiled_engine, simpy_engine
 from sim.estimates.course import course_estimates
@@ -66,7 +67,33 @@ def test_what_happens_at_a_change_is_still_under_the_old_rule(simulate: Any) -> 
     tally = simulate(by_the_clock([off], 0.5), 0, 1)
     assert tally.course.counts[:, DELIVERED].tolist() == [0, 1, 0, 1, 0, 0, 0, 1, 0, 1]
     assert tally.course.active.tolist() == [1, 1, 1, 1, 0, 0, 1, 1, 1, 1]
-    assert tally.robots_time == 2.0
+    assert tally.robots_time == pytest.approx(2.0, rel=1e-10)
+
+
+@pytest.mark.parametrize("simulate", SIMULATE)
+@pytest.mark.parametrize("access", [0.1, 0.2, 0.3, 0.7])
+def test_rounds_that_end_at_observations_and_changes_whatever_their_rounding(
+    simulate: Any, access: float
+) -> None:
+    """Fifteen times 0.2 is 3.0000000000000004 as a sum, and yet not after 3."""
+    scenario = scenario_from(
+        {
+            "name": "decimal",
+            "pages": {"change_rates": [1.0, 0.5, 0.1]},
+            "robots": {
+                "available": 2,
+                "access_time": {"deterministic": {"value": access}},
+                "accessing": {"policy": "round-robin"},
+            },
+            "interventions": [{"at": 4.2, "until": 8.4, "robots": 1}],
+            "run": {"horizon": 42.0, "warmup": 0.0, "observe": 2.1, "replications": 1},
+        }
+    )
+    course = simulate(scenario, 0, 1).course
+    exact = course_of(scenario).course.columns
+    for page in range(3):
+        counted = course.deliveries[:, page] / 2.1
+        assert counted == pytest.approx(exact["crawl_rate", page], rel=1e-12)
 
 
 @pytest.mark.parametrize("simulate", SIMULATE)
