@@ -60,7 +60,7 @@ class Course:
         self._pages = pages
         self._clients = clients
         times = observation_times(scenario.run)
-        self._times = after_ties(times, scenario.run.horizon).tolist()
+        self._times = after_ties(times).tolist()
         self._weights = page_weights(scenario.pages).tolist() if scenario.pages else []
         self._followed = pages_followed(scenario, times)
         self._seen = self._totals()

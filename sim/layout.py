@@ -122,26 +122,28 @@ def over_time(scenario: Scenario, effect: str) -> tuple[list[float], list[Any]]:
     return begins, values
 
 
-def after_ties(times: Sequence[float] | Array, horizon: float) -> Array:
+def after_ties(times: Sequence[float] | Array) -> Array:
     """When what comes after every other event at a time is done: later by what sums are rounded.
 
     The end of the 15th access of 0.2 is 3.0000000000000004 as a sum, and comes before what is
     observed or changed at 3.
-
-    Parameters
-    ----------
-    times : sequence of float
-    horizon : float
-        Nothing is moved beyond it.
     """
-    moved: Array = np.minimum(np.asarray(times) * (1.0 + _ROUNDING_OF_SUMS), horizon)
+    moved: Array = np.asarray(times) * (1.0 + _ROUNDING_OF_SUMS)
     return moved
+
+
+def end_of_run(scenario: Scenario) -> float:
+    """When a replication ends: at the horizon, or after what ends then where it is observed."""
+    horizon = scenario.run.horizon
+    if scenario.run.observe is None and not scenario.interventions:
+        return horizon
+    return float(after_ties([horizon])[0])
 
 
 def limits_over_time(scenario: Scenario) -> tuple[list[float], list[int | None]]:
     """When each limit on the robots begins, the first at 0, and what it is; None: there is none."""
     begins, limits = over_time(scenario, "robots")
-    return after_ties(begins, scenario.run.horizon).tolist(), limits
+    return after_ties(begins).tolist(), limits
 
 
 def laws_of_robots(robots: Robots, heard: Collection[int]) -> list[tuple[AccessTime, list[int]]]:

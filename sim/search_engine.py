@@ -26,6 +26,7 @@ from sim.host_spacing import HostSpacing
 from sim.law_counter import LawCounter
 from sim.layout import (
     buffer_flags,
+    end_of_run,
     heard_up_to,
     horizon_octave,
     laws_of_robots,
@@ -90,8 +91,9 @@ class SearchEngine:
         if self._course:
             self._course.start()
         self._clock.once(run.warmup, rules.tie_order(rules.WARMUP, 0), self._end_warmup)
-        self._clock.run_to(run.horizon)
-        tally = self._tally(run.horizon)
+        end = end_of_run(self._scenario)
+        self._clock.run_to(end)
+        tally = self._tally(end)
         tally.check(run.horizon, self._section.available)
         return tally
 

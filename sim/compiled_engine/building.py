@@ -50,6 +50,7 @@ from sim.laws.phase_type import parameters
 from sim.layout import (
     after_ties,
     buffer_flags,
+    end_of_run,
     fates_that_occur,
     heard_up_to,
     horizon_octave,
@@ -117,7 +118,7 @@ def new_world(
     """All parts at time 0; the stream `delivery` gives the first phase of joint deliveries."""
     run = scenario.run
     return World(
-        run=record(warmup=run.warmup, horizon=run.horizon),
+        run=record(warmup=run.warmup, horizon=end_of_run(scenario)),
         access=access.times(),
         indexing=indexing.times(),
         service=_service(scenario),
@@ -274,7 +275,7 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
 
 def _course(scenario: Scenario) -> Course | None:
     """What changes over time and what is observed; None where nothing does or is."""
-    times = after_ties(observation_times(scenario.run), scenario.run.horizon)
+    times = after_ties(observation_times(scenario.run))
     if not scenario.interventions and scenario.run.observe is None:
         return None
     begins, limits = limits_over_time(scenario)

@@ -20,7 +20,7 @@ from sim.compiled_engine.refresh import begin_refresh, refresh
 from sim.compiled_engine.supply import Law, Supply, law_of, laws_of, sequence_of
 from sim.compiled_engine.world import Buffer, Course, Pages
 from sim.law_counter import laws_tally
-from sim.layout import heard_up_to, laws_of_robots, robots_at_levels
+from sim.layout import end_of_run, heard_up_to, laws_of_robots, robots_at_levels
 from sim.sojourn_times import sojourns_tally
 from sim.streams import stream
 from sim.tally import (
@@ -141,7 +141,7 @@ class Replication:
     def _tally(self, age_at_end: float) -> Tally:
         world = self._world
         scenario = self._scenario
-        window = scenario.run.horizon - scenario.run.warmup
+        window = end_of_run(scenario) - scenario.run.warmup
         queries = world.clients.state
         clients = ClientsTally(int(queries.queries), int(queries.stale))
         observed = scenario.run.observe is not None
