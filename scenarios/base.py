@@ -103,6 +103,21 @@ class Section(BaseModel):
     """Groups of keys of which only one may stand; setting one removes the others."""
 
 
+def example_of(section: type[BaseModel], given: object) -> str:
+    """An inline table with the keys that a section needs; a number that was given is the first.
+
+    Empty where it needs none, or is no table of its own.
+    """
+    if not issubclass(section, Section):
+        return ""
+    fields = section.model_fields
+    needed = [name for name, field in fields.items() if field.is_required()]
+    needed += [group[0] for group in section.one_of if not set(group) & set(needed)]
+    values = [f"{given:g}" if _is_number(given) else "…", *["…"] * len(needed)]
+    keys = [f"{name} = {value}" for name, value in zip(needed, values, strict=False)]
+    return f"{{ {', '.join(keys)} }}" if keys else ""
+
+
 class Keyed(RootModel[Content]):
     """What stands in a table under its one key: a frozen value of any type."""
 
@@ -121,10 +136,15 @@ class OneKey:
     ----------
     elsewhere : mapping, optional
         Names that other programs use, and what to write here.
+    usual : str, optional
+        The key of the member that is shown where something else than a table is found.
     """
 
-    def __init__(self, elsewhere: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, elsewhere: Mapping[str, str] | None = None, usual: str | None = None
+    ) -> None:
         self._elsewhere = elsewhere or {}
+        self._usual = usual
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -140,7 +160,7 @@ class OneKey:
 
         union = core_schema.tagged_union_schema(choices, discriminator=tag_of)
         return core_schema.no_info_before_validator_function(
-            partial(_check_one_key, members, self._elsewhere), union
+            partial(_check_one_key, members, self._elsewhere, self._usual), union
         )
 
     def __get_pydantic_json_schema__(
@@ -183,13 +203,18 @@ def _unwrap(key: str | None, value: Any) -> Any:
     return value[key] if key is not None and isinstance(value, dict) else value
 
 
-def _check_one_key(members: dict[str, Any], elsewhere: Mapping[str, str], value: Any) -> Any:
+def _check_one_key(
+    members: dict[str, Any], elsewhere: Mapping[str, str], usual: str | None, value: Any
+) -> Any:
     """Refuse whatever is not exactly one of the known keys."""
     if isinstance(value, tuple(members.values())):
         return value
     wanted = "exactly one of the keys" if len(members) > 1 else "the key"
     allowed = f"must be a table with {wanted} {listed(members)}"
     if not isinstance(value, dict):
+        name = value if isinstance(value, str) and value in members else usual
+        if name is not None and (example := example_of(members[name], value)):
+            allowed = f"write {{ {name} = {example} }}; {allowed}"
         raise refused(allowed)
     given = [key for key in members if key in value]
     if len(given) == 1 and _is_whole(members[given[0]]):

@@ -32,6 +32,9 @@ _GROUPS: tuple[frozenset[str], ...] = (
 """Keys that exclude one another within a table."""
 
 
+_REPLACED = {"classes": {"available"}}
+"""Keys of which the first removes the second; the second beside the first is refused."""
+
 _LISTS_OF_TABLES = ("interventions", "classes")
 """Keys of tables in double brackets, whose entries are changed by number."""
 
@@ -113,6 +116,7 @@ def _set_in_list(tables: list[Any], path: str, keys: list[str], value: Any) -> N
 
 def _excluded_by(key: str, table: Mapping[str, Any]) -> Iterator[str]:
     others = {other for group in _GROUPS if key in group for other in group} - {key}
+    others |= _REPLACED.get(key, set())
     return iter([other for other in table if other in others])
 
 

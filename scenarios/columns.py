@@ -54,11 +54,7 @@ def read_numbers(path: str, column: str | None) -> tuple[float, ...]:
         If it is no plain file of at most `LARGEST_FILE` bytes, or has not such numbers, or more
         than `MOST_NUMBERS` of them.
     """
-    try:
-        now = _plain(path)
-    except OSError as error:
-        raise refused(f"cannot be read: {error.strerror}", key="file", value=path) from None
-    return _numbers_of(path, column, (now.st_ino, now.st_size, now.st_mtime_ns))
+    return _numbers_of(path, column, _state_of(path))
 
 
 @lru_cache(maxsize=8)
@@ -70,6 +66,15 @@ def _numbers_of(path: str, column: str | None, state: tuple[int, ...]) -> tuple[
     if len(numbers) > MOST_NUMBERS:
         raise refused(f"holds more than {MOST_NUMBERS} numbers", key="file", value=path)
     return numbers
+
+
+def _state_of(path: str) -> tuple[int, ...]:
+    """What tells that a file has changed; refused is what cannot be read as a plain file."""
+    try:
+        now = _plain(path)
+    except OSError as error:
+        raise refused(f"cannot be read: {error.strerror}", key="file", value=path) from None
+    return now.st_ino, now.st_size, now.st_mtime_ns
 
 
 def _plain(path: str) -> os.stat_result:
@@ -170,13 +175,43 @@ def names_beside(column: Column) -> tuple[str, list[str]] | None:
     return None
 
 
-class Column(Section):
+@lru_cache(maxsize=8)
+def _texts_of(path: str, column: str, state: tuple[int, ...]) -> tuple[str, ...]:  # noqa: ARG001  # a changed file is read again
+    """The texts of one column, in a certain state of the file."""
+    rows = _rows(path)
+    place = _place_of(column, next(rows, []), path)
+    return tuple(row[place] if place < len(row) else "" for row in rows)
+
+
+class _InFile(Section):
     """One column of a CSV file; the path counts from the scenario file."""
 
     key: ClassVar[str] = "file"
     whole: ClassVar[bool] = True
     file: str
     column: str
+
+
+class TextColumn(_InFile):
+    """One column of texts of a CSV file; the path counts from the scenario file."""
+
+    _texts: tuple[str, ...] = PrivateAttr(default=())
+
+    @model_validator(mode="after")
+    def _read(self, info: ValidationInfo) -> TextColumn:
+        object.__setattr__(self, "file", resolve_path(self.file, info))
+        self._texts = _texts_of(self.file, self.column, _state_of(self.file))
+        return self
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The column, as read when the scenario was checked."""
+        return self._texts
+
+
+class Column(_InFile):
+    """One column of numbers of a CSV file; the path counts from the scenario file."""
+
     _numbers: tuple[float, ...] = PrivateAttr(default=())
 
     @model_validator(mode="after")

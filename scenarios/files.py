@@ -11,7 +11,7 @@ from typing import Any
 
 import tomli_w
 
-from scenarios.base import listed, most_like
+from scenarios.base import most_like
 from scenarios.changes import with_changes
 from scenarios.errors import MISSING, ScenarioError
 from scenarios.scenario import Scenario, scenario_from
@@ -67,10 +67,10 @@ def read_entries(source: str | Path) -> tuple[dict[str, Any], str, str]:
 
 
 def _hint(name: str) -> str:
-    """The library scenario that was meant, or all of them."""
-    if near := most_like(name, library_names()):
-        return f"; did you mean {near}? (`crawlsim scenarios` lists all)"
-    return f": {listed(library_names())}"
+    """The library scenario that was meant, and where all of them are listed."""
+    near = most_like(name, library_names())
+    meant = f"; did you mean {near}?" if near else ""
+    return f"{meant} (`crawlsim scenarios` lists all)"
 
 
 def _exists(path: Path) -> bool:

@@ -46,15 +46,17 @@ def numbers_by_class(robots: Robots, given: Numbers, key: str) -> tuple[int, ...
             shown = ", ".join(name or "one without a name" for name in names)
             raise refused(f"must name every class: {shown}", key=key, value=given.root)
         numbers = tuple(given.root[name] for name in names if name is not None)
+        entries = [f"{key}.{name}" for name in names]
     else:
         numbers = given
+        entries = [f"{key}[{index}]" for index in range(len(given))]
     if len(numbers) != len(classes):
         allowed = f"has {len(numbers)} entries; must have {len(classes)}, one per class"
         raise refused(allowed, key=key)
     for index, (number, most) in enumerate(zip(numbers, available, strict=True)):
         if number > most:
             allowed = f"must be at most robots.classes[{index}].available ({most})"
-            raise refused(allowed, key=key, value=number)
+            raise refused(allowed, key=entries[index], value=number)
     return numbers
 
 

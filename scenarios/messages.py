@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from scenarios.base import QUOTE, SMALLEST, listed, most_like, nearest
+from scenarios.base import QUOTE, SMALLEST, Section, example_of, listed, most_like, nearest
 from scenarios.errors import MISSING, ScenarioError
 
 _WORDS = {
@@ -28,6 +28,9 @@ _WORDS = {
     "string_pattern_mismatch": "must consist of letters, digits, - and _",
     "too_short": "must not be empty",
 }
+
+_SYNONYMS = {"indexers": "servers", "weights": "probabilities"}
+"""Keys that are meant by others, where these are not known."""
 
 _BOUNDS = {
     "greater_than_equal": ("ge", ">="),
@@ -89,9 +92,14 @@ def _allowed(details: ErrorDetails) -> str:
     if kind in _BOUNDS:
         name, sign = _BOUNDS[kind]
         bound = context[name]
-        if bound == SMALLEST and details["input"] <= 0:
-            return "must be > 0"
-        return f"must be {sign} {bound:g}"
+        given = details["input"]
+        if bound == SMALLEST and given <= 0:
+            is_constant = details["loc"][-1] == "sd" and given == 0
+            instead = "; for a constant time write deterministic = { value = … }"
+            return "must be > 0" + instead * is_constant
+        is_percentage = bound == 1 and name in ("lt", "le") and given <= 100
+        instead = f"; {given:g} % is {given / 100:g}" if is_percentage and given > 1 else ""
+        return f"must be {sign} {bound:g}{instead}"
     if kind == "literal_error":
         expected = context["expected"].replace("'", '"')
         return f"must be {expected}{nearest(details['input'], _quoted_in(expected), QUOTE)}"
@@ -99,7 +107,22 @@ def _allowed(details: ErrorDetails) -> str:
         return f"must have at most {context['max_length']} characters"
     if kind == "value_error":
         return str(context["error"])
+    if kind == "model_type":
+        example = _example(context["class_name"], details["input"])
+        return "must be a table" + f", such as {example}" * bool(example)
     return _WORDS.get(kind, re.sub(r"^\w+ should ", "must ", details["msg"]))
+
+
+def _example(name: str, given: object) -> str:
+    """What stands in the section with a name, with what was given as its first number."""
+    found = next((each for each in _subclasses(Section) if each.__name__ == name), None)
+    return example_of(found, given) if found else ""
+
+
+def _subclasses(section: type[Section]) -> Iterator[type[Section]]:
+    for each in section.__subclasses__():
+        yield each
+        yield from _subclasses(each)
 
 
 def _quoted_in(text: str) -> list[str]:
@@ -114,7 +137,8 @@ def _suggestion(path: str, model: type[BaseModel]) -> str:
     for place, name in _known_keys(model, ""):
         places.setdefault(name, []).append(place)
     here = [name for name, where in places.items() if section in where]
-    near = most_like(key, here) or most_like(key, places, cutoff=0.75)
+    meant = _SYNONYMS.get(key, key)
+    near = most_like(meant if meant in here else key, here) or most_like(key, places, cutoff=0.75)
     if near is None:
         return f"; known here: {listed(sorted(here))}" if here else ""
     place = section if section in places[near] else places[near][0]

@@ -16,7 +16,7 @@ from scenarios.accessing import Accessing
 from scenarios.accessing.cyclic import Cyclic
 from scenarios.accessing.policy import Indices, Periodic
 from scenarios.arrays import Array
-from scenarios.columns import Column, given_numbers, names_beside
+from scenarios.columns import Column, TextColumn, given_numbers, names_beside
 from scenarios.sections import Pages, PageSize, Robots, Zipf, ZipfHosts, ZipfSizes
 
 _GOLDEN = (5**0.5 - 1) / 2
@@ -146,7 +146,9 @@ def page_names(pages: Pages) -> tuple[str, ...] | None:
 
     None where neither says it.
     """
-    given: Sequence[str] | None = pages.names
+    given: Sequence[str] | None = (
+        pages.names.texts if isinstance(pages.names, TextColumn) else pages.names
+    )
     if given is None and isinstance(pages.change_rates, Column):
         beside = names_beside(pages.change_rates)
         given = beside[1] if beside else None

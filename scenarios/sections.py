@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from scenarios.accessing import Accessing
 from scenarios.activation import Activation
 from scenarios.base import ByType, Count, Keyed, NonNegative, Number, OneKey, Positive, Section
-from scenarios.columns import Column, given_numbers
+from scenarios.columns import Column, TextColumn, given_numbers
 from scenarios.deliveries import Deliveries
 from scenarios.errors import refused
 from scenarios.interventions import Intervention
@@ -81,7 +81,13 @@ class Pages(Section):
         Annotated[tuple[NonNegative, ...] | Annotated[ZipfSizes | Column, OneKey()], ByType()]
         | None
     ) = None
-    names: tuple[Annotated[str, Field(strict=True)], ...] | None = None
+    names: (
+        Annotated[
+            tuple[Annotated[str, Field(strict=True)], ...] | Annotated[TextColumn, OneKey()],
+            ByType(),
+        ]
+        | None
+    ) = None
 
     @model_validator(mode="after")
     def _valid(self) -> Pages:
@@ -89,6 +95,7 @@ class Pages(Section):
             raise refused("must not be empty", key="change_rates")
         for key in ("weights", "hosts", "sizes", "names"):
             given = given_numbers(getattr(self, key))
+            given = given.texts if isinstance(given, TextColumn) else given
             if isinstance(given, tuple) and len(given) != self.count:
                 allowed = f"has {len(given)} entries; must have {self.count}, one per page"
                 raise refused(allowed, key=key)
@@ -119,7 +126,7 @@ class Pages(Section):
         return int(max(given_numbers(self.hosts))) + 1
 
 
-AccessTime = Annotated[Distribution | ArrivalProcess, OneKey(OTHER_NAMES)]
+AccessTime = Annotated[Distribution | ArrivalProcess, OneKey(OTHER_NAMES, "exponential")]
 """Time of one access: a distribution, or a process whose gaps are the successive times."""
 
 
@@ -155,10 +162,7 @@ def _of_all_classes(given: dict[str, Any]) -> int:
 class Robots(Section):
     """The robots: how many, how long an access takes, which page they take next."""
 
-    one_of: ClassVar[tuple[tuple[str, ...], ...]] = (
-        ("access_time", "deliveries", "classes"),
-        ("available", "classes"),
-    )
+    one_of: ClassVar[tuple[tuple[str, ...], ...]] = (("access_time", "deliveries", "classes"),)
     classes: tuple[RobotClass, ...] | None = None
     available: Available = Field(default_factory=_of_all_classes)
     access_time: AccessTime | None = None
@@ -187,13 +191,14 @@ class Robots(Section):
         if not classes:
             raise refused("must not be empty", key="classes")
         if "available" in self.model_fields_set:
-            raise refused("must be left out: each of the classes has its own", key="available")
+            allowed = "must be left out: each class has its own, such as robots.classes.0.available"
+            raise refused(allowed, key="available", value=self.available)
         if self.available > MOST_ROBOTS:
             allowed = f"have {self.available} robots; at most {MOST_ROBOTS} together"
             raise refused(allowed, key="classes")
-        names = [each.name for each in classes if each.name is not None]
+        names = [each.name for each in classes]
         for index, each in enumerate(classes):
-            if each.name is not None and names.count(each.name) > 1:
+            if each.name is not None and each.name in names[:index]:
                 raise refused("is there twice", key=f"classes[{index}].name", value=each.name)
 
     def _check_failure(self) -> None:
@@ -222,7 +227,7 @@ class Buffer(Section):
 
     waiting_places: Count
     servers: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 1
-    service: Annotated[Distribution | PageSize, OneKey(OTHER_NAMES)]
+    service: Annotated[Distribution | PageSize, OneKey(OTHER_NAMES, "exponential")]
     admission: Literal["partial", "reject", "complete"] = "partial"
     obsolescence: Annotated[Literal["never", "page-change"] | Distribution, ByType()] = "never"
     discipline: Literal["fifo", "lifo"] = "fifo"

@@ -83,8 +83,9 @@ _ONE_IS_ENOUGH = "one mixture can hold the laws of both, with the products of th
 if TYPE_CHECKING:
     Distribution = Law
 else:
-    Distribution = Annotated[Union[LAWS], OneKey(OTHER_NAMES)]  # noqa: UP007  # made of a tuple
+    Distribution = Annotated[Union[LAWS], OneKey(OTHER_NAMES, "exponential")]  # noqa: UP007  # made of a tuple
     _others = tuple(law for law in LAWS if law is not Mixture)
-    _component = Annotated[Union[_others], OneKey({**OTHER_NAMES, "mixture": _ONE_IS_ENOUGH})]  # noqa: UP007  # as above
+    _elsewhere = {**OTHER_NAMES, "mixture": _ONE_IS_ENOUGH}
+    _component = Annotated[Union[_others], OneKey(_elsewhere, "exponential")]  # noqa: UP007  # as above
     Mixture.model_rebuild(_types_namespace={"Component": _component})
 """Any law, written as a table with one key."""

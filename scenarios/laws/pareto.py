@@ -43,6 +43,10 @@ class Pareto(ByShapeOrSd, Law):
         shape = given.get("shape", given.get("alpha", given.get("a")))
         if shape is not None and shape <= 1.0:
             return "with this shape the mean is infinite; the shape must be > 1"
+        if shape is None and least is not None and "mean" in given:
+            if given["mean"] <= least:
+                return "the least time must be below the mean"
+            shape = given["mean"] / (given["mean"] - least)
         if shape is None or (least is None and "mean" not in given):
             return super().translated(given)
         mean = given["mean"] if least is None else least * shape / (shape - 1.0)

@@ -161,3 +161,15 @@ def test_names_can_be_given(folder: Path) -> None:
 
     with pytest.raises(ScenarioError, match="has 2 entries; must have 3, one per page"):
         changed.with_("pages.names", ["a", "b"])
+
+
+def test_names_are_read_from_a_file(crawlsim: Any, folder: Path) -> None:
+    """As any other column; a file with too few of them is refused."""
+    given = ["solve", "my.toml", "--set", "pages.change_rates=[0.1, 0.2, 0.3, 0.4]"]
+    code, out, _ = crawlsim(*given, "--set", 'pages.names={ file = "rates.csv", column = "url" }')
+    assert code == 0
+    assert "obsolescence_rate https://b.example/x" in out
+    rates(folder / "few.csv", NAMES[:3])
+    code, _, err = crawlsim(*given, "--set", 'pages.names={ file = "few.csv", column = "url" }')
+    assert code == 2
+    assert "has 3 entries; must have 4, one per page" in err

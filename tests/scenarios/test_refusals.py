@@ -228,3 +228,68 @@ def test_what_looks_like_nothing_known_gets_no_hint() -> None:
 
 def test_numbers_by_class_are_shown_as_the_file_has_them() -> None:
     assert brief([ByName({"near": 1, "far": 9})]) == "[{ near = 1, far = 9 }]"
+
+
+# What was meant
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "says"),
+    [
+        ({"buffer.service": 0.4}, "buffer.service", "write { exponential = { mean = 0.4 } }; "),
+        ({"buffer.service": "gamma"}, "buffer.service", "gamma = { mean = …, shape = … } }; "),
+        ({"buffer.service": {"exponential": 0.4}}, "exponential", ", such as { mean = 0.4 }"),
+        ({"robots.failure": 0.05}, "robots.failure", "such as { probability = 0.05 }"),
+        ({"robots.failure.probability": 5}, "probability", "must be < 1; 5 % is 0.05"),
+        ({"robots.failure.probability": 1}, "probability", "must be < 1"),
+        ({"buffer.sojourn_quantiles": [95.0]}, "quantiles[0]", "must be < 1; 95 % is 0.95"),
+        ({"buffer.service": {"gamma": {"mean": 1, "sd": 0}}}, "sd", "write deterministic = {"),
+        ({"buffer.indexers": 3}, "buffer.indexers", "did you mean servers in [buffer]?"),
+        (
+            {"buffer.service": {"mixture": {"weights": [0.5, 0.5], "of": []}}},
+            "mixture.weights",
+            "did you mean probabilities in [buffer.service.mixture]?",
+        ),
+        (
+            {"buffer.service": {"pareto": {"mean": 3.0, "scale": 2.0}}},
+            "pareto.scale",
+            "write pareto = { mean = 3, shape = 3 }",
+        ),
+        ({"activation": "static"}, "activation", "must be a table with exactly one of the keys"),
+    ],
+)
+def test_a_refusal_says_what_to_write_instead(
+    changes: dict[str, object], key: str, says: str
+) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load("one-robot", changes)
+    assert caught.value.key.endswith(key)
+    assert says in caught.value.allowed
+    assert caught.value.allowed.endswith(says) or says.endswith(("; ", "{", "keys"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "value"),
+    [
+        ({"robots.available": 10}, "robots.available", 10),
+        ({"activation.static": {"fast": 2, "slow": 9}}, "activation.static.slow", 9),
+        ({"activation.static": [3, 1]}, "activation.static[0]", 3),
+        ({"robots.classes.1.name": "fast"}, "robots.classes[1].name", "fast"),
+    ],
+)
+def test_what_is_wrong_with_classes_is_named(
+    changes: dict[str, object], key: str, value: object
+) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load("fast-and-slow-robots", changes)
+    assert (caught.value.key, caught.value.value) == (key, value)
+
+
+def test_classes_are_changed_by_number_and_take_the_place_of_a_number_of_robots() -> None:
+    changed = load("fast-and-slow-robots", {"robots.classes.1.available": 6})
+    assert changed.robots is not None
+    assert changed.robots.available == 8
+    alike = {"available": 3, "access_time": {"exponential": {"mean": 1.0}}}
+    replaced = load("one-robot", {"robots.classes": [alike]})
+    assert replaced.robots is not None
+    assert replaced.robots.available == 3
