@@ -29,6 +29,8 @@ from crawlsim.cli.output import (
     course_record,
     course_tables,
     estimate_table,
+    infinite_lines,
+    infinite_record,
     new_table,
     prediction_records,
     prediction_table,
@@ -123,13 +125,16 @@ def run(sources: tuple[str, ...], trace: str | None, every: bool, **given: Any) 
                 run_record(results)
                 | {"estimates": Rows(partial(estimate_records, results))}
                 | course_estimates_record(results)
-                for _, results in simulated
+                | infinite_record(scenario)
+                for scenario, results in simulated
             ]
         )
         return
     for scenario, results in simulated:
         table = estimate_table(results, scenario, options.changes, every)
         show_table(table, OPTIONAL_COLUMNS, opening_lines(scenario, results))
+        for line in infinite_lines(scenario):
+            click.echo(f"  {line}")
 
 
 @command(
@@ -168,6 +173,7 @@ def solve(
                     ],
                     "accuracy": None if accuracy is None else accuracy._asdict(),
                     **course_record(scenario, course),
+                    **infinite_record(scenario),
                 }
                 for scenario, predictions, others, accuracy, course in solved
             ]
@@ -182,6 +188,8 @@ def solve(
             click.echo(f"  {accuracy}")
         for table in course_tables(scenario, course):
             show_table(table)
+        for line in infinite_lines(scenario):
+            click.echo(f"  {line}")
         for line in reason_lines((*course.not_applicable, *others), every):
             click.echo(f"  {line}")
 

@@ -26,6 +26,7 @@ from crawlsim.cli.streams import ShownConsole, stage
 from crawlsim.opening import naming_of, worst_pages
 from scenarios import Estimate, Results, Scenario
 from scenarios.errors import LONGEST_LINE
+from scenarios.infinite import infinite_quantities
 from scenarios.measures import MEASURES, Subject
 from scenarios.text import shortened, visible
 
@@ -353,6 +354,17 @@ def _titled(scenario: Scenario, changes: Sequence[str]) -> str:
     return escape(", ".join([scenario.name, *changes]))
 
 
+def infinite_lines(scenario: Scenario) -> Iterator[str]:
+    """What is infinite, and has no row, and why."""
+    return map(str, infinite_quantities(scenario).values())
+
+
+def infinite_record(scenario: Scenario) -> dict[str, Any]:
+    """What is infinite for JSON; nothing where nothing is."""
+    infinite = [each._asdict() for each in infinite_quantities(scenario).values()]
+    return {"infinite": infinite} if infinite else {}
+
+
 def prediction_records(
     predictions: Sequence[Prediction], others: Sequence[NotApplicable]
 ) -> list[dict[str, Any]]:
@@ -508,6 +520,7 @@ def summary_lines(
 ) -> Iterator[str]:
     """What to do about an inconclusive verdict, and what was compared with which formulas."""
     yield from _remedies(rows, results.count)
+    yield from infinite_lines(scenario)
     aside = [row for row in _once(rows) if row.verdict == "not judged" and not row.settled]
     if aside:
         yield f"{len(aside)} of the rows not judged were not settled: the run is too short for them"

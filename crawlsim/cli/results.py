@@ -16,7 +16,7 @@ import click
 
 from crawlsim.cli.files import PROGRAM, PROVENANCE, Text, own_folder, place_of, write_files
 from crawlsim.cli.options import RunOptions
-from crawlsim.cli.output import Rows, csv_chunks
+from crawlsim.cli.output import Rows, csv_chunks, infinite_record
 from crawlsim.opening import page_of
 from scenarios import Results, Scenario, dumps
 from scenarios.measures import Subject
@@ -79,7 +79,7 @@ class Answer:
                 }
                 for row in self.laws
             ]
-        return record | {"verdict": self.verdict}
+        return record | infinite_record(self.scenario) | {"verdict": self.verdict}
 
 
 def _comparison_record(row: Comparison) -> dict[str, Any]:

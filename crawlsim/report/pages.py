@@ -47,6 +47,7 @@ from crawlsim.report.words import (
     with_unit,
 )
 from scenarios import MEASURES, Results, Scenario, dumps
+from scenarios.infinite import infinite_quantities
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates
 from scenarios.results import Estimate
@@ -176,7 +177,8 @@ class Entry:
         """The verdict in a sentence."""
         verdict = overall(self.comparisons) if self.comparisons else "simulated"
         numbers = meaning_of(verdict, self.rows, self.results.count)
-        return f"{numbers} {meaning_of_laws(self.laws)}".strip()
+        infinite = (f"{each}.".capitalize() for each in infinite_quantities(self.scenario).values())
+        return " ".join(filter(None, (numbers, meaning_of_laws(self.laws), *infinite)))
 
 
 Picture = tuple[Markup, str]

@@ -19,6 +19,11 @@ class Law(Section):
     key: ClassVar[str]
     """Its name in a scenario file."""
 
+    @property
+    def tail_index(self) -> float:
+        """From which power on moments are infinite: ``P(X > t)`` falls like t to the minus that."""
+        return math.inf
+
     @model_validator(mode="before")
     @classmethod
     def _in_our_words(cls, given: Any) -> Any:

@@ -29,3 +29,9 @@ class Mixture(Law):
             allowed = f"must have {len(self.probabilities)} laws, one per probability"
             raise refused(allowed, key="of")
         return self
+
+    @property
+    def tail_index(self) -> float:
+        """That of the heaviest law which is ever drawn."""
+        drawn = zip(self.probabilities, self.of, strict=True)
+        return min(law.tail_index for probability, law in drawn if probability)

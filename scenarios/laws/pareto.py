@@ -35,6 +35,11 @@ class Pareto(ByShapeOrSd, Law):
         shape = self.shape_parameter
         return self.mean * (shape - 1.0) / shape
 
+    @property
+    def tail_index(self) -> float:
+        """The shape."""
+        return self.shape_parameter
+
     @classmethod
     def translated(cls, given: Mapping[str, float]) -> str | None:
         """From the least time."""

@@ -12,6 +12,7 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.arrays import Array
+from scenarios.infinite import infinite_quantities
 from scenarios.measures import MEASURES, Subject
 from scenarios.page_data import page_weights
 from scenarios.sections import Buffer
@@ -38,8 +39,12 @@ class _Class(NamedTuple):
 
 
 def measures_of(totals: Totals, scenario: Scenario) -> Values:
-    """Every measure of a scenario as a function of totals; nan where it is undefined."""
+    """Every measure of a scenario as a function of totals; nan where it is undefined.
+
+    What is infinite in the long run is left out: what a run says of it means nothing.
+    """
     values: Values = {}
+    infinite = infinite_quantities(scenario)
     with np.errstate(divide="ignore", invalid="ignore"):
         run = _parts_of(totals, scenario)
         if scenario.costs.model_fields_set:
@@ -49,7 +54,17 @@ def measures_of(totals: Totals, scenario: Scenario) -> Values:
                 counted = measure.values[part](run[part])
                 if counted is not None:
                     values[measure.name] = _by_subject(counted)
+        for name in infinite.keys() & values.keys():
+            _leave_out(values, name, infinite[name].subjects)
     return values
+
+
+def _leave_out(values: Values, name: str, without: Sequence[Subject] | None) -> None:
+    """Leave out some subjects of a measure; None: all of them."""
+    subjects, columns = values.pop(name)
+    kept = [] if without is None else [n for n, each in enumerate(subjects) if each not in without]
+    if kept:
+        values[name] = [subjects[n] for n in kept], columns[:, kept]
 
 
 def _by_subject(values: Any) -> tuple[Sequence[Subject], Array]:
