@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from scenarios import MEASURES, Results, Scenario
-from scenarios.activation import Switching, Threshold
+from scenarios.activation import Static, Switching, Threshold
+from scenarios.fleet import numbers_by_class
 from scenarios.measures import Subject
 from scenarios.page_data import page_names, page_weights
-from scenarios.text import shortened, visible
+from scenarios.sections import PageSize
+from scenarios.text import shortened, units, visible
 
 _LONGEST_NAME = 60
 _WORST = 3
@@ -25,6 +27,16 @@ _SHARES = {
 _HEAVY = 3.0
 _LIGHT = 0.01
 """Offered loads beyond which one of the times is likely to be in another unit."""
+
+_BALANCED = 0.02
+"""How far from 1 a load may be that makes neither side the bottleneck."""
+
+_NEARLY = 0.9999
+_ROUNDING = 1e-9
+"""Shares from which on all but something is not counted out, and of rounding errors."""
+
+_MANY_TIMES = 10.0
+"""A load from which on it is no percentage."""
 
 Naming = Callable[[str, Subject], Subject]
 """From a measure and its subject to the subject as it is shown."""
@@ -111,6 +123,7 @@ def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
     load = _offered_load(scenario, value)
     used = _utilisation(scenario, value)
     yield from _load_lines(scenario, load, used, value)
+    yield from _bottleneck(scenario, load, used, _load_error(results))
     shares = {name: value(measure) for measure, name in _SHARES.items()}
     words = [f"{name} {_percent(share)}" for name, share in shares.items() if share == share]
     if (lost := value("preemption_probability", "all")) == lost:
@@ -121,7 +134,7 @@ def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
         yield f"shares: {', '.join(words)}"
     if (mean := value("sojourn_time", "served")) == mean:
         times = [f"p{100 * share:g} {time:.3g}" for share, time in results.time_to_index.items()]
-        yield f"time to index: {', '.join(times)}, mean {mean:.3g} {scenario.time_unit}"
+        yield f"time to index: {', '.join(times)}, mean {mean:.3g} {units(scenario.time_unit)}"
     shown = naming_of(scenario)
     worst = [
         f"{_page(shown('obsolescence_rate', page))} ({_percent(rate)} of the time out of date)"
@@ -144,6 +157,11 @@ def _offered_load(scenario: Scenario, value: Value) -> float:
     """Time that the indexers would need for all pages delivered, as a share of what they have."""
     if scenario.buffer is None:
         return math.nan
+    service = scenario.buffer.service
+    if not isinstance(service, PageSize) and not scenario.interventions:
+        from analytic.transforms import mean_time
+
+        return value("arrival_rate") * mean_time(service) / scenario.buffer.servers
     throughput = value("throughput")
     if throughput == 0:
         return math.inf
@@ -163,30 +181,62 @@ def _utilisation(scenario: Scenario, value: Value) -> float:
 
 
 def _load_lines(scenario: Scenario, load: float, used: float, value: Value) -> Iterator[str]:
-    """How busy robots and indexers are, and which of them is the bottleneck."""
+    """How busy robots and indexers are."""
     parts = []
     if scenario.robots is not None and used == used:
-        parts.append(f"robots {_percent(used)} active (of {scenario.robots.available})")
+        which = f"of {scenario.robots.available}{_active_by_class(scenario)}"
+        parts.append(f"robots {_percent(used)} active ({which})")
     if scenario.buffer is not None:
-        parts.append(f"indexer {_percent(_busy(value))} busy, offered load {load:.3g}")
+        name = "indexer" + "s" * (scenario.buffer.servers > 1)
+        parts.append(f"{name} {_percent(_busy(value))} busy, offered load {load:.3g}")
     if parts:
         yield f"load: {'; '.join(parts)}{_doubt(scenario, load)}"
+
+
+def _active_by_class(scenario: Scenario) -> str:
+    """Which robots a fixed number means, where there are classes."""
+    robots, rule = scenario.robots, scenario.activation
+    if robots is None or robots.classes is None or not isinstance(rule, Static):
+        return ""
+    numbers = numbers_by_class(robots, rule.root, "activation.static")
+    named = zip(robots.classes, numbers, strict=True)
+    words = [f"{number} {each.name or f'of class {n}'}" for n, (each, number) in enumerate(named)]
+    return f": {', '.join(words)}"
+
+
+def _load_error(results: Results) -> float:
+    """The relative half-width of the offered load."""
+    row = results.find("arrival_rate")
+    error = math.nan if row is None or not row.estimate else (row.high - row.low) / 2 / row.estimate
+    return 0.0 if math.isnan(error) else error
+
+
+def _bottleneck(scenario: Scenario, load: float, used: float, error: float) -> Iterator[str]:
+    """Whether robots or indexers are the bottleneck, if that can be told."""
     if scenario.buffer is None or math.isnan(load):
         return
     robots = scenario.robots
     by_level = isinstance(scenario.activation, Threshold | Switching)
     held_back = by_level and robots is not None and robots.access_time is not None
     full = load / used if held_back else load
-    if full > 1:
+    several = scenario.buffer.servers > 1
+    name, are, they, need, have = (
+        ("the indexers", "are", "they", "need", "they have")
+        if several
+        else ("the indexer", "is", "it", "needs", "it has")
+    )
+    if abs(full - 1) <= max(_BALANCED, error):
+        what = f"robots and {name[4:]} are balanced: {name} {need}"
+    elif full > 1:
         with_all = "with all robots active " if held_back else ""
-        need = f"{with_all}it would need {_share_of_time(full)} of the time it has"
-        yield f"the indexer is the bottleneck: {need}"
+        what = f"{name} {are} the bottleneck: {with_all}{they} would need"
     else:
-        yield f"the robots are the bottleneck: the indexer needs {full:.2f} of the time it has"
+        what = f"the robots are the bottleneck: {name} {need}"
+    yield f"{what} {_share_of_time(full)} the time {have}"
 
 
 def _share_of_time(load: float) -> str:
-    return f"{load:.2f}" if load < _HEAVY else f"{load:.3g}"
+    return f"{100 * load:.0f} % of" if load < _MANY_TIMES else f"{load:.0f} times"
 
 
 def _doubt(scenario: Scenario, load: float) -> str:
@@ -207,4 +257,8 @@ def _stale(scenario: Scenario, value: Value) -> float:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    """Three digits; what is hardly less than all is not all."""
+    words = f"{100 * share:.3g} %"
+    if words != "100 %" or share > 1 - _ROUNDING:
+        return words
+    return f"{100 * share:.2f} %" if share < _NEARLY else f"> {100 * _NEARLY:.2f} %"

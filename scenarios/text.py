@@ -47,3 +47,11 @@ def shortened(text: str, most: int) -> str:
         return text
     half = (most - 3) // 2
     return f"{text[:half]}...{text[-half:]}"
+
+
+_COUNTED = ("time unit", "second", "minute", "hour", "day", "week", "month", "year")
+
+
+def units(time_unit: str) -> str:
+    """A unit of time after a number other than one: a word in the plural, all else as it is."""
+    return time_unit + "s" * time_unit.endswith(_COUNTED)

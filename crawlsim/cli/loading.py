@@ -11,6 +11,7 @@ from scenarios.activation import Optimal, These
 from scenarios.base import most_like
 from scenarios.files import parse_value, value_text
 from scenarios.sections import Period, Times
+from scenarios.text import units
 
 _FEW = 8
 """Probes that a line names."""
@@ -117,6 +118,6 @@ def with_warmup(scenario: Scenario, asked: str | None, quiet: bool = False) -> S
 
     warmup, rule = suggested_warmup(scenario)
     if not quiet:
-        unit = scenario.time_unit
+        unit = units(scenario.time_unit)
         click.echo(f"{scenario.name}: the warm-up is {warmup:.6g} {unit}: {rule}", err=True)
     return scenario.with_("run.warmup", warmup)

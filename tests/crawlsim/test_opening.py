@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from crawlsim.opening import _percent
 from scenarios import load
 from scenarios.text import visible
 
@@ -57,13 +58,13 @@ def test_five_lines_say_what_matters(crawlsim: Any, command: str) -> None:
     assert load_.startswith("load: robots 100 % active (of 12); indexer ")
     offered = float(re.findall(r"offered load ([\d.]+)", load_)[0])
     assert offered == pytest.approx(1.2, rel=0.02)
-    need = float(re.findall(r"it would need ([\d.]+) of the time it has", bottleneck)[0])
+    need = int(re.findall(r"it would need (\d+) % of the time it has", bottleneck)[0])
     assert (bottleneck.partition(":")[0], need) == (
         "the indexer is the bottleneck",
-        round(offered, 2),
+        round(100 * offered),
     )
     assert all(f"{name} " in shares for name in ("lost", "obsolete", "indexed", "out of date"))
-    assert time.endswith("minute")
+    assert time.endswith(" minutes")
     assert worst.startswith("worst pages: https://b.example/x (")
     assert worst.count("of the time out of date") == 3
 
@@ -86,11 +87,47 @@ def test_times_in_other_units_are_asked_about(crawlsim: Any, mean: str, asks: bo
 def test_robots_that_are_held_back_are_counted_as_if_they_were_not(crawlsim: Any) -> None:
     _, out, _ = crawlsim("run", "my.toml", "--set", "activation.static=3")
     assert "robots 25 % active (of 12)" in out
-    assert "the robots are the bottleneck: the indexer needs 0.30 of the time it has" in out
+    assert "the robots are the bottleneck: the indexer needs 30 % of the time it has" in out
     rule = "activation.threshold={robots=[12, 3], at=[2]}"
     _, out, _ = crawlsim("run", "my.toml", "--set", rule)
-    need = re.findall(r"with all robots active it would need ([\d.]+) of the time", out)
-    assert float(need[0]) == pytest.approx(1.2, rel=0.05)
+    need = re.findall(r"with all robots active it would need (\d+) % of the time", out)
+    assert float(need[0]) == pytest.approx(120, rel=0.05)
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_load_counts_services_that_do_not_end_and_which_of_several_indexers(
+    crawlsim: Any,
+) -> None:
+    """Six pages a minute of 4000 minutes each: none is indexed, and the load is 24000 / 3."""
+    changes = ["buffer.service.deterministic.value=4000", "buffer.servers=3"]
+    _, out, _ = crawlsim("run", "my.toml", *(f"--set={each}" for each in changes))
+    load_, bottleneck, *_ = opening(out)
+    assert "indexers 100 % busy" in load_
+    assert float(re.findall(r"offered load ([\d.e+]+)", load_)[0]) == pytest.approx(8e3, rel=0.05)
+    start, _, times = bottleneck.partition(" would need ")
+    assert start == "the indexers are the bottleneck: they"
+    assert int(times.removesuffix(" times the time they have")) == pytest.approx(8e3, rel=0.05)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+def test_a_load_of_one_names_no_bottleneck(crawlsim: Any, seed: str) -> None:
+    given = ["--set", f"buffer.service.exponential.mean={1 / 6}", "--seed", seed]
+    _, out, _ = crawlsim("run", "my.toml", *given)
+    said = "robots and indexer are balanced: the indexer needs "
+    assert re.fullmatch(rf"{said}(9[89]|10[012]) % of the time it has", opening(out)[1])
+
+
+def test_what_is_hardly_less_than_all_is_not_all() -> None:
+    shares = (1.0, 1 - 1e-12, 1 - 1e-6, 0.999892, 0.997, 0.0)
+    shown = ["100 %", "100 %", "> 99.99 %", "99.99 %", "99.7 %", "0 %"]
+    assert [_percent(share) for share in shares] == shown
+
+
+def test_a_number_of_robots_says_of_which_classes_they_are(crawlsim: Any) -> None:
+    given = ["run", "fast-and-slow-robots", "--replications", "2", "--set", "run.horizon=2000.0"]
+    _, out, _ = crawlsim(*given, "--set", "activation.static=4")
+    assert "active (of 6: 2 fast, 2 slow)" in opening(out)[0]
 
 
 @pytest.mark.usefixtures("folder")
