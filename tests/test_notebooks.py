@@ -191,3 +191,22 @@ def test_more_robots_staler_says_what_the_text_says() -> None:
     assert frequencies.frequencies.iloc[-1] == "optimal"
     more = frequencies.set_index("frequencies").more
     assert more["best without a buffer"] > more["uniform"] > 0
+
+
+def test_one_bad_hour_says_what_the_text_says() -> None:
+    """Half an hour whatever the outage's length; three hours with a large buffer; holding back."""
+    (path,) = (path for path in NOTEBOOKS if path.stem == "one-bad-hour")
+    agreement, longer, buffers, decisions = (e for e in run(path) if hasattr(e, "columns"))
+    assert ((agreement.low <= agreement.exact) & (agreement.exact <= agreement.high)).all()
+    recover = longer.set_index("outage, minutes")["minutes to recover"]
+    assert recover[10] == pytest.approx(recover[60], abs=0.01)
+    assert recover[10] == pytest.approx(31, abs=0.5)
+    places = buffers.set_index("waiting places")
+    assert places["minutes to recover"][60] == pytest.approx(180, abs=2)
+    assert places["pages lost in three hours"].is_monotonic_decreasing
+    assert places["copies out of date, of 8"].is_monotonic_increasing
+    minutes, lost, stale = (decisions[name] for name in decisions)
+    assert lost["two robots during the outage"] < lost["nothing"] / 3
+    held_back = [name for name in decisions.index if "after it" in name and "robots" in name]
+    assert (minutes[held_back] > minutes["nothing"]).all()
+    assert (stale[held_back] < stale["nothing"] - 0.02).all()
