@@ -595,10 +595,13 @@ def show_course_verdicts(scenario: Scenario, rows: Sequence[Comparison]) -> None
             _coloured(row.verdict),
         )
     show_table(table)
-    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    differ = counts["disagrees"] or "none"
     needed = max((row.replications_needed or 0 for row in rows), default=0)
     hint = f"; --replications {needed} would settle those it can" if needed else ""
-    click.echo(f"  the course: {len(rows)} numbers: {words}{hint}")
+    click.echo(
+        f"  the course: {len(rows)} numbers: {differ} significantly different, "
+        f"{counts['agrees']} settled{hint}"
+    )
 
 
 def show_distributions(scenario: Scenario, rows: Sequence[LawComparison]) -> None:
