@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
 from scipy.special import stdtr
 
 from analytic.careful_errors import Context, careful_errors, prices_of
@@ -319,7 +320,13 @@ def check_course(scenario: Scenario, course: OverTime, results: Results) -> list
         predictions = _predictions_at(known, place)
         estimates = [_estimate_at(estimated, each, place) for each in predictions]
         context = Context(predictions, results, {})
-        errors = careful_errors(predictions, estimates, context)
+        least = _least_errors(scenario, predictions, results.count)
+        errors = [
+            max(error, least.get(each.measure, 0.0)) if each.subject is None else error
+            for each, error in zip(
+                predictions, careful_errors(predictions, estimates, context), strict=True
+            )
+        ]
         rows += [
             _Row(
                 prediction,
@@ -341,6 +348,32 @@ def check_course(scenario: Scenario, course: OverTime, results: Results) -> list
         ]
     verdicts = iter(_judge([row for row in rows if row.in_family], results.count))
     return [next(verdicts) if row.in_family else row.compared("not judged") for row in rows]
+
+
+def _least_errors(
+    scenario: Scenario, predictions: Sequence[Prediction], replications: int
+) -> dict[str, float]:
+    """Standard errors of means at one time, as the predictions have them.
+
+    Levels are whole numbers: a few replications may well see the same one, and no error at all.
+    """
+    shares = {
+        name: {each.subject: each.value for each in predictions if each.measure == name}
+        for name in ("level_probability", "obsolescence_rate")
+    }
+    least = {}
+    level = np.array([*shares["level_probability"]], dtype=float)
+    if len(level):
+        probability = np.array([*shares["level_probability"].values()])
+        mean = float(level @ probability)
+        least["mean_in_system"] = max(float((level - mean) ** 2 @ probability), 0.0)
+    if scenario.pages is not None and shares["obsolescence_rate"]:
+        stale = np.array([*shares["obsolescence_rate"].values()])
+        weights = page_weights(scenario.pages)
+        least["weighted_obsolescence"] = float(weights**2 @ (stale * (1.0 - stale)))
+    robots = next((each.value for each in predictions if each.measure == "mean_active_robots"), 0.0)
+    least["mean_active_robots"] = (robots % 1.0) * (1.0 - robots % 1.0)
+    return {name: math.sqrt(value / replications) for name, value in least.items()}
 
 
 def _predictions_at(columns: Columns, place: int) -> list[Prediction]:
