@@ -267,14 +267,15 @@ def exponential_service(scenario: Scenario) -> str | None:
 def phase_type_service(scenario: Scenario) -> str | None:
     """Service times are of phase type."""
     reason = independent_services(scenario)
-    return reason or _not_of_phase_type("service times", service_law(scenario))
+    given = buffer_of(scenario).service.key
+    return reason or _not_of_phase_type("service times", service_law(scenario), given)
 
 
-def _not_of_phase_type(what: str, law: Distribution) -> str | None:
-    """Why there is no phase-type form of a law to reckon with."""
+def _not_of_phase_type(what: str, law: Distribution, given: str) -> str | None:
+    """Why there is no phase-type form of a law to reckon with; `given` is its key in the file."""
     count = phase_count(law)
     if count is None:
-        return f"{what} are not of phase type ({law.key})"
+        return f"{what} are not of phase type ({given})"
     return _too_many(what, count) if count > MOST_PHASES else None
 
 
@@ -308,7 +309,7 @@ def exponential_patience_or_none(scenario: Scenario) -> str | None:
 def phase_type_patience(scenario: Scenario) -> str | None:
     """Obsolescence timers, if any, are of phase type."""
     law = patience_of(scenario)
-    return None if law is None else _not_of_phase_type("obsolescence timers", law)
+    return None if law is None else _not_of_phase_type("obsolescence timers", law, law.key)
 
 
 def memoryless_or_ordered(scenario: Scenario) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,12 +22,14 @@ from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.randomized import Randomized
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution
+from scenarios.text import shortened, visible
 
 _KEY = "robots.accessing.frequencies"
 _APPROXIMATE = "found as if one robot made all accesses, at constant intervals of the same mean"
 _MOST_PLANNED = 2**21
 """Accesses of a run up to which they are planned for a cost, one by one: a second or two."""
 _NAMED = 8
+_LONGEST_NAME = 60
 """Pages named for each reason for which some are never accessed."""
 
 
@@ -223,7 +226,10 @@ def _price_factors(accessed: AccessedPages, law: Distribution) -> Array:
 
 
 def notes_on_unaccessed(
-    change_rates: ArrayLike, weights: ArrayLike, shares: ArrayLike
+    change_rates: ArrayLike,
+    weights: ArrayLike,
+    shares: ArrayLike,
+    names: Sequence[str] | None = None,
 ) -> list[str]:
     """Which pages have the frequency 0, one sentence for each reason.
 
@@ -232,6 +238,8 @@ def notes_on_unaccessed(
     change_rates, weights, shares : array_like, shape (pages,)
         Change rates mu, weights c, and frequencies, of which the best are 0 where ``c / mu`` is
         too small beside that of other pages (coffman1998, section 3).
+    names : sequence of str, optional
+        What the pages are called; by default their numbers.
     """
     mu = np.asarray(change_rates, dtype=float)
     c = np.asarray(weights, dtype=float)
@@ -247,10 +255,17 @@ def notes_on_unaccessed(
     for reason, chosen in reasons.items():
         if chosen.any():
             pages = np.flatnonzero(chosen).tolist()
-            first = ", ".join(map(str, pages[:_NAMED])) + ", …" * (len(pages) > _NAMED)
+            few = pages[:_NAMED]
+            called = map(str, few) if names is None else (_called(names[page]) for page in few)
+            first = ", ".join(called) + ", …" * (len(pages) > _NAMED)
+            counted = " (counted from 0)" * (names is None)
             are = "is" if len(pages) == 1 else "are"
             notes.append(
-                f"{len(pages)} of {len(chosen)} pages {are} never accessed: {first} "
-                f"(counted from 0); {reason}"
+                f"{len(pages)} of {len(chosen)} pages {are} never accessed: "
+                f"{first}{counted}; {reason}"
             )
     return notes
+
+
+def _called(name: str) -> str:
+    return visible(shortened(name, _LONGEST_NAME))

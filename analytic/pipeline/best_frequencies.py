@@ -37,6 +37,7 @@ from analytic.progress import Progress
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Distribution, Exponential
+from scenarios.page_data import page_names
 
 _KEY = "robots.accessing.frequencies"
 _ALONE = "best without a buffer"
@@ -203,8 +204,7 @@ def end_to_end_frequencies(scenario: Scenario) -> Optimum:
         best = _as_without_buffer(scenario)
     else:
         best = _best_end_to_end(uniform, slopes)
-    search: FrequencySearch = best.search
-    unaccessed = notes_on_unaccessed(search.change_rates, search.weights, search.shares)
+    unaccessed = _unaccessed(scenario, best.search)
     return replace(best, notes=[*best.notes, *unaccessed])
 
 
@@ -222,10 +222,16 @@ def approximate_frequencies(scenario: Scenario) -> Optimum:
     if uniform is None or slopes is None:
         raise NoOptimumError("no approximation of its staleness has known best frequencies")
     best = _best_end_to_end(uniform, slopes, APPROXIMATE_COST)
-    search: FrequencySearch = best.search
-    unaccessed = notes_on_unaccessed(search.change_rates, search.weights, search.shares)
+    unaccessed = _unaccessed(scenario, best.search)
     note = f"no exact answer: {_why_none(scenario)}; instead all below is of its moment match"
     return replace(best, notes=[note, *best.notes, *unaccessed])
+
+
+def _unaccessed(scenario: Scenario, search: FrequencySearch) -> list[str]:
+    """Notes on the pages that are never accessed, by their names."""
+    assert scenario.pages is not None
+    names = page_names(scenario.pages)
+    return notes_on_unaccessed(search.change_rates, search.weights, search.shares, names)
 
 
 def _with_uniform(scenario: Scenario) -> Scenario | None:

@@ -261,12 +261,12 @@ def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Tabl
     title = f"{name}: {optimum.target}: [bold]{escape(decision)}[/bold], {cost}{kind}"
     rows, left_out = _shown(optimum.table)
     words = {name for row in rows for name, cell in row.items() if isinstance(cell, tuple | list)}
-    names = rows[0] if rows else ()
+    names = [name for name in (rows[0] if rows else ()) if any(r[name] is not None for r in rows)]
     table = new_table(title, *(name if name in words else f">{name}" for name in names))
     for row in rows:
         lists = {k: list(v) if isinstance(v, tuple) else v for k, v in row.items()}
         is_best = all(lists.get(key) == value for key, value in optimum.decision.items())
-        table.add_row(*map(_cell, row.values()), style="green" if is_best else None)
+        table.add_row(*(_cell(row[name]) for name in names), style="green" if is_best else None)
     notes = [*optimum.notes, *left_out, *_named_pages(scenario, optimum)]
     table.caption = "\n".join(map(escape, notes)) or None
     return table

@@ -28,6 +28,7 @@ from scenarios import Estimate, Results, Scenario
 from scenarios.errors import LONGEST_LINE
 from scenarios.infinite import infinite_quantities
 from scenarios.measures import MEASURES, Subject
+from scenarios.page_data import change_rates
 from scenarios.text import shortened, visible
 
 if TYPE_CHECKING:
@@ -280,8 +281,9 @@ def _worth_showing(
 ) -> tuple[list[Row], str]:
     """The rows that a person looks at, and a note on those left out and where they are.
 
-    Of many pages the twenty that are worst for the index; levels only where a verdict on one is
-    open or bad.
+    Of many pages the twenty that are worst for the index, the worst first, or where nothing says
+    how stale they are, those of the largest weight times change rate; levels only where a verdict
+    on one is open or bad.
 
     Parameters
     ----------
@@ -306,13 +308,21 @@ def _worth_showing(
             for row in shown
             if row.measure == "obsolescence_rate" and isinstance(row.subject, int)
         }
-        worst = {page for page, _ in worst_pages(scenario, rates.items(), _SHOWN_PAGES)}
-        chosen = worst or set(range(_SHOWN_PAGES))
-        kept = [r for r in shown if r.measure not in _PAGE_MEASURES or r.subject in chosen]
+        worst = worst_pages(scenario, rates.items(), _SHOWN_PAGES)
+        important = enumerate(change_rates(scenario.pages).tolist())
+        chosen = worst or worst_pages(scenario, important, _SHOWN_PAGES)
+        rank: dict[Subject, int] = {page: place for place, (page, _) in enumerate(chosen)}
+        kept = [r for r in shown if r.measure not in _PAGE_MEASURES or r.subject in rank]
         pages = len(shown) - len(kept)
         shown = kept
+        for measure in _PAGE_MEASURES:
+            places = [place for place, row in enumerate(shown) if row.measure == measure]
+            ranked = sorted((shown[place] for place in places), key=lambda r: rank[r.subject])
+            for place, row in zip(places, ranked, strict=True):
+                shown[place] = row
     notes = [f"{levels} rows of level_probability"] * bool(levels)
-    which = "all but the worst pages" if pages and worst else "further pages"
+    least = "the worst pages" if pages and worst else "pages of large weight × change rate"
+    which = f"all but {least}"
     notes += [f"{pages} rows of {which}"] * bool(pages)
     return shown, f"left out: {', '.join(notes)} ({everywhere})" if notes else ""
 

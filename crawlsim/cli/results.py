@@ -65,6 +65,11 @@ class Answer:
         """The verdict for JSON, and what it rests on."""
         comparisons = [_comparison_record(row) for row in self.comparisons or ()]
         record: dict[str, Any] = {"scenario": self.scenario.name, "comparisons": comparisons}
+        if self.comparisons is not None and not comparisons:
+            record["estimates"] = list(estimate_records(self.results))
+            record["not_applicable"] = [
+                {"source": other.source, "reason": other.reason} for other in self.not_applicable
+            ]
         if self.scenario.run.observe is not None:
             record["course"] = [{"time": row.time} | _comparison_record(row) for row in self.course]
         if self.laws is not None:

@@ -210,3 +210,57 @@ def test_names_are_read_from_a_file(crawlsim: Any, folder: Path) -> None:
     code, _, err = crawlsim(*given, "--set", 'pages.names={ file = "few.csv", column = "url" }')
     assert code == 2
     assert "has 3 entries; must have 4, one per page" in err
+
+
+@pytest.fixture
+def many(folder: Path) -> Path:
+    """Sixty pages, of which the last ones of the file change most; the first never change."""
+    rates(folder / "rates.csv", [f"https://m.example/{n}" for n in range(60)])
+    text = (folder / "rates.csv").read_text().replace(",0.1\n", ",0.0\n")
+    (folder / "rates.csv").write_text(text)
+    return folder
+
+
+@pytest.mark.usefixtures("many")
+def test_of_many_pages_the_worst_come_first(crawlsim: Any) -> None:
+    changes = ["--set", "robots.accessing.frequencies=uniform", "--set", "run.horizon=20000.0"]
+    _, out, _ = crawlsim("run", "alone.toml", *changes)
+    rows = re.findall(r"obsolescence_rate https://m.example/(\d+) +([\d.e-]+)", out)
+    weighted = [float(rate) * (0.1 + 0.01 * int(page)) for page, rate in rows]
+    assert len(rows) == 20
+    assert weighted == sorted(weighted, reverse=True)
+    assert crawlsim("solve", "alone.toml", *changes)[1].count("obsolescence_rate https") == 20
+
+
+@pytest.mark.usefixtures("many")
+def test_without_rates_of_staleness_the_pages_that_change_most_are_shown(crawlsim: Any) -> None:
+    """Services of no law that formulas know by page: crawl rates are predicted, ages are not."""
+    service = "buffer.service={ pareto = { mean = 0.2, shape = 1.5 } }"
+    _, out, _ = crawlsim("solve", "my.toml", "--set", service, "--set", "buffer.servers=2")
+    assert "obsolescence_rate" not in out.partition("not applicable")[0]
+    shown = re.findall(r"crawl_rate https://m.example/(\d+)", out)
+    assert shown == [str(page) for page in range(59, 39, -1)]
+
+
+@pytest.mark.usefixtures("many")
+def test_a_page_that_is_never_accessed_is_named(crawlsim: Any) -> None:
+    given = ["optimize", "alone.toml", "--target", "frequencies", "--set", "pages.weights=uniform"]
+    _, out, _ = crawlsim(*given)
+    assert "1 of 60 pages is never accessed: https://m.example/0; change rate 0" in out
+
+
+def test_a_check_without_predictions_gives_estimates_and_reasons(crawlsim: Any) -> None:
+    changes = {
+        "judged": "[]",
+        "run.horizon": "3000.0",
+        "robots.available": "2",
+        "robots.access_time.pareto": "{ mean = 1, shape = 1.5 }",
+        "buffer.servers": "2",
+        "buffer.service.pareto": "{ mean = 1, shape = 1.5 }",
+        "activation.threshold": "{ robots = [2, 1], at = [1] }",
+    }
+    given = [f"--set={key}={value}" for key, value in changes.items()]
+    (record,) = json.loads(crawlsim("check", "one-robot", *given, "--json")[1])
+    assert (record["comparisons"], record["verdict"]) == ([], "not judged")
+    assert any(row["measure"] == "throughput" for row in record["estimates"])
+    assert record["not_applicable"][0]["reason"]
