@@ -236,6 +236,7 @@ def _report(answers: Sequence[Answer], options: RunOptions) -> str:
             each.not_applicable,
             effect_of_doubling(each.scenario, each.results, options),
             each.laws or (),
+            each.course,
         )
         for each in answers
     ]

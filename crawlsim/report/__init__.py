@@ -3,6 +3,7 @@
 Not imported with `analytic`, since it loads the plotting packages.
 """
 
+from crawlsim.report.course_figures import plot_course
 from crawlsim.report.optimum_figures import (
     plot_best_probes,
     plot_frequencies,
@@ -27,6 +28,7 @@ __all__ = [
     "html",
     "plot_best_probes",
     "plot_comparison",
+    "plot_course",
     "plot_frequencies",
     "plot_law",
     "plot_levels",

@@ -25,6 +25,7 @@ from crawlsim.opening import (
     opening_lines,
     worst_pages,
 )
+from crawlsim.report.course_figures import SHOWN, interventions_in_words, plot_course
 from crawlsim.report.drawing import svg_text
 from crawlsim.report.run_figures import (
     is_drawable,
@@ -105,6 +106,8 @@ class Entry:
         What twice the warm-up would change.
     laws : sequence of LawComparison
         Distributions, where they were compared.
+    course : sequence of Comparison
+        Numbers at times, where those were compared.
     """
 
     scenario: Scenario
@@ -114,13 +117,14 @@ class Entry:
     not_applicable: Sequence[NotApplicable] = ()
     doubled: Sequence[Doubled] = ()
     laws: Sequence[LawComparison] = ()
+    course: Sequence[Comparison] = ()
 
     @property
     def verdict(self) -> str:
         """The overall verdict, or "simulated" where nothing was compared."""
-        if not self.comparisons and not self.laws:
+        if not self.comparisons and not self.laws and not self.course:
             return "simulated"
-        return with_laws(overall(self.comparisons), self.laws)
+        return with_laws(overall([*self.comparisons, *self.course]), self.laws)
 
     @cached_property
     def rows(self) -> list[ComparisonRow]:
@@ -243,6 +247,7 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
             "Differences from the predictions. Within the grey band they count as agreement; "
             "bars are two standard errors to each side.",
         )
+    yield from _course_figures(entry)
     if "level_probability" in measures:
         yield plot_levels(results, entry.predictions), "How many pages are in the system."
     for law in entry.laws:
@@ -266,6 +271,18 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
         )
     if scenario.source is not None and scenario.probing is not None:
         yield plot_probes(scenario), "Updates of the source, their importance, and the probes."
+
+
+def _course_figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
+    """The measures over time, where they were observed."""
+    changed = interventions_in_words(entry.scenario)
+    shaded = f" Shaded: {changed}." if changed else ""
+    for measure in SHOWN:
+        if (measure, None) in entry.results.course.columns:
+            yield (
+                plot_course(entry.results, entry.scenario, measure, entry.course),
+                f"{measure} over time. The band holds the whole curve, a bar one point.{shaded}",
+            )
 
 
 def _change_rates(scenario: Scenario) -> Sequence[float] | None:

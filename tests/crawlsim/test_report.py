@@ -20,7 +20,15 @@ from numpy.testing import assert_allclose
 from systems import queue
 
 import sim
-from analytic import Comparison, NotApplicable, Prediction, compare, predict
+from analytic import (
+    Comparison,
+    NotApplicable,
+    Prediction,
+    check_course,
+    compare,
+    course_of,
+    predict,
+)
 from crawlsim import report
 from crawlsim.opening import names_of_worst_pages
 from crawlsim.report.drawing import svg_text
@@ -119,6 +127,26 @@ def points(ax: Axes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def line_of(ax: Axes, label: str) -> tuple[np.ndarray, np.ndarray]:
     (line,) = [each for each in ax.lines if each.get_label() == label]
     return np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+
+
+def test_a_course_is_a_line_of_theory_with_points_a_band_and_shaded_interventions() -> None:
+    scenario = load("indexer-outage").with_("run.replications", 30)
+    results = sim.run(scenario)
+    course = course_of(scenario).course
+    rows = check_course(scenario, course, results)
+    ax = report.plot_course(results, scenario, "mean_in_system", rows)
+    times, predicted = line_of(ax, "theory")
+    assert_allclose(times, course.times)
+    assert_allclose(predicted, course.columns["mean_in_system", None])
+    x, y, _ = points(ax)
+    assert_allclose(y, results.course.columns["mean_in_system", None][0][: len(x)])
+    (shaded,) = ax.patches
+    assert (shaded.get_x(), shaded.get_x() + shaded.get_width()) == (30.0, 40.0)
+    page = render(report.Entry(scenario, results, course=rows))
+    assert "weighted_obsolescence over time" in page
+    assert "from 30 to 40 (minute)" in page
+    with pytest.raises(ValueError, match="no course of"):
+        report.plot_course(results, scenario, "sojourn_time")
 
 
 def test_levels_are_points_with_intervals_and_the_theory_is_a_line() -> None:

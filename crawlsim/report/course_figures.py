@@ -1,0 +1,116 @@
+"""Figures of a course: simulated numbers over time with their band, theory, interventions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from analytic.crosscheck import Comparison
+from crawlsim.report.drawing import SIMULATED, THEORY, legend_above, panel, plain
+from crawlsim.report.words import with_unit
+from scenarios import Results, Scenario
+from scenarios.timeline import Piece, pieces
+
+SHOWN = (
+    "mean_in_system",
+    "throughput",
+    "loss_rate",
+    "starvation_probability",
+    "weighted_obsolescence",
+    "stale_answer_probability",
+)
+"""Measures of which a report shows the course."""
+
+_MOST_POINTS = 60
+_CHANGED = "#e9e2d0"
+_WORDS = {
+    "robots": "robots",
+    "robot_speed": "robots' speed ×",
+    "service_speed": "indexer's speed ×",
+    "change_factor": "changes ×",
+    "query_factor": "queries ×",
+}
+
+
+def plot_course(
+    results: Results,
+    scenario: Scenario,
+    measure: str,
+    course: Sequence[Comparison] = (),
+    ax: Axes | None = None,
+) -> Axes:
+    """A measure over time: theory as a line, simulation as points with intervals and a band.
+
+    Stretches of time in which an intervention is in force are shaded.
+
+    Parameters
+    ----------
+    results : Results
+        With a course (`run.observe`).
+    scenario : Scenario
+    measure : str
+        One without subjects.
+    course : sequence of Comparison
+        Of `analytic.check_course`; what they predict is the line.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Raises
+    ------
+    ValueError
+        If the results have no course of the measure.
+    """
+    values = results.course.columns.get((measure, None))
+    if values is None:
+        raise ValueError(f"the results of {results.scenario} have no course of {measure}")
+    ax = panel(
+        ax, f"time ({plain(scenario.time_unit)})", with_unit(measure, None, scenario.time_unit)
+    )
+    for piece in _changed(scenario):
+        ax.axvspan(piece.begin, piece.end, color=_CHANGED, lw=0, zorder=0)
+    times = results.course.times
+    estimate, _, low, high, band_low, band_high = values[:6]
+    ax.fill_between(
+        times, band_low, band_high, color=SIMULATED, alpha=0.15, lw=0, label="95 % band"
+    )
+    told = [row for row in course if row.measure == measure and row.subject is None]
+    if told:
+        line = [[row.time, row.predicted] for row in told]
+        ax.plot(*np.array(line, dtype=float).T, color=THEORY, lw=1.2, label="theory")
+    some = slice(None, None, -(-len(times) // _MOST_POINTS))
+    widths = np.nan_to_num(np.array([estimate - low, high - estimate])[:, some])
+    ax.errorbar(
+        times[some],
+        estimate[some],
+        np.maximum(widths, 0.0),
+        fmt="o",
+        ms=2.5,
+        lw=0.8,
+        color=SIMULATED,
+        label="simulated, 95 %",
+    )
+    ax.set_xlim(0.0, scenario.run.horizon)
+    ax.set_ylim(bottom=0.0)
+    legend_above(ax, columns=3)
+    return ax
+
+
+def interventions_in_words(scenario: Scenario) -> str:
+    """What is changed, and when."""
+    unit = scenario.time_unit
+    told = []
+    for each in scenario.interventions:
+        effects = ", ".join(f"{_WORDS[name]} {value:g}" for name, value in each.given().items())
+        until = "for good" if each.until is None else f"to {each.until:g}"
+        every = "" if each.every is None else f", every {each.every:g}"
+        told.append(f"from {each.at:g} {until}{every} ({unit}): {effects}")
+    return "; ".join(told)
+
+
+def _changed(scenario: Scenario) -> Iterator[Piece]:
+    """Stretches in which an intervention is in force."""
+    for piece in pieces(scenario, 0.0, scenario.run.horizon):
+        if not Piece(piece.begin, piece.end).continued_by(piece):
+            yield piece
