@@ -1,7 +1,14 @@
 """What must come out: formulas, their predictions, and the verdict on a simulation."""
 
 from analytic.course.answers import Course, course_of
-from analytic.crosscheck import Comparison, check_course, check_scenario, compare, overall
+from analytic.crosscheck import (
+    Comparison,
+    check_course,
+    check_scenario,
+    compare,
+    overall,
+    scope_of,
+)
 from analytic.formula import Formula, Prediction
 from analytic.indexing_queue import accuracy_of, exact_laws, points_of, relaxation_time_of
 from analytic.law_check import LawComparison, check_laws, compare_laws, with_laws
@@ -34,6 +41,7 @@ __all__ = [
     "predict",
     "relaxation_time_of",
     "resolve",
+    "scope_of",
     "start_up_times",
     "suggested_warmup",
     "with_laws",

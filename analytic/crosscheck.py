@@ -37,6 +37,25 @@ Verdict = Literal["agrees", "disagrees", "inconclusive", "not judged"]
 RELATIVE_TOLERANCE = 0.02
 NEGLIGIBLE = 0.002
 FLOOR = 0.001
+PAGE_FLOOR = 0.1
+"""The floor of one page's share of the accesses is at most this part of the share."""
+
+_PARTS = {
+    "crawl rates": ("crawl_rate", "crawl_frequency"),
+    "the index": (
+        *("weighted_obsolescence", "obsolescence_rate", "index_age"),
+        "stale_answer_probability",
+    ),
+    "arrivals": ("arrival_rate",),
+    "the queue": (
+        *("loss_rate", "throughput", "loss_probability", "obsolescence_probability"),
+        *("success_probability", "replacement_probability", "starvation_probability"),
+        *("idle_indexers", "mean_in_system", "level_probability"),
+        *("sojourn_time", "sojourn_time_second_moment", "sojourn_quantile"),
+    ),
+}
+"""What a verdict can be about, and the measures that belong to it."""
+
 ROUNDING = 1e-12
 """Relative differences of this size come from adding in another order."""
 
@@ -246,7 +265,7 @@ def compare(
                 error,
                 in_family=in_family,
                 must_settle=not judged or prediction.measure in judged,
-                floor=FLOOR * unit,
+                floor=_floor(prediction, unit),
                 negligible=negligible * unit,
                 end_effect=estimate.end_effect_bound,
                 start=start,
@@ -338,7 +357,7 @@ def check_course(scenario: Scenario, course: OverTime, results: Results) -> list
                     or prediction.subject in pages
                 ),
                 must_settle=not scenario.judged,
-                floor=FLOOR * context.unit_of(prediction.measure),
+                floor=_floor(prediction, context.unit_of(prediction.measure)),
                 negligible=scenario.check.negligible * context.unit_of(prediction.measure),
                 end_effect=0.0,
                 start=0.0,
@@ -398,6 +417,35 @@ def overall(comparisons: Iterable[Comparison]) -> Verdict:
     verdicts = {row.verdict for row in comparisons}
     worst: tuple[Verdict, ...] = ("disagrees", "inconclusive", "agrees")
     return next((each for each in worst if each in verdicts), "not judged")
+
+
+def scope_of(comparisons: Iterable[Comparison], results: Results) -> str:
+    """What was compared, where no formula covers some part of what was simulated; else nothing.
+
+    Parameters
+    ----------
+    comparisons : iterable of Comparison
+    results : Results
+        With estimates of the parts that the system has.
+    """
+    rows = list(comparisons)
+    predicted = {row.measure for row in rows if row.kind in _JUDGED_KINDS}
+    judged = {row.measure for row in rows if row.verdict != "not judged"}
+    simulated = {block.measure for block in results.rows.blocks}
+    parts = [part for part, of in _PARTS.items() if simulated.intersection(of)]
+    compared = [part for part in parts if judged.intersection(_PARTS[part])]
+    missing = [part for part in parts if not predicted.intersection(_PARTS[part])]
+    if not compared or not missing:
+        return ""
+    return f"{' and '.join(compared)} only; no formula for {' or '.join(missing)}"
+
+
+def _floor(prediction: Prediction, unit: float) -> float:
+    """The difference that a run need not see; of a page's accesses none as large as they are."""
+    floor = FLOOR * unit
+    if prediction.measure in _PARTS["crawl rates"] and prediction.value:
+        return min(floor, PAGE_FLOOR * abs(prediction.value))
+    return floor
 
 
 def _judged_pages(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from analytic import course, indexing_queue, page_refresh, pipeline, probing, robot_control, routing
 from analytic.active_robots import require_decided
@@ -38,11 +39,22 @@ class NotApplicable:
     reasons : tuple of str
     other_subject : bool
         Whether it is about systems of another kind.
+    quantity : str
+        What the formula gives, in words.
+    is_of_several : bool
+        Whether the same paper and number says something else of another quantity.
     """
 
     source: str
     reasons: tuple[str, ...]
     other_subject: bool = False
+    quantity: str = ""
+    is_of_several: bool = False
+
+    @property
+    def name(self) -> str:
+        """The source, with the quantity that is meant where that is not clear."""
+        return f"{self.source} ({self.quantity})" if self.is_of_several else self.source
 
     @property
     def reason(self) -> str:
@@ -79,8 +91,21 @@ def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
                 reasons = (str(refusal),)
         if reasons:
             foreign = fails_a_premise(formula.conditions, reasons_of)
-            others.append(NotApplicable(formula.source, reasons, foreign))
+            others.append(NotApplicable(formula.source, reasons, foreign, formula.quantity))
+    mixed = _of_several_minds(predictions, others)
+    others = [replace(each, is_of_several=each.source in mixed) for each in others]
     return predictions, sorted(others, key=lambda each: (each.other_subject, len(each.reasons)))
+
+
+def _of_several_minds(
+    predictions: Iterable[Prediction], others: Iterable[NotApplicable]
+) -> set[str]:
+    """Sources that do not say the same of all quantities: one applies, or for other reasons."""
+    said: dict[str, set[str]] = {}
+    for other in others:
+        said.setdefault(other.source, set()).add(other.reason)
+    used = {each.source for each in predictions}
+    return {source for source, reasons in said.items() if source in used or len(reasons) > 1}
 
 
 def exact_values(scenario: Scenario) -> dict[tuple[str, Subject], tuple[float, str]]:

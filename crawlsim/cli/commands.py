@@ -36,6 +36,7 @@ from crawlsim.cli.output import (
     prediction_table,
     print_json,
     progress_bar,
+    quantile_lines,
     reason_lines,
     show_course_verdicts,
     show_distributions,
@@ -188,7 +189,7 @@ def solve(
             click.echo(f"  {accuracy}")
         for table in course_tables(scenario, course):
             show_table(table)
-        for line in infinite_lines(scenario):
+        for line in (*infinite_lines(scenario), *quantile_lines(scenario, predictions, others)):
             click.echo(f"  {line}")
         for line in reason_lines((*course.not_applicable, *others), every):
             click.echo(f"  {line}")
@@ -259,15 +260,21 @@ def check(
 
 
 def _show_verdicts(answers: list[Answer], changes: tuple[str, ...], every: bool) -> None:
+    from analytic import scope_of
+
     for each in answers:
         scenario = each.scenario
         rows = each.comparisons or ()
         if rows:
-            table = comparison_table(scenario, rows, each.verdict, changes, every)
+            table = comparison_table(
+                scenario, rows, each.verdict, scope_of(rows, each.results), changes, every
+            )
         else:
             table = estimate_table(each.results, scenario, changes, every)
         show_table(table, OPTIONAL_COLUMNS, opening_lines(scenario, each.results))
         for line in summary_lines(scenario, rows, each.verdict, each.results):
+            click.echo(f"  {line}")
+        for line in quantile_lines(scenario, each.predictions, each.not_applicable):
             click.echo(f"  {line}")
         if each.course:
             show_course_verdicts(scenario, each.course)

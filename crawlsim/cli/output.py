@@ -369,6 +369,18 @@ def infinite_lines(scenario: Scenario) -> Iterator[str]:
     return map(str, infinite_quantities(scenario).values())
 
 
+def quantile_lines(
+    scenario: Scenario, predictions: Iterable[Prediction], others: Iterable[NotApplicable]
+) -> Iterator[str]:
+    """Why quantiles that were asked for have no exact value: what rules out the nearest formula."""
+    asked = scenario.buffer is not None and scenario.buffer.sojourn_quantiles
+    if not asked or any(each.measure == "sojourn_quantile" for each in predictions):
+        return
+    near = (each for each in others if each.quantity.startswith("quantiles of the sojourn time"))
+    for nearest in islice(near, 1):
+        yield f"no exact sojourn_quantile: {nearest.reason}"
+
+
 def infinite_record(scenario: Scenario) -> dict[str, Any]:
     """What is infinite for JSON; nothing where nothing is."""
     infinite = [each._asdict() for each in infinite_quantities(scenario).values()]
@@ -451,7 +463,7 @@ def reason_lines(others: Sequence[NotApplicable], every: bool = False) -> Iterat
     sources: dict[str, dict[str, None]] = {}
     for other in others:
         if every or not other.other_subject:
-            sources.setdefault(other.reason, {})[other.source] = None
+            sources.setdefault(other.reason, {})[other.name] = None
     shown = list(sources.items())[: None if every else _NEAREST]
     for reason, shared in shown:
         yield f"not applicable: {'; '.join(shared)}: {reason}"
@@ -466,11 +478,13 @@ def comparison_table(
     scenario: Scenario,
     rows: Sequence[Comparison],
     verdict: str,
+    scope: str = "",
     changes: Sequence[str] = (),
     every: bool = False,
 ) -> Table:
     """Predictions, estimates and verdicts; the judged rows first, equal ones once."""
     title = f"{_titled(scenario, changes)}: {_coloured(verdict)}"
+    title += f" ({scope})" if scope and verdict == "agrees" else ""
     numbers = (">predicted", ">estimated", ">± SE", ">z", ">detectable")
     table = new_table(title, "measure", *numbers, "|unit", "|verdict", ">needs")
     ordered = sorted(_once(rows), key=lambda each: each.verdict == "not judged")
@@ -552,21 +566,25 @@ def _remedies(rows: Sequence[Comparison], replications: int) -> Iterator[str]:
     unpredicted = [row.measure for row in open_rows if row.predicted != row.predicted]
     if unpredicted:
         yield f"no formula predicts: {', '.join(unpredicted)} (`solve` says why)"
-    if short := [row for row in open_rows if row.window_too_short]:
-        yield f"{_inconclusive(short)}: the window is too short: lengthen run.horizon"
-    if early := [row for row in open_rows if row.warmup_too_short]:
-        yield f"{_inconclusive(early)}: the warm-up is too short: try --warmup auto"
-    open_rows = [row for row in open_rows if not (row.window_too_short or row.warmup_too_short)]
-    needed = max((row.replications_needed or 0 for row in open_rows), default=0)
-    if replications < 2 and open_rows:
-        yield "one replication has no error: at least two are needed, ten are better"
-    elif needed and not early:
+    short = [row for row in open_rows if row.window_too_short]
+    early = [row for row in open_rows if row.warmup_too_short]
+    others = [row for row in open_rows if not (row.window_too_short or row.warmup_too_short)]
+    needed = max((row.replications_needed or 0 for row in others), default=0)
+    far_too_short = replications > 1 and needed > _FAR_TOO_FEW * replications
+    if far_too_short:
         count = _inconclusive(open_rows)
-        what = "all" if all(row.replications_needed for row in open_rows) else "most"
-        if needed > _FAR_TOO_FEW * replications:
-            yield f"{count}: the run is far too short: try a longer run.horizon first"
-        else:
-            yield f"{count}: try --replications {needed}, which would settle {what} of them"
+        yield f"{count}: the run is far too short: try a longer run.horizon first"
+    if short:
+        yield f"{_inconclusive(short)}: the window is too short: lengthen run.horizon"
+    if early:
+        yield f"{_inconclusive(early)}: the warm-up is too short: try --warmup auto"
+    if replications < 2 and others:
+        yield "one replication has no error: at least two are needed, ten are better"
+    elif needed and not far_too_short:
+        what = "all" if all(row.replications_needed for row in others) else "most"
+        then = ", with the longer warm-up" if early else ""
+        count = _inconclusive(others)
+        yield f"{count}: try --replications {needed}{then}, which would settle {what} of them"
 
 
 def _inconclusive(rows: Sequence[Comparison]) -> str:

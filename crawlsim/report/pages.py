@@ -14,7 +14,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from analytic.bibliography import REFERENCES
-from analytic.crosscheck import Comparison, overall
+from analytic.crosscheck import Comparison, overall, scope_of
 from analytic.formula import Prediction
 from analytic.law_check import LawComparison, with_laws
 from analytic.predict import NotApplicable
@@ -177,12 +177,19 @@ class Entry:
         return [row for row in self.rows if row.comparison.verdict == "not judged"]
 
     @property
+    def reasons(self) -> list[tuple[str, str]]:
+        """Formulas that do not apply, and why: each once, also of several quantities."""
+        return list(dict.fromkeys((each.name, each.reason) for each in self.not_applicable))
+
+    @property
     def meaning(self) -> str:
         """The verdict in a sentence."""
         verdict = overall(self.comparisons) if self.comparisons else "simulated"
         numbers = meaning_of(verdict, self.rows, self.results.count)
         infinite = (f"{each}.".capitalize() for each in infinite_quantities(self.scenario).values())
-        return " ".join(filter(None, (numbers, meaning_of_laws(self.laws), *infinite)))
+        scope = scope_of(self.comparisons, self.results)
+        about = f"Compared: {scope}." if scope else ""
+        return " ".join(filter(None, (numbers, about, meaning_of_laws(self.laws), *infinite)))
 
 
 Picture = tuple[Markup, str]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from analytic.crosscheck import FLOOR, RELATIVE_TOLERANCE, Comparison
+from analytic.crosscheck import RELATIVE_TOLERANCE, Comparison
 from analytic.law_check import LawComparison
 from analytic.significance import POWER
 from scenarios.measures import MEASURES, Subject
@@ -106,8 +106,7 @@ def meaning_of(verdict: str, rows: Sequence[ComparisonRow], replications: int) -
     if verdict == "agrees":
         return (
             f"{_all(len(judged))}: no significant difference, and a difference of "
-            f"{100 * RELATIVE_TOLERANCE:g} % (of {FLOOR:g} for small probabilities) would have "
-            f"been seen with probability {POWER:g}."
+            f"{_seen_in(judged)} would have been seen with probability {POWER:g}."
         )
     if verdict == "disagrees":
         differ = "differs" if len(those) == 1 else "differ"
@@ -134,6 +133,19 @@ def meaning_of_laws(laws: Sequence[LawComparison]) -> str:
 
 def _all(count: int) -> str:
     return f"All {count} judged numbers agree" if count > 1 else "The judged number agrees"
+
+
+def _seen_in(rows: Sequence[Comparison]) -> str:
+    """The difference that every row would have shown, in words."""
+    exact = [row for row in rows if row.kind == "exact" and row.detectable is not None]
+    least = max(exact, key=lambda row: row.detectable or 0.0, default=None)
+    tolerance = f"{100 * RELATIVE_TOLERANCE:g} %"
+    if least is None or not least.detectable or least.detectable <= RELATIVE_TOLERANCE:
+        return tolerance
+    larger = sum((row.detectable or 0.0) > RELATIVE_TOLERANCE for row in exact)
+    size = percent(least.detectable) if least.detectable <= 1.0 else "more than 100 %"
+    name = name_of(least.measure, least.subject)
+    return f"{tolerance} (of more in {larger} of them that are small: up to {size}, {name})"
 
 
 def _remedy(rows: Sequence[Comparison], replications: int) -> str:

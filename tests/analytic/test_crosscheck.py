@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from robot_by_robot import simulate_robot_by_robot
 from systems import BATCHES, PHASES, queue
 
 import sim
-from analytic import Comparison, Prediction, compare, overall, predict, resolve
+from analytic import Comparison, Prediction, compare, overall, predict, resolve, scope_of
+from analytic.crosscheck import PAGE_FLOOR
 from analytic.significance import (
     critical_value,
     holm,
@@ -25,6 +27,7 @@ from analytic.significance import (
     smallest_seen,
     visible_errors,
 )
+from crawlsim.cli.output import quantile_lines, summary_lines
 from scenarios import Estimate, Results, Scenario, library_names, load
 from scenarios.page_data import page_weights
 from sim import rules
@@ -557,3 +560,62 @@ def test_a_quantile_of_a_class_that_the_run_never_saw_is_inconclusive() -> None:
     results = sim.run(scenario)
     unseen = Prediction("sojourn_quantile", "obsolete 0.5", 1.0, "exact", "by hand")
     assert [row.verdict for row in compare([unseen], results)] == ["inconclusive"]
+
+
+def _of_pages(estimates: list[Estimate], judged: int) -> list[Comparison]:
+    found = Results("made-up", "none", 1, 40, tuple(estimates), {}, 10**6)
+    share = 1.0 / judged
+    rows = [Prediction("crawl_rate", page, share, "exact", "made up") for page in range(judged)]
+    return compare(rows, found)
+
+
+@pytest.mark.parametrize(("pages", "verdict"), [(40, "agrees"), (1000, "inconclusive")])
+def test_the_floor_of_a_page_is_not_as_large_as_its_own_rate(pages: int, verdict: str) -> None:
+    """Errors of 1e-4: 3 % of one of 40 pages, and 73 % of one of 1000, of which 20 are judged."""
+    share = 1.0 / pages
+    error = 1e-4
+    rows = _of_pages(
+        [Estimate("crawl_rate", n, share, error, share, share) for n in range(pages)], pages
+    )
+    assert overall(rows) == verdict
+    assert all(row.tolerance <= max(0.02, PAGE_FLOOR) * share for row in rows)
+
+
+def test_a_verdict_says_what_was_compared_where_no_formula_covers_the_rest() -> None:
+    found = results(("crawl_rate", 1.0, 1e-4), ("mean_in_system", 1.0, 1e-4))
+    rates, queue = exact("crawl_rate", 1.0), exact("mean_in_system", 1.0)
+    only_rates = compare([rates], found)
+    assert scope_of(only_rates, found) == "crawl rates only; no formula for the queue"
+    guessed = compare([rates, exact("mean_in_system", 1.0, "approximation")], found)
+    assert scope_of(guessed, found) == "crawl rates only; no formula for the queue"
+    assert scope_of(compare([rates, queue], found), found) == ""
+    assert scope_of(compare([rates, queue], found, ["crawl_rate"]), found) == ""
+
+
+def test_a_run_far_too_short_is_said_first_and_every_open_row_has_its_advice() -> None:
+    (row,) = compare([exact("mean_in_system", 1.0)], results(("mean_in_system", 1.0, 0.1)))
+    assert row.verdict == "inconclusive"
+    found = results(("mean_in_system", 1.0, 0.1), count=10)
+    rows = [
+        replace(row, predicted=1.0, replications_needed=None, window_too_short=True),
+        replace(row, predicted=2.0, replications_needed=None, warmup_too_short=True),
+        replace(row, predicted=3.0, replications_needed=20),
+    ]
+    lines = list(summary_lines(queue(), rows, "inconclusive", found))[:3]
+    assert [line.split(":")[0] for line in lines] == ["1 row inconclusive"] * 3
+    assert "--replications 20, with the longer warm-up" in lines[2]
+    rows[2] = replace(rows[2], replications_needed=1001)
+    lines = list(summary_lines(queue(), rows, "inconclusive", found))[:3]
+    assert lines[0].startswith("3 rows inconclusive: the run is far too short")
+    assert "the window" in lines[1]
+    assert "the warm-up" in lines[2]
+
+
+@pytest.mark.parametrize("servers", [1, 3])
+def test_quantiles_without_an_exact_value_are_said_to_have_none(servers: int) -> None:
+    asked = queue({"buffer.sojourn_quantiles": [0.5], "buffer.servers": servers})
+    assert not list(quantile_lines(asked, *predict(asked)))
+    heavy = asked.with_("buffer.service", {"lognormal": {"mean": 0.5, "sd": 1.0}})
+    (line,) = quantile_lines(heavy, *predict(heavy))
+    assert line.startswith("no exact sojourn_quantile: ")
+    assert "lognormal" in line

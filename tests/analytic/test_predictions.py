@@ -16,7 +16,7 @@ from scipy.stats import poisson
 from systems import queue
 
 import sim
-from analytic import FORMULAS, NotApplicable, compare, overall, predict, suggested_warmup
+from analytic import FORMULAS, compare, overall, predict, suggested_warmup
 from analytic.formula import Reasons, obstacles
 from analytic.pipeline import dropping_and_replacement
 from analytic.refusal import NoAnswerError
@@ -244,8 +244,20 @@ def test_all_obstacles_are_named_the_nearest_formula_first() -> None:
         "service times are not of phase type (uniform)",
         "obsolescence timers are not of phase type (gamma)",
     )
-    assert others["altman2000 (6), Example 2.1"] == NotApplicable(
-        "altman2000 (6), Example 2.1", ("there are no [servers]",), other_subject=True
+    foreign = others["altman2000 (6), Example 2.1"]
+    assert (foreign.reasons, foreign.other_subject) == (("there are no [servers]",), True)
+
+
+def test_a_source_that_is_used_and_not_applicable_says_of_which_quantity() -> None:
+    scenario = queue().with_("buffer.service", {"lognormal": {"mean": 0.5, "sd": 1.0}})
+    predictions, others = predict(scenario)
+    used = {each.source for each in predictions}
+    assert used
+    for other in others:
+        assert (other.name == other.source) or other.quantity in other.name
+        assert not (other.source in used and other.name == other.source)
+    assert len({(each.name, each.reason) for each in others if each.source in used}) == sum(
+        each.source in used for each in others
     )
 
 

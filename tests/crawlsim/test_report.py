@@ -353,6 +353,12 @@ def test_what_a_user_writes_is_escaped() -> None:
     ("rows", "verdict", "meaning"),
     [
         ([compared()], "agrees", "The judged number agrees"),
+        ([compared()], "agrees", "a difference of 2 % would have been seen"),
+        (
+            [compared(), compared(measure="throughput", detectable=0.52)],
+            "agrees",
+            "2 % (of more in 1 of them that are small: up to 52 %, throughput) would",
+        ),
         (
             [compared(), compared(measure="throughput", verdict="disagrees")],
             "disagrees",
