@@ -163,6 +163,10 @@ def cells(scenario: Scenario, varied: Mapping[str, Sequence[Any]]) -> list[Cell]
     return [Cell(changes, scenario.with_(changes)) for changes in combinations]
 
 
+PREDICTED_ONLY = ("recovery_time",)
+"""Measures that no simulation estimates: its horizon may come before."""
+
+
 def shown(scenario: Scenario, keys: Iterable[Key]) -> list[Key]:
     """The measures and subjects that are shown, the most important first; the files hold all.
 
@@ -180,7 +184,7 @@ def shown(scenario: Scenario, keys: Iterable[Key]) -> list[Key]:
         subjects.setdefault(measure, []).append(subject)
     few = [name for name in scenario.judged if len(subjects.get(name, ())) <= _FEW_SUBJECTS]
     priced = ["control_cost"] if scenario.costs.model_fields_set else []
-    names = dict.fromkeys([*priced, *(scenario.judged or subjects)])
+    names = dict.fromkeys([*priced, *(scenario.judged or subjects), *PREDICTED_ONLY])
     chosen = [(n, s) for n in names for s in subjects.get(n, ()) if n in few or s in _WHOLE]
     chosen = chosen or [(n, s) for n in subjects for s in subjects[n] if s in _WHOLE]
     return sorted(chosen, key=lambda key: key[1] not in _WHOLE)
@@ -208,3 +212,7 @@ def rows_of(
         predicted, source = predictions.get((row.measure, row.subject), (None, None))
         numbers = (row.estimate, row.standard_error, row.low, row.high, results.count)
         yield Row(row.measure, row.subject, *numbers, predicted, source)
+    for measure in PREDICTED_ONLY:
+        if (measure, None) in predictions:
+            unseen = (math.nan,) * 4
+            yield Row(measure, None, *unseen, results.count, *predictions[measure, None])

@@ -39,7 +39,7 @@ from sim.estimates.choosing import (
     unseen_deviation,
 )
 from sim.estimates.paired import Best, Estimated, best_of, paired_difference
-from sim.sweep import Cell, Key, Row, kept, label_of
+from sim.sweep import PREDICTED_ONLY, Cell, Key, Row, kept, label_of
 
 DIFFERENCES = ("measure", "subject", "against", "difference", "standard_error", "low", "high")
 
@@ -75,6 +75,11 @@ class Goal:
         """1 where less is better, -1 where more is."""
         return 1 if self.option == "--minimise" else -1
 
+    @property
+    def is_predicted(self) -> bool:
+        """Whether only the formulas give the measure."""
+        return self.text in PREDICTED_ONLY
+
     def named(self, key: Key) -> str:
         """The best value of all in words."""
         return f"{'least' if self.sign > 0 else 'greatest'} {name_of_key(key)}"
@@ -102,6 +107,8 @@ class Goal:
         ScenarioError
             If it is none of those that cells are compared by.
         """
+        if self.is_predicted:
+            return (self.text, None), [Estimated(math.nan, np.zeros(0)) for _ in records]
         cells = [estimated(record) for record in records]
         key = self.key_among(dict.fromkeys(each for cell in cells for each in cell))
         return key, [cell.get(key, Estimated(math.nan, np.zeros(0))) for cell in cells]
@@ -119,6 +126,8 @@ class Goal:
         """Refuse a scenario that has no such measure, by a simulation of hardly any time."""
         from sim.replicate import run
 
+        if self.is_predicted:
+            return
         moment = {"run.warmup": 0.0, "run.horizon": _MOMENT, "run.replications": 1}
         self.key_among(kept(scenario, run(scenario.with_(moment)).leave_one_out))
 
@@ -297,6 +306,8 @@ def best_cell(
         If the goal is none of the measures that cells are compared by.
     """
     key, values = goal.values_in(records)
+    if goal.is_predicted:
+        return _solved_cell(goal, key, grid, records)
     best = best_of([each.times(goal.sign) for each in values], level)
     if best is None:
         return None
@@ -329,6 +340,26 @@ def best_cell(
     return BestCell(index, f"{goal.named(key)}: {words}", record)
 
 
+def _solved_cell(
+    goal: Goal, key: Key, grid: Sequence[Cell], records: Sequence[Record]
+) -> BestCell | None:
+    """The cell that is best by the formulas; those without a value are left out."""
+    rows = [rows_in(record).get(key) for record in records]
+    known = {n: row.predicted for n, row in enumerate(rows) if row and row.predicted is not None}
+    if not known:
+        return None
+    index = min(known, key=lambda n: goal.sign * known[n])
+    words = f"{label_of(grid[index])}, with {number(known[index])}, exactly"
+    record = {
+        "measure": key[0],
+        "subject": key[1],
+        "cell": dict(grid[index].varied),
+        "predicted": known[index],
+        "method": "solved",
+    }
+    return BestCell(index, f"{goal.named(key)}: {words}", record)
+
+
 def first_cell(bound: Bound, grid: Sequence[Cell], records: Sequence[Record]) -> BestCell | None:
     """The first cell within a bound, in the order of the grid; None: there is none.
 
@@ -357,7 +388,9 @@ def first_cell(bound: Bound, grid: Sequence[Cell], records: Sequence[Record]) ->
         if not bound.holds(row.estimate if row.predicted is None else row.predicted):
             continue
         value = "none seen"
-        if row.estimate:
+        if math.isnan(row.estimate):
+            value = "not estimated"
+        elif row.estimate:
             value = f"{number(row.estimate)} ± {half_width(row.estimate, row.high - row.estimate)}"
         if row.predicted is not None:
             value = f"{number(row.predicted)} by the formulas, {value} in the simulation"
@@ -433,6 +466,8 @@ def indifference_of(
     option = "--indifference"
     if goal is None or isinstance(goal, Bound):
         raise ScenarioError(option, size, "needs --minimise or --maximise")
+    if goal.is_predicted:
+        raise ScenarioError(option, size, f"does not go with {goal.text}, which is exact")
     if not math.isfinite(size):
         raise ScenarioError(option, size, "must be finite")
     if options.precision is not None:

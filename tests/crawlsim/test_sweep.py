@@ -439,3 +439,30 @@ def test_the_table_of_a_sweep_can_be_limited_to_a_measure(
     _, out, _ = crawlsim("sweep", scenario_file, *flags)
     assert "mean_in_system" in out
     assert "throughput " not in out
+
+
+def test_the_time_to_recover_is_compared_by_the_formulas(crawlsim: Any, tmp_path: Path) -> None:
+    """No simulation estimates it; a file of the sweep and its picture hold it all the same."""
+    sweep = [
+        "sweep",
+        "indexer-outage",
+        "--replications",
+        "2",
+        "--vary",
+        "buffer.waiting_places=5,9",
+    ]
+    _, out, _ = crawlsim(*sweep, "--minimise", "recovery_time", "--json")
+    told = json.loads(out)
+    rows = [row for row in told["rows"] if row["measure"] == "recovery_time"]
+    assert [row["estimate"] for row in rows] == [None, None]
+    assert rows[0]["predicted"] < rows[1]["predicted"]
+    assert told["best"]["cell"] == {"buffer.waiting_places": 5}
+    assert told["best"]["predicted"] == rows[0]["predicted"]
+    folder = str(tmp_path / "out")
+    code, out, _ = crawlsim(*sweep, "--first", "recovery_time>4", "--out", folder)
+    assert code == 0
+    assert "waiting_places = 9" in out
+    assert "recovery_time" in (tmp_path / "out" / "sweep.csv").read_text()
+    code, _, err = crawlsim(*sweep, "--minimise", "recovery_time", "--indifference", "1")
+    assert code == 2
+    assert "which is exact" in err
