@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from numbers import Real
 from typing import Any, Literal, get_args
 
@@ -81,21 +82,25 @@ def obstacles(conditions: Iterable[Condition], reasons: Reasons) -> Iterator[str
     does not hold and could be asked.
     """
     said: set[str] = set()
-    given = sorted(conditions, key=_is_no_premise)
-    another_kind = fails_a_premise(given, reasons)
-    for condition in given:
-        if another_kind and condition not in _PREMISES:
-            return
-        if said and condition in _DEPENDENT:
-            continue
-        reason = reasons(condition)
-        if reason is not None and reason not in said:
-            said.add(reason)
-            yield reason
+    for given in _premises_first(tuple(conditions)):
+        if said:
+            return  # a system of another kind
+        for condition in given:
+            if said and condition in _DEPENDENT:
+                continue
+            reason = reasons(condition)
+            if reason is not None and reason not in said:
+                said.add(reason)
+                yield reason
 
 
-def _is_no_premise(condition: Condition) -> bool:
-    return condition not in _PREMISES
+@cache
+def _premises_first(conditions: tuple[Condition, ...]) -> tuple[tuple[Condition, ...], ...]:
+    """Premises, and the others."""
+    return tuple(
+        tuple(each for each in conditions if (each in _PREMISES) == premises)
+        for premises in (True, False)
+    )
 
 
 def is_covered(conditions: Iterable[Condition], scenario: Scenario) -> bool:
@@ -110,7 +115,7 @@ def reason_against(conditions: Iterable[Condition], scenario: Scenario) -> str |
 
 def fails_a_premise(conditions: Iterable[Condition], reasons: Reasons) -> bool:
     """Whether the formula is about systems of another kind."""
-    return any(reasons(each) is not None for each in conditions if each in _PREMISES)
+    return any(reasons(each) is not None for each in _premises_first(tuple(conditions))[0])
 
 
 Values = Iterable[tuple[str, Subject, float]]

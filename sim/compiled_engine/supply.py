@@ -74,7 +74,9 @@ def _filler(draw: Any) -> Callable[..., None]:
 class Supply:
     """Times drawn in advance, a block per law.
 
-    What one law gives next does not depend on what happens meanwhile. A block grows with its use.
+    What one law gives next does not depend on what happens meanwhile. A block grows with its use;
+    where laws are few it is large from the beginning, since each call of compiled code costs more
+    than a thousand numbers.
 
     Parameters
     ----------
@@ -86,6 +88,8 @@ class Supply:
     """
 
     _SMALLEST = 16
+    _FIRST = 4096
+    _SHARE = 16
     _LARGEST = 2**16
     _IN_ALL = 2**18
     _LONG = 0.02  # seconds
@@ -94,7 +98,10 @@ class Supply:
         self._laws = laws
         self._streams = streams
         self._needs = needs
-        self._size = np.where(needs > 0, np.maximum(self._SMALLEST, 2 * needs), 0)
+        few_rows = np.clip(
+            self._IN_ALL // (self._SHARE * max(len(laws), 1)), self._SMALLEST, self._FIRST
+        )
+        self._size = np.where(needs > 0, np.maximum(few_rows, 2 * needs), 0)
         self._most = max(self._IN_ALL, 2 * int(self._size.sum()))
         self._is_slow = np.zeros(len(laws), dtype=np.bool_)
         self._drawn = np.empty(int(self._size.sum()))
