@@ -74,9 +74,8 @@ def _filler(draw: Any) -> Callable[..., None]:
 class Supply:
     """Times drawn in advance, a block per law.
 
-    What one law gives next does not depend on what happens meanwhile. A block grows with its use;
-    where laws are few it is large from the beginning, since each call of compiled code costs more
-    than a thousand numbers.
+    What one law gives next does not depend on what happens meanwhile. A block grows with its use,
+    a small one fast, since each call of compiled code costs as much as a thousand numbers.
 
     Parameters
     ----------
@@ -88,8 +87,7 @@ class Supply:
     """
 
     _SMALLEST = 16
-    _FIRST = 4096
-    _SHARE = 16
+    _SMALL = 4096
     _LARGEST = 2**16
     _IN_ALL = 2**18
     _LONG = 0.02  # seconds
@@ -98,10 +96,7 @@ class Supply:
         self._laws = laws
         self._streams = streams
         self._needs = needs
-        few_rows = np.clip(
-            self._IN_ALL // (self._SHARE * max(len(laws), 1)), self._SMALLEST, self._FIRST
-        )
-        self._size = np.where(needs > 0, np.maximum(few_rows, 2 * needs), 0)
+        self._size = np.where(needs > 0, np.maximum(self._SMALLEST, 2 * needs), 0)
         self._most = max(self._IN_ALL, 2 * int(self._size.sum()))
         self._is_slow = np.zeros(len(laws), dtype=np.bool_)
         self._drawn = np.empty(int(self._size.sum()))
@@ -129,13 +124,15 @@ class Supply:
             self._end[row] = start + len(block)
 
     def _grown(self, rows: Any) -> Any:
-        """Double the blocks of these rows, while all together stay small; where they begin now.
+        """Enlarge the blocks of these rows, while all together stay small; where they begin now.
 
         One that took long to fill does not grow: an interrupt would have to wait for it.
         """
         begin = self._end[rows] - self._size[rows]
         size = self._size[rows]
-        grown = np.maximum(size, np.minimum(2 * size, self._LARGEST))
+        fast = (size < self._SMALL) & (16 * size.sum() <= self._IN_ALL // 8)
+        larger = np.where(fast, 16 * size, 2 * size)
+        grown = np.maximum(size, np.minimum(larger, self._LARGEST))
         grown[self._is_slow[rows]] = size[self._is_slow[rows]]
         if self._size.sum() + (grown - size).sum() > self._most or (grown == size).all():
             return begin
