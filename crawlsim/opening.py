@@ -134,7 +134,8 @@ def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
         yield f"shares: {', '.join(words)}"
     if (mean := value("sojourn_time", "served")) == mean:
         times = [f"p{100 * share:g} {time:.3g}" for share, time in results.time_to_index.items()]
-        yield f"time to index: {', '.join(times)}, mean {mean:.3g} {units(scenario.time_unit)}"
+        unit = units(scenario.time_unit, mean)
+        yield f"time to index: {', '.join(times)}, mean {mean:.3g} {unit}"
     shown = naming_of(scenario)
     worst = [
         f"{_page(shown('obsolescence_rate', page))} ({_percent(rate)} of the time out of date)"

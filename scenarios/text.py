@@ -52,6 +52,6 @@ def shortened(text: str, most: int) -> str:
 _COUNTED = ("time unit", "second", "minute", "hour", "day", "week", "month", "year")
 
 
-def units(time_unit: str) -> str:
-    """A unit of time after a number other than one: a word in the plural, all else as it is."""
-    return time_unit + "s" * time_unit.endswith(_COUNTED)
+def units(time_unit: str, time: float) -> str:
+    """A unit of time after a number: a word in the plural, unless it is one; all else as it is."""
+    return time_unit + "s" * (time != 1 and time_unit.endswith(_COUNTED))

@@ -118,6 +118,6 @@ def with_warmup(scenario: Scenario, asked: str | None, quiet: bool = False) -> S
 
     warmup, rule = suggested_warmup(scenario)
     if not quiet:
-        unit = units(scenario.time_unit)
+        unit = units(scenario.time_unit, warmup)
         click.echo(f"{scenario.name}: the warm-up is {warmup:.6g} {unit}: {rule}", err=True)
     return scenario.with_("run.warmup", warmup)

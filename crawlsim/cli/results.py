@@ -41,6 +41,9 @@ _POINT = ("at", "predicted", "estimated", "standard_error")
 _MOST_DOUBLED = 10
 """Replications that are run again with twice the warm-up."""
 
+_ROUNDING = 1e-12
+"""Part of an estimate up to which a change is an error of rounding."""
+
 _PACKAGES = ("crawlsim", "simpy", "numpy", "scipy", "pydantic")
 
 
@@ -282,5 +285,8 @@ def effect_of_doubling(
         if not math.isnan(mean):
             spread = sum((change - mean) ** 2 for change in changes) / (count - 1)
             half = quantile * math.sqrt(spread / count)
-            rows.append(Doubled(measure, subject, sum(before) / count, mean, half))
+            estimate = sum(before) / count
+            noise = _ROUNDING * abs(estimate)
+            change, half = (0.0 if abs(each) < noise else each for each in (mean, half))
+            rows.append(Doubled(measure, subject, estimate, change, half))
     return rows

@@ -17,6 +17,7 @@ from scenarios import Results, Scenario, ScenarioError
 from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.law_points import LawPoints
 from scenarios.page_data import access_shares
+from scenarios.text import units
 from sim.pace import expected_events
 
 _QUANTILE = 1.96
@@ -281,8 +282,8 @@ def _warn_of_short_warmup(scenario: Scenario) -> None:
     unit = scenario.time_unit
     for each in remembered_starts(scenario):
         warn(
-            f"{scenario.name}: the warm-up ({warmup:g} {unit}) is shorter than {each.rule} "
-            f"({each.time:.6g} {unit}); it may bias "
+            f"{scenario.name}: the warm-up ({warmup:g} {units(unit, warmup)}) is shorter than "
+            f"{each.rule} ({each.time:.6g} {units(unit, each.time)}); it may bias "
             f"{', '.join(each.measures) or 'every estimate'}"
         )
 

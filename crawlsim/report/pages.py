@@ -52,7 +52,7 @@ from scenarios.infinite import infinite_quantities
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates
 from scenarios.results import Estimate
-from scenarios.text import visible
+from scenarios.text import units, visible
 
 _ROUNDING = 1e-12
 _MOST_ROWS = 150
@@ -209,7 +209,7 @@ def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str
     """
     return rendered(
         "template.html",
-        {"number": number, "percent": percent, "anchor": _anchor},
+        {"number": number, "percent": percent, "anchor": _anchor, "units": units},
         entries=entries,
         summary=summary_of([entry.verdict for entry in entries]),
         pictures=_pictures_of,

@@ -140,9 +140,9 @@ def test_each_short_warmup_has_one_line(crawlsim: Any, tmp_path: Path) -> None:
     doubted += "stale_answer_probability, control_cost"
     assert [line.partition("pages: ")[2] for line in lines] == [
         f"the warm-up (1 time unit) is shorter than 1.01 times the cycle of the pages (5 time "
-        f"unit); {doubted}",
+        f"units); {doubted}",
         "the warm-up (1 time unit) is shorter than 10 times the mean time to the first change of "
-        f"page 1, which is never accessed (1000 time unit); {doubted}",
+        f"page 1, which is never accessed (1000 time units); {doubted}",
         "the golden cycle of length 1 never accesses 2 pages with a positive frequency",
     ]
 

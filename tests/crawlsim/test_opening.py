@@ -12,7 +12,7 @@ import pytest
 
 from crawlsim.opening import _percent
 from scenarios import load
-from scenarios.text import visible
+from scenarios.text import units, visible
 
 HOSTILE = "https://a.example/\x1b[31m\u202e[bold]<script>alert(1)</script>"
 NAMES = ["https://a.example/news", HOSTILE, "https://b.example/", "https://b.example/x"]
@@ -122,6 +122,12 @@ def test_what_is_hardly_less_than_all_is_not_all() -> None:
     shares = (1.0, 1 - 1e-12, 1 - 1e-6, 0.999892, 0.997, 0.0)
     shown = ["100 %", "100 %", "> 99.99 %", "99.99 %", "99.7 %", "0 %"]
     assert [_percent(share) for share in shares] == shown
+
+
+def test_units_of_time_are_counted_as_words_are() -> None:
+    given = [("minute", 2.0), ("minute", 1.0), ("time unit", 0.5), ("ms", 3.0), ("days", 3.0)]
+    shown = ["minutes", "minute", "time units", "ms", "days"]
+    assert [units(unit, time) for unit, time in given] == shown
 
 
 def test_a_number_of_robots_says_of_which_classes_they_are(crawlsim: Any) -> None:

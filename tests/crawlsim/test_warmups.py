@@ -243,7 +243,9 @@ def test_twice_too_short_a_warm_up_changes_much_and_twice_a_long_one_nothing() -
     assert effects[5.0][level].change > 0.2
     assert not effects[150.0][level].is_clear
     assert ("level_probability", 3) not in effects[5.0]
-    assert not effects[150.0]["mean_active_robots", None].is_clear
+    always_active = effects[150.0]["mean_active_robots", None]
+    assert (always_active.change, always_active.half_width) == (0.0, 0.0)
+    assert not always_active.is_clear
 
 
 def test_nothing_is_said_where_nothing_can_be_doubled() -> None:
