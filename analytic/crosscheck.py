@@ -246,7 +246,7 @@ def compare(
     ValueError
         If the results hold no estimate of something predicted.
     """
-    predicted = list(predictions)
+    predicted = [each for each in predictions if each.measure not in _OF_NO_RUN]
     context = Context(predicted, results, prices or {})
     estimates = [context.estimate_of(each) for each in predicted]
     errors = careful_errors(predicted, estimates, context)
@@ -298,7 +298,7 @@ def check_scenario(
     list of Comparison
         As those of `analytic.compare`.
     """
-    rows = [each for each in predictions if each.measure not in _OF_NO_RUN]
+    rows = list(predictions)
     return compare(
         rows,
         results,

@@ -51,6 +51,7 @@ SYSTEMS = {
     name: system
     for name, one in {**EVERY_KIND, **LIBRARY}.items()
     if one.buffer is not None
+    and not one.interventions
     and not isinstance(one.activation, Optimal)
     and (system := with_two_servers(one)) is not None
 }
@@ -293,9 +294,9 @@ def test_the_best_number_of_robots_for_two_servers(target: str) -> None:
 
 def test_what_the_search_does_not_cover_is_refused() -> None:
     two = {"buffer.servers": 2, "costs.loss": 1.0}
-    erlang = {"robots.access_time": {"erlang": {"shape": 2, "mean": 1.0}}}
-    with pytest.raises(ScenarioError, match="2 servers index pages at a time, and access times"):
-        analytic.optimize(queue(two | erlang), "threshold")
+    lognormal = {"buffer.service": {"lognormal": {"mean": 1.0, "sd": 2.0}}}
+    with pytest.raises(ScenarioError, match="service times are not of phase type"):
+        analytic.optimize(queue(two | lognormal), "threshold")
     with pytest.raises(ScenarioError, match="2 servers index pages at a time"):
         analytic.optimize(queue(two), "switching")
 

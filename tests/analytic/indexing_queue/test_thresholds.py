@@ -497,11 +497,14 @@ def test_policies_without_a_cost_are_left_out_and_counted() -> None:
 
 REFUSED = {
     "there are no [costs]": dict.fromkeys(PRICES),
-    "service times are not of phase type": {"buffer.service": {"uniform": {"low": 1, "high": 2}}},
+    "service times are not of phase type": {
+        "buffer.service": {"uniform": {"low": 1, "high": 2}},
+        "buffer.obsolescence": {"deterministic": {"value": 3.0}},
+    },
     "access times are deterministic, which has no phase-type form": {
         "robots.access_time": {"deterministic": {"value": 1}}
     },
-    "not served in their order": {"buffer.discipline": "lifo"},
+    "last come first served with timers": {"buffer.discipline": "lifo", "buffer.obsolescence": H2},
     "there are 2.3e+07 policies": {"robots.available": 4, "buffer.waiting_places": 512},
     "all 2300 policies take about": {
         "robots.available": 4,
@@ -526,7 +529,8 @@ def test_what_cannot_be_searched_is_refused_with_the_reason(words: str) -> None:
 
 
 def test_refusals_name_the_entry_that_asked() -> None:
-    scenario = queue({"buffer.service": {"uniform": {"low": 1, "high": 2}}})
+    unsolved = REFUSED["service times are not of phase type"]
+    scenario = queue(unsolved)
     for target in ("static", "threshold", "switching"):
         with pytest.raises(ScenarioError, match="not of phase type") as refusal:
             resolve(scenario.with_("activation.optimal", target))
