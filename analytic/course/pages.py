@@ -162,7 +162,7 @@ class DrawnPages:
         rows = self._start if rows is None else rows
         order = rows.shape[1] // 2
         for piece in timeline:
-            robots = self._active(piece)
+            robots = active_robots(self._most, piece)
             for begin, end in between(piece, stops):
                 rows, stale_time, crawled = self._move(piece, robots, rows, end - begin)
                 yield PageSegment(
@@ -186,20 +186,17 @@ class DrawnPages:
         order = self._start.shape[1] // 2
         period = np.broadcast_to(np.eye(2 * order), (self._kinds, 2 * order, 2 * order))
         for piece in timeline:
-            step = self._matrices(piece, self._active(piece), piece.end - piece.begin)
+            step = self._matrices(piece, active_robots(self._most, piece), piece.end - piece.begin)
             period = period @ step[:, :-2, :-2]
         phases = _fixed_law(period[0, :order, :order])
         kept = np.eye(order) - period[:, order:, order:]
         gained = phases @ period[:, :order, order:]
-        # A page that never changes, or the copies of which nothing renews once they are out of
-        # date, keeps what it has: nothing, or everything.
-        remembers = np.abs(kept).max(axis=(1, 2)) == 0
-        kept[remembers] = np.eye(order)
+        # A page that never changes is never out of date; where nobody accesses it, the equations
+        # do not say so.
+        changes = math.fsum(piece.change_factor * (piece.end - piece.begin) for piece in timeline)
+        kept[self._rates * changes == 0] = np.eye(order)
         stale = np.linalg.solve(kept.transpose(0, 2, 1), gained[:, :, None])[:, :, 0]
         return np.hstack([np.broadcast_to(phases, stale.shape), stale])
-
-    def _active(self, piece: Piece) -> int:
-        return self._most if piece.robots is None else min(piece.robots, self._most)
 
     def _move(
         self, piece: Piece, robots: int, rows: Array, time: float
@@ -218,7 +215,8 @@ class DrawnPages:
         """The same in closed form, for deliveries without phases: ``s' = c mu (1 - s) - r s``."""
         batches = piece.robot_speed * self._modes[robots, 1:, 0, 0]
         size = np.arange(1, len(batches) + 1)
-        renewed = -np.expm1(size * np.log1p(-np.minimum(self._shares, 1.0))[:, None]) @ batches
+        with np.errstate(divide="ignore"):  # a single page, which every delivery renews
+            renewed = -np.expm1(size * np.log1p(-np.minimum(self._shares, 1.0))[:, None]) @ batches
         changed = piece.change_factor * self._rates
         forgotten = (changed + renewed) * time
         spent = time * _mean_of_exp(forgotten)
@@ -294,6 +292,11 @@ def pages_followed(
     share = in_window.stale_answers if scenario.clients is not None else math.nan
     sums = in_window.stale_time, in_window.crawled, share, in_window.robots_time
     return PagesFollowed(columns, *sums)
+
+
+def active_robots(most: int, piece: Piece) -> int:
+    """Active robots, of so many at most, under the limit of a piece."""
+    return most if piece.robots is None else min(piece.robots, most)
 
 
 def between(piece: Piece, stops: Sequence[float]) -> Iterator[tuple[float, float]]:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from analytic.active_robots import most_active
-from analytic.course.pages import PageSegment, between
-from analytic.page_conditions import access_law, accessed_pages, is_planned
+from analytic.course.pages import PageSegment, active_robots, between
+from analytic.page_conditions import access_law, accessed_pages
 from analytic.transforms import exc, mean_time
 from scenarios import Scenario
 from scenarios.accessing.policy import Indices, Planned
@@ -63,7 +63,7 @@ class PagesInOrder:
 
     def __init__(self, scenario: Scenario) -> None:
         accessed = accessed_pages(scenario)
-        assert is_planned(accessed.policy) or isinstance(accessed.policy, Planned)
+        assert isinstance(accessed.policy, Planned)
         law = access_law(scenario)
         assert law is not None
         self._rates = accessed.change_rates
@@ -79,7 +79,7 @@ class PagesInOrder:
         rounds = Rounds(self._time)
         age: Array = np.zeros(len(self._rates))
         for piece in timeline:
-            robots = self._robots if piece.robots is None else min(piece.robots, self._robots)
+            robots = active_robots(self._robots, piece)
             for begin, end in between(piece, stops):
                 ends = rounds.ends_in(begin, end, piece.robot_speed)
                 known = np.concatenate([carried[:robots], sequence.take(robots * len(ends))])
@@ -144,7 +144,7 @@ class PagesInRounds:
         rounds = Rounds(self._time)
         stale = np.zeros(len(self._rates))
         for piece in timeline:
-            robots = self._robots if piece.robots is None else min(piece.robots, self._robots)
+            robots = active_robots(self._robots, piece)
             missed = (1.0 - self._hits) ** robots
             for begin, end in between(piece, stops):
                 ends = rounds.ends_in(begin, end, piece.robot_speed)

@@ -292,6 +292,18 @@ def test_the_periodic_regime_is_where_a_long_course_ends() -> None:
             assert_allclose(values, found.course.columns[key][-4:], atol=1e-12, err_msg=str(key))
 
 
+def test_a_page_that_nobody_accesses_and_that_never_changes_is_up_to_date_every_day() -> None:
+    nightly = [{"at": 3.0, "until": 5.0, "every": 10.0, "robots": 1}]
+    pages = {"change_rates": [0.5, 0.0], "weights": [1.0, 1.0]}
+    for access in (EXPONENTIAL, {"erlang": {"shape": 2, "mean": 1.5}}):
+        policy = {"policy": "randomized", "frequencies": [1.0, 0.0]}
+        scenario = system(access, policy, pages=pages, interventions=nightly)
+        periodic = course_of(scenario).periodic
+        assert periodic is not None
+        assert not periodic.columns["obsolescence_rate", 1].any()
+        assert 0 < periodic.columns["obsolescence_rate", 0].min() < 1
+
+
 def test_what_is_not_known_says_why() -> None:
     in_order = course_of(system(EXPONENTIAL, IN_ORDER))
     assert "fixed order" in in_order.not_applicable[0].reason
