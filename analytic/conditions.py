@@ -332,3 +332,15 @@ def priced_by_loss_and_starvation(scenario: Scenario) -> str | None:
     if others:
         return "[costs] prices more than loss and starvation"
     return None if costs.model_fields_set else "there are no [costs]"
+
+
+MARKOVIAN_QUEUE = (
+    no_host_spacing,
+    resolved_activation,
+    pages_leave_the_queue_alone,
+    markovian_accesses,
+    phase_type_service,
+    phase_type_patience,
+    memoryless_or_ordered,
+)
+"""Conditions under which a queue is a Markov chain."""

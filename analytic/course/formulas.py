@@ -75,13 +75,7 @@ _DENSE_ORDER = 32
 
 QUEUE = (
     conditions.has_buffer,
-    conditions.no_host_spacing,
-    conditions.resolved_activation,
-    conditions.pages_leave_the_queue_alone,
-    conditions.markovian_accesses,
-    conditions.phase_type_service,
-    conditions.phase_type_patience,
-    conditions.memoryless_or_ordered,
+    *conditions.MARKOVIAN_QUEUE,
     timers_of_several_servers,
     course_fits,
 )

@@ -423,13 +423,7 @@ def accuracy_of(scenario: Scenario) -> Accuracy | ClosureError | None:
 _BUILT = (
     conditions.has_buffer,
     conditions.one_server,
-    conditions.no_host_spacing,
-    conditions.resolved_activation,
-    conditions.pages_leave_the_queue_alone,
-    conditions.markovian_accesses,
-    conditions.phase_type_service,
-    conditions.phase_type_patience,
-    conditions.memoryless_or_ordered,
+    *conditions.MARKOVIAN_QUEUE,
 )
 """Conditions of a chain."""
 
