@@ -99,6 +99,7 @@ class Supply:
         self._size = np.where(needs > 0, np.maximum(self._SMALLEST, 2 * needs), 0)
         self._most = max(self._IN_ALL, 2 * int(self._size.sum()))
         self._is_slow = np.zeros(len(laws), dtype=np.bool_)
+        self._seconds_each = np.full(len(laws), np.inf)
         self._drawn = np.empty(int(self._size.sum()))
         self._end = np.cumsum(self._size)
         self._next = self._end.copy()
@@ -119,7 +120,9 @@ class Supply:
             block[: left[row]] = self._drawn[self._next[row] : self._end[row]]
             begun = perf_counter()
             fill(block[left[row] :], self._laws[row], self._streams[row])
-            self._is_slow[row] |= perf_counter() - begun > self._LONG
+            took = perf_counter() - begun
+            self._is_slow[row] |= took > self._LONG
+            self._seconds_each[row] = took / (len(block) - left[row])
             self._next[row] = start
             self._end[row] = start + len(block)
 
@@ -130,7 +133,8 @@ class Supply:
         """
         begin = self._end[rows] - self._size[rows]
         size = self._size[rows]
-        fast = (size < self._SMALL) & (16 * size.sum() <= self._IN_ALL // 8)
+        fast = (size < self._SMALL) & (16 * size * self._seconds_each[rows] < self._LONG)
+        fast &= 16 * size.sum() <= self._IN_ALL // 8
         larger = np.where(fast, 16 * size, 2 * size)
         grown = np.maximum(size, np.minimum(larger, self._LARGEST))
         grown[self._is_slow[rows]] = size[self._is_slow[rows]]
