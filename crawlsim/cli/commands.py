@@ -26,13 +26,11 @@ from crawlsim.cli.output import (
     OPTIONAL_COLUMNS,
     Rows,
     comparison_table,
-    course_record,
     course_tables,
     estimate_table,
     infinite_lines,
     infinite_record,
     new_table,
-    prediction_records,
     prediction_table,
     print_json,
     progress_bar,
@@ -42,6 +40,7 @@ from crawlsim.cli.output import (
     show_distributions,
     show_formulas,
     show_table,
+    solution_record,
     summary_lines,
 )
 from crawlsim.cli.results import (
@@ -163,22 +162,7 @@ def solve(
     scenarios = [decided(each) for each in load_scenarios(sources, changes)]
     solved = [(s, *predict(s), accuracy_of(s), course_of(s)) for s in scenarios]
     if as_json:
-        print_json(
-            [
-                {
-                    "scenario": scenario.name,
-                    "predictions": prediction_records(predictions, others),
-                    "not_applicable": [
-                        {"source": other.source, "reason": other.reason}
-                        for other in (*others, *course.not_applicable)
-                    ],
-                    "accuracy": None if accuracy is None else accuracy._asdict(),
-                    **course_record(scenario, course),
-                    **infinite_record(scenario),
-                }
-                for scenario, predictions, others, accuracy, course in solved
-            ]
-        )
+        print_json([solution_record(*each) for each in solved])
         return
     for scenario, predictions, others, accuracy, course in solved:
         if predictions:

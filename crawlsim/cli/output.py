@@ -33,6 +33,8 @@ from scenarios.text import shortened, visible
 
 if TYPE_CHECKING:
     from analytic import Comparison, Course, LawComparison, NotApplicable, Prediction
+    from analytic.indexing_queue.large_buffers import ClosureError
+    from analytic.indexing_queue.measures import Accuracy
 
 _PIPED_WIDTH = 200
 _PARTS = 10_000
@@ -405,6 +407,27 @@ def prediction_records(
         if other.reason == NOTHING
     ]
     return [*(asdict(each) for each in predictions), *undefined]
+
+
+def solution_record(
+    scenario: Scenario,
+    predictions: Sequence[Prediction],
+    others: Sequence[NotApplicable],
+    accuracy: Accuracy | ClosureError | None,
+    course: Course,
+) -> dict[str, Any]:
+    """All that the formulas say of a scenario, for JSON."""
+    return {
+        "scenario": scenario.name,
+        "predictions": prediction_records(predictions, others),
+        "not_applicable": [
+            {"source": other.source, "reason": other.reason}
+            for other in (*others, *course.not_applicable)
+        ],
+        "accuracy": None if accuracy is None else accuracy._asdict(),
+        **course_record(scenario, course),
+        **infinite_record(scenario),
+    }
 
 
 def prediction_table(scenario: Scenario, predictions: Sequence[Prediction]) -> Table:

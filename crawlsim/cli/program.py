@@ -8,12 +8,13 @@ import os
 import sys
 import threading
 import traceback
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TextIO
 
 import click
 
 from crawlsim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
+from crawlsim.cli.explore import explore
 from crawlsim.cli.fit import fit
 from crawlsim.cli.new import new
 from crawlsim.cli.optimize import optimize
@@ -27,6 +28,8 @@ from scenarios.text import shortened, visible
 
 _DEFECT = 70
 _INTERRUPTED = 130
+_NEVER_DONE = ("explore",)
+"""Commands for whose end nobody waits."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -45,7 +48,7 @@ def commands() -> None:
 
 for _command in (
     *(new, list_scenarios, run, solve, check, optimize, sweep, fit, schedule),
-    *(formulas, print_schema),
+    *(explore, formulas, print_schema),
 ):
     commands.add_command(_command)
 
@@ -87,7 +90,7 @@ def _exit_code(arguments: list[str] | None) -> int:
     try:
         given = sys.argv[1:] if arguments is None else arguments
         command = next((each for each in given if each in commands.commands), "crawlsim")
-        with lines_while_waiting(command):
+        with nullcontext() if command in _NEVER_DONE else lines_while_waiting(command):
             code = commands.main(arguments, prog_name="crawlsim", standalone_mode=False)
             sys.stdout.flush()
     except ScenarioError as error:

@@ -112,6 +112,18 @@ def _local_workers(jobs: int, engines: Iterable[str]) -> Iterator[Executor | Non
     executor.shutdown()
 
 
+@contextmanager
+def processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes for what would hold this one up; what they are at in the end is given up."""
+    pool = _processes(jobs)
+    try:
+        yield pool
+    finally:
+        for child in multiprocessing.active_children():
+            child.terminate()
+        pool.shutdown(cancel_futures=True)
+
+
 def _processes(jobs: int) -> ProcessPoolExecutor:
     """Processes that leave Ctrl-C to this one, from their first moment on."""
     context = multiprocessing.get_context("spawn")

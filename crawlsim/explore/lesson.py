@@ -1,0 +1,197 @@
+"""Lessons: data and text, one file each, so that a lecturer adds one without code."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from scenarios import Scenario, ScenarioError, load
+from scenarios.base import Section, one_of
+from scenarios.errors import MISSING
+from scenarios.files import read_entries
+from scenarios.measures import MEASURES, Subject
+from scenarios.messages import first_error
+from scenarios.scenario import scenario_from
+
+_LIBRARY = resources.files("crawlsim.explore") / "lessons"
+
+LAWS = (
+    "robots.access_time",
+    "robots.deliveries",
+    "buffer.service",
+    "buffer.obsolescence",
+    "servers.arrivals",
+    "servers.service",
+)
+"""Keys at which another law breaks what a formula assumes, whatever the lesson."""
+
+
+class Choice(Section):
+    """One of the values that a knob chooses from."""
+
+    label: str
+    value: Any
+
+
+class Knob(Section):
+    """A key of the scenario that the page lets one turn: a number in a range, or a choice."""
+
+    key: str
+    label: str
+    min: float | None = None
+    max: float | None = None
+    step: float | None = None
+    choices: tuple[Choice, ...] = ()
+
+
+class Assumption(Section):
+    """What the formula assumes, in words, and the key whose other values break it."""
+
+    text: str
+    key: str | None = None
+
+
+class Formula(Section):
+    """The formula that predicts the measure, as LaTeX.
+
+    Attributes
+    ----------
+    source : str
+        As `crawlsim solve` names it.
+    latex : str
+    numbers : str
+        The same with names in angle brackets where numbers are put in.
+    symbols : dict
+        For each name a key of the scenario, or arithmetic with keys and the names before it.
+    """
+
+    source: str
+    latex: str
+    numbers: str = ""
+    symbols: Mapping[str, str] = Field(default_factory=dict)
+
+
+class Guess(Section):
+    """The range in which the guess is asked for."""
+
+    low: float
+    high: float
+
+
+class Lesson(Section):
+    """One lesson.
+
+    Attributes
+    ----------
+    scenario : str or dict
+        A library scenario, the path of a file, or the tables of one.
+    set : dict
+        Changes of it, by key.
+    narrow : float
+        Half-width of the always-valid band, as a share of the prediction, from which on it says
+        that the two agree.
+    """
+
+    place: int = 1000
+    title: str
+    question: str
+    text: str = ""
+    scenario: str | dict[str, Any]
+    set: Mapping[str, Any] = Field(default_factory=dict)
+    measure: str
+    subject: Subject = None
+    narrow: float = Field(default=0.02, gt=0)
+    knobs: tuple[Knob, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    formula: Formula | None = None
+    guess: Guess | None = None
+
+    def system(self, folder: str = ".") -> Scenario:
+        """The scenario with the changes of the lesson.
+
+        Raises
+        ------
+        ScenarioError
+            If it is not valid.
+        """
+        if isinstance(self.scenario, str):
+            return load(self.scenario, self.set)
+        scenario = scenario_from(self.scenario, folder)
+        return scenario.with_(self.set) if self.set else scenario
+
+    @property
+    def breaking(self) -> tuple[str, ...]:
+        """The keys whose other laws, rules or values the formula does not cover."""
+        own = (each.key for each in self.assumptions if each.key is not None)
+        return tuple(dict.fromkeys((*own, *LAWS)))
+
+
+class Opened:
+    """A lesson with its key and its scenario."""
+
+    def __init__(self, key: str, lesson: Lesson, folder: str = ".") -> None:
+        self.key = key
+        self.lesson = lesson
+        self.scenario = lesson.system(folder)
+
+
+def lesson_from(entries: dict[str, Any], shown: str) -> Lesson:
+    """The lesson that the tables of its file describe.
+
+    Raises
+    ------
+    ScenarioError
+        Naming the key, its value and what is allowed.
+    """
+    try:
+        lesson = Lesson.model_validate(entries)
+    except ValidationError as error:
+        refusal = first_error(error, Lesson)
+        refusal.file = shown
+        raise refusal from None
+    if lesson.measure not in MEASURES:
+        allowed = f"must be a measure: {one_of(lesson.measure, MEASURES)}"
+        raise ScenarioError("measure", lesson.measure, allowed, shown)
+    return lesson
+
+
+@cache
+def library() -> tuple[Opened, ...]:
+    """The lessons that come with the program, in their order."""
+    lessons = []
+    for entry in _LIBRARY.iterdir():
+        if entry.name.endswith(".toml"):
+            entries = tomllib.loads(entry.read_text(encoding="utf-8"))
+            key = entry.name.removesuffix(".toml")
+            lessons.append(Opened(key, lesson_from(entries, entry.name)))
+    return tuple(sorted(lessons, key=lambda each: (each.lesson.place, each.key)))
+
+
+def opened(source: str) -> Opened:
+    """A lesson's or a scenario's file, or a scenario of the library, as a lesson.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be read, or is neither.
+    """
+    entries, folder, shown = read_entries(source)
+    if "question" in entries:
+        return Opened(Path(shown).stem, lesson_from(entries, shown), folder)
+    scenario = load(source)
+    measure = next(iter(scenario.judged), "")
+    if not measure:
+        raise ScenarioError("judged", MISSING, "must name the measure that the page shows", shown)
+    lesson = Lesson(
+        title=scenario.title or scenario.name,
+        question=f"What is the {measure.replace('_', ' ')}?",
+        scenario=source,
+        measure=measure,
+    )
+    return Opened(scenario.name, lesson, folder)

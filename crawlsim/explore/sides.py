@@ -1,0 +1,102 @@
+"""The two sides of a lesson: what is simulated, and what the formula is evaluated for.
+
+A change of a number moves both. Another law (or rule) at a key that the formula makes an assumption
+about breaks that assumption: it moves the simulated side only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from crawlsim.explore.lesson import Opened
+from scenarios import Scenario
+from scenarios.files import value_text
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An assumption that what is simulated does not keep."""
+
+    key: str
+    assumed: Any
+    simulated: Any
+
+    def record(self) -> dict[str, Any]:
+        """For JSON, with a sentence about it."""
+        text = (
+            f"the formula assumes {in_words(self.assumed)}, you simulate {in_words(self.simulated)}"
+        )
+        return {
+            "key": self.key,
+            "assumed": self.assumed,
+            "simulated": self.simulated,
+            "text": text,
+        }
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both sides, and where they differ."""
+
+    simulated: Scenario
+    assumed: Scenario
+    differs: tuple[Difference, ...]
+
+
+def sides_of(opened: Opened, changes: Mapping[str, Any]) -> Sides:
+    """Both sides of a lesson that was changed.
+
+    Parameters
+    ----------
+    opened : Opened
+    changes : mapping
+        Keys of the scenario file and their values.
+
+    Raises
+    ------
+    ScenarioError
+        If one of the sides is not valid.
+    """
+    scenario = opened.scenario
+    simulated = scenario.with_(changes)
+    broken = [
+        key
+        for key in opened.lesson.breaking
+        if _kind(value_at(simulated, key)) != _kind(value_at(scenario, key))
+    ]
+    kept = {
+        key: value
+        for key, value in changes.items()
+        if not any(key == each or key.startswith(f"{each}.") for each in broken)
+    }
+    assumed = scenario.with_(kept)
+    pairs = ((key, value_at(assumed, key), value_at(simulated, key)) for key in broken)
+    return Sides(simulated, assumed, tuple(Difference(*pair) for pair in pairs))
+
+
+def value_at(scenario: Scenario, key: str) -> Any:
+    """The value of a key, defaults included; None where there is none."""
+    value: Any = scenario.model_dump(mode="json", exclude_none=True)
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def _kind(value: Any) -> Any:
+    """The name of a law or rule without its parameters; anything else as it is."""
+    return tuple(value) if isinstance(value, Mapping) else value
+
+
+def in_words(value: Any) -> str:
+    """A law by its name and parameters; anything else as a scenario file has it."""
+    if value is None:
+        return "none"
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((name, inside),) = value.items()
+        if isinstance(inside, Mapping):
+            parameters = ", ".join(f"{key} {value_text(each)}" for key, each in inside.items())
+            return f"{name} ({parameters})"
+        return f"{name} {value_text(inside)}"
+    return value_text(value)

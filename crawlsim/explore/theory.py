@@ -1,0 +1,40 @@
+"""What the formulas say of the assumed side, computed in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analytic import accuracy_of, course_of, predict, resolve
+from crawlsim.cli.output import solution_record
+from scenarios import Scenario
+from scenarios.measures import Subject
+
+
+@dataclass(frozen=True)
+class Theory:
+    """The document of `crawlsim solve --json`, and its exact values with their sources."""
+
+    record: Mapping[str, Any]
+    exact: Mapping[tuple[str, Subject], tuple[float, str]]
+
+
+def theory_of(scenario: Scenario) -> Theory:
+    """What the formulas say of a scenario.
+
+    Raises
+    ------
+    ScenarioError
+        If something that is to be decided cannot be.
+    """
+    scenario = resolve(scenario)
+    predictions, others = predict(scenario)
+    record = solution_record(
+        scenario, predictions, others, accuracy_of(scenario), course_of(scenario)
+    )
+    exact: dict[tuple[str, Subject], tuple[float, str]] = {}
+    for each in predictions:
+        if each.kind == "exact":
+            exact.setdefault((each.measure, each.subject), (each.value, each.source))
+    return Theory(record, exact)
