@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import os
 import secrets
+import socket
 import sys
 import threading
 import webbrowser
@@ -14,8 +16,8 @@ import click
 from crawlsim.cli.options import command, option, takes
 from crawlsim.cli.workers import processes
 
-_PROCESSES = 2
-"""One for formulas, one for the compiled engine."""
+_NEEDED = ("starlette", "uvicorn", "latex2mathml")
+"""What the extra brings."""
 
 
 @command(
@@ -29,29 +31,36 @@ _PROCESSES = 2
 )
 def explore(source: str | None, port: int | None, no_browser: bool) -> None:
     """Open the live page: watch a formula and a simulation, and break what it assumes."""
-    try:
+    for needed in _NEEDED:
+        if importlib.util.find_spec(needed) is None:
+            raise click.ClickException("explore needs: pip install 'crawlsim[explore]'")
+    with processes(1) as engine, processes(1) as solver:  # they start while this one imports
         from crawlsim.explore import server
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] in ("crawlsim", "sim", "analytic", "scenarios"):
-            raise
-        raise click.ClickException("explore needs: pip install 'crawlsim[explore]'") from None
-    from crawlsim.explore.lesson import opened
+        from crawlsim.explore.own_scenario import opened
 
-    first = None if source is None else opened(source)
+        first = None if source is None else opened(source)
+        with _listening(port or 0) as listener:
+            token = secrets.token_urlsafe(24)
+            address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={token}"
+            click.echo(address)
+            sys.stdout.flush()
+            if not no_browser and _has_screen():
+                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            server.serve(listener, token, engine, solver, first)
+
+
+def _listening(port: int) -> socket.socket:
+    """A socket that hears this machine only."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener = server.listening(port or 0)
+        listener.bind(("127.0.0.1", port))
+        listener.listen()
     except OSError as error:
-        if error.errno != errno.EADDRINUSE:
-            raise
-        raise click.ClickException(f"port {port} is taken; choose another with --port") from None
-    token = secrets.token_urlsafe(24)
-    address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={token}"
-    with processes(_PROCESSES) as executor, listener:
-        click.echo(address)
-        sys.stdout.flush()
-        if not no_browser and _has_screen():
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        server.serve(listener, token, executor, first)
+        listener.close()
+        reason = "is taken" if error.errno == errno.EADDRINUSE else f"is not free: {error.strerror}"
+        raise click.ClickException(f"port {port} {reason}; choose another with --port") from None
+    return listener
 
 
 def _has_screen() -> bool:

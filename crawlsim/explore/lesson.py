@@ -6,15 +6,12 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
 
 from scenarios import Scenario, ScenarioError, load
 from scenarios.base import Section, one_of
-from scenarios.errors import MISSING
-from scenarios.files import read_entries
 from scenarios.measures import MEASURES, Subject
 from scenarios.messages import first_error
 from scenarios.scenario import scenario_from
@@ -68,7 +65,8 @@ class Formula(Section):
     numbers : str
         The same with names in angle brackets where numbers are put in.
     symbols : dict
-        For each name a key of the scenario, or arithmetic with keys and the names before it.
+        What these names stand for: arithmetic with numbers, the names before, keys of the
+        scenario file, and predicted measures (``loss_rate``, ``sojourn_time.served``).
     """
 
     source: str
@@ -78,10 +76,17 @@ class Formula(Section):
 
 
 class Guess(Section):
-    """The range in which the guess is asked for."""
+    """The range in which the guess is asked for.
+
+    Where it is asked for in another unit than the measure's, such as per cent above a bound:
+    `zero` is the measure at 0 of these units, `one` how much of it one unit is.
+    """
 
     low: float
     high: float
+    unit: str | None = None
+    zero: float = 0.0
+    one: float = 1.0
 
 
 class Lesson(Section):
@@ -96,6 +101,8 @@ class Lesson(Section):
     narrow : float
         Half-width of the always-valid band, as a share of the prediction, from which on it says
         that the two agree.
+    speed : float
+        Replications a second, unless the page asks for others.
     """
 
     place: int = 1000
@@ -107,6 +114,7 @@ class Lesson(Section):
     measure: str
     subject: Subject = None
     narrow: float = Field(default=0.02, gt=0)
+    speed: float = Field(default=20.0, gt=0)
     knobs: tuple[Knob, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
     formula: Formula | None = None
@@ -171,27 +179,3 @@ def library() -> tuple[Opened, ...]:
             key = entry.name.removesuffix(".toml")
             lessons.append(Opened(key, lesson_from(entries, entry.name)))
     return tuple(sorted(lessons, key=lambda each: (each.lesson.place, each.key)))
-
-
-def opened(source: str) -> Opened:
-    """A lesson's or a scenario's file, or a scenario of the library, as a lesson.
-
-    Raises
-    ------
-    ScenarioError
-        If it cannot be read, or is neither.
-    """
-    entries, folder, shown = read_entries(source)
-    if "question" in entries:
-        return Opened(Path(shown).stem, lesson_from(entries, shown), folder)
-    scenario = load(source)
-    measure = next(iter(scenario.judged), "")
-    if not measure:
-        raise ScenarioError("judged", MISSING, "must name the measure that the page shows", shown)
-    lesson = Lesson(
-        title=scenario.title or scenario.name,
-        question=f"What is the {measure.replace('_', ' ')}?",
-        scenario=source,
-        measure=measure,
-    )
-    return Opened(scenario.name, lesson, folder)

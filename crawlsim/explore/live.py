@@ -7,6 +7,7 @@ Both engines give the same tallies to the last bit, so that nobody can tell when
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -16,23 +17,40 @@ from dataclasses import dataclass
 import numpy as np
 
 from crawlsim.explore.always_valid import errors_to_each_side
-from scenarios import Estimate, Scenario
+from scenarios import Scenario, ScenarioError
+from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array
 from scenarios.measures import Subject
+from scenarios.page_data import access_cycle
+from scenarios.processes import gap_law
+from scenarios.results import Columns
+from scenarios.sections import Period
 from sim import compiled_engine, simpy_engine
-from sim.estimates.intervals import interval
+from sim.estimates.intervals import interval, is_regular
 from sim.estimates.jackknife import estimates_of
+from sim.estimates.measures import measures_of
+from sim.estimates.paired import Estimated
 from sim.estimates.totals import Totals
+from sim.laws import draws_and_mean
+from sim.pace import expected_events
+from sim.replicate import engine_for
 from sim.tally import Tally
 
 LEVEL = 0.95
 """Probability that no always-valid band is ever left by what is true."""
 
-_OWN_ERROR = 0.04
-"""The part of 1 - `LEVEL` that the lesson's own measure gets; the others share what is left."""
+_OWN_ERROR = 0.02
+"""Probability of ever leaving it that the band of the lesson's own measure is made for."""
+
+_OTHERS_ERROR = 0.01
+"""The same of the bands of all other measures together. What is left up to 1 - `LEVEL` is for means
+that are not yet normal, of short and skewed replications (measured: docs/explore.md)."""
 
 _MOST_SUBJECTS = 64
 """Measures with more subjects, such as those of a million pages, are not shown."""
+
+_MOST_EVENTS = 2e6
+"""Events of a replication that the readable engine simulates in ten seconds or so."""
 
 _CHUNK = 8
 """Replications that the other process simulates at once."""
@@ -40,7 +58,25 @@ _CHUNK = 8
 _PATIENCE = 0.1
 """Seconds to wait for the other process, which may be busy for another page."""
 
+_END_EFFECT = 4
+"""Which of the values of an estimate says what the ends of the window can do."""
+
+_ROUNDING = 1e-9
+"""Part of a number of cycles up to which it is a whole number."""
+
 Key = tuple[str, Subject]
+
+
+def require_short(scenario: Scenario) -> None:
+    """Raise `ScenarioError` for replications of which not one would be seen for a long time."""
+    engine_for(scenario)
+    events = expected_events(scenario)
+    if events > _MOST_EVENTS:
+        allowed = (
+            f"makes about {events:.2g} events in each replication, more than {_MOST_EVENTS:.2g}: "
+            "choose a shorter one"
+        )
+        raise ScenarioError("run.horizon", scenario.run.horizon, allowed)
 
 
 def simulate_some(scenario: Scenario, seed: int, which: Sequence[int]) -> list[Tally]:
@@ -83,33 +119,33 @@ class Run:
         self.scenario = scenario
         self.own = own
         self._executor = executor
+        self._ends = ends_count(scenario)
         self._lock = threading.Lock()
-        self._tallies: list[Tally] = []
         self._totals: Totals | None = None
-        self._looks: list[Look] = []
         self._ahead: tuple[int, Future[list[Tally]]] | None = None
         self._compiled = False
         self._alone = False
 
     def look(self, n: int) -> Look:
-        """What is known after n replications, n >= 2; all looks before are taken as well."""
+        """What is known after n replications, n >= 2."""
         with self._lock:
-            while len(self._looks) < n - 1:
-                self._looks.append(self._next_look())
-            return self._looks[n - 2]
+            while self._count < n:
+                self._add(self._more())
+            return look_at(self._first(n), self.scenario, self.own, self._ends)
 
-    def looks(self, n: int) -> Sequence[Look]:
-        """The looks after 2, 3, …, n replications."""
-        self.look(n)
-        return self._looks[: n - 1]
+    def estimated(self, key: Key, n: int) -> Estimated:
+        """An estimate after n replications, with what comparisons need of it."""
+        with self._lock:
+            totals = self._first(n)
+        measure, subject = key
+        subjects, (estimates,) = measures_of(totals.together(), self.scenario)[measure]
+        place = subjects.index(subject)
+        left_out = measures_of(totals.leave_one_out(), self.scenario)[measure][1]
+        return Estimated(float(estimates[place]), left_out[:, place])
 
-    def _next_look(self) -> Look:
-        n = len(self._looks) + 2
-        while self._count < n:
-            self._add(self._more())
+    def _first(self, n: int) -> Totals:
         assert self._totals is not None
-        totals = self._totals if self._count == n else _first(self._totals, n)
-        return look_at(totals, self.scenario, self.own)
+        return self._totals if self._count == n else self._totals.first(n)
 
     @property
     def _count(self) -> int:
@@ -117,7 +153,7 @@ class Run:
 
     def _add(self, tallies: Sequence[Tally]) -> None:
         new = Totals.of(tallies)
-        self._totals = new if self._totals is None else _joined(self._totals, new)
+        self._totals = new if self._totals is None else self._totals.followed_by(new)
 
     def _more(self) -> list[Tally]:
         """The next replications: from the other process, if it has them, else by SimPy."""
@@ -146,7 +182,7 @@ class Run:
         return tallies[self._count - start :]
 
 
-def look_at(totals: Totals, scenario: Scenario, own: Key) -> Look:
+def look_at(totals: Totals, scenario: Scenario, own: Key, ends: bool = False) -> Look:
     """The estimates of a run with their intervals and always-valid bands.
 
     Parameters
@@ -154,64 +190,79 @@ def look_at(totals: Totals, scenario: Scenario, own: Key) -> Look:
     totals : Totals
     scenario : Scenario
     own : (measure, subject)
-        The row that comes first, and is known best.
+        The row that comes first, and has the narrowest band.
+    ends : bool
+        Whether `ends_count`.
     """
-    n = totals.count
     blocks = [
         each
         for each in estimates_of(totals, scenario).blocks
         if len(each.subjects) <= _MOST_SUBJECTS
     ]
-    keys: list[Key] = [(each.measure, subject) for each in blocks for subject in each.subjects]
-    others = max(len(keys) - 1, 1)
-    reach = {
-        True: errors_to_each_side(n, _OWN_ERROR),
-        False: errors_to_each_side(n, (1.0 - LEVEL - _OWN_ERROR) / others),
-    }
-    columns = []
-    for block in blocks:
-        for place, subject in enumerate(block.subjects):
-            estimated = Estimate(block.measure, subject, *block.values[:, place].tolist())
-            own_reach = reach[(block.measure, subject) == own]
-            always = always_valid(estimated, own_reach)
-            columns.append((estimated.estimate, estimated.low, estimated.high, *always))
-    values = np.array(columns).T
+    if not ends:
+        blocks = [_without_ends(each) for each in blocks]
+    keys = [(each.measure, subject) for each in blocks for subject in each.subjects]
+    own = own if own in keys else next((key for key in keys if key[0] == own[0]), own)
+    reach = errors_to_each_side(totals.count, _OTHERS_ERROR / max(len(keys) - 1, 1))
+    values = np.concatenate([_with_band(each, reach) for each in blocks], axis=1)
     if own in keys:
+        block = next(each for each in blocks if each.measure == own[0])
+        reach = errors_to_each_side(totals.count, _OWN_ERROR)
+        first = _with_band(block, reach)[:, [block.subjects.index(own[1])]]
         place = keys.index(own)
-        order = [place, *(each for each in range(len(keys)) if each != place)]
-        keys = [keys[each] for each in order]
-        values = values[:, order]
-    return Look(n, keys, values)
+        values = np.concatenate([first, np.delete(values, place, axis=1)], axis=1)
+        keys = [own, *keys[:place], *keys[place + 1 :]]
+    return Look(totals.count, keys, values)
 
 
-def always_valid(row: Estimate, reach: float) -> tuple[float, float]:
-    """Ends of the always-valid band of an estimate; nan while there is none.
+def ends_count(scenario: Scenario) -> bool:
+    """Whether the ends of the window shift all replications alike.
 
-    It is the interval of the measure with more standard errors to each side, and what the two ends
-    of the windows can do, which no number of replications shows.
-
-    Parameters
-    ----------
-    row : Estimate
-    reach : float
-        Standard errors to each side.
+    They do where everything goes by the clock, unless the window is of whole cycles. Elsewhere
+    a window that begins after the warm-up begins anywhere.
     """
+    if not is_regular(scenario):
+        return False
+    cycles = (scenario.run.horizon - scenario.run.warmup) / _cycle_time(scenario)
+    return abs(cycles - round(cycles)) > _ROUNDING * cycles
+
+
+def _cycle_time(scenario: Scenario) -> float:
+    """Time after which a system that goes by the clock begins anew."""
+    if scenario.servers is not None:
+        gap = gap_law(scenario.servers.arrivals)
+        routing = scenario.servers.routing
+        slots = len(routing.root) if isinstance(routing, Period) else 1
+    else:
+        robots = scenario.robots
+        assert robots is not None
+        assert robots.access_time is not None
+        gap = gap_law(robots.access_time)
+        policy = robots.accessing
+        slots = 1
+        if isinstance(policy, Periodic) and scenario.pages is not None:
+            length = len(access_cycle(policy, scenario.pages))
+            slots = length // math.gcd(length, robots.available)
+    assert gap is not None
+    return slots * float(draws_and_mean(gap)[1])
+
+
+def _without_ends(block: Columns) -> Columns:
+    """The same, without what the ends of the window can do to it."""
+    values = block.values.copy()
+    values[_END_EFFECT] = 0.0
+    return block._replace(values=values)
+
+
+def _with_band(block: Columns, reach: float) -> Array:
+    """Estimates, their intervals and always-valid bands; nan while there are none.
+
+    A band is the interval of the measure with more standard errors to each side, and what the two
+    ends of the windows can do, which no number of replications shows.
+    """
+    estimate, error, low, high, end_effect, sample = block.values
     if not np.isfinite(reach):
-        return np.nan, np.nan
-    low, high = interval(row.measure, row.estimate, row.standard_error, row.sample, reach)
-    return float(low) - row.end_effect_bound, float(high) + row.end_effect_bound
-
-
-def _first(totals: Totals, n: int) -> Totals:
-    return totals._each(lambda values: values[:n])
-
-
-def _joined(one: Totals, other: Totals) -> Totals:
-    own = {name: np.concatenate([values, other.own[name]]) for name, values in one.own.items()}
-    parts = {
-        part: {
-            name: np.concatenate([values, other.parts[part][name]]) for name, values in of.items()
-        }
-        for part, of in one.parts.items()
-    }
-    return Totals(own, parts)
+        none = np.full_like(estimate, np.nan)
+        return np.stack([estimate, low, high, none, none])
+    below, above = interval(block.measure, estimate, error, sample, reach)
+    return np.stack([estimate, low, high, below - end_effect, above + end_effect])

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-import signal
 import socket
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
 from importlib import resources
 from mimetypes import guess_type
@@ -21,7 +20,6 @@ import anyio.to_thread
 import tomli_w
 import uvicorn
 from starlette.applications import Starlette
-from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
@@ -29,48 +27,34 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from analytic import resolve
+from crawlsim.cli.loading import is_to_decide
 from crawlsim.cli.output import json_text
+from crawlsim.explore.asking import MOST, Asked, Refused, asked_for
 from crawlsim.explore.lesson import Opened, library
-from crawlsim.explore.live import LEVEL, Look, Run
-from crawlsim.explore.sides import Sides, sides_of, value_at
+from crawlsim.explore.lesson_record import knob_records, lesson_record
+from crawlsim.explore.live import Run, require_short, simulate_some
+from crawlsim.explore.sides import Sides
+from crawlsim.explore.tables import csv_of
 from crawlsim.explore.theory import Theory, theory_of
+from crawlsim.explore.typeset import formula_record
+from crawlsim.explore.watching import Watched, event_record
 from scenarios import Scenario, ScenarioError
-from scenarios.base import one_of
-from scenarios.files import parse_value, value_text
-from scenarios.measures import MEASURES
 
 Answer = TypeVar("Answer")
 
 _PAGE = resources.files("crawlsim.explore") / "page"
-_KEPT = 4
+
+_WATCHES = 4
 """Runs that are remembered, for pages that pause and play on."""
 
-_SPEED = 20.0
-"""Replications a second, unless asked otherwise."""
+_SOON = 0.5
+"""Seconds that the first event waits for the theory, which often takes less."""
 
-_MOST = 100_000
-"""Replications that can be asked for."""
+_THEORIES = 64
+"""Scenarios whose theory is remembered."""
 
 _HOSTS = ("127.0.0.1", "localhost")
-
-
-class Refused(HTTPException):
-    """A request that is refused, with one sentence."""
-
-    def __init__(self, sentence: str, status: int = 400) -> None:
-        super().__init__(status, sentence)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the query of a request asks for."""
-
-    opened: Opened
-    sides: Sides
-    until: int | None
-    after: int
-    speed: float
-    every: bool
+"""Names of this machine."""
 
 
 class Memory:
@@ -92,24 +76,29 @@ class Memory:
             return self._known[key]
 
 
+class EndedError(Exception):
+    """The server ends: nobody needs an answer any more."""
+
+
 class Explorer:
     """The answers to all requests.
 
     Parameters
     ----------
-    executor : Executor
-        Processes for what would hold this one up.
+    engine, solver : Executor
+        A process each, for what would hold this one up: the compiled engine, and formulas.
     first : Opened, optional
         The lesson or scenario that was asked for on the command line.
     """
 
-    def __init__(self, executor: Executor, first: Opened | None = None) -> None:
-        self.executor = executor
+    def __init__(self, engine: Executor, solver: Executor, first: Opened | None = None) -> None:
+        self.engine = engine
+        self.solver = solver
         given = () if first is None else (first,)
         self.lessons = {each.key: each for each in (*given, *library())}
         self.ended = asyncio.Event()
-        self._runs = Memory(_KEPT)
-        self._theories = Memory(64)
+        self._watches = Memory(_WATCHES)
+        self._theories = Memory(_THEORIES)
 
     def routes(self) -> list[Route]:
         """The addresses and what answers them."""
@@ -123,6 +112,7 @@ class Explorer:
             "/api/theory": self.theory,
             "/api/stream": self.stream,
             "/api/export.toml": self.export_toml,
+            "/api/export.csv": self.export_csv,
         }
         return [Route(path, answer) for path, answer in answers.items()]
 
@@ -148,12 +138,12 @@ class Explorer:
 
     async def lesson(self, request: Request) -> Response:
         """What the page says of a lesson."""
-        asked = await in_thread(self.asked, request.query_params)
+        asked = await self._asked(request)
         return _json(lesson_record(asked))
 
     async def scenario(self, request: Request) -> Response:
         """Both sides, where they differ, and the knobs."""
-        asked = await in_thread(self.asked, request.query_params)
+        asked = await self._asked(request)
         sides = asked.sides
         return _json(
             {
@@ -166,240 +156,132 @@ class Explorer:
 
     async def theory(self, request: Request) -> Response:
         """What the formulas say of the assumed side, as `crawlsim solve --json`."""
-        asked = await in_thread(self.asked, request.query_params)
-        theory = await asyncio.shield(self.theory_of(asked.sides.assumed))
-        return _json(theory.record)
+        asked = await self._asked(request)
+        assumed = asked.sides.assumed
+        theory = await asyncio.shield(self.theory_of(assumed))
+        formula = asked.opened.lesson.formula
+        shown = None if formula is None else formula_record(formula, assumed, theory)
+        return _json({**theory.record, "formula": shown})
 
     async def stream(self, request: Request) -> Response:
         """The estimates, event by event."""
-        asked = await in_thread(self.asked, request.query_params)
+        asked = await self._asked(request)
+        events = self.events(asked, await self.watched(asked))
         headers = {"Cache-Control": "no-store"}
-        return StreamingResponse(
-            self.events(asked), media_type="text/event-stream", headers=headers
-        )
+        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
     async def export_toml(self, request: Request) -> Response:
         """A side as a scenario file with the number of replications that is shown."""
-        asked = await in_thread(self.asked, request.query_params)
-        side = request.query_params.get("side", "simulated")
-        if side not in ("simulated", "assumed"):
-            raise Refused(f"side = {side!r} must be simulated or assumed")
-        scenario: Scenario = getattr(asked.sides, side)
-        if asked.until is not None:
-            scenario = scenario.with_("run.replications", asked.until)
-        headers = {"Content-Disposition": f'attachment; filename="{scenario.name}.toml"'}
-        text = tomli_w.dumps(scenario.as_file())
-        return Response(text, media_type="application/toml", headers=headers)
+        asked = await self._asked(request)
+        scenario = asked.side(request.query_params.get("side", "simulated"))
+        return _download(tomli_w.dumps(scenario.as_file()), f"{scenario.name}.toml")
 
-    def asked(self, query: QueryParams) -> Asked:
-        """What a query asks for.
+    async def export_csv(self, request: Request) -> Response:
+        """The estimates that are shown, and those of the lesson's measure on the way there."""
+        asked = await self._asked(request)
+        if asked.until is None:
+            raise Refused("until is missing: after how many replications?")
+        events = [each async for each in self.seen(asked, await self.watched(asked))]
+        return _download("".join(csv_of(events)), f"{asked.sides.simulated.name}.csv")
 
-        Raises
-        ------
-        Refused
-            If it cannot be had.
-        """
-        first = next(iter(self.lessons))
-        key = query.get("lesson", first)
-        if key not in self.lessons:
-            raise Refused(f"lesson = {key} must be {one_of(key, self.lessons)}")
-        changes = dict(_changes(query.getlist("set")))
-        opened = self.lessons[key]
-        seed = _whole(query, "seed", 0, None)
-        changes["run.seed"] = opened.scenario.run.seed if seed is None else seed
-        try:
-            sides = sides_of(opened, changes)
-        except ScenarioError as error:
-            raise Refused(f"set: {_sentence(error)}") from None
-        return Asked(
-            opened=opened,
-            sides=sides,
-            until=_whole(query, "until", 2, _MOST),
-            after=_whole(query, "after", 1, _MOST) or 1,
-            speed=float(_whole(query, "speed", 1, 1000) or _SPEED),
-            every=query.get("every") == "1",
-        )
+    async def _asked(self, request: Request) -> Asked:
+        return await in_thread(asked_for, self.lessons, request.query_params)
 
     def theory_of(self, assumed: Scenario) -> asyncio.Task[Theory]:
         """What the formulas say, sooner or later."""
         made: asyncio.Task[Theory] = self._theories.get(
-            _name_of(assumed), lambda: asyncio.create_task(self._solve(assumed))
+            _name_of(assumed), lambda: asyncio.create_task(self._elsewhere(theory_of, assumed))
         )
         return made
 
-    async def _solve(self, assumed: Scenario) -> Theory:
-        """What the formulas say, by another process while there is one."""
+    async def _elsewhere(self, work: Callable[[Scenario], Answer], scenario: Scenario) -> Answer:
+        """What may take long, by another process while there is one."""
         try:
-            return await asyncio.wrap_future(self.executor.submit(theory_of, assumed))
+            return await asyncio.wrap_future(self.solver.submit(work, scenario))
         except BrokenExecutor:
-            return await in_thread(theory_of, assumed)
+            return await in_thread(work, scenario)
 
-    def run_of(self, asked: Asked) -> Run:
-        """The run of what is simulated."""
-        simulated = asked.sides.simulated
-        own = (asked.opened.lesson.measure, asked.opened.lesson.subject)
-        made: Run = self._runs.get(
-            (own, _name_of(simulated)), lambda: Run(resolve(simulated), own, self.executor)
+    async def watched(self, asked: Asked) -> list[Watched]:
+        """What is watched: what is asked for, and what it is compared with.
+
+        Raises
+        ------
+        ScenarioError
+            If one cannot be simulated.
+        """
+        sides = [asked.sides] if asked.other is None else [asked.sides, asked.other]
+        return [await self._watched(asked, each) for each in sides]
+
+    async def _watched(self, asked: Asked, sides: Sides) -> Watched:
+        """One of them, after what is to be decided in it was decided."""
+        if is_to_decide(sides.simulated):
+            decided = await self._elsewhere(resolve, sides.simulated)
+        else:
+            decided = await in_thread(resolve, sides.simulated)
+        require_short(decided)
+        theory = self.theory_of(sides.assumed)
+        name = asked.opened.key, _name_of(sides.simulated), _name_of(sides.assumed)
+        made: Watched = self._watches.get(
+            name,
+            lambda: Watched(
+                asked.opened, sides.differs, Run(decided, asked.own, self.engine), theory
+            ),
         )
         return made
 
-    async def events(self, asked: Asked) -> AsyncIterator[str]:
+    async def events(self, asked: Asked, watched: Sequence[Watched]) -> AsyncIterator[str]:
         """The events of a stream, paced, until there are enough or the server ends."""
-        theory = self.theory_of(asked.sides.assumed)
-        run = await in_thread(self.run_of, asked)
-        watched = Watched(asked)
-        last = asked.until or _MOST
         loop = asyncio.get_running_loop()
         due = loop.time()
-        for n in range(2, last + 1):
-            if self.ended.is_set():
-                return
-            look = await in_thread(run.look, n)
-            known = theory.result() if theory.done() else None
-            watched.see(look, known)
-            if n <= asked.after:
-                continue
-            yield f"data: {json_text(watched.record(look))}\n\n"
-            if not asked.every:
-                due = max(due + 1.0 / asked.speed, loop.time())
-                await self._pause(due - loop.time())
-        yield "event: done\ndata: {}\n\n"
+        with suppress(EndedError):
+            async for event in self.seen(asked, watched):
+                yield f"data: {json_text(event)}\n\n"
+                if not asked.every:
+                    due = max(due + 1.0 / asked.speed, loop.time())
+                    await self._pause(due - loop.time())
+            yield "event: done\ndata: {}\n\n"
+
+    async def seen(self, asked: Asked, watched: Sequence[Watched]) -> AsyncIterator[dict[str, Any]]:
+        """What is seen after 2, 3, … replications, those left out that the page has seen before."""
+        theories = [each.theory for each in watched]
+        await asyncio.wait(theories, timeout=_SOON)
+        for n in range(asked.after + 1, (asked.until or MOST) + 1):
+            for each in watched:
+                await self._beside(each.look, n)
+            while n == asked.until and not all(each.done() for each in theories):
+                await self._pause(_SOON)
+            yield await self._beside(event_record, watched, n)
+
+    async def _beside(self, work: Callable[..., Answer], *arguments: Any) -> Answer:
+        """Do some work in a thread.
+
+        Raises
+        ------
+        Ended
+            If the server ends meanwhile.
+        """
+        task = asyncio.ensure_future(in_thread(work, *arguments))
+        end = asyncio.ensure_future(self.ended.wait())
+        try:
+            await asyncio.wait({task, end}, return_when=asyncio.FIRST_COMPLETED)
+            if end.done():
+                raise EndedError
+            return task.result()
+        finally:
+            task.cancel()
+            end.cancel()
 
     async def _pause(self, seconds: float) -> None:
-        """Wait, but not longer than the server lives."""
-        try:
+        """Wait.
+
+        Raises
+        ------
+        EndedError
+            If the server ends meanwhile.
+        """
+        with suppress(TimeoutError):
             await asyncio.wait_for(self.ended.wait(), max(seconds, 0.0))
-        except TimeoutError:
-            return
-
-
-class Watched:
-    """The verdicts of a stream, which remember what was seen."""
-
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
-        self.theory: Theory | None = None
-        self._before: list[Look] = []
-        self._left: dict[int, int] = {}
-
-    def see(self, look: Look, theory: Theory | None) -> None:
-        """Look at the bands after one more replication."""
-        if theory is None:
-            self._before.append(look)
-            return
-        if self.theory is None:
-            self.theory = theory
-            for each in self._before:
-                self._judge(each)
-            self._before.clear()
-        self._judge(look)
-
-    def _judge(self, look: Look) -> None:
-        for place, key in enumerate(look.keys):
-            predicted = self._predicted(key)
-            _, _, _, low, high = look.values[:, place]
-            if predicted is not None and (predicted < low or predicted > high):
-                self._left.setdefault(place, look.n)
-
-    def _predicted(self, key: Any) -> float | None:
-        if self.theory is None or key not in self.theory.exact:
-            return None
-        return self.theory.exact[key][0]
-
-    def record(self, look: Look) -> dict[str, Any]:
-        """One event for JSON."""
-        rows = []
-        for place, (measure, subject) in enumerate(look.keys):
-            names = ("estimate", "low", "high", "always_low", "always_high")
-            values = dict(zip(names, look.values[:, place].tolist(), strict=True))
-            predicted = self._predicted((measure, subject))
-            rows.append(
-                {
-                    "measure": measure,
-                    "subject": subject,
-                    **values,
-                    "theory": predicted,
-                    "verdict": self._verdict(place, measure, values, predicted),
-                    "left_at": self._left.get(place),
-                }
-            )
-        differs = [each.record() for each in self.asked.sides.differs]
-        return {"n": look.n, "level": LEVEL, "estimates": rows, "differs": differs}
-
-    def _verdict(
-        self, place: int, measure: str, values: dict[str, float], predicted: float | None
-    ) -> str | None:
-        if predicted is None:
-            return None if self.theory is not None else "not yet"
-        if place in self._left:
-            return "disagrees"
-        floor = 0.001 if MEASURES[measure].is_fraction else 0.0
-        narrow = max(self.asked.opened.lesson.narrow * abs(predicted), floor)
-        half = (values["always_high"] - values["always_low"]) / 2
-        return "agrees" if half <= narrow else "not yet"
-
-
-def lesson_record(asked: Asked) -> dict[str, Any]:
-    """What the page says of a lesson."""
-    lesson = asked.opened.lesson
-    differs = {each.key for each in asked.sides.differs}
-    return {
-        "key": asked.opened.key,
-        "title": lesson.title,
-        "question": lesson.question,
-        "text": lesson.text,
-        "measure": lesson.measure,
-        "subject": lesson.subject,
-        "unit": MEASURES[lesson.measure].unit_in(asked.opened.scenario.time_unit),
-        "narrow": lesson.narrow,
-        "guess": None if lesson.guess is None else lesson.guess.model_dump(),
-        "knobs": list(knob_records(asked)),
-        "assumptions": [
-            {"key": each.key, "text": each.text, "kept": each.key not in differs}
-            for each in lesson.assumptions
-        ],
-    }
-
-
-def knob_records(asked: Asked) -> Iterator[dict[str, Any]]:
-    """The knobs, with their values as TOML."""
-    for knob in asked.opened.lesson.knobs:
-        record = knob.model_dump()
-        record["choices"] = [
-            {"label": each.label, "value": value_text(each.value)} for each in knob.choices
-        ]
-        yield record | {"value": value_text(value_at(asked.sides.simulated, knob.key))}
-
-
-def _changes(given: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    seen = set()
-    for each in given:
-        key, sign, text = each.partition("=")
-        if not sign or not key.strip():
-            raise Refused(f"set = {each} must be KEY=VALUE")
-        if key in seen:
-            raise Refused(f"set: {key} is set twice")
-        seen.add(key)
-        yield key.strip(), parse_value(text)
-
-
-def _whole(query: QueryParams, name: str, least: int, most: int | None) -> int | None:
-    text = query.get(name)
-    if text is None:
-        return None
-    allowed = f"{name} = {text} must be a whole number from {least}" + (
-        f" to {most}" if most is not None else " on"
-    )
-    if not (text.isascii() and text.isdecimal() and len(text) <= 20):
-        raise Refused(allowed)
-    number = int(text)
-    if number < least or (most is not None and number > most):
-        raise Refused(allowed)
-    return number
-
-
-def _sentence(error: ScenarioError) -> str:
-    return " ".join(str(error).split("\n"))
+            raise EndedError
 
 
 def _name_of(scenario: Scenario) -> str:
@@ -414,6 +296,12 @@ async def in_thread(work: Callable[..., Answer], *arguments: Any) -> Answer:
 def _json(document: Any) -> Response:
     headers = {"Cache-Control": "no-store"}
     return Response(json_text(document), media_type="application/json", headers=headers)
+
+
+def _download(text: str, name: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    kind = guess_type(name)[0] or "text/plain"
+    return Response(text, media_type=kind, headers=headers)
 
 
 def _file(name: str) -> Response:
@@ -454,27 +342,10 @@ class Guard:
 
 
 async def _refuse(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return PlainTextResponse(error.detail, error.status_code)
-
-
-def listening(port: int) -> socket.socket:
-    """A socket of this machine only.
-
-    Raises
-    ------
-    OSError
-        If the port is taken.
-    """
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind(("127.0.0.1", port))
-        listener.listen(64)
-    except OSError:
-        listener.close()
-        raise
-    return listener
+    """One sentence about what cannot be had."""
+    if isinstance(error, HTTPException):
+        return PlainTextResponse(error.detail, error.status_code)
+    return PlainTextResponse(" ".join(str(error).split("\n")), 400)
 
 
 class _Server(uvicorn.Server):
@@ -491,19 +362,22 @@ class _Server(uvicorn.Server):
 
 
 def serve(
-    listener: socket.socket, token: str, executor: Executor, first: Opened | None = None
+    listener: socket.socket,
+    token: str,
+    engine: Executor,
+    solver: Executor,
+    first: Opened | None = None,
 ) -> None:
     """Answer requests until an interrupt comes."""
-    explorer = Explorer(executor, first)
-    app = Starlette(routes=explorer.routes(), exception_handlers={HTTPException: _refuse})
+    explorer = Explorer(engine, solver, first)
+    scenario = next(iter(explorer.lessons.values())).scenario
+    engine.submit(simulate_some, scenario, scenario.run.seed, range(1))  # loads what it needs
+    solver.submit(theory_of, scenario)
+    refusals = {HTTPException: _refuse, ScenarioError: _refuse}
+    app = Starlette(routes=explorer.routes(), exception_handlers=refusals)
     config = uvicorn.Config(
         Guard(app, token), log_config=None, access_log=False, lifespan="off", ws="none"
     )
     server = _Server(config, explorer)
-    before = signal.getsignal(signal.SIGINT)
-    try:
+    with suppress(KeyboardInterrupt):  # uvicorn raises it anew when everything has ended
         server.run(sockets=[listener])
-    except KeyboardInterrupt:
-        pass  # it was heard, and everything has ended in good order
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crawlsim.explore.lesson import Opened
-from scenarios import Scenario
+from scenarios import Scenario, ScenarioError
 from scenarios.files import value_text
 
 
@@ -60,7 +60,7 @@ def sides_of(opened: Opened, changes: Mapping[str, Any]) -> Sides:
         If one of the sides is not valid.
     """
     scenario = opened.scenario
-    simulated = scenario.with_(changes)
+    simulated = scenario.with_(_standing(changes))
     broken = [
         key
         for key in opened.lesson.breaking
@@ -69,11 +69,32 @@ def sides_of(opened: Opened, changes: Mapping[str, Any]) -> Sides:
     kept = {
         key: value
         for key, value in changes.items()
-        if not any(key == each or key.startswith(f"{each}.") for each in broken)
+        if not any(_breaks(scenario, key, value, each) for each in broken)
     }
     assumed = scenario.with_(kept)
     pairs = ((key, value_at(assumed, key), value_at(simulated, key)) for key in broken)
     return Sides(simulated, assumed, tuple(Difference(*pair) for pair in pairs))
+
+
+def _standing(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes without those that a later one replaces: the mean of a law, by another law."""
+    keys = list(changes)
+    return {
+        key: value
+        for place, (key, value) in enumerate(changes.items())
+        if not any(key.startswith(f"{later}.") for later in keys[place + 1 :])
+    }
+
+
+def _breaks(scenario: Scenario, key: str, value: Any, assumption: str) -> bool:
+    """Whether a change by itself puts something of another kind where something is assumed."""
+    if not f"{key}.".startswith(f"{assumption}.") and not assumption.startswith(f"{key}."):
+        return False
+    try:
+        changed = scenario.with_(key, value)
+    except ScenarioError:  # it needs others
+        return True
+    return bool(_kind(value_at(changed, assumption)) != _kind(value_at(scenario, assumption)))
 
 
 def value_at(scenario: Scenario, key: str) -> Any:

@@ -11,13 +11,16 @@ from crawlsim.cli.output import solution_record
 from scenarios import Scenario
 from scenarios.measures import Subject
 
+Exact = Mapping[tuple[str, Subject], tuple[float, str]]
+"""By measure and subject the exact value, and the formula that gives it."""
+
 
 @dataclass(frozen=True)
 class Theory:
     """The document of `crawlsim solve --json`, and its exact values with their sources."""
 
     record: Mapping[str, Any]
-    exact: Mapping[tuple[str, Subject], tuple[float, str]]
+    exact: Exact
 
 
 def theory_of(scenario: Scenario) -> Theory:

@@ -68,6 +68,22 @@ class Totals:
         """The sums over all replications but one, one entry for each left out."""
         return self._each(lambda values: values.sum(axis=0) - values)
 
+    def first(self, count: int) -> Totals:
+        """The first so many entries."""
+        return self._each(lambda values: values[:count])
+
+    def followed_by(self, other: Totals) -> Totals:
+        """These entries and those of another run of the same scenario."""
+        own = {name: np.concatenate([self.own[name], other.own[name]]) for name in self.own}
+        parts = {
+            part: {
+                name: np.concatenate([values, other.parts[part][name]])
+                for name, values in of.items()
+            }
+            for part, of in self.parts.items()
+        }
+        return Totals(own, parts)
+
     def _each(self, change: Any) -> Totals:
         own = {name: change(values) for name, values in self.own.items()}
         parts = {

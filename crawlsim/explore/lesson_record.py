@@ -1,0 +1,51 @@
+"""What the page says of a lesson, and the knobs, for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from crawlsim.explore.asking import Asked
+from crawlsim.explore.sides import value_at
+from crawlsim.explore.typeset import formula_record
+from scenarios.files import value_text
+from scenarios.measures import MEASURES
+
+
+def lesson_record(asked: Asked) -> dict[str, Any]:
+    """The texts of a lesson, its formula without numbers, and which assumptions are kept."""
+    lesson = asked.opened.lesson
+    broken = {each.key for each in asked.sides.differs}
+    texts = {name: getattr(lesson, name) for name in ("title", "question", "text")}
+    formula = lesson.formula
+    return {
+        "key": asked.opened.key,
+        **texts,
+        "measure": lesson.measure,
+        "subject": lesson.subject,
+        "definition": MEASURES[lesson.measure].definition,
+        "unit": MEASURES[lesson.measure].unit_in(asked.opened.scenario.time_unit),
+        "narrow": lesson.narrow,
+        "speed": lesson.speed,
+        "seed": asked.sides.simulated.run.seed,
+        "guess": None if lesson.guess is None else lesson.guess.model_dump(),
+        "formula": None if formula is None else formula_record(formula, asked.sides.assumed, None),
+        "assumptions": [
+            {"key": each.key, "text": each.text, "kept": each.key not in broken}
+            for each in lesson.assumptions
+        ],
+        "knobs": list(knob_records(asked)),
+    }
+
+
+def knob_records(asked: Asked) -> Iterator[dict[str, Any]]:
+    """The knobs; values are texts as `set` takes them, null where a key is not there."""
+    for knob in asked.opened.lesson.knobs:
+        value = value_at(asked.sides.simulated, knob.key)
+        yield {
+            **knob.model_dump(exclude={"choices"}),
+            "choices": [
+                {"label": each.label, "value": value_text(each.value)} for each in knob.choices
+            ],
+            "value": None if value is None else value_text(value),
+        }

@@ -1,0 +1,91 @@
+"""Formulas as MathML, which browsers draw: as in the book, and with the numbers put in."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from latex2mathml.converter import convert
+
+from crawlsim.explore.lesson import Formula
+from crawlsim.explore.sides import value_at
+from crawlsim.explore.theory import Theory
+from scenarios import Scenario
+from scenarios.measures import MEASURES, Subject
+
+_OPERATIONS: dict[type[ast.AST], Callable[..., float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+    ast.USub: operator.neg,
+}
+
+
+class UnknownNameError(LookupError):
+    """A name in the numbers of a formula that stands for nothing here."""
+
+
+def formula_record(formula: Formula, scenario: Scenario, theory: Theory | None) -> dict[str, Any]:
+    """The formula for JSON; without numbers where they are not known.
+
+    Parameters
+    ----------
+    formula : Formula
+    scenario : Scenario
+        For which it is evaluated.
+    theory : Theory or None
+        Its predictions; None: they are not known yet.
+    """
+    record = {"source": formula.source, "mathml": _mathml(formula.latex), "mathml_numbers": None}
+    if theory is None or not formula.numbers:
+        return record
+    try:
+        known = _values(formula.symbols, scenario, theory)
+        put_in = re.sub("<([^<>]+)>", lambda name: _latex(known[name[1]]), formula.numbers)
+    except (LookupError, ArithmeticError):
+        return record
+    return record | {"mathml_numbers": _mathml(put_in)}
+
+
+def _mathml(latex: str) -> str:
+    return convert(latex, display="block")
+
+
+def _latex(number: float) -> str:
+    """Four significant digits; tens to a power where the number is far from 1."""
+    digits, sign, exponent = f"{number:.4g}".partition("e")
+    return rf"{digits}\cdot10^{{{int(exponent)}}}" if sign else digits
+
+
+def _values(symbols: Mapping[str, str], scenario: Scenario, theory: Theory) -> dict[str, float]:
+    """The value of each symbol, with the symbols before it."""
+    known: dict[str, float] = {}
+    for name, expression in symbols.items():
+        known[name] = _value(ast.parse(expression, mode="eval").body, known, scenario, theory)
+    return known
+
+
+def _value(node: ast.AST, known: Mapping[str, float], scenario: Scenario, theory: Theory) -> float:
+    """Arithmetic with numbers, symbols, keys of the scenario file, and predicted measures."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return node.value
+    if isinstance(node, ast.BinOp | ast.UnaryOp) and type(node.op) in _OPERATIONS:
+        operands = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.operand]
+        values = (_value(each, known, scenario, theory) for each in operands)
+        return _OPERATIONS[type(node.op)](*values)
+    name = ast.unparse(node)
+    if name in known:
+        return known[name]
+    measure, _, about = name.partition(".")
+    if measure in MEASURES:
+        subject: Subject = int(about) if about.isdecimal() else about or None
+        return theory.exact[measure, subject][0]
+    value = value_at(scenario, name)
+    if not isinstance(value, int | float):
+        raise UnknownNameError(name)
+    return value

@@ -1,0 +1,78 @@
+"""After n replications a page shows what `crawlsim run` prints, whoever simulated them."""
+
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analytic import resolve
+from crawlsim.explore.lesson import Opened, library
+from crawlsim.explore.live import Run, ends_count, simulate_some
+from scenarios import load
+from sim.replicate import run
+
+
+class Late(Executor):
+    """Answers nothing until it is allowed to, as a process that still compiles."""
+
+    def __init__(self) -> None:
+        self.tasks: list[tuple[Future[Any], Any]] = []
+
+    def submit(self, work: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
+        task: Future[Any] = Future()
+        self.tasks.append((task, lambda: work(*arguments, **named)))
+        return task
+
+    def answer(self) -> None:
+        for task, work in self.tasks:
+            if not task.done():
+                task.set_result(work())
+
+
+def assert_same(live: Run, n: int) -> None:
+    look = live.look(n)
+    results = run(live.scenario, replications=n)
+    assert look.keys[0][0] == live.own[0]
+    for (measure, subject), values in zip(look.keys, look.values.T, strict=True):
+        estimate = results.find(measure, subject)
+        assert estimate is not None
+        expected = [estimate.estimate, estimate.low, estimate.high]
+        assert np.array_equal(values[:3], expected, equal_nan=True), (measure, subject)
+
+
+@pytest.mark.parametrize("lesson", library(), ids=lambda each: each.key)
+def test_the_estimates_are_those_of_run_across_the_change_of_engines(lesson: Opened) -> None:
+    executor = Late()
+    own = lesson.lesson.measure, lesson.lesson.subject
+    live = Run(resolve(lesson.scenario), own, executor)
+    assert_same(live, 3)
+    executor.answer()
+    assert_same(live, 5)
+    executor.answer()
+    assert_same(live, 14)
+    assert len(executor.tasks) >= 2
+
+
+def test_an_earlier_look_can_be_taken_again() -> None:
+    lesson = library()[0]
+    with ThreadPoolExecutor(1) as executor:
+        live = Run(lesson.scenario, ("loss_probability", None), executor)
+        first = live.look(12).values
+        live.look(20)
+        assert np.array_equal(live.look(12).values, first, equal_nan=True)
+        assert np.isnan(live.look(5).values[3:]).all()
+        assert (live.look(20).values[3] < live.look(20).values[1])[0]
+
+
+def test_whole_cycles_have_no_ends() -> None:
+    golden = load("golden-ratio-246")
+    assert not ends_count(golden.with_({"run.warmup": 17711.0, "run.horizon": 35422.0}))
+    assert ends_count(golden.with_({"run.warmup": 0.0, "run.horizon": 40000.0}))
+    assert not ends_count(load("one-robot"))
+
+
+def test_the_other_process_simulates_what_this_one_would() -> None:
+    scenario = library()[0].scenario
+    (tally,) = simulate_some(scenario, 1, [3])
+    assert tally.window == scenario.run.horizon - scenario.run.warmup

@@ -1,0 +1,244 @@
+"""The server as a page meets it: a process of its own, asked over HTTP."""
+
+import json
+import math
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import tomli_w
+
+from crawlsim.api import run, solve
+from crawlsim.explore.lesson import library
+
+START = ["-c", "from crawlsim.cli import main; main()", "explore", "--no-browser"]
+KEYS = ["one-queue", "break-exponential", "more-robots", "thresholds", "golden-ratio"]
+CONSTANT = ("set", "buffer.service={deterministic={value=1.0}}")
+
+Query = tuple[str, object]
+
+
+class Server:
+    """One that runs.
+
+    Attributes
+    ----------
+    process : Popen
+    port : int
+    token : str
+    """
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, *START, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=(\S{22,})\n", line)
+        assert found, line
+        self.port, self.token = int(found[1]), found[2]
+
+    @contextmanager
+    def asked(
+        self, path: str, query: Sequence[Query] = (), token: str | None = None, **headers: str
+    ) -> Iterator[HTTPResponse]:
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
+            given = [("token", token or self.token), *query]
+            connection.request("GET", f"{path}?{urlencode(given)}", headers=headers)
+            with connection.getresponse() as answer:
+                yield answer
+
+    def status(self, path: str, token: str | None = None, **headers: str) -> int:
+        with self.asked(path, (), token, **headers) as answer:
+            return answer.status
+
+    def text(self, path: str, *query: Query) -> str:
+        with self.asked(path, query) as answer:
+            text = answer.read().decode()
+            assert answer.status == 200, text
+            return text
+
+    def json(self, path: str, *query: Query) -> Any:
+        return json.loads(self.text(path, *query), parse_constant=pytest.fail)
+
+    def events(self, *query: Query) -> list[dict[str, Any]]:
+        text = self.text("/api/stream", ("every", 1), *query)
+        *events, end = text.removesuffix("\n\n").split("\n\n")
+        assert end.startswith("event: done\n")
+        return [json.loads(each.removeprefix("data: ")) for each in events]
+
+    def end(self) -> str:
+        """Interrupt it; what it had to say."""
+        self.process.send_signal(signal.SIGINT)
+        begun = time.monotonic()
+        _, said = self.process.communicate(timeout=30)
+        assert time.monotonic() - begun < 5
+        assert self.process.returncode in (0, 130)
+        return said
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    one = Server()
+    yield one
+    assert one.end() == ""
+
+
+@pytest.mark.parametrize("path", ["/", "/api/lessons", "/api/stream"])
+def test_nobody_else_is_answered(server: Server, path: str) -> None:
+    assert server.status(path) == 200
+    assert server.status(path, token="wrong") == 403
+    assert server.status(path, Host="evil.example") == 421
+    assert server.status(path, Host="127.0.0.1.evil.example") == 421
+    assert server.status(path, Host=f"localhost:{server.port}") == 200
+
+
+def test_no_other_machine_is_heard(server: Server) -> None:
+    with socket.socket() as other:
+        assert other.connect_ex(("127.0.0.2", server.port)) != 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        ("lesson", "no-such"),
+        ("set", "nonsense"),
+        ("set", "buffer.waiting_places=-1"),
+        ("seed", "-1"),
+        ("seed", "1.5"),
+        ("until", "1"),
+        ("until", "many"),
+        ("set", "run.horizon=1e15"),
+        ("set", "robots.access_time={exponential={mean=1e-90}}"),
+    ],
+)
+def test_what_cannot_be_had_is_refused_in_one_line(server: Server, query: Query) -> None:
+    with server.asked("/api/stream", [query]) as answer:
+        assert answer.status == 400
+        text = answer.read().decode()
+    assert query[0] in text or "mean" in text or "horizon" in text
+    assert "\n" not in text
+    assert server.status("/api/lessons") == 200
+
+
+def test_the_lessons(server: Server) -> None:
+    lessons = server.json("/api/lessons")
+    assert [each["key"] for each in lessons][: len(KEYS)] == KEYS
+    assert [each["key"] for each in lessons] == [each.key for each in library()]
+    for each in lessons:
+        lesson = server.json("/api/lesson", ("lesson", each["key"]))
+        assert lesson["question"].endswith("?")
+        assert lesson["formula"]["mathml"].startswith("<math")
+        assert all(each["kept"] for each in lesson["assumptions"])
+        theory = server.json("/api/theory", ("lesson", each["key"]))
+        sources = {p["source"] for p in theory["predictions"] if p["measure"] == each["measure"]}
+        assert lesson["formula"]["source"] in sources
+
+
+def test_a_law_breaks_its_assumption(server: Server) -> None:
+    sides = server.json("/api/scenario", CONSTANT)
+    assert sides["assumed"]["buffer"]["service"] == {"exponential": {"mean": 1.0}}
+    assert sides["simulated"]["buffer"]["service"] == {"deterministic": {"value": 1.0}}
+    (broken,) = sides["differs"]
+    assert broken["key"] == "buffer.service"
+    lesson = server.json("/api/lesson", CONSTANT)
+    assert [each["key"] for each in lesson["assumptions"] if not each["kept"]] == ["buffer.service"]
+
+
+def test_numbers_are_put_into_the_formula(server: Server) -> None:
+    theory = server.json("/api/theory", ("set", "buffer.waiting_places=3"))
+    assert re.search("<mn>0.9</mn>.*<mn>4</mn>", theory["formula"]["mathml_numbers"])
+
+
+def test_the_stream_says_what_run_and_solve_say_of_the_exported_files(
+    server: Server, tmp_path: Path
+) -> None:
+    query = [CONSTANT, ("seed", 7), ("until", 30)]
+    events = server.events(*query)
+    assert [each["n"] for each in events] == list(range(2, 31))
+    assert events[0]["estimates"][0]["measure"] == "loss_probability"
+    assert events[0]["estimates"][0]["always_low"] is None
+    last = events[-1]
+    assert last["differs"][0]["key"] == "buffer.service"
+    files = {}
+    for side in ("simulated", "assumed"):
+        text = server.text("/api/export.toml", *query, ("side", side))
+        files[side] = tmp_path / f"{side}.toml"
+        files[side].write_text(text)
+        settings = tomllib.loads(text)["run"]
+        assert (settings["seed"], settings["replications"]) == (7, 30)
+    results = run(files["simulated"])
+    exact = {}
+    for prediction in solve(files["assumed"]).predictions:
+        exact.setdefault((prediction.measure, prediction.subject), prediction.value)
+    for row in last["estimates"]:
+        estimate = results.find(row["measure"], row["subject"])
+        assert estimate is not None
+        assert row["estimate"] == estimate.estimate
+        assert (row["low"], row["high"]) == (estimate.low, estimate.high)
+        assert row["always_low"] <= row["low"] <= row["high"] <= row["always_high"]
+        assert row["theory"] == exact[row["measure"], row["subject"]]
+    assert last["estimates"][0]["verdict"] == "disagrees"
+
+
+def test_a_stream_goes_on_where_the_page_was(server: Server) -> None:
+    whole = server.events(("until", 20), ("seed", 3))
+    assert server.events(("until", 20), ("seed", 3), ("after", 12)) == whole[11:]
+
+
+def test_two_systems_are_compared_on_the_same_random_numbers(server: Server) -> None:
+    (last,) = server.events(("until", 20), ("after", 19), ("other", "buffer.waiting_places=6"))
+    own, other = last["estimates"][0], last["other"]["estimates"][0]
+    assert last["difference"]["estimate"] == other["estimate"] - own["estimate"]
+    widths = [each["high"] - each["low"] for each in (last["difference"], own, other)]
+    assert widths[0] < 0.8 * math.hypot(*widths[1:])
+
+
+def test_the_estimates_as_a_table(server: Server) -> None:
+    lines = server.text("/api/export.csv", ("until", 5)).splitlines()
+    assert [line.split(",")[:2] for line in lines[1:5]] == [
+        [str(n), "loss_probability"] for n in (2, 3, 4, 5)
+    ]
+    assert len(lines) > 20
+
+
+def test_an_interrupt_ends_it_while_a_page_watches_and_the_port_is_free_again() -> None:
+    server = Server()
+    with server.asked("/api/stream") as stream:
+        assert stream.readline().startswith(b"data: ")
+        assert server.end() == ""
+    again = Server("--port", str(server.port))
+    taken = subprocess.run(
+        [sys.executable, *START, "--port", str(again.port)], capture_output=True, text=True
+    )
+    assert taken.returncode == 2
+    assert taken.stderr.count("\n") == 1
+    assert str(again.port) in taken.stderr
+    assert again.end() == ""
+
+
+def test_a_lesson_of_ones_own_comes_first(tmp_path: Path) -> None:
+    own = tmp_path / "mine.toml"
+    lesson = {"title": "Mine", "question": "How many?", "measure": "mean_in_system"}
+    own.write_text(tomli_w.dumps(lesson | {"scenario": "one-robot"}))
+    server = Server(str(own))
+    assert server.json("/api/lessons")[0] == {
+        "key": "mine",
+        "title": "Mine",
+        "measure": "mean_in_system",
+    }
+    server.end()
