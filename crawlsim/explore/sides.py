@@ -114,10 +114,13 @@ def in_words(value: Any) -> str:
     """A law by its name and parameters; anything else as a scenario file has it."""
     if value is None:
         return "none"
+    if isinstance(value, float):
+        return f"{value:g}"
     if isinstance(value, Mapping) and len(value) == 1:
         ((name, inside),) = value.items()
         if isinstance(inside, Mapping):
-            parameters = ", ".join(f"{key} {value_text(each)}" for key, each in inside.items())
+            named = (f"{key} {in_words(inside[key])}" for key in sorted(inside))
+            parameters = ", ".join(named)
             return f"{name} ({parameters})"
         return f"{name} {value_text(inside)}"
     return value_text(value)

@@ -57,7 +57,7 @@ def test_a_law_takes_the_place_of_a_number_that_was_set_before() -> None:
     assert value_at(sides.assumed, "buffer.service") == {"exponential": {"mean": 0.9}}
     assert sides.assumed.run.seed == 5
     assert sides.differs[0].record()["text"] == (
-        "the formula assumes exponential (mean 0.9), you simulate gamma (shape 2.0, mean 1.0)"
+        "the formula assumes exponential (mean 0.9), you simulate gamma (mean 1, shape 2)"
     )
 
 
