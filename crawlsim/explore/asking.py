@@ -12,10 +12,12 @@ from starlette.exceptions import HTTPException
 from crawlsim.explore.lesson import Opened
 from crawlsim.explore.sides import Sides, sides_of
 from scenarios import Scenario, ScenarioError
-from scenarios.base import one_of
+from scenarios.base import listed, one_of
 from scenarios.files import parse_value
 from scenarios.measures import Subject
 from scenarios.sections import LARGEST_SEED
+
+SIDES = ("simulated", "assumed")
 
 MOST = 100_000
 """Replications that can be asked for."""
@@ -74,8 +76,8 @@ class Asked:
         Refused
             If there is no such side.
         """
-        if name not in ("simulated", "assumed"):
-            raise Refused(f"side = {name} must be simulated or assumed")
+        if name not in SIDES:
+            raise Refused(f"side = {name} must be {listed(SIDES)}")
         scenario = self.sides.simulated if name == "simulated" else self.sides.assumed
         return scenario if self.until is None else scenario.with_("run.replications", self.until)
 

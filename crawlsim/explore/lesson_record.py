@@ -18,6 +18,7 @@ def lesson_record(asked: Asked) -> dict[str, Any]:
     broken = {each.key for each in asked.sides.differs}
     texts = {name: getattr(lesson, name) for name in ("title", "question", "text")}
     formula = lesson.formula
+    assumed = asked.sides.assumed
     return {
         "key": asked.opened.key,
         **texts,
@@ -29,7 +30,7 @@ def lesson_record(asked: Asked) -> dict[str, Any]:
         "speed": lesson.speed,
         "seed": asked.sides.simulated.run.seed,
         "guess": None if lesson.guess is None else lesson.guess.model_dump(),
-        "formula": None if formula is None else formula_record(formula, asked.sides.assumed, None),
+        "formula": formula and formula_record(formula, assumed, None, asked.own),
         "assumptions": [
             {"key": each.key, "text": each.text, "kept": each.key not in broken}
             for each in lesson.assumptions

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from crawlsim.explore.always_valid import errors_to_each_side
+from crawlsim.explore.theory import Key
 from scenarios import Scenario, ScenarioError
 from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array
-from scenarios.measures import Subject
 from scenarios.page_data import access_cycle
 from scenarios.processes import gap_law
 from scenarios.results import Columns
@@ -63,8 +63,6 @@ _END_EFFECT = 4
 
 _ROUNDING = 1e-9
 """Part of a number of cycles up to which it is a whole number."""
-
-Key = tuple[str, Subject]
 
 
 def require_short(scenario: Scenario) -> None:

@@ -29,10 +29,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from analytic import resolve
 from crawlsim.cli.loading import is_to_decide
 from crawlsim.cli.output import json_text
-from crawlsim.explore.asking import MOST, Asked, Refused, asked_for
+from crawlsim.explore.asking import MOST, SIDES, Asked, Refused, asked_for
 from crawlsim.explore.lesson import Opened, library
 from crawlsim.explore.lesson_record import knob_records, lesson_record
 from crawlsim.explore.live import Run, require_short, simulate_some
+from crawlsim.explore.replay import replay
 from crawlsim.explore.sides import Sides
 from crawlsim.explore.tables import csv_of
 from crawlsim.explore.theory import Theory, theory_of
@@ -113,6 +114,7 @@ class Explorer:
             "/api/stream": self.stream,
             "/api/export.toml": self.export_toml,
             "/api/export.csv": self.export_csv,
+            "/api/export.html": self.export_html,
         }
         return [Route(path, answer) for path, answer in answers.items()]
 
@@ -157,11 +159,8 @@ class Explorer:
     async def theory(self, request: Request) -> Response:
         """What the formulas say of the assumed side, as `crawlsim solve --json`."""
         asked = await self._asked(request)
-        assumed = asked.sides.assumed
-        theory = await asyncio.shield(self.theory_of(assumed))
-        formula = asked.opened.lesson.formula
-        shown = None if formula is None else formula_record(formula, assumed, theory)
-        return _json({**theory.record, "formula": shown})
+        theory = await asyncio.shield(self.theory_of(asked.sides.assumed))
+        return _json({**theory.record, "formula": await self._formula(asked)})
 
     async def stream(self, request: Request) -> Response:
         """The estimates, event by event."""
@@ -179,10 +178,31 @@ class Explorer:
     async def export_csv(self, request: Request) -> Response:
         """The estimates that are shown, and those of the lesson's measure on the way there."""
         asked = await self._asked(request)
+        events = await self._all_seen(asked)
+        return _download("".join(csv_of(events)), f"{asked.sides.simulated.name}.csv")
+
+    async def export_html(self, request: Request) -> Response:
+        """One page that replays what was seen, without a server."""
+        asked = await self._asked(request)
+        events = await self._all_seen(asked)
+        lesson = lesson_record(asked)
+        formula = await self._formula(asked)
+        files = {side: tomli_w.dumps(asked.side(side).as_file()) for side in SIDES}
+        text = await in_thread(replay, lesson, formula, events, files)
+        return _download(text, f"{asked.sides.simulated.name}.html")
+
+    async def _all_seen(self, asked: Asked) -> list[dict[str, Any]]:
+        """What was seen after 2, 3, … replications, up to the number that is asked for."""
         if asked.until is None:
             raise Refused("until is missing: after how many replications?")
-        events = [each async for each in self.seen(asked, await self.watched(asked))]
-        return _download("".join(csv_of(events)), f"{asked.sides.simulated.name}.csv")
+        return [each async for each in self.seen(asked, await self.watched(asked))]
+
+    async def _formula(self, asked: Asked) -> dict[str, Any] | None:
+        """The formula with numbers, if the lesson shows one."""
+        formula = asked.opened.lesson.formula
+        assumed = asked.sides.assumed
+        theory = await asyncio.shield(self.theory_of(assumed))
+        return None if formula is None else formula_record(formula, assumed, theory, asked.own)
 
     async def _asked(self, request: Request) -> Asked:
         return await in_thread(asked_for, self.lessons, request.query_params)

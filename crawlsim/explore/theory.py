@@ -11,7 +11,9 @@ from crawlsim.cli.output import solution_record
 from scenarios import Scenario
 from scenarios.measures import Subject
 
-Exact = Mapping[tuple[str, Subject], tuple[float, str]]
+Key = tuple[str, Subject]
+
+Exact = Mapping[Key, tuple[float, str]]
 """By measure and subject the exact value, and the formula that gives it."""
 
 
@@ -36,7 +38,7 @@ def theory_of(scenario: Scenario) -> Theory:
     record = solution_record(
         scenario, predictions, others, accuracy_of(scenario), course_of(scenario)
     )
-    exact: dict[tuple[str, Subject], tuple[float, str]] = {}
+    exact: dict[Key, tuple[float, str]] = {}
     for each in predictions:
         if each.kind == "exact":
             exact.setdefault((each.measure, each.subject), (each.value, each.source))

@@ -12,7 +12,7 @@ from latex2mathml.converter import convert
 
 from crawlsim.explore.lesson import Formula
 from crawlsim.explore.sides import value_at
-from crawlsim.explore.theory import Theory
+from crawlsim.explore.theory import Key, Theory
 from scenarios import Scenario
 from scenarios.measures import MEASURES, Subject
 
@@ -30,8 +30,10 @@ class UnknownNameError(LookupError):
     """A name in the numbers of a formula that stands for nothing here."""
 
 
-def formula_record(formula: Formula, scenario: Scenario, theory: Theory | None) -> dict[str, Any]:
-    """The formula for JSON; without numbers where they are not known.
+def formula_record(
+    formula: Formula, scenario: Scenario, theory: Theory | None, own: Key
+) -> dict[str, Any]:
+    """The formula for JSON; without numbers where they are not known, or another formula applies.
 
     Parameters
     ----------
@@ -40,16 +42,26 @@ def formula_record(formula: Formula, scenario: Scenario, theory: Theory | None) 
         For which it is evaluated.
     theory : Theory or None
         Its predictions; None: they are not known yet.
+    own : (measure, subject)
+        What the formula gives.
     """
-    record = {"source": formula.source, "mathml": _mathml(formula.latex), "mathml_numbers": None}
-    if theory is None or not formula.numbers:
+    record: dict[str, Any] = {
+        "source": formula.source,
+        "mathml": _mathml(formula.latex),
+        "mathml_numbers": None,
+    }
+    if theory is None:
+        return record
+    value, source = theory.exact.get(own, (None, None))
+    record |= {"applies": source == formula.source}
+    if not formula.numbers or value is None or source != formula.source:
         return record
     try:
         known = _values(formula.symbols, scenario, theory)
         put_in = re.sub("<([^<>]+)>", lambda name: _latex(known[name[1]]), formula.numbers)
     except (LookupError, ArithmeticError):
         return record
-    return record | {"mathml_numbers": _mathml(put_in)}
+    return record | {"mathml_numbers": _mathml(f"{put_in} = {_latex(value)}")}
 
 
 def _mathml(latex: str) -> str:

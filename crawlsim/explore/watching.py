@@ -9,9 +9,9 @@ from typing import Any
 
 from crawlsim.explore.always_valid import errors_to_each_side
 from crawlsim.explore.lesson import Opened
-from crawlsim.explore.live import LEVEL, Key, Look, Run
+from crawlsim.explore.live import LEVEL, Look, Run
 from crawlsim.explore.sides import Difference
-from crawlsim.explore.theory import Exact, Theory
+from crawlsim.explore.theory import Exact, Key, Theory
 from scenarios import ScenarioError
 from scenarios.measures import MEASURES
 from sim.estimates.paired import paired_difference

@@ -161,7 +161,9 @@ def test_a_law_breaks_its_assumption(server: Server) -> None:
 
 def test_numbers_are_put_into_the_formula(server: Server) -> None:
     theory = server.json("/api/theory", ("set", "buffer.waiting_places=3"))
-    assert re.search("<mn>0.9</mn>.*<mn>4</mn>", theory["formula"]["mathml_numbers"])
+    assert re.search("<mn>0.9</mn>.*<mn>4</mn>.*<mn>0.16", theory["formula"]["mathml_numbers"])
+    other = server.json("/api/theory", ("set", "buffer.obsolescence={erlang={shape=2,mean=1.0}}"))
+    assert other["formula"]["applies"]  # the assumed side is what it was
 
 
 def test_the_stream_says_what_run_and_solve_say_of_the_exported_files(
@@ -214,6 +216,17 @@ def test_the_estimates_as_a_table(server: Server) -> None:
         [str(n), "loss_probability"] for n in (2, 3, 4, 5)
     ]
     assert len(lines) > 20
+
+
+def test_a_page_that_replays_without_a_server(server: Server) -> None:
+    page = server.text("/api/export.html", CONSTANT, ("until", 12))
+    assert "http" not in page.replace('http-equiv="', "").replace("http://www.w3.org/", "")
+    assert "deterministic (value 1)" in page
+    assert "<math" in page
+    (played,) = re.findall("const seen = (.*);", page)
+    seen = json.loads(played)
+    assert seen["n"] == list(range(2, 13))
+    assert len(seen["always_high"]) == len(seen["verdict"]) == 11
 
 
 def test_an_interrupt_ends_it_while_a_page_watches_and_the_port_is_free_again() -> None:

@@ -1,0 +1,52 @@
+"""One page that replays what was watched, without a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from crawlsim.cli.output import json_text
+from crawlsim.report.pages import rendered
+from crawlsim.report.words import name_of, number
+
+_PLAYED = ("estimate", "low", "high", "always_low", "always_high", "verdict")
+
+
+def replay(
+    lesson: Mapping[str, Any],
+    formula: Mapping[str, Any] | None,
+    events: Sequence[Mapping[str, Any]],
+    files: Mapping[str, str],
+) -> str:
+    """The page: no request, nothing fetched, the same text for the same input.
+
+    Parameters
+    ----------
+    lesson : mapping
+        What the live page says of the lesson.
+    formula : mapping or None
+        Its formula with numbers, as MathML.
+    events : sequence of mapping
+        What the live page got, from the second replication on.
+    files : mapping
+        Side -> the text of its scenario file.
+    """
+    last = events[-1]
+    played: dict[str, Any] = {
+        name: [each["estimates"][0][name] for each in events] for name in _PLAYED
+    }
+    played |= {"n": [each["n"] for each in events], "theory": last["estimates"][0]["theory"]}
+    shown = ("mathml", "mathml_numbers")
+    return rendered(
+        "replay.html",
+        {"number": number},
+        lesson=lesson,
+        formula=[Markup(formula[name]) for name in shown if formula[name]] if formula else [],
+        last=last,
+        files=files,
+        name_of=name_of,
+        # What stands in a script must not end it.
+        played=Markup(json_text(played).replace("<", "\\u003c")),
+    )
