@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 PRIOR = 6.0
-"""Replications that the prior counts for: the band is narrowest, for its level, after about 50."""
+"""Replications that the prior counts for: the fewest errors to each side are those after 100."""
 
 FIRST = 10
 """Replications before there is a band: fewer are not yet normal, whatever they are means of."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
+from crawlsim.explore.mathml import LatexError, mathml
 from scenarios import Scenario, ScenarioError, load
 from scenarios.base import Section, one_of
+from scenarios.errors import refused
 from scenarios.measures import MEASURES, Subject
 from scenarios.messages import first_error
 from scenarios.scenario import scenario_from
@@ -27,6 +31,10 @@ LAWS = (
     "servers.service",
 )
 """Keys at which another law breaks what a formula assumes, whatever the lesson."""
+
+
+PLACE = "<([^<>]+)>"
+"""Where a number is put into a formula, by its name."""
 
 
 class Choice(Section):
@@ -73,6 +81,25 @@ class Formula(Section):
     latex: str
     numbers: str = ""
     symbols: Mapping[str, str] = Field(default_factory=dict)
+
+    @field_validator("latex", "numbers")
+    @classmethod
+    def _can_be_drawn(cls, latex: str) -> str:
+        try:
+            mathml(re.sub(PLACE, "1", latex) or "1")
+        except LatexError as error:
+            raise refused(f"is no LaTeX that can be drawn ({error})") from None
+        return latex
+
+    @field_validator("symbols")
+    @classmethod
+    def _can_be_read(cls, symbols: Mapping[str, str]) -> Mapping[str, str]:
+        for name, expression in symbols.items():
+            try:
+                ast.parse(expression, mode="eval")
+            except (SyntaxError, ValueError):
+                raise refused("is no arithmetic", key=name, value=expression) from None
+        return symbols
 
 
 class Guess(Section):

@@ -54,6 +54,12 @@ _SOON = 0.5
 _THEORIES = 64
 """Scenarios whose theory is remembered."""
 
+_POLICY = (
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Nothing comes from elsewhere, and no script from within a text."""
+
 _HOSTS = ("127.0.0.1", "localhost")
 """Names of this machine."""
 
@@ -329,7 +335,12 @@ def _file(name: str) -> Response:
     if "/" in name or "\\" in name or name.startswith(".") or not entry.is_file():
         raise Refused("there is no such page", 404)
     kind = guess_type(name)[0] or "application/octet-stream"
-    return Response(entry.read_bytes(), media_type=kind, headers={"Cache-Control": "no-store"})
+    headers = {
+        "Cache-Control": "no-store",
+        "Content-Security-Policy": _POLICY,
+        "Referrer-Policy": "no-referrer",  # the address has the token
+    }
+    return Response(entry.read_bytes(), media_type=kind, headers=headers)
 
 
 class Guard:

@@ -8,9 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from latex2mathml.converter import convert
-
-from crawlsim.explore.lesson import Formula
+from crawlsim.explore.lesson import PLACE, Formula
+from crawlsim.explore.mathml import mathml
 from crawlsim.explore.sides import value_at
 from crawlsim.explore.theory import Key, Theory
 from scenarios import Scenario
@@ -47,7 +46,7 @@ def formula_record(
     """
     record: dict[str, Any] = {
         "source": formula.source,
-        "mathml": _mathml(formula.latex),
+        "mathml": mathml(formula.latex),
         "mathml_numbers": None,
     }
     if theory is None:
@@ -58,14 +57,10 @@ def formula_record(
         return record
     try:
         known = _values(formula.symbols, scenario, theory)
-        put_in = re.sub("<([^<>]+)>", lambda name: _latex(known[name[1]]), formula.numbers)
+        put_in = re.sub(PLACE, lambda name: _latex(known[name[1]]), formula.numbers)
     except (LookupError, ArithmeticError):
         return record
-    return record | {"mathml_numbers": _mathml(f"{put_in} = {_latex(value)}")}
-
-
-def _mathml(latex: str) -> str:
-    return convert(latex, display="block")
+    return record | {"mathml_numbers": mathml(f"{put_in} = {_latex(value)}")}
 
 
 def _latex(number: float) -> str:

@@ -436,7 +436,8 @@ def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
     place, *names = done.stdout.split()
     assert Path(place).is_relative_to(target)
     assert names == library_names()
-    assert (target / "crawlsim/report/template.html").is_file()
+    for part in ("report/template.html", "explore/lessons/peeking.toml", "explore/page/index.html"):
+        assert (target / "crawlsim" / part).is_file()
     assert {path.name for path in target.iterdir() if path.is_dir()} >= set(packages)
 
 

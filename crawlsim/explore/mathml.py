@@ -1,0 +1,28 @@
+"""LaTeX as MathML, which browsers draw without a script."""
+
+from __future__ import annotations
+
+from latex2mathml import exceptions
+from latex2mathml.converter import convert
+
+
+class LatexError(ValueError):
+    """LaTeX that cannot be read."""
+
+
+def mathml(latex: str) -> str:
+    """The formula as a MathML element.
+
+    Raises
+    ------
+    LatexError
+        If it is no LaTeX.
+    """
+    # The converter would pass texts with angle brackets on, as elements of the page.
+    harmless = latex.replace("<", r"\lt ").replace(">", r"\gt ")
+    try:
+        return str(convert(harmless, display="block"))
+    except Exception as error:
+        if type(error).__module__ != exceptions.__name__:
+            raise
+        raise LatexError(type(error).__name__) from None

@@ -1,0 +1,81 @@
+"""Lessons: those that come with the program, the example of the document, and bad ones."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from crawlsim.explore.lesson import Opened, lesson_from, library
+from crawlsim.explore.mathml import mathml
+from crawlsim.explore.own_scenario import opened
+from crawlsim.explore.theory import theory_of
+from crawlsim.explore.typeset import formula_record
+from scenarios import ScenarioError
+
+PAGE = Path(__file__).parents[3] / "docs/explore.md"
+
+
+def example() -> Opened:
+    (text,) = re.findall("```toml\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    return Opened("example", lesson_from(tomllib.loads(text), "example.toml"))
+
+
+@pytest.mark.parametrize("lesson", [*library(), example()], ids=lambda each: each.key)
+def test_the_formula_of_a_lesson_predicts_its_measure(lesson: Opened) -> None:
+    own = lesson.lesson.measure, lesson.lesson.subject
+    theory = theory_of(lesson.scenario)
+    assert lesson.lesson.formula is not None
+    record = formula_record(lesson.lesson.formula, lesson.scenario, theory, own)
+    assert record["applies"]
+    assert (record["mathml_numbers"] is None) == (not lesson.lesson.formula.numbers)
+
+
+def test_the_numbers_of_a_formula_are_those_of_the_theory() -> None:
+    """Arithmetic with keys and measures, checked by hand: (1 + 2 · 0.5) / (1 · 1.5)."""
+    lesson = example()
+    theory = theory_of(lesson.scenario)
+    value, _ = theory.exact["sojourn_time", "served"]
+    assert value == pytest.approx(4 / 3)
+    assert lesson.lesson.formula is not None
+    record = formula_record(
+        lesson.lesson.formula, lesson.scenario, theory, ("sojourn_time", "served")
+    )
+    assert "<mn>0.5</mn>" in record["mathml_numbers"]
+    assert "<mn>1.333</mn>" in record["mathml_numbers"]
+
+
+def test_an_expression_that_is_no_arithmetic_shows_no_numbers() -> None:
+    lesson = example()
+    theory = theory_of(lesson.scenario)
+    assert lesson.lesson.formula is not None
+    for expression in ("__import__('os')", "[1][0]", "no.such.key", "1 / 0"):
+        formula = lesson.lesson.formula.model_copy(update={"symbols": {"mu": expression}})
+        record = formula_record(formula, lesson.scenario, theory, ("sojourn_time", "served"))
+        assert record["mathml_numbers"] is None
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('measure = "lossprobability"', "loss_probability"),
+        ('measure = "loss_probability"\nknob = 1', "knobs"),
+        ('measure = "loss_probability"\nnarrow = 0', "narrow"),
+        ('measure = "loss_probability"\nformula = { source = "", latex = "{" }', "formula.latex"),
+        (
+            'measure = "loss_probability"\n'
+            'formula = { source = "", latex = "x", symbols = { y = "1 +" } }',
+            "formula.symbols.y",
+        ),
+    ],
+)
+def test_a_bad_lesson_is_refused_by_its_key(tmp_path: Path, line: str, said: str) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text(f'title = "Bad"\nquestion = "What?"\nscenario = "one-robot"\n{line}\n')
+    with pytest.raises(ScenarioError, match=said) as refusal:
+        opened(str(file))
+    assert str(refusal.value).count("\n") <= 2
+
+
+def test_a_formula_holds_no_elements_of_a_page() -> None:
+    assert "<script" not in mathml(r"\text{<script>alert(1)</script>} < 1")
