@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import errno
-import importlib.util
 import os
 import secrets
 import socket
 import sys
 import threading
 import webbrowser
+from importlib import import_module
 
 import click
 
@@ -31,9 +31,11 @@ _NEEDED = ("starlette", "uvicorn", "latex2mathml")
 )
 def explore(source: str | None, port: int | None, no_browser: bool) -> None:
     """Open the live page: watch a formula and a simulation, and break what it assumes."""
-    for needed in _NEEDED:
-        if importlib.util.find_spec(needed) is None:
-            raise click.ClickException("explore needs: pip install 'crawlsim[explore]'")
+    try:
+        for needed in _NEEDED:
+            import_module(needed)
+    except ImportError:
+        raise click.ClickException("explore needs: pip install 'crawlsim[explore]'") from None
     with processes(1) as engine, processes(1) as solver:  # they start while this one imports
         from crawlsim.explore import server
         from crawlsim.explore.own_scenario import opened

@@ -7,6 +7,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -127,7 +128,7 @@ def processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
 def _processes(jobs: int) -> ProcessPoolExecutor:
     """Processes that leave Ctrl-C to this one, from their first moment on."""
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, context, initializer=_leave_interrupts_to_the_parent)
+    pool = ProcessPoolExecutor(jobs, context, initializer=_depend_on_the_parent)
     with _interrupts_held():
         for _ in range(jobs):
             pool.submit(os.getpid)  # starts a process, which inherits what is held
@@ -147,5 +148,14 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _leave_interrupts_to_the_parent() -> None:
+def _depend_on_the_parent() -> None:
+    """Leave Ctrl-C to the parent, and do not outlive it, even where it was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+
+
+def _end_with_the_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analytic.crosscheck import ROUNDING
 from crawlsim.explore.always_valid import errors_to_each_side
 from crawlsim.explore.theory import Key
 from scenarios import Scenario, ScenarioError
@@ -61,7 +62,7 @@ _PATIENCE = 0.1
 _END_EFFECT = 4
 """Which of the values of an estimate says what the ends of the window can do."""
 
-_ROUNDING = 1e-9
+_PART = 1e-9
 """Part of a number of cycles up to which it is a whole number."""
 
 
@@ -222,7 +223,7 @@ def ends_count(scenario: Scenario) -> bool:
     if not is_regular(scenario):
         return False
     cycles = (scenario.run.horizon - scenario.run.warmup) / _cycle_time(scenario)
-    return abs(cycles - round(cycles)) > _ROUNDING * cycles
+    return abs(cycles - round(cycles)) > _PART * cycles
 
 
 def _cycle_time(scenario: Scenario) -> float:
@@ -256,11 +257,13 @@ def _with_band(block: Columns, reach: float) -> Array:
     """Estimates, their intervals and always-valid bands; nan while there are none.
 
     A band is the interval of the measure with more standard errors to each side, and what the two
-    ends of the windows can do, which no number of replications shows.
+    ends of the windows can do, which no number of replications shows. Where all replications count
+    the same it still holds what differs in the last bits.
     """
     estimate, error, low, high, end_effect, sample = block.values
     if not np.isfinite(reach):
         none = np.full_like(estimate, np.nan)
         return np.stack([estimate, low, high, none, none])
     below, above = interval(block.measure, estimate, error, sample, reach)
-    return np.stack([estimate, low, high, below - end_effect, above + end_effect])
+    more = end_effect + ROUNDING * np.abs(estimate)
+    return np.stack([estimate, low, high, below - more, above + more])

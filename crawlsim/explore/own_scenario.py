@@ -6,7 +6,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from crawlsim.explore.lesson import LAWS, Assumption, Choice, Knob, Lesson, Opened, lesson_from
+from crawlsim.explore.lesson import (
+    LAWS,
+    NOT_SHOWN,
+    Assumption,
+    Choice,
+    Knob,
+    Lesson,
+    Opened,
+    lesson_from,
+)
 from crawlsim.explore.sides import in_words, value_at
 from scenarios import Scenario, load
 from scenarios.files import read_entries
@@ -73,7 +82,7 @@ def lesson_of(scenario: Scenario, source: str) -> Lesson:
         Its file, or its name in the library.
     """
     usual = (_USUAL[section] for section in _USUAL if getattr(scenario, section) is not None)
-    measure = next(iter((*scenario.judged, *usual)))
+    measure = next(each for each in (*scenario.judged, *usual) if each not in NOT_SHOWN)
     horizon = _horizon(scenario)
     own = scenario.run.horizon
     return Lesson(

@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import signal
 import socket
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import suppress
-from functools import partial
 from importlib import resources
 from mimetypes import guess_type
 from typing import Any, TypeVar
 
-import anyio.to_thread
 import tomli_w
 import uvicorn
 from starlette.applications import Starlette
@@ -315,8 +314,28 @@ def _name_of(scenario: Scenario) -> str:
 
 
 async def in_thread(work: Callable[..., Answer], *arguments: Any) -> Answer:
-    """Do some work beside the others; who has gone does not wait for it."""
-    return await anyio.to_thread.run_sync(partial(work, *arguments), abandon_on_cancel=True)
+    """Do some work beside the others; neither who has gone nor the end of the program waits for it.
+
+    Threads of an executor would be waited for.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Answer] = loop.create_future()
+
+    def tell(of: Callable[[Any], None], what: object) -> None:
+        if not answer.done():
+            of(what)
+
+    def run() -> None:
+        told: tuple[Callable[[Any], None], object]
+        try:
+            told = answer.set_result, work(*arguments)
+        except Exception as error:
+            told = answer.set_exception, error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(tell, *told)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await answer
 
 
 def _json(document: Any) -> Response:
@@ -410,5 +429,9 @@ def serve(
         Guard(app, token), log_config=None, access_log=False, lifespan="off", ws="none"
     )
     server = _Server(config, explorer)
-    with suppress(KeyboardInterrupt):  # uvicorn raises it anew when everything has ended
-        server.run(sockets=[listener])
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with suppress(KeyboardInterrupt):  # uvicorn sends the signal anew when all has ended
+            server.run(sockets=[listener])
+    finally:
+        signal.signal(signal.SIGTERM, before)

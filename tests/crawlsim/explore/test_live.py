@@ -9,6 +9,7 @@ import pytest
 from analytic import resolve
 from crawlsim.explore.lesson import Opened, library
 from crawlsim.explore.live import Run, ends_count, simulate_some
+from crawlsim.explore.theory import theory_of
 from scenarios import load
 from sim.replicate import run
 
@@ -63,6 +64,17 @@ def test_an_earlier_look_can_be_taken_again() -> None:
         assert np.array_equal(live.look(12).values, first, equal_nan=True)
         assert np.isnan(live.look(5).values[3:]).all()
         assert (live.look(20).values[3] < live.look(20).values[1])[0]
+
+
+def test_what_every_replication_counts_alike_lies_within_its_band() -> None:
+    """Ten robots are always active; the formula says 10.000000000000002."""
+    lesson = next(each for each in library() if each.key == "more-robots")
+    own = "mean_active_robots", None
+    look = Run(lesson.scenario, own, Late()).look(12)
+    exact, _ = theory_of(lesson.scenario).exact[own]
+    _, low, high, always_low, always_high = look.values[:, 0]
+    assert low == high != exact
+    assert always_low < exact < always_high
 
 
 def test_whole_cycles_have_no_ends() -> None:

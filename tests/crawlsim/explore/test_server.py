@@ -244,6 +244,40 @@ def test_an_interrupt_ends_it_while_a_page_watches_and_the_port_is_free_again() 
     assert again.end() == ""
 
 
+def test_a_replication_that_takes_long_holds_nothing_up_in_the_end() -> None:
+    server = Server()
+    with closing(HTTPConnection("127.0.0.1", server.port)) as connection:
+        query = urlencode({"token": server.token, "set": "run.horizon=1e6"})
+        connection.request("GET", f"/api/stream?{query}")
+        time.sleep(1.0)
+        assert server.end() == ""
+
+
+def test_its_processes_do_not_outlive_it() -> None:
+    server = Server()
+    server.events(("until", 2))
+    children = descendants(server.process.pid)
+    assert len(children) >= 2
+    server.process.kill()
+    server.process.communicate()
+    end = time.monotonic() + 10
+    while any(Path(f"/proc/{child}").exists() for child in children):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def descendants(process: int) -> list[str]:
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], stdout=subprocess.PIPE)
+    return found.stdout.decode().split()
+
+
+def test_without_its_extra_it_says_how_to_get_it() -> None:
+    code = f"import sys; sys.modules['starlette'] = None; {START[1]}"
+    done = subprocess.run([sys.executable, "-c", code, "explore"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "crawlsim: explore needs: pip install 'crawlsim[explore]'\n"
+
+
 def test_a_lesson_of_ones_own_comes_first(tmp_path: Path) -> None:
     own = tmp_path / "mine.toml"
     lesson = {"title": "Mine", "question": "How many?", "measure": "mean_in_system"}
