@@ -23,11 +23,13 @@ from crawlsim.cli.options import (
     takes,
 )
 from crawlsim.cli.output import (
+    LESS_OVER_TIME,
     OPTIONAL_COLUMNS,
     Rows,
     comparison_table,
     course_tables,
     estimate_table,
+    estimated_course_table,
     infinite_lines,
     infinite_record,
     new_table,
@@ -135,6 +137,8 @@ def run(sources: tuple[str, ...], trace: str | None, every: bool, **given: Any) 
         show_table(table, OPTIONAL_COLUMNS, opening_lines(scenario, results))
         for line in infinite_lines(scenario):
             click.echo(f"  {line}")
+        if len(results.course):
+            show_table(estimated_course_table(scenario, results, every), LESS_OVER_TIME)
 
 
 @command(
@@ -172,7 +176,7 @@ def solve(
         if accuracy is not None:
             click.echo(f"  {accuracy}")
         for table in course_tables(scenario, course):
-            show_table(table)
+            show_table(table, LESS_OVER_TIME)
         for line in (*infinite_lines(scenario), *quantile_lines(scenario, predictions, others)):
             click.echo(f"  {line}")
         for line in reason_lines((*course.not_applicable, *others), every):

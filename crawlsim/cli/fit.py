@@ -82,6 +82,9 @@ def fit(
     TRACE is CSV, plain or gz, with a header: page,time (changes), page,time,changed or
     page,time,digest (crawls), time (deliveries), or size (sizes); or logs of a crawler in any
     format that `crawlsim schedule` reads, which are one history.
+
+    A fitted scenario does not change over time: outages, surges, day and night are written into it
+    as [[interventions]] (docs/courses.md).
     """
     from crawlsim.fitting import fit as fitted_to
     from crawlsim.fitting import fitted_scenario, replaced_keys

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from crawlsim.cli.output import warn
 from scenarios import Scenario, ScenarioError, load
 from scenarios.activation import Optimal, These
 from scenarios.base import most_like
@@ -54,6 +55,9 @@ def decided(scenario: Scenario) -> Scenario:
     """
     from analytic import resolve
 
+    run = scenario.run
+    if run.observe is not None and run.observe > run.horizon:
+        warn(f"{scenario.name}: run.observe is above run.horizon: there is no course")
     resolved = resolve(scenario)
     if decision := decision_of(scenario, resolved):
         if isinstance(scenario.activation, Optimal):

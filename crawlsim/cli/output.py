@@ -15,6 +15,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import numpy as np
 import rich
 from rich.cells import cell_len
 from rich.markup import escape
@@ -25,11 +26,13 @@ from rich.text import Text
 from crawlsim.cli.streams import ShownConsole, stage
 from crawlsim.opening import naming_of, worst_pages
 from scenarios import Estimate, Results, Scenario
+from scenarios.arrays import Array
 from scenarios.errors import LONGEST_LINE
 from scenarios.infinite import infinite_quantities
 from scenarios.measures import MEASURES, Subject
 from scenarios.page_data import change_rates
 from scenarios.text import shortened, visible
+from scenarios.timeline import pieces
 
 if TYPE_CHECKING:
     from analytic import Comparison, Course, LawComparison, NotApplicable, Prediction
@@ -64,11 +67,17 @@ _OVER_TIME = (
 )
 """Columns of a course that is shown."""
 
+LESS_OVER_TIME = tuple(reversed(_OVER_TIME[1:]))
+"""Columns of a course that a narrow terminal goes without, the first ones first."""
+
 _WORST_TIMES = 5
 """Rows of a course that are shown with their verdicts."""
 
 _TIMES = 20
-"""Times of a course that are shown."""
+"""Times of an exact course that are shown."""
+
+_ESTIMATED_TIMES = 8
+"""Times of an estimated course that are shown."""
 
 _FAR_TOO_FEW = 100
 """Times as many replications as there are; if more would be needed, each should be longer."""
@@ -467,15 +476,73 @@ def course_tables(scenario: Scenario, course: Course) -> Iterator[Table]:
         names = [name for name in _OVER_TIME if part is not None and (name, None) in part.columns]
         if part is None or not names:
             continue
-        table = new_table(f"{escape(scenario.name)}: {words}", ">time", *(f">{n}" for n in names))
-        count = len(part.times)
-        shown = sorted({round(count * (k + 1) / _TIMES) - 1 for k in range(_TIMES)} - {-1})
-        for place in shown:
-            cells = (float(part.columns[name, None][place]) for name in names)
-            table.add_row(number(float(part.times[place])), *map(number, cells))
-        if len(shown) < count:
-            table.caption = f"{len(shown)} of {count} times, some measures (--json has all)"
-        yield table
+        cells = [list(map(number, part.columns[name, None].tolist())) for name in names]
+        ends = _ends_of_settings(scenario) if part is course.course else []
+        shown = _shown_times(part.times, ends, _TIMES)
+        yield _over_time(scenario, words, part.times, shown, names, cells, "--json has all")
+
+
+def estimated_course_table(scenario: Scenario, results: Results, every: bool = False) -> Table:
+    """What people look at of an estimated course: some times, or every one, with half-widths."""
+    times, columns = results.course.times, results.course.columns
+    names = [name for name in _OVER_TIME if (name, None) in columns]
+    cells = []
+    for name in names:
+        estimates, _, low, high = columns[name, None][:4]
+        halves = ((high - low) / 2).tolist()
+        cells.append([_with_half(*pair) for pair in zip(estimates.tolist(), halves, strict=True)])
+    most = len(times) if every else _ESTIMATED_TIMES
+    shown = _shown_times(times, _ends_of_settings(scenario), most)
+    words = "the course, ± 95 %"
+    everywhere = "--json and --out have all, the report of --out draws them"
+    return _over_time(scenario, words, times, shown, names, cells, everywhere)
+
+
+def _with_half(estimate: float, half: float) -> str:
+    """An estimate and the half-width of its interval, with four and two digits."""
+    if math.isnan(estimate):
+        return "–"
+    return f"{estimate + 0.0:.4g} ± {half:.2g}" if half > 0 else number(estimate)
+
+
+def _ends_of_settings(scenario: Scenario) -> list[float]:
+    """When one of the interventions begins or ends."""
+    return [piece.end for piece in pieces(scenario, 0.0, scenario.run.horizon)]
+
+
+def _shown_times(times: Array, ends: Sequence[float], most: int) -> list[int]:
+    """Places of so many times, evenly spread, and of those at which the settings are to change.
+
+    Where the settings change too often for that the times are spread evenly alone.
+    """
+    count = len(times)
+    if count <= most:
+        return list(range(count))
+    changes = {place for place in np.searchsorted(times, ends).tolist() if place < count}
+    if len(changes) > most // 2:
+        changes = set()
+    even = most - len(changes)
+    spread = {round(count * (k + 1) / even) - 1 for k in range(even)} - {-1}
+    return sorted(spread | changes)
+
+
+def _over_time(
+    scenario: Scenario,
+    words: str,
+    times: Array,
+    shown: Sequence[int],
+    names: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    everywhere: str,
+) -> Table:
+    """A table with a row for each time shown and a column for each measure."""
+    title = f"{escape(scenario.name)}: {words}"
+    table = new_table(title, ">time", *(f">{name}" for name in names))
+    for place in shown:
+        table.add_row(number(float(times[place])), *(column[place] for column in cells))
+    which = f"{len(shown)} of {len(times)} times, " if len(shown) < len(times) else ""
+    table.caption = f"{which}some measures ({everywhere})"
+    return table
 
 
 def reason_lines(others: Sequence[NotApplicable], every: bool = False) -> Iterator[str]:
@@ -637,10 +704,11 @@ def show_course_verdicts(scenario: Scenario, rows: Sequence[Comparison]) -> None
     numbers = (">predicted", ">estimated", ">± SE", ">z")
     title = f"{escape(scenario.name)}: the course, the largest differences"
     table = new_table(title, ">time", "measure", *numbers, "|verdict")
+    shown = naming_of(scenario)
     for row in worst[:_WORST_TIMES]:
         table.add_row(
             number(row.time),
-            name_of(row.measure, row.subject),
+            name_of(row.measure, shown(row.measure, row.subject)),
             *map(number, (row.predicted, row.estimated, row.standard_error)),
             f"{row.z:.2f}",
             _coloured(row.verdict),

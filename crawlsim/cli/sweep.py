@@ -256,6 +256,9 @@ def sweep(
     options = RunOptions(**given, solve=not no_solve).checked(shows_measures=True)
     goal = goal_of(minimise, maximise, first)
     bound = goal if isinstance(goal, Bound) else None
+    if goal is not None and goal.is_predicted and no_solve:
+        reason = "does not go with --no-solve: only the formulas give it"
+        raise ScenarioError(goal.option, goal.text, reason)
     if confidence is not None and (goal is None or bound is not None):
         raise ScenarioError("--confidence", confidence, "needs --minimise or --maximise")
     surely = _CONFIDENCE if confidence is None else confidence
@@ -296,6 +299,7 @@ def sweep(
     show_table(swept.table(), OPTIONAL_COLUMNS)
     if goal is not None:
         missing = f"no cell has {first}" if bound else f"no cell has a value of {goal.text}"
+        missing += "; crawlsim solve says why" * goal.is_predicted
         click.echo(best.sentence if best else missing)
 
 

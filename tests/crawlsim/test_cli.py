@@ -53,6 +53,39 @@ def test_run_prints_the_promised_json(crawlsim: Any, scenario_file: str) -> None
     assert row["low"] < row["estimate"] < row["high"]
 
 
+OBSERVED = ("--set", "run.warmup=0", "--set", "run.horizon=100", "--set", "run.observe=1")
+OUTAGE = ("--set", "interventions=[{at=41.5, until=53, service_speed=0}]")
+
+
+@pytest.mark.parametrize("command", ["run", "solve"])
+def test_the_course_is_shown_at_a_few_times_and_where_the_settings_change(
+    crawlsim: Any, scenario_file: str, command: str
+) -> None:
+    code, out, _ = crawlsim(command, scenario_file, *OBSERVED, *OUTAGE)
+    _, _, table = out.partition("queue: the course")
+    times = [line.split()[0] for line in table.splitlines()[3:] if line.strip()]
+    assert code == 0
+    assert {"42", "53", "100"} <= set(times)
+    assert len([each for each in times if each.isdigit()]) < 22
+    assert "of 100 times, some measures (--json" in table
+
+
+def test_every_time_of_the_course_is_shown_where_that_is_asked_for(
+    crawlsim: Any, scenario_file: str
+) -> None:
+    _, out, _ = crawlsim("run", scenario_file, *OBSERVED, "--all")
+    _, _, table = out.partition("queue: the course, ± 95 %")
+    assert sum("±" in line for line in table.splitlines()) == 100
+
+
+@pytest.mark.parametrize("command", ["run", "solve", "check"])
+def test_a_course_that_ends_before_its_first_time_is_warned_of(
+    crawlsim: Any, scenario_file: str, command: str
+) -> None:
+    _, _, err = crawlsim(command, scenario_file, "--set", "run.observe=1e6")
+    assert "run.observe is above run.horizon: there is no course" in err
+
+
 def test_undefined_numbers_are_null(crawlsim: Any, scenario_file: str) -> None:
     _, out, _ = crawlsim("run", scenario_file, "--json", "--replications", "1")
     assert strict(out)[0]["estimates"][0]["low"] is None

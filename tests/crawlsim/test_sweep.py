@@ -466,3 +466,20 @@ def test_the_time_to_recover_is_compared_by_the_formulas(crawlsim: Any, tmp_path
     code, _, err = crawlsim(*sweep, "--minimise", "recovery_time", "--indifference", "1")
     assert code == 2
     assert "which is exact" in err
+    code, out, err = crawlsim(*sweep, "--minimise", "recovery_time", "--no-solve")
+    assert (code, out) == (2, "")
+    assert "only the formulas give it" in err
+
+
+def test_an_entry_of_an_intervention_is_varied(crawlsim: Any) -> None:
+    """More robots in trouble bring more pages; the file has two of its four then."""
+    sweep = ["sweep", "failing-pool", "--replications", "2", "--measure", "arrival_rate", "--json"]
+    _, out, _ = crawlsim(*sweep, "--vary", "interventions.0.robots=1,2,4")
+    rows = [row for row in json.loads(out) if row["measure"] == "arrival_rate"]
+    assert [row["interventions.0.robots"] for row in rows] == [1, 2, 4]
+    # 60 of 180 minutes at 0.7 of the speed with so many robots, the others with all four
+    expected = [(120 * 4 + 60 * 0.7 * robots) / 180 for robots in (1, 2, 4)]
+    assert [row["predicted"] for row in rows] == pytest.approx(expected, rel=0.01)
+    code, out, err = crawlsim(*sweep, "--vary", "interventions.2.robots=1,2")
+    assert (code, out) == (2, "")
+    assert "interventions[2].at" in err
