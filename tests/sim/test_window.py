@@ -116,7 +116,7 @@ def test_a_slow_start_that_only_many_replications_see_refutes_no_formula() -> No
     )
     row = next(row for row in verdicts(slow) if row.measure == "obsolescence_rate")
     assert (row.verdict, row.window_too_short) == ("inconclusive", True)
-    longer = slow.with_({"run.horizon": 1_000_000.0, "run.replications": 100})
+    longer = slow.with_({"run.horizon": 1_000_000.0, "run.replications": 500})
     assert overall(verdicts(longer)) == "agrees"
 
 
