@@ -22,12 +22,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 
 from analytic.course.pages import PageSegment, between
 from analytic.course.periodic import periodic_start
 from analytic.course.queue import QueueOverTime, Rules
-from analytic.course.transitions import MOST_JUMPS_AT_ONCE, jump_weights
+from analytic.course.transitions import MOST_JUMPS_AT_ONCE, TERMS_AT_ONCE, Settling, jump_weights
 from analytic.page_conditions import accessed_pages
 from analytic.phase_type import exponential_rate
 from analytic.refusal import NoAnswerError
@@ -41,21 +41,81 @@ _REGIME = 1e-13
 
 
 class Parts(NamedTuple):
-    """The linear system of one piece, transposed, in units of its fastest rate.
+    """The linear system under constant settings, transposed, without the changes of pages.
 
     Attributes
     ----------
+    states : int
+        Of the queue: the numbers are its probabilities, then what decays as pages change.
     rate : float
-        The fastest rate, those of the changes apart.
+        The fastest rate.
     common : csr_array, shape (numbers, numbers)
         The same for all pages.
-    indexed : csr_array, shape (numbers, numbers)
-        What the share of a page multiplies: a copy of it reaches the index.
+    indexed : csr_array, shape (states, numbers)
+        Of the last numbers, what the share of a page multiplies: a copy of it reaches the index.
     """
 
+    states: int
     rate: float
     common: csr_array
     indexed: csr_array
+
+
+class Jumps:
+    """Pages of several kinds under constant settings: jumps counted, until nothing moves.
+
+    Parameters
+    ----------
+    parts : Parts
+    shares, changes : ndarray, shape (kinds,)
+        Of the accesses; rates.
+    """
+
+    def __init__(self, parts: Parts, shares: Array, changes: Array) -> None:
+        self._states = parts.states
+        self._rate = parts.rate + float(changes.max())
+        self._settling = Settling(_largest, _SETTLED)
+        if self._rate > 0:
+            stay = diags_array(np.ones(parts.common.shape[0]))
+            self._common = csr_array(stay + parts.common / self._rate)
+            self._indexed = parts.indexed
+            self._shares = shares / self._rate
+            self._lost = changes / self._rate
+
+    def move(self, numbers: Array, time: float) -> tuple[Array, Array]:
+        """The numbers after a time, and their integrals; shape (numbers, kinds)."""
+        if self._rate == 0 or self._settling.has_settled(numbers):
+            return numbers, numbers * time
+        cuts = math.ceil(self._rate * time / MOST_JUMPS_AT_ONCE)
+        during = np.zeros_like(numbers)
+        for cut in range(cuts):
+            before = numbers
+            numbers, spent = self._count(before, time / cuts)
+            during += spent
+            if self._settling.moved(before, numbers, self._rate * time / cuts):
+                during += numbers * (time * (cuts - cut - 1) / cuts)
+                break
+        return numbers, during
+
+    def _count(self, numbers: Array, time: float) -> tuple[Array, Array]:
+        weights = jump_weights(self._rate * time)
+        sums = np.zeros((2, numbers.size))
+        terms = np.empty((TERMS_AT_ONCE, *numbers.shape))
+        here = numbers
+        for first in range(0, weights.shape[1], TERMS_AT_ONCE):
+            some = weights[:, first : first + TERMS_AT_ONCE]
+            for place in range(some.shape[1]):
+                terms[place] = here
+                here = self._jump(here)
+            sums += some @ terms[: some.shape[1]].reshape(some.shape[1], -1)
+        after, spent = sums.reshape(2, *numbers.shape)
+        return after, spent / self._rate
+
+    def _jump(self, numbers: Array) -> Array:
+        after: Array = self._common @ numbers
+        after[-self._states :] += self._shares * (self._indexed @ numbers)
+        after[self._states :] -= self._lost * numbers[self._states :]
+        return after
 
 
 class IndexedPages:
@@ -73,15 +133,15 @@ class IndexedPages:
         pairs = np.stack([accessed.change_rates, accessed.shares])
         (self._rates, self._shares), pair = np.unique(pairs, axis=1, return_inverse=True)
         self._pair = pair.reshape(-1)
-        self._parts: dict[Rules, Parts] = {}
+        self._jumps: dict[tuple[Rules, float], Jumps] = {}
         first = queue.rules(Piece(0.0, 1.0))
         self._levels = first.levels.astype(int)
         self._states = len(self._levels)
-        self._decays = np.arange(2 * self._states + int(self._levels.sum())) >= self._states
+        self._size = 2 * self._states + int(self._levels.sum())
 
     def start(self) -> Array:
         """The numbers at time 0, where every copy is up to date; shape (numbers, kinds)."""
-        start = np.zeros((len(self._decays), len(self._rates)))
+        start = np.zeros((self._size, len(self._rates)))
         start[: self._states] = start[-self._states :] = self._queue.start()[:, None]
         return start
 
@@ -135,34 +195,12 @@ class IndexedPages:
         raise NoAnswerError("the iteration for the periodic regime of the pages does not converge")
 
     def _move(self, piece: Piece, numbers: Array, time: float) -> tuple[Array, Array]:
-        """The numbers after a time, and their integrals: jumps counted, until nothing moves."""
-        rules = self._queue.rules(piece)
-        if rules not in self._parts:
-            self._parts[rules] = self._parts_of(rules)
-        parts = self._parts[rules]
-        changes = piece.change_factor * self._rates
-        rate = parts.rate + float(changes.max())
-        if rate == 0:
-            return numbers, numbers * time
-        lost = np.where(self._decays[:, None], changes / rate, 0.0)
-        cuts = math.ceil(rate * time / MOST_JUMPS_AT_ONCE)
-        here, later = jump_weights(rate * time / cuts)
-        during = np.zeros_like(numbers)
-        for cut in range(cuts):
-            before = numbers
-            term = numbers
-            numbers = here[0] * term
-            spent = later[0] * term
-            for at, over in zip(here[1:], later[1:], strict=True):
-                moved = parts.common @ term + self._shares * (parts.indexed @ term)
-                term = term + moved / rate - lost * term
-                numbers = numbers + at * term
-                spent = spent + over * term
-            during += spent / rate
-            if np.abs(numbers - before).max() <= _SETTLED:
-                during += numbers * (time * (cuts - cut - 1) / cuts)
-                break
-        return numbers, during
+        """The numbers after a time, and their integrals."""
+        key = self._queue.rules(piece), piece.change_factor
+        if key not in self._jumps:
+            changes = piece.change_factor * self._rates
+            self._jumps[key] = Jumps(self._parts_of(key[0]), self._shares, changes)
+        return self._jumps[key].move(numbers, time)
 
     def _parts_of(self, rules: Rules) -> Parts:
         """The linear system, from the rates of the queue: a level tells who came or went."""
@@ -170,7 +208,7 @@ class IndexedPages:
         states = self._states
         levels = self._levels
         first = states + np.concatenate([[0], np.cumsum(levels)[:-1]])
-        index = len(self._decays) - states
+        index = self._size - states
         entries: list[tuple[float, float, float]] = []
         indexed: list[tuple[float, float, float]] = []
         out = np.zeros(states)
@@ -197,7 +235,8 @@ class IndexedPages:
         for x in range(states):
             ends = range(first[x], first[x] + levels[x])
             entries += [(each, each, -out[x]) for each in (x, *ends, index + x)]
-        return Parts(float(out.max(initial=0.0)), self._matrix(entries), self._matrix(indexed))
+        rate = float(out.max(initial=0.0))
+        return Parts(states, rate, self._matrix(entries), self._matrix(indexed)[-states:])
 
     def _drop_rate(self) -> float:
         """Rate at which each waiting page becomes obsolete."""
@@ -214,6 +253,9 @@ class IndexedPages:
 
     def _matrix(self, entries: list[tuple[float, float, float]]) -> csr_array:
         rows, columns, rates = np.array(entries).reshape(-1, 3).T
-        size = len(self._decays)
         places = columns.astype(int), rows.astype(int)
-        return csr_array((rates, places), shape=(size, size))
+        return csr_array((rates, places), shape=(self._size, self._size))
+
+
+def _largest(change: Array) -> float:
+    return float(np.abs(change).max())

@@ -8,6 +8,7 @@ nothing moves any more.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -39,7 +40,7 @@ _TAIL = 1e-18
 _LOST = 1e-16
 """Share that may leave the range in so many jumps."""
 
-_AT_ONCE = 16
+TERMS_AT_ONCE = 16
 """Jumps that are added up together."""
 
 _LEAST_TOTAL = 1e-3
@@ -65,6 +66,44 @@ class Moved(NamedTuple):
 
     after: Array
     during: Array
+
+
+class Settling:
+    """Whether what is moved on and on, under the same rates, still moves.
+
+    Parameters
+    ----------
+    size : callable
+        How large a change is.
+    still : float
+        What has changed by no more than this in `MOST_JUMPS_AT_ONCE` jumps has settled.
+    """
+
+    def __init__(self, size: Callable[[Array], float], still: float) -> None:
+        self._size = size
+        self._still = still
+        self._settled: Array | None = None
+        self._since: Array | None = None
+        self._last: Array | None = None
+        self._jumps = 0.0
+
+    def has_settled(self, numbers: Array) -> bool:
+        """Whether these are the very numbers that no longer moved when they were last looked at."""
+        return numbers is self._settled
+
+    def moved(self, before: Array, after: Array, jumps: float) -> bool:
+        """Whether numbers that came so far in so many jumps have settled now."""
+        if before is not self._last:
+            self._since, self._jumps = before, 0.0
+        self._last = after
+        self._jumps += jumps
+        if self._jumps < 0.99 * MOST_JUMPS_AT_ONCE:
+            return False
+        assert self._since is not None
+        if self._size(after - self._since) <= self._still:
+            self._settled = after
+        self._since, self._jumps = after, 0.0
+        return self.has_settled(after)
 
 
 class Transitions(Protocol):
@@ -167,9 +206,12 @@ class ByJumps:
         rows = np.repeat(np.arange(len(self._out)), np.diff(self._into.indptr))
         self._reach = int(np.abs(rows - self._into.indices).max(initial=1))
         self._last: tuple[slice, float, csr_array] | None = None
+        self._settling = Settling(_total, _STILL)
 
     def move(self, row: Array, time: float) -> Moved:
         """Some thousand jumps at a time, until the row has settled."""
+        if self._settling.has_settled(row):
+            return Moved(row, row * time)
         during = np.zeros_like(row)
         follows = bool(len(row) >= _MANY and row.min() >= 0)
         whole = slice(0, len(row))
@@ -188,9 +230,9 @@ class ByJumps:
                 after, spent, lost = self._count(row, range_, rate, part)
             during += spent
             left = left - part if left > part else 0.0
-            change = float(np.abs(after - row).sum())
+            settled = self._settling.moved(row, after, rate * part)
             row = after
-            if change <= _STILL:
+            if settled:
                 during += row * left
                 break
         return Moved(row, during)
@@ -210,10 +252,10 @@ class ByJumps:
         weights = jump_weights(rate * time)
         jump = self._jump(range_, rate)
         sums = np.zeros((2, len(start)))
-        terms = np.empty((_AT_ONCE, len(start)))
+        terms = np.empty((TERMS_AT_ONCE, len(start)))
         here = start
-        for count in range(0, weights.shape[1], _AT_ONCE):
-            some = weights[:, count : count + _AT_ONCE]
+        for count in range(0, weights.shape[1], TERMS_AT_ONCE):
+            some = weights[:, count : count + TERMS_AT_ONCE]
             for place in range(some.shape[1]):
                 terms[place] = here
                 here = jump @ here
@@ -239,6 +281,10 @@ class ByJumps:
             into = self._into[range_, range_] / rate
             self._last = range_, rate, csr_array(into + diags_array(np.ones(into.shape[0])))
         return self._last[2]
+
+
+def _total(row: Array) -> float:
+    return float(np.abs(row).sum())
 
 
 def _occupied(row: Array, margin: int) -> slice:

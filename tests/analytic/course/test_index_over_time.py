@@ -11,7 +11,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import expm
 
+import analytic.course.transitions as transitions_
 from analytic import course_of, predict
+from analytic.course.indexed import Jumps
+from analytic.course.transitions import ByJumps
 from scenarios import Scenario, load, scenario_from
 from scenarios.timeline import Piece, observation_times, pieces
 
@@ -156,6 +159,34 @@ def test_the_library_s_path_ends_at_its_long_run() -> None:
     for page in range(20):
         key = "obsolescence_rate", page
         assert_allclose(told[key], exact[key], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("counting", "measure"), [(Jumps, "weighted_obsolescence"), (ByJumps, "mean_in_system")]
+)
+def test_what_has_settled_costs_nothing_more(
+    counting: type, measure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked at often or rarely: what hardly changes, and is hardly accessed, is followed on."""
+    followed = []
+    count = counting._count
+
+    def counted(self: Any, *numbers: Any) -> Any:
+        followed.append(self)
+        return count(self, *numbers)
+
+    monkeypatch.setattr(counting, "_count", counted)
+    monkeypatch.setattr(transitions_, "LARGEST_DENSE", 0)
+    slowly = {"pages.change_rates": [0.5, 0.1, 0.006]}
+    shares = {"robots.accessing.frequencies": [0.5, 0.499, 0.001]}
+    scenario = system(interventions=[], **slowly, **shares)
+    courses = []
+    for observe in (10.0, 4000.0):
+        watched = scenario.with_({"run.horizon": 20000.0, "run.observe": observe})
+        courses.append(course_of(watched).course.columns[measure, None])
+    often, rarely = courses
+    assert_allclose(often[399::400], rarely, rtol=0, atol=1e-13)
+    assert len(followed) < 1500
 
 
 def test_the_periodic_regime_is_where_a_long_course_ends() -> None:
