@@ -44,6 +44,9 @@ Answer = TypeVar("Answer")
 
 _PAGE = resources.files("crawlsim.explore") / "page"
 
+_COLOURS = resources.files("crawlsim.report") / "colours.css"
+"""Those of the report, which the page shares."""
+
 _WATCHES = 4
 """Runs that are remembered, for pages that pause and play on."""
 
@@ -350,7 +353,7 @@ def _download(text: str, name: str) -> Response:
 
 
 def _file(name: str) -> Response:
-    entry = _PAGE / name
+    entry = _COLOURS if name == _COLOURS.name else _PAGE / name
     if "/" in name or "\\" in name or name.startswith(".") or not entry.is_file():
         raise Refused("there is no such page", 404)
     kind = guess_type(name)[0] or "application/octet-stream"

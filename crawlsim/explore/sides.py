@@ -101,7 +101,12 @@ def value_at(scenario: Scenario, key: str) -> Any:
     """The value of a key, defaults included; None where there is none."""
     value: Any = scenario.model_dump(mode="json", exclude_none=True)
     for part in key.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            value = None
     return value
 
 

@@ -427,4 +427,5 @@ def rendered(name: str, filters: Mapping[str, Callable[..., Any]], **values: Any
     )
     environment.filters |= filters
     template = environment.from_string(text_of_file(name))
-    return visible(template.render(style=Markup(text_of_file("style.css")), **values))
+    style = text_of_file("colours.css") + text_of_file("style.css")
+    return visible(template.render(style=Markup(style), **values))

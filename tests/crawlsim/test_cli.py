@@ -469,8 +469,11 @@ def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
     place, *names = done.stdout.split()
     assert Path(place).is_relative_to(target)
     assert names == library_names()
-    for part in ("report/template.html", "explore/lessons/peeking.toml", "explore/page/index.html"):
+    for part in ("report/template.html", "report/colours.css", "explore/lessons/peeking.toml"):
         assert (target / "crawlsim" / part).is_file()
+    page = root / "crawlsim" / "explore" / "page"
+    installed = target / "crawlsim" / "explore" / "page"
+    assert {path.name for path in installed.iterdir()} == {path.name for path in page.iterdir()}
     assert {path.name for path in target.iterdir() if path.is_dir()} >= set(packages)
 
 

@@ -1,0 +1,84 @@
+// The formula with the numbers put in, and which of its assumptions are kept.
+
+import { made, mark, write } from "./numbers.js";
+
+const BETWEEN = new Set(["=", "+", "-", "−", "·", "⋅", "≤"]);
+
+const find = (id) => document.getElementById(id);
+
+/** The formula as the book has it, and with numbers where they are known. */
+export function showFormula(formula) {
+  const place = find("formula");
+  place.classList.remove("pending");
+  const texts = formula === null ? [] : [formula.mathml, formula.mathml_numbers];
+  place.replaceChildren(...texts.filter(Boolean).map(lineOf));
+  const source = formula === null ? "No formula is shown." : `${formula.source}.`;
+  write(find("formula-note"), formula?.applies === false ? `${source} Here another formula gives the value.` : source);
+  fitFormulas();
+}
+
+/**
+ * A line of mathematics, in parts that may stand below each other: browsers break no formula, so that
+ * each sign between two terms begins a part of its own.
+ */
+function lineOf(mathml) {
+  const line = made("div", "", "line");
+  const math = new DOMParser().parseFromString(mathml, "text/html").querySelector("math");
+  if (math === null) return line;
+  const terms = math.children.length === 1 ? math.firstElementChild : math;
+  let part = null;
+  for (const each of [...terms.children]) {
+    const begins = each.localName === "mo" && BETWEEN.has(each.textContent.trim());
+    if (part === null || begins) {
+      part = document.createElementNS(math.namespaceURI, "math");
+      part.setAttribute("displaystyle", "true");
+      line.append(part, " ");
+    }
+    if (begins) each.setAttribute("form", "infix");
+    part.append(document.importNode(each, true));
+  }
+  return line;
+}
+
+/** A part that is still too long is drawn smaller. */
+export function fitFormulas() {
+  for (const line of document.querySelectorAll("#formula .line")) {
+    line.style.fontSize = "";
+    const widest = Math.max(...[...line.children].map((part) => part.getBoundingClientRect().width));
+    const share = line.clientWidth / widest;
+    if (share < 1) line.style.fontSize = `${share * 0.97}em`;
+  }
+}
+
+/** The list of assumptions, each kept or broken. */
+export function showAssumptions(assumptions) {
+  const items = assumptions.map(({ text, kept }) => {
+    const item = made("li", "", kept ? "kept" : "broken");
+    item.append(made("span", text), made("strong", kept ? " kept" : " broken"));
+    return item;
+  });
+  find("assumptions").replaceChildren(...items);
+}
+
+/** One sentence for each assumption that is broken, these first; an empty one for each other. */
+export function showBroken(assumptions, differs) {
+  const place = find("assumptions-broken");
+  const texts = new Map(differs.map((each) => [each.key, each.text]));
+  const keys = [...texts.keys(), ...assumptions.map((each) => each.key).filter(Boolean)];
+  const sentences = [...new Set(keys)].map((key) => {
+    const sentence = [...place.children].find((each) => each.dataset.key === key) ?? sentenceOf(key);
+    write(sentence, texts.get(key) ?? "");
+    return sentence;
+  });
+  const stand = [...place.children];
+  if (sentences.some((each, at) => each !== stand[at])) place.prepend(...sentences);
+  for (const each of stand) if (!sentences.includes(each)) each.remove();
+}
+
+function sentenceOf(key) {
+  const sentence = made("p", "", "broken-one");
+  sentence.setAttribute("role", "status");
+  mark(sentence, "testid", "assumption");
+  mark(sentence, "key", key);
+  return sentence;
+}

@@ -1,0 +1,300 @@
+"""The page in a browser, by the marks that it carries for tests."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pytest
+from served import Query, Server
+
+from crawlsim.explore.lesson import library
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(not CHROMIUM or not DRIVER, reason="needs chromium and its driver")
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-first-run",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+]
+CONSTANT = ("set", "buffer.service={deterministic={value=1.0}}")
+KEYS = [each.key for each in library()]
+
+
+class Page:
+    """The page in a browser."""
+
+    def __init__(self, driver: Any, server: Server) -> None:
+        self.driver = driver
+        self.server = server
+
+    def open(self, *query: Query) -> "Page":
+        address = urlencode([("token", self.server.token), *query])
+        self.driver.get(f"http://127.0.0.1:{self.server.port}/?{address}")
+        return self
+
+    def find(self, testid: str, more: str = "") -> Any:
+        return self.driver.find_element("css selector", f'[data-testid="{testid}"]{more}')
+
+    def data(self, testid: str, name: str, more: str = "") -> str | None:
+        value: str | None = self.find(testid, more).get_attribute(f"data-{name}")
+        return value
+
+    @property
+    def n(self) -> int:
+        return int(self.data("estimate", "n") or 0)
+
+    def wait(self, holds: Callable[[], object], seconds: float = 15.0) -> None:
+        end = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+    def turn(self, key: str, value: object) -> None:
+        knob = self.find("knob", f'[data-key="{key}"]')
+        code = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))"
+        self.driver.execute_script(code, knob, value)
+
+    def resize(self, width: int, height: int = 720, scheme: str = "light") -> None:
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def query(self) -> list[tuple[str, str]]:
+        return parse_qsl(urlsplit(self.driver.current_url).query)
+
+    def said(self) -> list[str]:
+        lines = [each["message"] for each in self.driver.get_log("browser")]
+        return [each for each in lines if "/page/world.js" not in each]  # comes with the world
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    one = Server()
+    yield one
+    assert one.end() == ""
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture
+def page(driver: Any, server: Server) -> Iterator[Page]:
+    one = Page(driver, server)
+    one.resize(1280)
+    yield one
+    assert one.said() == []
+
+
+def test_it_opens_playing_and_shows_what_the_server_says(page: Page) -> None:
+    page.open(("until", 12))
+    page.wait(lambda: page.n == 12 and page.find("play").get_attribute("aria-pressed") == "false")
+    (last,) = page.server.events(("until", 12), ("after", 11))
+    own = last["estimates"][0]
+    assert float(page.data("estimate", "value") or "") == own["estimate"]
+    assert page.data("estimate", "measure") == "loss_probability"
+    for testid, low, high in (
+        ("pointwise", "low", "high"),
+        ("always", "always_low", "always_high"),
+    ):
+        assert float(page.data(testid, "low") or "") == own[low]
+        assert float(page.data(testid, "high") or "") == own[high]
+    assert float(page.data("theory", "value") or "") == own["theory"]
+    verdict = page.find("verdict")
+    assert verdict.get_attribute("data-word") == own["verdict"]
+    assert own["verdict"] in verdict.text
+    assert verdict.find_element("xpath", "ancestor::*[@aria-live]")
+    assert page.data("lesson", "lesson", "[aria-current=true]") == "one-queue"
+    assert page.find("level-chart").find_elements("css selector", "circle")
+    for row in last["estimates"][1:]:
+        about = f'[data-measure="{row["measure"]}"]'
+        about += "" if row["subject"] is None else f'[data-subject="{row["subject"]}"]'
+        assert float(page.data("estimate", "value", about) or "") == row["estimate"]
+
+
+def test_play_pause_and_exactly_one_replication_more(page: Page) -> None:
+    page.open(("play", 0))
+    page.wait(lambda: page.n == 2)
+    page.find("step").click()
+    page.wait(lambda: page.n == 3)
+    page.find("play").send_keys(" ")
+    page.wait(lambda: page.n > 10)
+    assert ("play", "0") not in page.query()
+    page.find("step").click()
+    page.wait(lambda: page.find("play").get_attribute("aria-pressed") == "false")
+    time.sleep(0.3)
+    n = page.n
+    page.find("step").click()
+    page.wait(lambda: page.n == n + 1)
+    time.sleep(0.3)
+    assert page.n == n + 1
+    assert ("play", "0") in page.query()
+    for kind in ("toml", "csv", "html"):
+        assert f"until={n + 1}" in page.find(f"export-{kind}").get_attribute("href")
+    assert page.find("export-command").text == "crawlsim run one-queue.toml"
+
+
+def test_a_number_moves_both_sides_and_n_begins_anew(page: Page) -> None:
+    page.open()
+    page.wait(lambda: page.n > 20)
+    before = float(page.data("theory", "value") or "")
+    page.turn("buffer.waiting_places", 12)
+    page.wait(lambda: 2 <= page.n < 20, 2)
+    page.wait(lambda: page.data("theory", "value"))
+    assert float(page.data("theory", "value") or "") < before / 2
+    assert float(page.data("estimate", "value") or "") < before / 2
+    assert ("set", "buffer.waiting_places=12") in page.query()
+    assert page.find("assumption").text == ""
+
+
+def test_a_law_moves_the_simulated_side_only(page: Page) -> None:
+    page.open(("lesson", "break-exponential"))
+    page.wait(lambda: page.data("theory", "value"))
+    before = page.data("theory", "value")
+    page.turn("buffer.service", "{ deterministic = { value = 1.0 } }")
+    sentence = "the formula assumes exponential (mean 1), you simulate deterministic (value 1)"
+    page.wait(lambda: page.find("assumption").text == sentence)
+    assert page.data("assumption", "key") == "buffer.service"
+    page.wait(lambda: page.data("verdict", "word") == "disagrees")
+    assert page.data("theory", "value") == before
+    page.turn("buffer.service", "{ exponential = { mean = 1.0 } }")
+    page.wait(lambda: page.find("assumption").text == "")
+
+
+def test_arrows_turn_knobs_and_the_tabulator_reaches_every_control(page: Page) -> None:
+    page.open(("play", 0))
+    page.wait(lambda: page.n == 2)
+    page.find("knob", '[data-key="buffer.waiting_places"]').send_keys("\ue014")
+    page.wait(lambda: ("set", "buffer.waiting_places=6") in page.query())
+    page.wait(lambda: page.n == 2)
+    reached = """
+    const controls = [...document.querySelectorAll("a, button, input, select, summary")];
+    return controls.filter((each) => each.checkVisibility() && (each.tabIndex < 0 || each.disabled))
+      .map((each) => each.outerHTML);
+    """
+    assert page.driver.execute_script(reached) == []
+    shown = """
+    document.querySelector(".brand").scrollIntoView();
+    return getComputedStyle(document.activeElement).outlineStyle;
+    """
+    assert page.driver.execute_script(shown) != "none"
+
+
+def test_an_address_is_a_demonstration(page: Page) -> None:
+    query = [
+        ("lesson", "break-exponential"),
+        ("seed", "5"),
+        ("set", "buffer.waiting_places=3"),
+        CONSTANT,
+        ("until", "15"),
+    ]
+    page.open(*query)
+    page.wait(lambda: page.n == 15)
+    assert sorted(page.query()[1:]) == sorted(query)
+    assert page.find("seed").get_attribute("value") == "5"
+    knob = page.find("knob", '[data-key="buffer.waiting_places"]')
+    assert knob.get_attribute("value") == "3"
+    shown = page.data("estimate", "value")
+    page.driver.refresh()
+    page.wait(lambda: page.n == 15)
+    assert page.data("estimate", "value") == shown
+
+
+def test_what_is_refused_is_said_and_taken_back(page: Page) -> None:
+    page.open(("play", 0))
+    page.wait(lambda: page.n == 2)
+    page.driver.find_element("css selector", ".any summary").click()
+    field = page.driver.find_element("id", "any-text")
+    field.send_keys("buffer.waiting_places = -1\n")
+    alert = page.driver.find_element("id", "refused")
+    page.wait(lambda: "waiting_places" in alert.text)
+    page.wait(lambda: page.n == 2)
+    assert not [value for name, value in page.query() if name == "set"]
+    refused = [each for each in page.said() if "400" in each]  # the browser reports the answer
+    assert refused
+
+
+def test_two_systems_beside_each_other(page: Page) -> None:
+    page.open(("other", "buffer.waiting_places=6"), ("until", 12))
+    page.wait(lambda: page.n == 12)
+    (last,) = page.server.events(("until", 12), ("after", 11), ("other", "buffer.waiting_places=6"))
+    shown = page.driver.find_element("id", "compared").text
+    assert f"{last['other']['estimates'][0]['estimate']:.4g}" in shown
+
+
+def test_a_guess_is_veiled_until_it_is_made_and_then_drawn(page: Page) -> None:
+    page.open()
+    page.wait(lambda: page.n > 2)
+    field = page.driver.find_element("id", "guess-value")
+    field.send_keys("0.11")
+    veiled = "return document.body.classList.contains('veiled')"
+    assert page.driver.execute_script(veiled)
+    field.send_keys("\n")
+    assert not page.driver.execute_script(veiled)
+    page.wait(lambda: page.driver.find_elements("css selector", "#course line.guess"))
+    assert ("guess", "0.11") in page.query()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_nothing_is_wider_than_the_window(page: Page, key: str) -> None:
+    page.open(("lesson", key), ("until", 12))
+    page.wait(lambda: page.n == 12)
+    wider = """
+    return [...document.body.querySelectorAll("*")]
+      .filter((each) => each.getBoundingClientRect().right > innerWidth + 0.5)
+      .map((each) => each.outerHTML.slice(0, 200));
+    """
+    for width in (390, 1280):
+        page.resize(width)
+        time.sleep(0.1)
+        assert page.driver.execute_script(wider) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_accessible(page: Page, scheme: str) -> None:
+    axe = (resources.files("axe_core_python") / "axe.min.js").read_text()
+    page.open(CONSTANT, ("other", "buffer.waiting_places=6"), ("until", 12))
+    page.wait(lambda: page.n == 12)
+    page.driver.execute_script(axe)
+    for width in (390, 1280):
+        page.resize(width, scheme=scheme)
+        found = page.driver.execute_async_script(
+            "axe.run(document).then((found) => arguments[0](found.violations))"
+        )
+        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+
+
+def test_a_closed_page_leaves_the_server_at_rest(page: Page) -> None:
+    page.open()
+    page.wait(lambda: page.n > 5)
+    page.driver.get("about:blank")
+    time.sleep(1.0)
+    before = cpu_seconds(page.server.process.pid)
+    time.sleep(1.0)
+    assert cpu_seconds(page.server.process.pid) - before < 0.1
+
+
+def cpu_seconds(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
