@@ -109,7 +109,8 @@ class Guess(Section):
     """The range in which the guess is asked for.
 
     Where it is asked for in another unit than the measure's, such as per cent above a bound:
-    `zero` is the measure at 0 of these units, `one` how much of it one unit is.
+    `zero` is the measure at 0 of these units, `one` how much of it one unit is. With `students` it
+    is no value of the measure, but how many of twenty students see the 95 % interval left.
     """
 
     low: float
@@ -117,6 +118,7 @@ class Guess(Section):
     unit: str | None = None
     zero: float = 0.0
     one: float = 1.0
+    students: bool = False
 
 
 class Lesson(Section):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from crawlsim.explore.asking import Asked
@@ -43,10 +43,18 @@ def knob_records(asked: Asked) -> Iterator[dict[str, Any]]:
     """The knobs; values are texts as `set` takes them, null where a key is not there."""
     for knob in asked.opened.lesson.knobs:
         value = value_at(asked.sides.simulated, knob.key)
+        chosen = next((each.value for each in knob.choices if _says(each.value, value)), value)
         yield {
             **knob.model_dump(exclude={"choices"}),
             "choices": [
                 {"label": each.label, "value": value_text(each.value)} for each in knob.choices
             ],
-            "value": None if value is None else value_text(value),
+            "value": None if chosen is None else value_text(chosen),
         }
+
+
+def _says(choice: Any, value: Any) -> bool:
+    """Whether a value is a choice, which leaves out what it does not change."""
+    if isinstance(choice, Mapping) and isinstance(value, Mapping):
+        return all(key in value and _says(choice[key], value[key]) for key in choice)
+    return bool(choice == value)

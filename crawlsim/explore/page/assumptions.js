@@ -2,7 +2,7 @@
 
 import { made, mark, write } from "./numbers.js";
 
-const BETWEEN = new Set(["=", "+", "-", "−", "·", "⋅", "≤"]);
+const BETWEEN = new Set(["=", "+", "-", "−"]);
 
 const find = (id) => document.getElementById(id);
 
@@ -32,7 +32,7 @@ function lineOf(mathml) {
     if (part === null || begins) {
       part = document.createElementNS(math.namespaceURI, "math");
       part.setAttribute("displaystyle", "true");
-      line.append(part, " ");
+      line.append(part);
     }
     if (begins) each.setAttribute("form", "infix");
     part.append(document.importNode(each, true));

@@ -41,6 +41,7 @@ export function showClaim(event, narrow) {
   showBand(find("pointwise"), row.low, row.high);
   write(find("pointwise"), interval(row.low, row.high));
   showBand(find("always"), row.always_low, row.always_high);
+  write(find("level"), percent(event.level));
   write(find("always"), interval(row.always_low, row.always_high));
   const theory = find("theory");
   mark(theory, "value", row.theory);
@@ -79,8 +80,8 @@ function narrowText(event, row, narrow) {
   if (row.always_low === null) return "no always-valid band yet";
   const half = (row.always_high - row.always_low) / 2;
   const width = row.theory ? percent(half / Math.abs(row.theory)) : number(half, 2);
-  const goal = row.verdict === "agrees" ? "" : `, narrow at ±\u202f${percent(narrow)}`;
-  return `band ±\u202f${width}${goal}`;
+  const goal = row.verdict === "agrees" ? "" : `, goal ±${percent(narrow)}`;
+  return `band ±${width}${goal}`;
 }
 
 function percent(share) {

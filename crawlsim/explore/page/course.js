@@ -25,8 +25,8 @@ export class Course {
     const font = Number.parseFloat(getComputedStyle(this.svg).fontSize);
     const last = looks.at(-1);
     const [low, high] = this.#rangeOf(looks, theory, guess);
-    const values = ticks(low, high, 5);
     const size = step(low, high, 5);
+    const values = ticks(low, high, 5).filter((value) => value > low - size / 9 && value < high + size / 9);
     const labels = values.map((value) => tickText(value, size));
     const widest = Math.max(...labels.map((label) => label.length));
     const box = {

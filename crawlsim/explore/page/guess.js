@@ -13,12 +13,13 @@ export class Guess {
     this.scale = null;
     this.line.addEventListener("input", () => {
       this.field.value = short(this.line.value).replace("−", "-");
-      this.#veil(true);
     });
     this.field.addEventListener("input", () => {
       this.line.value = this.field.value;
-      this.#veil(true);
     });
+    for (const input of [this.line, this.field]) {
+      input.addEventListener("focus", () => this.#veil(true));
+    }
     this.form.addEventListener("focusout", ({ relatedTarget }) => {
       if (!this.form.contains(relatedTarget) && !this.first.checked) this.#veil(false);
     });
@@ -60,9 +61,9 @@ export class Guess {
     return this.first.checked && document.body.classList.contains("veiled");
   }
 
-  /** The guess in units of the measure, for the charts. */
+  /** The guess in units of the measure, for the charts; null where it is about something else. */
   inMeasure(guess) {
-    if (guess === null || this.scale === null) return null;
+    if (guess === null || this.scale === null || this.scale.students) return null;
     return this.scale.zero + this.scale.one * guess;
   }
 

@@ -43,7 +43,7 @@ export class Knobs {
       row.append(label, input);
     } else {
       input.type = knob.min === null || knob.max === null ? "number" : "range";
-      if (knob.min !== null) input.min = knob.min;
+      if (knob.min !== null) input.min = lowest(knob);
       if (knob.max !== null) input.max = knob.max;
       input.step = knob.step ?? "any";
       row.append(label, shown, input);
@@ -84,6 +84,13 @@ export class Knobs {
     write(shown, short(value));
     each.value = input.value;
   }
+}
+
+/** The lower end of a range whose steps meet the value that the knob has at first. */
+function lowest({ min, step, value }) {
+  const steps = (Number(value) - min) / step;
+  if (value === null || !step || Math.abs(steps - Math.round(steps)) < 1e-6) return min;
+  return Number((Number(value) - Math.floor(steps) * step).toPrecision(12));
 }
 
 /** What was changed, each with a button that takes it back. */

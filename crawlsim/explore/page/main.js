@@ -11,10 +11,11 @@ import { Knobs, showChanges, typedChange } from "./knobs.js";
 import { markLesson, showLessons } from "./lessons.js";
 import { Levels } from "./levels.js";
 import { Measures } from "./measures.js";
-import { short, write } from "./numbers.js";
+import { made, short, write } from "./numbers.js";
 import { change, ownQuery, readState, scenarioQuery, writeState } from "./query.js";
 import { Refused, Stream, documentOf } from "./server.js";
 import { Stage } from "./stage.js";
+import { Students } from "./students.js";
 
 const SEED = "run.seed"; // a knob at it turns the seed of the address
 const FEWEST = 2; // replications that have an interval
@@ -29,6 +30,7 @@ const course = new Course(find("course"));
 const levels = new Levels(find("levels-section"), find("levels"), find("levels-title"));
 const measures = new Measures(find("measures"));
 const compared = new Compared(find("compared"));
+const students = new Students();
 const knobs = new Knobs(find("knobs"), "knob", (key, value) => turn(key, value));
 const otherKnobs = new Knobs(find("other-knobs"), "other-knob", (key, value) => turnOther(key, value));
 const guess = new Guess({
@@ -231,7 +233,7 @@ function showLesson(said, sides) {
   lesson = said;
   document.title = `${said.title} · crawlsim`;
   write(find("question"), said.question);
-  write(find("text"), said.text.replaceAll(/\s*\n(?!\n)/g, " ").trim());
+  showText(said.text);
   markLesson(find("lessons"), said.key);
   showMeasure(said);
   showAssumptions(said.assumptions);
@@ -244,6 +246,7 @@ function showLesson(said, sides) {
       setPlaying(false);
     }
     showFormula(said.formula);
+    students.offer(said);
   } else {
     find("formula").classList.add("pending");
   }
@@ -259,6 +262,14 @@ function showLesson(said, sides) {
   showExports(state, latest?.n ?? null);
   drawn = null;
   drawSoon();
+}
+
+/** The text of a lesson, with `code` and *emphasis*. */
+function showText(text) {
+  const parts = text.trim().split(/(`[^`]+`|\*[^*]+\*)/);
+  const tags = { "`": "code", "*": "em" };
+  const shown = parts.map((part, at) => (at % 2 ? made(tags[part[0]], part.slice(1, -1)) : part));
+  find("text").replaceChildren(...shown);
 }
 
 function showOthers(theirs) {
@@ -322,6 +333,10 @@ for (const [form, field, act] of [["any-key", "any-text", turn], ["other-any", "
     else act(...typed);
   });
 }
+find("students-go").addEventListener("click", () => {
+  if (playing) pause();
+  students.watch(state);
+});
 copies(find("copy-command"), () => find("export-command").textContent);
 copies(find("copy-link"), () => linkTo(state, latest?.n ?? null));
 
@@ -332,6 +347,7 @@ new ResizeObserver(() => {
 addEventListener("pagehide", () => {
   stream.close();
   stage.close();
+  students.close();
 });
 addEventListener("pageshow", ({ persisted }) => {
   if (persisted) begin({ playing: state.play });
