@@ -12,9 +12,14 @@ export function showFormula(formula) {
   place.classList.remove("pending");
   const texts = formula === null ? [] : [formula.mathml, formula.mathml_numbers];
   place.replaceChildren(...texts.filter(Boolean).map(lineOf));
-  const source = formula === null ? "No formula is shown." : `${formula.source}.`;
-  write(find("formula-note"), formula?.applies === false ? `${source} Here another formula gives the value.` : source);
   fitFormulas();
+}
+
+/** Which formula gives the value: that which is shown, or another one. */
+export function showSource(formula, { verdict, source }) {
+  const none = verdict === null ? "No formula covers this." : "";
+  const other = formula === null || source === formula.source ? "" : " The formula above does not cover this.";
+  write(find("formula-note"), source === null ? none : `The value is that of ${source}.${other}`);
 }
 
 /**

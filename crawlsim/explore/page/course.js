@@ -82,7 +82,7 @@ export class Course {
   /** A range that follows the bands, but changes seldom. */
   #rangeOf(looks, theory, guess) {
     const last = looks.at(-1);
-    const late = looks.filter((look) => look.n >= Math.max(FIRST, last.n / 6));
+    const late = looks.filter((look) => look.n >= Math.max(FIRST, last.n / 3));
     const from = late.length ? late : looks.slice(-1);
     const values = from.flatMap((each) => [each.low, each.high, each.alwaysLow, each.alwaysHigh, each.other]);
     const known = [...values, theory].filter((value) => value !== null && Number.isFinite(value));

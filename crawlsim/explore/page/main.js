@@ -1,6 +1,6 @@
 // The live page: what is turned changes the state; the state stands in the address and is asked for.
 
-import { fitFormulas, showAssumptions, showBroken, showFormula } from "./assumptions.js";
+import { fitFormulas, showAssumptions, showBroken, showFormula, showSource } from "./assumptions.js";
 import { clearClaim, showClaim, showMeasure } from "./claim.js";
 import { Compared } from "./compare.js";
 import { Course } from "./course.js";
@@ -69,6 +69,7 @@ function redraw() {
   if (latest !== drawn) {
     showClaim(latest, lesson.narrow);
     showBroken(lesson.assumptions, latest.differs);
+    showSource(lesson.formula, latest.estimates[0]);
     compared.show(latest);
     measures.show(latest, !playing);
     showExports(state, latest.n);

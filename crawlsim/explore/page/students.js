@@ -34,6 +34,7 @@ export class Students {
   async watch(state) {
     const { seen } = this;
     find("students-go").disabled = true;
+    find("students-said").setAttribute("aria-busy", "true");
     for (let count = 0; count < STUDENTS; count += 1) {
       const last = await this.#lastLook({ ...state, seed: FIRST_SEED + seen.students });
       if (last === null) return;
@@ -45,6 +46,7 @@ export class Students {
       find("students-seen").append(made("i", "", name));
       write(find("students-said"), words(seen, state.guess));
     }
+    find("students-said").setAttribute("aria-busy", "false");
     find("students-go").disabled = false;
   }
 

@@ -256,6 +256,18 @@ def test_a_guess_is_veiled_until_it_is_made_and_then_drawn(page: Page) -> None:
     assert ("guess", "0.11") in page.query()
 
 
+def test_twenty_students_watch_the_lesson_on_peeking(page: Page) -> None:
+    page.open(("lesson", "peeking"), ("play", 0))
+    query: list[Query] = [("lesson", "peeking"), ("after", 299), ("until", 300)]
+    (last,) = page.server.events(*query, ("seed", 21))
+    left = last["estimates"][0]["interval_left_at"] is not None
+    page.wait(lambda: page.n == 2)
+    page.driver.find_element("id", "students-go").click()
+    said = page.driver.find_element("id", "students-said")
+    first = "Of 1, with the seeds from 21 on and 300 replications each"
+    page.wait(lambda: said.text.startswith(f"{first}, {left:d} saw"))
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_nothing_is_wider_than_the_window(page: Page, key: str) -> None:
     page.open(("lesson", key), ("until", 12))
