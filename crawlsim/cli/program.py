@@ -18,6 +18,7 @@ from crawlsim.cli.explore import explore
 from crawlsim.cli.fit import fit
 from crawlsim.cli.new import new
 from crawlsim.cli.optimize import optimize
+from crawlsim.cli.papers import paper, papers, reproduce
 from crawlsim.cli.schedule import schedule
 from crawlsim.cli.streams import OutputError, lines_while_waiting, shown_streams, something_was_said
 from crawlsim.cli.sweep import sweep
@@ -48,7 +49,7 @@ def commands() -> None:
 
 for _command in (
     *(new, list_scenarios, run, solve, check, optimize, sweep, fit, schedule),
-    *(explore, formulas, print_schema),
+    *(explore, formulas, papers, paper, reproduce, print_schema),
 ):
     commands.add_command(_command)
 

@@ -1,0 +1,139 @@
+"""The commands `papers`, `paper` and `reproduce`: the ledger of the papers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from crawlsim.cli.files import FIGURES, claim, figure_bytes, is_own_figure, write
+from crawlsim.cli.options import JSON, command, option, takes
+from crawlsim.cli.output import new_table, print_json, show_table
+from crawlsim.ledger.rows import (
+    STATUSES,
+    TITLES,
+    WITHOUT_NUMBER,
+    Row,
+    counts_of,
+    rows_named,
+    rows_of,
+)
+from scenarios import ScenarioError
+from scenarios.base import listed
+
+
+@command(example="crawlsim papers", then="crawlsim paper talim2001, item by item")
+@takes(JSON)
+def papers(as_json: bool) -> None:
+    """List the papers, and how many of their items are reproduced, corrected or refuted."""
+    records: list[dict[str, Any]] = [
+        {"paper": key, "title": title, "items": len(rows_of(key)), **counts_of(key)}
+        for key, title in TITLES.items()
+    ]
+    if as_json:
+        print_json(records)
+        return
+    table = new_table(None, "|paper", ">items", *(f">{status}" for status in STATUSES))
+    for record in records:
+        numbers = (str(record[name]) for name in ("items", *STATUSES))
+        table.add_row(record["paper"], *numbers)
+    show_table(table)
+    for status, meaning in STATUSES.items():
+        click.echo(f"  {status}: {meaning}")
+
+
+@command(
+    example="crawlsim paper eckstein2005 --verify",
+    then='crawlsim reproduce talim2001 "Table 2", printed beside computed',
+)
+@takes(
+    click.argument("key", metavar="PAPER"),
+    option("--verify", "Compute every number anew; exit with 1 if one is not as stated."),
+    JSON,
+)
+def paper(key: str, verify: bool, as_json: bool) -> None:
+    """List the items of a paper: formulas, cells of tables, figures, claims, and what is true."""
+    rows = rows_of(key)
+    records = [row._asdict() for row in rows.values()]
+    if verify:
+        from crawlsim.ledger.computed import verified
+
+        for record, (_, outcome) in zip(records, verified(key), strict=True):
+            record["verified"] = outcome
+    wrong = [str(record["item"]) for record in records if record.get("verified") is False]
+    if as_json:
+        print_json({"paper": key, "title": TITLES[key], "rows": records})
+    else:
+        _show(key, list(rows.values()), wrong)
+        if verify:
+            count = sum(record["verified"] is not None for record in records)
+            click.echo(f"  computed anew: {count} numbers, {len(wrong) or 'none'} not as stated")
+            for item in wrong:
+                click.echo(f"  not as stated: {item}")
+    if wrong:
+        raise click.exceptions.Exit(1)
+
+
+def _show(key: str, rows: list[Row], wrong: list[str]) -> None:
+    """The rows of a paper by status; those of a table that are alike in one line."""
+    click.echo(f"{key}: {TITLES[key]}")
+    columns = ("item", "|kind", ">printed", "ours", "note")
+    for status in STATUSES:
+        table = new_table(status, *columns)
+        for row in rows:
+            if row.status == status:
+                cells = (row.item, row.kind, row.printed or "", row.ours or "", row.note or "")
+                marked = f"{row.item} (not as stated)" if row.item in wrong else row.item
+                table.add_row(*map(escape, (marked, *cells[1:])))
+        if table.row_count:
+            show_table(table, ("kind",))
+
+
+@command(
+    example='crawlsim reproduce talim2001 "Figure 2" --figure figure.png',
+    then="crawlsim paper talim2001, what the other items are",
+)
+@takes(
+    click.argument("key", metavar="PAPER"),
+    click.argument("item"),
+    option("--figure FILE", "Draw it: a .svg, .png or .pdf file."),
+)
+def reproduce(key: str, item: str, figure: str | None) -> None:
+    """Compute a formula, a table or a figure of a paper, and print it beside what is printed."""
+    rows = rows_named(key, item)
+    from crawlsim.ledger.computed import computed
+
+    what = computed(key)
+    name = item_of_all(rows)
+    if figure is not None:
+        file = _place_of_figure(figure, name, what.figures)
+        write("--figure", file, figure_bytes(what.figures[name](), file.suffix))
+        click.echo(f"written: {file}", err=True)
+    if name in what.experiments:
+        click.echo(f"{key}, {name}: the inputs of the paper are lost; with inputs of ours:")
+        for line in what.experiments[name]():
+            click.echo(line)
+        return
+    table = new_table(f"{key}, {name}", "item", ">printed", "computed", "status", "note")
+    for row in rows:
+        number = "" if row.status in WITHOUT_NUMBER else row.with_number(what.numbers[row.item]())
+        cells = (row.item, row.printed or "", number, row.status, row.note or "")
+        table.add_row(*map(escape, cells))
+    show_table(table)
+
+
+def _place_of_figure(figure: str, name: str, drawn: Iterable[str]) -> Path:
+    """The file of a figure that is drawn, claimed."""
+    if name not in drawn:
+        raise ScenarioError("--figure", figure, f"{name} is not drawn; {listed(drawn)} are")
+    if Path(figure).suffix not in FIGURES:
+        raise ScenarioError("--figure", figure, f"must end in {listed(FIGURES)}")
+    return claim("--figure", figure, is_own_figure)
+
+
+def item_of_all(rows: list[Row]) -> str:
+    """The item, or the table of all of these cells."""
+    return rows[0].item if len(rows) == 1 else rows[0].item.split(",")[0]

@@ -1,0 +1,44 @@
+"""What the ledger's numbers are when they are computed anew: one module per paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from crawlsim.ledger.rows import Row, rows_of
+
+Number = Callable[[], float]
+Figure = Callable[[], Any]
+Experiment = Callable[[], Iterator[str]]
+
+
+class Computed(NamedTuple):
+    """What a paper's module computes.
+
+    Attributes
+    ----------
+    numbers : mapping
+        Of each item with a number, what computes it; never from what is stored.
+    experiments : mapping
+        Of tables and figures whose inputs are lost: lines of the same table, of inputs of ours.
+    figures : mapping
+        Of tables and figures, what draws them with matplotlib.
+    """
+
+    numbers: Mapping[str, Number]
+    experiments: Mapping[str, Experiment]
+    figures: Mapping[str, Figure]
+
+
+def computed(paper: str) -> Computed:
+    """What is computed for a paper."""
+    module = import_module(f"crawlsim.ledger.{paper}")
+    return Computed(module.NUMBERS, module.EXPERIMENTS, module.FIGURES)
+
+
+def verified(paper: str) -> Iterator[tuple[Row, bool | None]]:
+    """Each row, and whether its number comes out when it is computed; None where it has none."""
+    numbers = computed(paper).numbers
+    for item, row in rows_of(paper).items():
+        yield row, None if row.ours is None else row.agrees_with(numbers[item]())

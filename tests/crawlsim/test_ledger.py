@@ -1,0 +1,99 @@
+"""The ledger of the papers: its rows, and the commands that show them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from analytic.page_refresh import golden
+from crawlsim.ledger import coffman1998
+from crawlsim.ledger.computed import computed, verified
+from crawlsim.ledger.rows import KINDS, STATUSES, TITLES, WITHOUT_NUMBER, Row, normal, rows_of
+
+
+@pytest.mark.parametrize("paper", TITLES)
+def test_every_row_says_what_it_must(paper: str) -> None:
+    rows = rows_of(paper).values()
+    for row in rows:
+        assert row.kind in KINDS, row
+        assert row.status in STATUSES, row
+        assert (row.ours is None) == (row.status in WITHOUT_NUMBER), row
+        assert row.ours is None or re.search(r"\d", row.ours), row
+        assert (row.shown is None) == (row.ours is None), row
+        assert row.status in ("reproduced", "re-derived") or row.note, row
+        assert row.shown is None or row.shown.startswith(("crawlsim ", "python -")), row
+    assert len({normal(row.item) for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("paper", TITLES)
+def test_every_number_is_computed(paper: str) -> None:
+    stated = {item for item, row in rows_of(paper).items() if row.ours is not None}
+    assert set(computed(paper).numbers) == stated
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("paper", TITLES)
+def test_every_number_is_what_it_is_stated_to_be(paper: str) -> None:
+    assert [row.item for row, outcome in verified(paper) if outcome is False] == []
+
+
+def test_an_error_in_a_formula_is_named(crawlsim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, _ = crawlsim("paper", "coffman1998", "--verify", "--json")
+    outcomes = {row["item"]: row["verified"] for row in json.loads(out)["rows"]}
+    assert code == 0
+    assert outcomes["abstract, within 5 %"] is True
+    monkeypatch.setattr(coffman1998, "golden_guarantee", lambda load: golden.GOLDEN + load)
+    code, out, _ = crawlsim("paper", "coffman1998", "--verify")
+    assert code == 1
+    assert "not as stated: abstract, within 5 %" in out
+    assert "not as stated: (3)" not in out
+
+
+@pytest.mark.parametrize(
+    ("ours", "computed", "agrees", "shown"),
+    [
+        ("0.0551334", 0.05513343, True, "0.0551334"),
+        ("0.0551334", 0.05513349, False, "0.0551335"),
+        ("11 % at most", 11.09, True, "11 % at most"),
+        ("0 of 500 violate it", 1.0, False, "1 of 500 violate it"),
+        ("1.2e-9", 1.24e-9, True, "1.2e-09"),
+    ],
+)
+def test_numbers_agree_to_the_digits_given(
+    ours: str, computed: float, agrees: bool, shown: str
+) -> None:
+    row = Row("(1)", "equation", "reproduced", None, ours, None, None)
+    assert row.agrees_with(computed) is agrees
+    assert row.with_number(computed) == shown
+
+
+def test_an_item_is_found_however_it_is_spelled() -> None:
+    assert normal("Table 2, (0.10, 10, 1.20), C_d") == normal("table 2,(.1,10,1.2),c_d")
+    assert normal("Table 2, (1.0, 10), C_d") == normal("Table 2, (1, 10), C_d")
+    assert normal("Table 10") != normal("Table 1")
+
+
+def test_what_is_not_there_is_refused(crawlsim: Any) -> None:
+    code, _, err = crawlsim("paper", "coffmann1998")
+    assert code == 2
+    assert "did you mean coffman1998?" in err
+    code, _, err = crawlsim("reproduce", "coffman1998", "abstract, within 6 %")
+    assert code == 2
+    assert "did you mean abstract, within 5 %?" in err
+
+
+def test_a_number_is_shown_beside_what_is_printed(crawlsim: Any) -> None:
+    code, out, _ = crawlsim("reproduce", "coffman1998", "Abstract, within 5%")
+    assert code == 0
+    assert "11 % above the optimum at most" in out
+
+
+def test_the_papers_are_counted(crawlsim: Any) -> None:
+    _, out, _ = crawlsim("papers", "--json")
+    records = json.loads(out)
+    assert [record["paper"] for record in records] == list(TITLES)
+    for record in records:
+        assert sum(record[status] for status in STATUSES) == record["items"]
