@@ -93,7 +93,8 @@ function hear(event) {
     other,
   });
   latest = event;
-  drawSoon();
+  if (event.n === FEWEST) redraw();
+  else drawSoon();
 }
 
 function clear() {
