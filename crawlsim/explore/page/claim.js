@@ -24,7 +24,7 @@ export function clearClaim() {
   mark(find("theory"), "value", null);
   for (const id of ["pointwise", "always"]) showBand(find(id), null, null);
   write(find("count"), "0");
-  write(find("narrow"), "");
+  for (const id of ["narrow", "left"]) write(find(id), "");
   showVerdict("not yet");
 }
 
@@ -41,6 +41,8 @@ export function showClaim(event, narrow) {
   showBand(find("pointwise"), row.low, row.high);
   write(find("pointwise"), interval(row.low, row.high));
   showBand(find("always"), row.always_low, row.always_high);
+  const left = row.interval_left_at;
+  write(find("left"), left === null ? "" : `; the formula was outside at n\u202f=\u202f${left}`);
   write(find("level"), percent(event.level));
   write(find("always"), interval(row.always_low, row.always_high));
   const theory = find("theory");

@@ -314,14 +314,16 @@ find("reset").addEventListener("click", () => {
   Object.assign(state, { sets: new Map(), others: new Map() });
   begin({ playing: true });
 });
-find("speed").addEventListener("input", () => {
+find("speed").addEventListener("change", () => {
   showSpeed();
   state.speed = String(Math.round(10 ** Number(find("speed").value)));
   writeState(state);
   if (playing) listen(state.until);
 });
+find("speed").addEventListener("input", showSpeed);
 find("seed").addEventListener("change", () => {
-  if (find("seed").value !== "") turn(SEED, find("seed").value);
+  const { value } = find("seed");
+  if (value !== "" && value !== (state.seed ?? String(lesson?.seed))) turn(SEED, value);
 });
 find("lessons-button").addEventListener("click", () => {
   const button = find("lessons-button");
