@@ -9,22 +9,19 @@ import sys
 import threading
 import traceback
 from contextlib import nullcontext, suppress
-from typing import TextIO
+from importlib import import_module
+from typing import Any, TextIO
 
 import click
 
-from crawlsim.cli.commands import check, formulas, list_scenarios, print_schema, run, solve
-from crawlsim.cli.explore import explore
-from crawlsim.cli.fit import fit
-from crawlsim.cli.new import new
-from crawlsim.cli.optimize import optimize
-from crawlsim.cli.papers import paper, papers, reproduce
-from crawlsim.cli.schedule import schedule
-from crawlsim.cli.streams import OutputError, lines_while_waiting, shown_streams, something_was_said
-from crawlsim.cli.sweep import sweep
-from crawlsim.cli.sweep_cells import Interrupted
-from scenarios import ScenarioError
-from scenarios.errors import LONGEST_LINE
+from crawlsim.cli.streams import (
+    Interrupted,
+    OutputError,
+    lines_while_waiting,
+    shown_streams,
+    something_was_said,
+)
+from scenarios.errors import LONGEST_LINE, ScenarioError
 from scenarios.text import shortened, visible
 
 _DEFECT = 70
@@ -47,11 +44,58 @@ def commands() -> None:
     """  # noqa: D301  # click takes the character itself
 
 
-for _command in (
-    *(new, list_scenarios, run, solve, check, optimize, sweep, fit, schedule),
-    *(explore, formulas, papers, paper, reproduce, print_schema),
+class _Later(click.Command):
+    """A command that is loaded when it is called: the list of all of them needs one line of it.
+
+    Parameters
+    ----------
+    name : str
+    home : str
+        Its module, and what it is called there.
+    summary : str
+        What it does, in a few words.
+    """
+
+    def __init__(self, name: str, home: str, summary: str) -> None:
+        super().__init__(name, help=summary)
+        self._module, _, self._attribute = home.partition(":")
+
+    @property
+    def loaded(self) -> click.Command:
+        """The command itself."""
+        command = getattr(import_module(self._module), self._attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """The context of the command itself, so that click goes on with that."""
+        return self.loaded.make_context(info_name, args, parent, **extra)
+
+
+for _name, _home, _summary in (
+    ("new", "new:new", "Write a commented scenario file to start from."),
+    ("scenarios", "commands:list_scenarios", "List the scenarios of the library, or print one."),
+    ("run", "commands:run", "Simulate scenarios: estimates with 95 % intervals."),
+    ("solve", "commands:solve", "Evaluate the formulas that apply; why others do not."),
+    ("check", "commands:check", "Simulate and solve, and say whether the two agree."),
+    ("optimize", "optimize:optimize", "Find the best decision, exactly or by simulation."),
+    ("sweep", "sweep:sweep", "Simulate and solve every combination of some entries."),
+    ("fit", "fit:fit", "Make a scenario from a log, with error bars."),
+    ("schedule", "schedule:schedule", "Plan from a crawl log how often to visit each page."),
+    ("explore", "explore:explore", "Open the live page: watch a formula and a simulation."),
+    ("formulas", "commands:formulas", "List the formulas, and when they hold."),
+    ("papers", "papers:papers", "List the papers, and how much of them is reproduced."),
+    ("paper", "papers:paper", "List the items of a paper, and which of them are true."),
+    ("reproduce", "papers:reproduce", "Compute a formula, table or figure of a paper."),
+    ("schema", "commands:print_schema", "JSON Schema of the scenario file, for editors."),
 ):
-    commands.add_command(_command)
+    commands.add_command(_Later(_name, f"crawlsim.cli.{_home}", _summary))
 
 
 def start(arguments: list[str] | None = None) -> None:

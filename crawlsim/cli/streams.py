@@ -24,6 +24,10 @@ class OutputError(Exception):
     """Output that cannot be written; the text says why."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """Stopped by the user; the text says what is kept."""
+
+
 class _Checked:
     """A text stream whose failures are `OutputError`, but for that of a reader that has gone.
 

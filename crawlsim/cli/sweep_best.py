@@ -16,9 +16,9 @@ import numpy as np
 
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import half_width, number, progress_bar, warn
+from crawlsim.cli.streams import Interrupted
 from crawlsim.cli.sweep_cells import (
     CellFiles,
-    Interrupted,
     Record,
     as_simulated,
     leave_one_out,

@@ -23,6 +23,7 @@ from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import json_text, progress_bar, warn
 from crawlsim.cli.results import run_record
 from crawlsim.cli.simulating import say_how_long, simulate_as_asked
+from crawlsim.cli.streams import Interrupted
 from crawlsim.cli.workers import workers
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.files import value_text
@@ -247,10 +248,6 @@ def decisions(grid: Sequence[Cell]) -> tuple[str, ...]:
     """One more column where an activation or a routing is decided on the way."""
     sought = any(is_to_decide(cell.scenario) for cell in grid)
     return (DECISION,) if sought else ()
-
-
-class Interrupted(KeyboardInterrupt):
-    """Stopped by the user; the text says what is kept."""
 
 
 def cell_records(
