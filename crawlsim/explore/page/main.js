@@ -300,7 +300,18 @@ function openLesson(key) {
   Object.assign(state, { sets: new Map(), others: new Map() });
   lesson = null;
   find("lessons-button").setAttribute("aria-expanded", "false");
+  history.pushState(null, "", location.href);
   begin({ playing: true });
+}
+
+/** Go on at another pace. */
+function pace() {
+  const speed = String(Math.round(10 ** Number(find("speed").value)));
+  if (speed === state.speed) return;
+  state.speed = speed;
+  showSpeed();
+  writeState(state);
+  if (playing) listen(state.until);
 }
 
 function showSpeed() {
@@ -314,13 +325,12 @@ find("reset").addEventListener("click", () => {
   Object.assign(state, { sets: new Map(), others: new Map() });
   begin({ playing: true });
 });
-find("speed").addEventListener("change", () => {
+find("speed").addEventListener("input", () => {
   showSpeed();
-  state.speed = String(Math.round(10 ** Number(find("speed").value)));
-  writeState(state);
-  if (playing) listen(state.until);
+  clearTimeout(pace.timer);
+  pace.timer = setTimeout(pace, 120);
 });
-find("speed").addEventListener("input", showSpeed);
+find("speed").addEventListener("change", pace);
 find("seed").addEventListener("change", () => {
   const { value } = find("seed");
   if (value !== "" && value !== (state.seed ?? String(lesson?.seed))) turn(SEED, value);
@@ -352,6 +362,11 @@ addEventListener("pagehide", () => {
   stream.close();
   stage.close();
   students.close();
+});
+addEventListener("popstate", () => {
+  Object.assign(state, readState());
+  lesson = null;
+  begin({ playing: state.play });
 });
 addEventListener("pageshow", ({ persisted }) => {
   if (persisted) begin({ playing: state.play });

@@ -221,6 +221,57 @@ def test_an_address_is_a_demonstration(page: Page) -> None:
     assert page.data("estimate", "value") == shown
 
 
+def test_back_leads_to_the_lesson_before(page: Page) -> None:
+    page.open(("seed", 4))
+    page.wait(lambda: page.n > 2)
+    page.find("lesson", '[data-lesson="which-urls"]').click()
+    page.wait(lambda: page.data("estimate", "measure") == "weighted_obsolescence")
+    page.driver.back()
+    page.wait(lambda: page.data("estimate", "measure") == "loss_probability")
+    assert ("seed", "4") in page.query()
+    assert page.data("lesson", "lesson", "[aria-current=true]") == "one-queue"
+
+
+@pytest.mark.parametrize(
+    ("module", "expression", "value"),
+    [
+        ("numbers", "all.number(0.0053254)", "0.005325"),
+        ("numbers", "all.number(123456)", "123456"),
+        ("numbers", "all.number(-3.2e-6, 2)", "−3.2 · 10⁻⁶"),
+        ("numbers", "all.number(null)", "–"),
+        ("numbers", "all.interval(0.09929, 0.10731)", "0.0993 to 0.1073"),
+        ("numbers", "all.interval(-12.4, 151.2)", "−12 to 151"),
+        (
+            "svg",
+            "all.ticks(0.13, 0.52, 5).map((each) => each.toFixed(1)).join()",
+            "0.1,0.2,0.3,0.4,0.5,0.6",
+        ),
+        ("svg", "all.tickText(0.0050, 0.0005)", "0.0050"),
+    ],
+)
+def test_numbers_are_written_for_people(
+    page: Page, module: str, expression: str, value: str
+) -> None:
+    page.open(("play", 0))
+    assert in_module(page, module, expression) == value
+
+
+def test_a_long_run_is_remembered_in_constant_memory(page: Page) -> None:
+    page.open(("play", 0))
+    seen = "(() => { const seen = new all.Seen(); for (let n = 2; n < 1e5; n += 1) seen.add({ n });"
+    ends = in_module(
+        page, "history", f"{seen} return [seen.all().length, seen.all().at(-1).n]; }})()"
+    )
+    assert ends[0] <= 601
+    assert ends[1] == 99_999
+
+
+def in_module(page: Page, module: str, expression: str) -> Any:
+    """The value of an expression with `all` that a module of the page exports."""
+    code = f"import('/page/{module}.js').then((all) => arguments[0]({expression}))"
+    return page.driver.execute_async_script(code)
+
+
 def test_what_is_refused_is_said_and_taken_back(page: Page) -> None:
     page.open(("play", 0))
     page.wait(lambda: page.n == 2)
