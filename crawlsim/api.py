@@ -167,6 +167,7 @@ def optimize(
     target: str,
     *,
     kind: str | None = None,
+    subject_to: str | None = None,
     indifference: float | None = None,
     confidence: float = 0.95,
     seed: int | None = None,
@@ -185,6 +186,9 @@ def optimize(
     kind : {"exact", "approximation", "simulated"}, optional
         What the answer may rest on; default: the first of these that there is. The answer's `kind`
         says which it is, and its notes why it is no better one.
+    subject_to : str, optional
+        A bound that the rule must keep, such as ``loss_probability <= 0.01``; of "static" and
+        "threshold", exactly.
     indifference, confidence : float, optional
         Of a simulated search: with at least the probability `confidence` no rule that it compared
         costs less than the chosen one by more than the indifference; default: 1 % of the cost.
@@ -207,6 +211,7 @@ def optimize(
         scenario = scenario.with_("run.seed", seed)
     asked = Asked(
         kind=kind,
+        subject_to=subject_to,
         indifference=indifference,
         confidence=confidence,
         first=replications,

@@ -25,6 +25,7 @@ from analytic import Optimum
 from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.optimum import NoOptimumError
 from analytic.refusal import NoAnswerError
+from analytic.subject_to import best_within, limit_of
 from analytic.targets import (
     TARGETS,
     approximate_optimum,
@@ -78,6 +79,8 @@ class Asked:
     ----------
     kind : str, optional
         The only kind of answer that will do; default: the best of `KINDS` that there is.
+    subject_to : str, optional
+        A bound that the rule must keep, such as ``loss_probability <= 0.01``.
     indifference : float, optional
         What no rule may be better by than the chosen one; default: 1 % of the least cost of a fixed
         number of robots in a trial.
@@ -96,6 +99,7 @@ class Asked:
     """
 
     kind: str | None = None
+    subject_to: str | None = None
     indifference: float | None = None
     confidence: float = 0.95
     first: int = 20
@@ -149,6 +153,8 @@ def next_best(scenario: Scenario, target: str, asked: Asked, key: str = "target"
     if scenario.interventions:
         return planned(next_best(without_interventions(scenario), target, asked, key), scenario)
     require_target(target, key)
+    if asked.subject_to is not None:
+        return _within(scenario, target, asked.subject_to, asked.kind)
     answers: dict[str, Callable[[], Optimum]] = {
         "exact": lambda: TARGETS[target](scenario),
         "approximation": lambda: _approximation(scenario, target, rough),
@@ -169,6 +175,18 @@ def next_best(scenario: Scenario, target: str, asked: Asked, key: str = "target"
         against[kind] = optimum.notes[0]
         rough = optimum
     raise ScenarioError(key, target, _refusal(scenario, target, against), scenario.name)
+
+
+def _within(scenario: Scenario, target: str, bound: str, kind: str | None) -> Optimum:
+    """The best rule that keeps a bound, exactly."""
+    limit = limit_of(bound, "--subject-to")
+    if kind not in ("exact", None):
+        raise ScenarioError("--kind", kind, "must be exact with --subject-to")
+    try:
+        return best_within(scenario, target, limit)
+    except NoAnswerError as reason:
+        allowed = f"has no exact answer: {reason}"
+        raise ScenarioError("--subject-to", bound, allowed, scenario.name) from None
 
 
 def _approximation(scenario: Scenario, target: str, rough: Optimum | None) -> Optimum:

@@ -132,6 +132,11 @@ class ThresholdSearch:
         by_level = [robots[sum(level > one for one in at)] for level in range(self.top + 1)]
         return float(self.costs[threshold_row(self.numbers, by_level)])
 
+    def robots_by_level(self, row: int) -> tuple[int, ...]:
+        """Robots at levels 0, 1, … under the policy whose cost stands there."""
+        (policy,) = threshold_policies(self.numbers, self.top + 1, [row]).tolist()
+        return tuple(policy)
+
     def costs_against_threshold(self, robots: Sequence[int]) -> Array:
         """Cost per unit time of two numbers of robots for every threshold between them.
 

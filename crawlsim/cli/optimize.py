@@ -105,6 +105,10 @@ _COLUMN = "frequency"
         type=NumberRange(0.5, 1, min_open=True, max_open=True),
         default=0.95,
     ),
+    option(
+        "--subject-to BOUND",
+        "Only rules that keep it, e.g. 'loss_probability <= 0.01'; static and threshold.",
+    ),
     option("--replications N", "Of each rule, before one is dropped.", type=int, default=20),
     option(
         "--max-replications N",
@@ -126,6 +130,7 @@ def optimize(
     kind: str | None,
     indifference: float | None,
     confidence: float,
+    subject_to: str | None,
     replications: int,
     max_replications: int,
     seed: int | None,
@@ -153,6 +158,7 @@ def optimize(
     options = RunOptions(**where, as_json=as_json)
     asked = Asked(
         kind=kind,
+        subject_to=subject_to,
         indifference=indifference,
         confidence=confidence,
         first=replications,

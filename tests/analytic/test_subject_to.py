@@ -1,0 +1,128 @@
+"""The best rule that keeps a bound, against each rule's own predictions and a linear programme."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from analytic import predict
+from analytic.optimum import NoOptimumError
+from analytic.subject_to import BOUNDED, Limit, best_within, cheapest_mixture, limit_of
+from scenarios import Scenario, ScenarioError, scenario_from
+
+
+def queue(**sections: Any) -> Scenario:
+    system: dict[str, Any] = {
+        "name": "bounded",
+        "robots": {"available": 3, "access_time": {"exponential": {"mean": 1.0}}},
+        "buffer": {
+            "waiting_places": 3,
+            "service": {"erlang": {"shape": 2, "mean": 0.8}},
+            "obsolescence": {"exponential": {"mean": 4.0}},
+        },
+        "costs": {"loss": 20.0, "obsolescence": 30.0, "starvation": 10.0, "robots": 1.0},
+    }
+    return scenario_from({**system, **sections})
+
+
+def value_of(scenario: Scenario, rule: dict[str, Any], measure: str) -> float:
+    """Of one rule by its own prediction."""
+    rows = predict(scenario.with_("activation", rule))[0]
+    return next(row.value for row in rows if row.measure == measure and row.kind == "exact")
+
+
+@pytest.mark.parametrize("measure", BOUNDED)
+@pytest.mark.parametrize("above", [False, True])
+def test_the_best_number_is_the_best_of_those_that_keep_the_bound(
+    measure: str, above: bool
+) -> None:
+    scenario = queue()
+    rules = {n: {"static": n} for n in (1, 2, 3)}
+    values = {n: value_of(scenario, rule, measure) for n, rule in rules.items()}
+    costs = {n: value_of(scenario, rule, "control_cost") for n, rule in rules.items()}
+    bound = values[2] * (1 - 1e-6 if above else 1 + 1e-6)
+    kept = [n for n in rules if (values[n] >= bound if above else values[n] <= bound)]
+    best = min(kept, key=lambda n: costs[n])
+    found = best_within(scenario, "static", Limit(measure, above, bound))
+    assert found.decision == {"robots": best}
+    assert found.cost == pytest.approx(costs[best], rel=1e-10)
+    assert {row["robots"] for row in found.table} - {0} == set(kept)
+
+
+def test_the_best_thresholds_are_the_best_of_those_that_keep_the_bound() -> None:
+    scenario = queue()
+    limit = Limit("loss_probability", False, 0.06)
+    found = best_within(scenario, "threshold", limit)
+    least = np.inf
+    for high in (1, 2, 3):
+        for low in range(1, high + 1):
+            for at in range(4):
+                pair = {"robots": [high, low], "at": [at]} if low < high else None
+                rule = {"threshold": pair} if pair else {"static": high}
+                if value_of(scenario, rule, "loss_probability") <= 0.06:
+                    least = min(least, value_of(scenario, rule, "control_cost"))
+    rule = dict(found.changes)["activation"]
+    assert value_of(scenario, rule, "loss_probability") <= 0.06
+    assert value_of(scenario, rule, "control_cost") == pytest.approx(found.cost, rel=1e-10)
+    assert found.cost is not None
+    assert found.cost <= least * (1 + 1e-12)
+    assert found.lower_bound is not None
+    assert found.lower_bound <= found.cost
+
+
+numbers = st.floats(-5.0, 5.0, allow_nan=False).map(lambda x: round(x, 3))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=12))
+def test_no_mixture_of_any_rules_is_cheaper(points: list[tuple[float, float]]) -> None:
+    excess, costs = np.array([(-1.0, 6.0), *points]).T
+    found = cheapest_mixture(excess, costs)
+    programme = linprog(
+        costs, A_ub=[excess], b_ub=[0.0], A_eq=[np.ones(len(costs))], b_eq=[1.0], method="highs"
+    )
+    assert found.cost == pytest.approx(programme.fun, abs=1e-9)
+    shares = np.zeros(len(costs))
+    shares[found.rules[0]] += found.share
+    shares[found.rules[1]] += 1.0 - found.share
+    assert shares @ excess <= 1e-12
+    assert shares @ costs == pytest.approx(found.cost, abs=1e-12)
+
+
+def test_a_price_of_the_response_is_no_rate() -> None:
+    scenario = queue(costs={"loss": 20.0, "starvation": 10.0, "response": 5.0})
+    found = best_within(scenario, "static", Limit("throughput", True, 0.7))
+    assert found.lower_bound is None
+
+
+def test_what_no_rule_keeps_says_what_comes_nearest() -> None:
+    with pytest.raises(NoOptimumError, match=r"the nearest, robots = 1 has 0\.0"):
+        best_within(queue(), "static", Limit("loss_probability", False, 1e-9))
+    with pytest.raises(NoOptimumError, match="static or threshold"):
+        best_within(queue(), "switching", Limit("loss_probability", False, 0.1))
+
+
+@pytest.mark.parametrize("text", ["loss<0.1", "loss_probability", "loss_probability <= x", "1"])
+def test_a_bound_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ScenarioError, match="subject_to"):
+        limit_of(text, "subject_to")
+
+
+def test_the_command(crawlsim: Any) -> None:
+    asked = ["optimize", "four-robots-one-threshold", "--target", "threshold"]
+    code, out, _ = crawlsim(*asked, "--subject-to", "throughput >= 1.44", "--json")
+    (found,) = json.loads(out)
+    assert code == 0
+    assert found["decision"] == {"robots": [4, 2, 1], "at": [1, 2]}
+    code, _, err = crawlsim(*asked, "--subject-to", "loss_probability <= 0.0001")
+    assert code == 2
+    assert "no rule of this kind keeps" in err
+    code, _, err = crawlsim(*asked, "--subject-to", "throughput >= 1", "--kind", "simulated")
+    assert code == 2
+    assert "must be exact" in err
