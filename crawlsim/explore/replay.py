@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import resources
 from typing import Any
 
 from markupsafe import Markup
@@ -10,6 +11,11 @@ from markupsafe import Markup
 from crawlsim.cli.output import json_text
 from crawlsim.report.pages import rendered
 from crawlsim.report.words import name_of, number
+
+_PAGE = resources.files("crawlsim.explore") / "page"
+
+_MODULES = ("numbers.js", "svg.js", "course.js")
+"""What the live page draws with."""
 
 _PLAYED = ("estimate", "low", "high", "always_low", "always_high", "verdict")
 
@@ -47,6 +53,18 @@ def replay(
         last=last,
         files=files,
         name_of=name_of,
+        chart_style=Markup(_text("chart.css")),
+        modules=Markup("\n".join(_within(_text(name)) for name in _MODULES)),
         # What stands in a script must not end it.
         played=Markup(json_text(played).replace("<", "\\u003c")),
     )
+
+
+def _text(name: str) -> str:
+    return (_PAGE / name).read_text(encoding="utf-8")
+
+
+def _within(module: str) -> str:
+    """A module as a part of one script, which imports nothing."""
+    lines = (line for line in module.splitlines() if not line.startswith("import "))
+    return "\n".join(line.removeprefix("export ") for line in lines)

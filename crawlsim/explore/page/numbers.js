@@ -5,7 +5,7 @@ const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "
 /** A number with so many significant digits; a dash where there is none. */
 export function number(value, digits = 4) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
-  const size = Math.abs(value);
+  const size = Math.abs(Number(value.toPrecision(digits)));
   if (value === 0) return "0";
   if (size >= 1e6 || size < 1e-4) {
     const [mantissa, exponent] = value.toExponential(digits - 1).split("e");

@@ -239,6 +239,7 @@ def test_back_leads_to_the_lesson_before(page: Page) -> None:
         ("numbers", "all.number(123456)", "123456"),
         ("numbers", "all.number(-3.2e-6, 2)", "−3.2 · 10⁻⁶"),
         ("numbers", "all.number(null)", "–"),
+        ("numbers", "all.number(0.9999999)", "1.000"),
         ("numbers", "all.interval(0.09929, 0.10731)", "0.0993 to 0.1073"),
         ("numbers", "all.interval(-12.4, 151.2)", "−12 to 151"),
         (
@@ -292,6 +293,19 @@ def test_two_systems_beside_each_other(page: Page) -> None:
     (last,) = page.server.events(("until", 12), ("after", 11), ("other", "buffer.waiting_places=6"))
     shown = page.driver.find_element("id", "compared").text
     assert f"{last['other']['estimates'][0]['estimate']:.4g}" in shown
+
+
+def test_what_was_saved_replays_without_a_server(page: Page, tmp_path: Path) -> None:
+    saved = tmp_path / "saved.html"
+    saved.write_text(page.server.text("/api/export.html", CONSTANT, ("until", 40)))
+    page.driver.get(saved.as_uri())
+    n = page.driver.find_element("id", "n")
+    page.wait(lambda: n.text == "40")
+    assert page.driver.find_element("id", "verdict").text == "disagrees"
+    page.driver.find_element("id", "play").click()
+    page.wait(lambda: n.text != "40")
+    page.wait(lambda: n.text == "40")
+    assert page.driver.find_elements("css selector", "#chart polyline.estimate")
 
 
 def test_a_guess_is_veiled_until_it_is_made_and_then_drawn(page: Page) -> None:
