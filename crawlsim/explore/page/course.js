@@ -105,9 +105,10 @@ export class Course {
 }
 
 /** The right end of the axis: a round number that is not reached at once. */
-function untilOf(n) {
-  const power = 10 ** Math.floor(Math.log10(Math.max(n, 10)));
-  return [1, 2, 3, 5, 10].map((each) => each * power).find((each) => each >= Math.max(n, 50) * 1.02) ?? 50;
+export function untilOf(n) {
+  const least = Math.max(1.02 * n, 50);
+  const power = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 3, 5, 10].map((each) => each * power).find((each) => each >= least);
 }
 
 function band(svg, looks, low, high, x, y, name) {
