@@ -335,7 +335,7 @@ def test_twenty_students_watch_the_lesson_on_peeking(page: Page) -> None:
     page.driver.find_element("id", "students-go").click()
     said = page.driver.find_element("id", "students-said")
     first = "Of 1, with the seeds from 21 on and 300 replications each"
-    page.wait(lambda: said.text.startswith(f"{first}, {left:d} saw"))
+    page.wait(lambda: said.text.startswith(f"{first}, {left:d} saw"), 30)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -375,6 +375,8 @@ def test_a_closed_page_leaves_the_server_at_rest(page: Page) -> None:
     before = cpu_seconds(page.server.process.pid)
     time.sleep(1.0)
     assert cpu_seconds(page.server.process.pid) - before < 0.1
+    page.driver.back()
+    page.wait(lambda: page.n > 5)
 
 
 def cpu_seconds(process: int) -> float:
