@@ -1,4 +1,4 @@
-// The list of lessons.
+// The list of lessons, and the text of one.
 
 import { made } from "./numbers.js";
 
@@ -25,4 +25,12 @@ export function markLesson(nav, key) {
     if (link.dataset.lesson === key) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   }
+}
+
+/** The text of a lesson, with `code` and *emphasis*. */
+export function showText(place, text) {
+  const parts = text.trim().split(/(`[^`]+`|\*[^*]+\*)/);
+  const tags = { "`": "code", "*": "em" };
+  const shown = parts.map((part, at) => (at % 2 ? made(tags[part[0]], part.slice(1, -1)) : part));
+  place.replaceChildren(...shown);
 }

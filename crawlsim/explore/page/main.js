@@ -8,10 +8,10 @@ import { copies, linkTo, showCommand, showExports } from "./exports.js";
 import { Guess } from "./guess.js";
 import { Seen } from "./history.js";
 import { Knobs, showChanges, typedChange } from "./knobs.js";
-import { markLesson, showLessons } from "./lessons.js";
+import { markLesson, showLessons, showText } from "./lessons.js";
 import { Levels } from "./levels.js";
 import { Measures } from "./measures.js";
-import { made, short, write } from "./numbers.js";
+import { short, write } from "./numbers.js";
 import { change, ownQuery, readState, scenarioQuery, writeState } from "./query.js";
 import { Refused, Stream, documentOf } from "./server.js";
 import { Stage } from "./stage.js";
@@ -44,7 +44,6 @@ const guess = new Guess({
   },
 });
 
-let lessons = [];
 let lesson = null; // what the server says of the open one
 let playing = false;
 let latest = null; // the last event
@@ -195,11 +194,20 @@ async function begin({ playing: plays }) {
     if (state.others.size) showOthers((await documentOf("/api/lesson", otherQuery(), signal)).knobs);
     else showOthers(said.knobs);
     good = { lesson: state.lesson, sets: new Map(state.sets), others: new Map(state.others) };
-    const { formula } = await documentOf("/api/theory", own, signal);
-    showFormula(formula);
+    showFormula(await formulaWithNumbers(own, signal));
   } catch (error) {
     if (error instanceof Refused) takeBack(error.message);
     else if (error.name !== "AbortError") throw error;
+  }
+}
+
+/** The formula of the lesson with its numbers; without them where they cannot be had. */
+async function formulaWithNumbers(query, signal) {
+  try {
+    return (await documentOf("/api/theory", query, signal)).formula;
+  } catch (error) {
+    if (error instanceof Refused) return lesson.formula;
+    throw error;
   }
 }
 
@@ -235,7 +243,7 @@ function showLesson(said, sides) {
   lesson = said;
   document.title = `${said.title} · crawlsim`;
   write(find("question"), said.question);
-  showText(said.text);
+  showText(find("text"), said.text);
   markLesson(find("lessons"), said.key);
   showMeasure(said);
   showAssumptions(said.assumptions);
@@ -264,14 +272,6 @@ function showLesson(said, sides) {
   showExports(state, latest?.n ?? null);
   drawn = null;
   drawSoon();
-}
-
-/** The text of a lesson, with `code` and *emphasis*. */
-function showText(text) {
-  const parts = text.trim().split(/(`[^`]+`|\*[^*]+\*)/);
-  const tags = { "`": "code", "*": "em" };
-  const shown = parts.map((part, at) => (at % 2 ? made(tags[part[0]], part.slice(1, -1)) : part));
-  find("text").replaceChildren(...shown);
 }
 
 function showOthers(theirs) {
@@ -373,10 +373,9 @@ addEventListener("pageshow", ({ persisted }) => {
 });
 
 begin({ playing: state.play });
-lessons = await documentOf("/api/lessons", new URLSearchParams({ token: state.token }));
 showLessons(
   find("lessons"),
-  lessons,
+  await documentOf("/api/lessons", new URLSearchParams({ token: state.token })),
   (key) => `?${new URLSearchParams({ token: state.token, lesson: key })}`,
   openLesson,
 );
