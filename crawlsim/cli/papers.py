@@ -116,7 +116,10 @@ def reproduce(key: str, item: str, figure: str | None) -> None:
         click.echo(f"{key}, {name}: the inputs of the paper are lost; with inputs of ours:")
         for line in what.experiments[name]():
             click.echo(line)
-        return
+        rows = [row for row in rows if row.status not in WITHOUT_NUMBER]
+        if not rows:
+            return
+        click.echo("and what follows from the numbers that the paper prints:")
     table = new_table(f"{key}, {name}", "item", ">printed", "computed", "status", "note")
     for row in rows:
         number = "" if row.status in WITHOUT_NUMBER else row.with_number(what.numbers[row.item]())

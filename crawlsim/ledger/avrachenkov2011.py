@@ -1,11 +1,677 @@
-"""avrachenkov2011, computed anew."""
+"""avrachenkov2011, computed anew.
+
+Our copy of the paper has lost its formulas: those of crawlsim are shown at one system, the library
+scenario `marked-robots`, and at random ones, and compared with the model written out event by event
+(`crawlsim.ledger.queue_by_events`). It has lost the delivery processes and the prices of its tables
+too; what follows from printed numbers alone is computed from them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from itertools import pairwise, product
+from typing import Any
 
+import numpy as np
+
+from analytic import predict
+from analytic.active_robots import robots_at
+from analytic.arrival_process import delivery_modes, mean_rate
+from analytic.indexing_queue.chain import accepted_pages, count_states, dense_generator
+from analytic.indexing_queue.marginals import level_probabilities, marginals_of
+from analytic.indexing_queue.measures import chain_of, service_and_patience, solution_of, solved
+from analytic.indexing_queue.searching import Family, all_costs, thresholds_of
+from analytic.indexing_queue.sojourns import ends_of, entries, sojourn_transform
+from analytic.indexing_queue.thresholds import best_thresholds
+from analytic.phase_type import PhaseLaw, moment, phases_after
+from analytic.subject_to import Limit, best_within
+from crawlsim.fitting.hyper_erlang import three_moments
+from crawlsim.fitting.order_two import correlation_bound
+from crawlsim.ledger import threshold_tables as tables
 from crawlsim.ledger.computed import Experiment, Figure, Number
+from crawlsim.ledger.queue_by_events import QueueByEvents
+from crawlsim.ledger.rows import rows_of
+from scenarios import Scenario, load, scenario_from
+from scenarios.arrays import Array
 
-NUMBERS: Mapping[str, Number] = {}
-EXPERIMENTS: Mapping[str, Experiment] = {}
-FIGURES: Mapping[str, Figure] = {}
+PAPER = "avrachenkov2011"
+EXAMPLE = "marked-robots"
+
+S = 0.5
+"""Where the transforms of the example are taken, per unit time."""
+
+SYSTEMS = 60
+"""Random systems in which the theorems are tried."""
+
+
+def agreed(value: float, other: float) -> float:
+    """A number that was found in two ways; NaN where they differ."""
+    return value if math.isclose(value, other, rel_tol=1e-9, abs_tol=1e-12) else math.nan
+
+
+# -- the formulas at the example ------------------------------------------------------------------
+
+
+@cache
+def example() -> Scenario:
+    """The system at which the formulas are shown."""
+    return load(EXAMPLE)
+
+
+@cache
+def by_events() -> QueueByEvents:
+    """The same system from the words of the model."""
+    return QueueByEvents(example())
+
+
+def measure(name: str, subject: int | str | None = None) -> float:
+    """A measure of the example by the formulas."""
+    rows = {row[:2]: row[2] for row in solved(example()).rows}
+    return rows[name, subject]
+
+
+def share(name: str, fate: str) -> float:
+    """The share of a fate among all delivered pages."""
+    queue = by_events()
+    return agreed(measure(name), queue.pages(fate) / queue.pages("delivered"))
+
+
+def rate_of_two_robots() -> float:
+    """(1): pages per unit time while two robots are active; and from the chain at its jumps.
+
+    ``lambda = theta sum k D_k 1``, against (pages per jump) / (time per jump), with the jump
+    probabilities p_k(nu, nu') that the matrices are made of.
+    """
+    robots = example().robots
+    assert robots is not None
+    batches = delivery_modes(robots, 2)[2]
+    stays = -np.diag(batches[0])
+    jumps = batches / stays[:, None]
+    jumps[0] -= np.diag(np.diag(jumps[0]))
+    visits = left_null(jumps.sum(axis=0) - np.eye(len(stays)))
+    pages = np.tensordot(np.arange(len(batches)), jumps, axes=1).sum(axis=1)
+    return agreed(mean_rate(batches), float(visits @ pages / (visits @ (1.0 / stays))))
+
+
+def left_null(matrix: Array) -> Array:
+    """The vector x with x A = 0 that sums to one."""
+    equations = np.vstack([matrix.T, np.ones(len(matrix))])
+    one = np.append(np.zeros(len(matrix)), 1.0)
+    result: Array = np.linalg.lstsq(equations, one, rcond=None)[0]
+    return result
+
+
+def cost() -> float:
+    """(2)."""
+    queue = by_events()
+    prices = example().costs
+    by_words = (
+        prices.loss * queue.pages("lost")
+        + prices.obsolescence * queue.pages("obsolete")
+        + prices.starvation * float(queue.levels[0])
+        + prices.robots * queue.mean_active
+        + prices.response * mean_time(0)
+    )
+    return agreed(measure("control_cost"), by_words)
+
+
+def mean_time(end: int) -> float:
+    """Mean sojourn of the pages served (0) or obsolete (1), by events."""
+    queue = by_events()
+    pages = queue.entering(queue.followed())
+    return float(queue.entering(queue.followed(times=2))[end] / pages[end])
+
+
+def three_in_system() -> float:
+    """(3): the limit of the probability of three pages, from an empty and from a full system."""
+    queue = by_events()
+    after = phases_after(queue.rates, 2000.0)
+    three = np.array([state.level == 3 for state in queue.states])
+    limits = after[[0, -1]] @ three
+    stationary = solution_of(example()).stationary
+    value = float(level_probabilities(chain_of(example()), stationary)[3])
+    return agreed(agreed(value, float(limits[0])), float(limits[1]))
+
+
+def balance() -> float:
+    """(4): the mean number of pages in the system."""
+    levels = by_events().levels
+    return agreed(measure("mean_in_system"), float(levels @ np.arange(len(levels))))
+
+
+def different_rates() -> float:
+    """Lemma: rates between states that differ from those of the events."""
+    chain = dense_generator(chain_of(example()))
+    words = by_events().rates.copy()
+    np.fill_diagonal(chain, 0.0)
+    np.fill_diagonal(words, 0.0)
+    return float((np.abs(chain - words) > 1e-12).sum())
+
+
+def two_active() -> float:
+    """(7): the fraction of time with two active robots."""
+    at = robots_at(example())
+    stationary = solution_of(example()).stationary
+    levels = level_probabilities(chain_of(example()), stationary)
+    value = sum(float(p) for level, p in enumerate(levels) if at(level) == 2)
+    queue = by_events()
+    return agreed(value, sum(float(p) for n, p in enumerate(queue.levels) if queue.active(n) == 2))
+
+
+def batch_rates() -> Array:
+    """Batches per unit time by the level that they meet and their size: the terms of (9)."""
+    chain = chain_of(example())
+    phases = marginals_of(chain, solution_of(example()).stationary).phases.sum(axis=2)
+    rates: Array = np.einsum("ikw,iw->ik", chain.batch_rates, phases)
+    rates[:, 0] = 0.0
+    return rates
+
+
+def batches_by_events() -> Array:
+    """The same, counted."""
+    counted = np.zeros_like(batch_rates())
+    for often, before, event in by_events().happening:
+        if event.delivered:
+            counted[before.level, event.delivered] += often
+    return counted
+
+
+def loss_by_total_probability() -> float:
+    """(10): one less the sum of P(i pages | batch of k) P(in a batch of k) P(accepted | i, k)."""
+    chain = chain_of(example())
+    rates = batch_rates()
+    sizes = np.arange(rates.shape[1])
+    meets = rates[:, 1:] / rates[:, 1:].sum(axis=0)
+    belongs = (sizes * rates.sum(axis=0) / (rates * sizes).sum())[1:]
+    accepted = chain.accepted[:, 1:] / sizes[1:]
+    value = 1.0 - float((meets * belongs * accepted).sum())
+    queue = by_events()
+    return agreed(value, queue.pages("lost") / queue.pages("delivered"))
+
+
+def meets_two() -> float:
+    """(11): the probability that a batch of three pages meets two pages in the system."""
+    rates, counted = batch_rates(), batches_by_events()
+    return agreed(float(rates[2, 3] / rates[:, 3].sum()), counted[2, 3] / counted[:, 3].sum())
+
+
+def in_pairs() -> float:
+    """(12): the probability that a page belongs to a batch of two."""
+    sizes = np.arange(batch_rates().shape[1])
+    pages, counted = batch_rates().sum(axis=0) * sizes, batches_by_events().sum(axis=0) * sizes
+    return agreed(float(pages[2] / pages.sum()), float(counted[2] / counted.sum()))
+
+
+def accepted_of_three() -> float:
+    """(13): the probability that a page enters in a batch of three that meets four pages."""
+    queue = by_events()
+    entered = [
+        event.after.level - before.level
+        for _, before, event in queue.happening
+        if (before.level, event.delivered) == (4, 3)
+    ]
+    value = accepted_pages(4, 3, queue.capacity, "partial") / 3
+    return agreed(agreed(value, min(entered) / 3), max(entered) / 3)
+
+
+def transform(fate: str) -> float:
+    """(16) to (18): ``E exp(-s V)`` of all pages, of those served, of those obsolete."""
+    value = sojourn_transform(chain_of(example()), solution_of(example()).stationary, S)[fate]
+    queue = by_events()
+    ended = queue.entering(queue.followed(S))
+    pages = queue.entering(queue.followed())
+    other = {
+        "all": (queue.pages("lost") + ended.sum()) / queue.pages("delivered"),
+        "served": ended[0] / pages[0],
+        "obsolete": ended[1] / pages[1],
+    }
+    return agreed(float(value), float(other[fate]))
+
+
+def transform_in_batch() -> float:
+    """(19): ``E exp(-s V)`` of a page served that comes in a batch of three and meets two pages."""
+    chain = chain_of(example())
+    only = np.zeros_like(chain.batch_rates)
+    only[2, 3] = chain.batch_rates[2, 3]
+    starts = entries(replace(chain, batch_rates=only), solution_of(example()).stationary)
+    value = ends_of(chain, starts, 1, S)[0].served / ends_of(chain, starts, 1)[0].served
+    queue = by_events()
+    ended = queue.entering(queue.followed(S), level=2, batch=3)[0]
+    return agreed(value, float(ended / queue.entering(queue.followed(), level=2, batch=3)[0]))
+
+
+def transform_behind_two(fate: int) -> float:
+    """(20), (21): ``E exp(-s V)`` on the event of an end, behind a service and two waiting pages.
+
+    All of them have just begun: the service, both timers ahead and the page's own.
+    """
+    chain = chain_of(example())
+    starts: list[Array] = [np.zeros(states) for states in chain.inner[1:]]
+    timer = chain.patience.start
+    starts[3] = np.kron(chain.service.start, np.kron(timer, np.kron(timer, timer)))
+    value = ends_of(chain, starts, 1, S)[0][fate]
+    queue = by_events()
+    reached = queue.followed(S)
+    draws = [
+        float(queue.service.start[service] * np.prod(queue.timer.start[list(timers)]))
+        * reached((service, timers))[fate]
+        for service in range(len(queue.service.start))
+        for timers in product(range(len(queue.timer.start)), repeat=3)
+    ]
+    return agreed(value, float(sum(draws)))
+
+
+# -- the theorems in random systems ---------------------------------------------------------------
+
+
+def random_system(rng: np.random.Generator) -> Scenario:
+    """Up to three robots, batches of up to three pages, two phases of everything."""
+    robots = int(rng.integers(1, 4))
+    marked = [rng.random((int(rng.integers(1, 4)), 2, 2)) for _ in range(robots)]
+    hidden = rng.random((2, 2))
+    hidden -= np.diag(hidden.sum(axis=1) + sum(each.sum(axis=(0, 2)) for each in marked))
+    numbers = sorted(rng.choice(np.arange(1, robots + 1), rng.integers(1, robots + 1), False))
+    places = int(rng.integers(1, 4))
+    levels = sorted(rng.integers(0, places + 2, len(numbers) - 1).tolist())
+    steps = rng.random((2, 2))
+    steps -= np.diag(steps.sum(axis=1) + rng.random(2))
+    first = rng.random(2)
+    return scenario_from(
+        {
+            "name": "random",
+            "robots": {
+                "available": robots,
+                "deliveries": {
+                    "marked": {"D0": hidden.tolist(), "robots": [m.tolist() for m in marked]}
+                },
+            },
+            "activation": {"threshold": {"robots": [int(n) for n in numbers[::-1]], "at": levels}},
+            "buffer": {
+                "waiting_places": places,
+                "service": {
+                    "phase-type": {"alpha": [first[0], 1.0 - first[0]], "T": steps.tolist()}
+                },
+                "obsolescence": {
+                    "hyperexponential": {
+                        "probabilities": [first[1], 1.0 - first[1]],
+                        "rates": (0.05 + rng.random(2)).tolist(),
+                    }
+                },
+            },
+        }
+    )
+
+
+@cache
+def random_systems() -> list[tuple[Scenario, QueueByEvents]]:
+    """Some systems, and each from the words of the model."""
+    rng = np.random.default_rng(26)
+    systems = [random_system(rng) for _ in range(SYSTEMS)]
+    return [(system, QueueByEvents(system)) for system in systems]
+
+
+Check = Callable[[Scenario, QueueByEvents], list[tuple[float, float]]]
+
+
+def violated(check: Check) -> float:
+    """Random systems in which a formula is not what the events say."""
+    wrong = [
+        any(math.isnan(agreed(value, other)) for value, other in check(system, queue))
+        for system, queue in random_systems()
+    ]
+    return float(sum(wrong))
+
+
+def measures_of(system: Scenario) -> dict[tuple[str, Any], float]:
+    """What the formulas predict."""
+    return {(each.measure, each.subject): each.value for each in predict(system)[0]}
+
+
+def starvation_and_robots(system: Scenario, queue: QueueByEvents) -> list[tuple[float, float]]:
+    """Theorem 1."""
+    found = measures_of(system)
+    return [
+        (found["starvation_probability", None], float(queue.levels[0])),
+        (found["mean_active_robots", None], queue.mean_active),
+    ]
+
+
+def loss_and_rate(system: Scenario, queue: QueueByEvents) -> list[tuple[float, float]]:
+    """Theorem 2."""
+    found = measures_of(system)
+    delivered = queue.pages("delivered")
+    return [
+        (found["arrival_rate", None], delivered),
+        (found["loss_probability", None], queue.pages("lost") / delivered),
+    ]
+
+
+def obsolescence_and_success(system: Scenario, queue: QueueByEvents) -> list[tuple[float, float]]:
+    """Theorem 3."""
+    found = measures_of(system)
+    delivered = queue.pages("delivered")
+    return [
+        (found["obsolescence_probability", None], queue.pages("obsolete") / delivered),
+        (found["success_probability", None], queue.pages("served") / delivered),
+    ]
+
+
+def transforms(system: Scenario, queue: QueueByEvents) -> list[tuple[float, float]]:
+    """Theorem 4."""
+    found = sojourn_transform(chain_of(system), solution_of(system).stationary, S)
+    served, obsolete = queue.entering(queue.followed(S)) / queue.entering(queue.followed())
+    return [
+        (float(found["served"]), float(served)),
+        (float(found["obsolete"]), float(obsolete)),
+    ]
+
+
+def mean_sojourns(system: Scenario, queue: QueueByEvents) -> list[tuple[float, float]]:
+    """Corollary 1."""
+    found = measures_of(system)
+    spent = queue.entering(queue.followed(times=2))
+    served, obsolete = spent / queue.entering(queue.followed())
+    return [
+        (found["sojourn_time", "served"], float(served)),
+        (found["sojourn_time", "obsolete"], float(obsolete)),
+        (found["sojourn_time", "all"], float(spent.sum()) / queue.pages("delivered")),
+    ]
+
+
+# -- what follows from printed cells --------------------------------------------------------------
+
+
+def printed(item: str) -> float:
+    """What the paper prints in a cell."""
+    text = rows_of(PAPER)[item].printed
+    assert text is not None
+    return float(text)
+
+
+def saving(best: float, single: float) -> float:
+    """``g = 100 (min J_r - J*) / min J_r``, in per cent."""
+    return 100.0 * (single - best) / single
+
+
+def fixed_costs(row: str) -> list[float]:
+    """J_1 to J_4 of a row, "Table 2, (5)" say."""
+    return [printed(f"{row}, J_{robots}") for robots in (1, 2, 3, 4)]
+
+
+def least_fixed(row: str) -> float:
+    """The least cost of a fixed number of robots."""
+    return min(fixed_costs(row))
+
+
+def gain(row: str) -> float:
+    """The saving, from the costs that are printed beside it."""
+    return saving(printed(f"{row}, J*"), least_fixed(row))
+
+
+def gain_where_costs_are_rounded(row: str) -> float:
+    """What the rounding of the costs to one digit leaves possible, nearest to what is printed."""
+    best, single = printed(f"{row}, J*"), least_fixed(row)
+    low, high = (saving(best + half, single - half) for half in (0.05, -0.05))
+    return min(max(printed(f"{row}, gain"), low), high)
+
+
+def corrected_gain() -> float:
+    """The saving at the factor 0.01 of Table 4, with J* corrected."""
+    row = "Table 4, (0.01)"
+    return saving(best_where_gain_fits(row), least_fixed(row))
+
+
+def best_of_the_last_row() -> float:
+    """The saving at the factor 15 of Table 3, where nothing is controlled."""
+    single = least_fixed("Table 3, (15)")
+    return saving(min(single, printed("Table 3, (15), J*")), single)
+
+
+def best_where_gain_fits(row: str) -> float:
+    """J* with one digit changed, so that the printed saving comes out; cut or rounded."""
+    text = rows_of(PAPER)[f"{row}, J*"].printed or ""
+    goal = printed(f"{row}, gain")
+    single = least_fixed(row)
+    fits = [
+        float(text[:place] + digit + text[place + 1 :])
+        for place, letter in enumerate(text)
+        if letter != "."
+        for digit in "0123456789"
+    ]
+    (found,) = {each for each in fits if -0.005 <= saving(each, single) - goal < 0.01}
+    return found
+
+
+def smoothest_cost() -> float:
+    """J_1 of eight places with one digit changed, so that each place saves less than the last.
+
+    Of these the one with the least third differences.
+    """
+    places = range(1, 11)
+    text = rows_of(PAPER)["Table 2, (8), J_1"].printed or ""
+    candidates = [
+        float(text[:place] + digit + text[place + 1 :])
+        for place, letter in enumerate(text)
+        if letter != "."
+        for digit in "0123456789"
+    ]
+
+    def column(cost: float) -> Array:
+        return np.array([cost if n == 8 else printed(f"Table 2, ({n}), J_1") for n in places])
+
+    convex = [each for each in candidates if (np.diff(column(each), 2) > 0).all()]
+    return min(convex, key=lambda each: float((np.diff(column(each), 3) ** 2).sum()))
+
+
+def same_policy(item: str) -> float:
+    """The one cost that Table 1 prints in other rows for the policy of a row."""
+    costs = {
+        printed(f"{name}, J")
+        for name in thresholds_printed("Table 1")
+        if name != item and robots_by_level(name) == robots_by_level(item)
+    }
+    (cost,) = costs
+    return cost
+
+
+def thresholds_printed(table: str) -> dict[str, list[int]]:
+    """The rows of a table with their thresholds."""
+    return {
+        row.item.removesuffix(", thresholds"): [int(each) for each in row.printed.split(",")]
+        for row in rows_of(PAPER).values()
+        if row.item.startswith(f"{table}, ") and row.item.endswith(", thresholds") and row.printed
+    }
+
+
+def robots_by_level(name: str) -> list[int]:
+    """The robots at levels 0 to 6 under the policy of a row of Table 1."""
+    numbers = [int(each) for each in name[name.index("(") + 1 : name.index(")")].split(",")]
+    rule = {"robots": numbers, "at": thresholds_printed("Table 1")[name]}
+    at = robots_at(load("optimal-thresholds").with_("activation", {"threshold": rule}))
+    return [at(level) for level in range(7)]
+
+
+def coinciding() -> float:
+    """Optimal lists of two thresholds or more that are printed with equal ones."""
+    found = [*thresholds_printed("Table 1").values(), *thresholds_printed("last table").values()]
+    return float(sum(any(a == b for a, b in pairwise(each)) for each in found))
+
+
+def scaled_mean(mean: float, factor: float) -> float:
+    """The mean of an exponential time whose matrix is multiplied by a factor."""
+    return moment(PhaseLaw(np.ones(1), np.array([[-factor / mean]])), 1)
+
+
+def variance_of(mean: float, rate: float) -> float:
+    """Variance of the paper's family of laws, by its phases and by its formula."""
+    law, stated = tables.variable(mean, rate)
+    phases, _ = service_and_patience(load("one-robot").with_("buffer.service", law))
+    return agreed(moment(phases, 2) - moment(phases, 1) ** 2, stated)
+
+
+SIZES = (49207.0356, 2.0527e11, 2.5773e18)
+"""Moments of the content sizes, in bytes."""
+
+
+def variation_of_sizes() -> float:
+    """Squared coefficient of variation of the law with the three printed moments."""
+    alpha, steps = three_moments(*SIZES).phases()
+    law = PhaseLaw(alpha, steps)
+    return agreed(moment(law, 2) / moment(law, 1) ** 2 - 1.0, SIZES[1] / SIZES[0] ** 2 - 1.0)
+
+
+def largest_correlation() -> float:
+    """Of successive gaps with the printed mean and variance, in any MAP of order two."""
+    return correlation_bound(51352.38 / 212.03**2)
+
+
+def states() -> float:
+    """Two phases each of deliveries, service and timers, eight waiting places; and counted."""
+    base = example().with_("buffer.waiting_places", 8)
+    return agreed(float(count_states(2, 2, 2, 9)), float(len(QueueByEvents(base).states)))
+
+
+# -- open problems --------------------------------------------------------------------------------
+
+ANY = Family(
+    follows=lambda count: np.ones((count, count), dtype=bool),
+    members=lambda count, levels: count**levels,
+    policies=lambda numbers, levels: np.array([*product(numbers, repeat=levels)])[:, ::-1],
+)
+"""Any number of robots at every level."""
+
+
+def cheaper_rules() -> float:
+    """Rules that give each level any number of robots, and cost less than the best thresholds."""
+    base = load(tables.BASE)
+    search = best_thresholds(base)
+    costs = all_costs(base, search.numbers, ANY)
+    least = search.optimum.cost
+    if not math.isclose(float(costs.min()), least, rel_tol=1e-9):  # the thresholds are among them
+        return float((costs < least).sum())
+    return float((costs < least * (1.0 - 1e-9)).sum())
+
+
+def least_cost_within() -> float:
+    """Least cost of the thresholds that lose at most 0.002 of the pages; and of all, one by one."""
+    base = load(tables.BASE)
+    found = best_within(base, "threshold", Limit("loss_probability", above=False, value=0.002))
+    search = best_thresholds(base)
+    kept = []
+    for rule in range(len(search.costs)):
+        robots, at = thresholds_of(search.robots_by_level(rule))
+        ruled = {"threshold": {"robots": list(robots), "at": list(at)}}
+        measures = measures_of(base.with_("activation", ruled))
+        if measures["loss_probability", None] <= 0.002:
+            kept.append(measures["control_cost", None])
+    return agreed(float(found.cost or math.nan), min(kept))
+
+
+# -- all of them ----------------------------------------------------------------------------------
+
+
+def _gains() -> Iterator[tuple[str, Number]]:
+    """The savings of Tables 2 to 4."""
+    for places in tables.BUFFERS:
+        row = f"Table 2, ({places})"
+        fits = gain if places == 1 else gain_where_costs_are_rounded
+        yield f"{row}, gain", partial(fits, row)
+    for factor in tables.SERVICE_FACTORS:
+        row = f"Table 3, ({factor:g})"
+        best = best_of_the_last_row if factor == 15 else partial(gain, row)
+        yield f"{row}, gain", best
+    for factor in tables.PATIENCE_FACTORS:
+        row = f"Table 4, ({factor:g})"
+        yield f"{row}, gain", corrected_gain if factor == 0.01 else partial(gain, row)
+
+
+NUMBERS: Mapping[str, Number] = {
+    "(1)": rate_of_two_robots,
+    "(2)": cost,
+    "(3)": three_in_system,
+    "(4)": balance,
+    "(5)": lambda: agreed(measure("starvation_probability"), float(by_events().levels[0])),
+    "(6)": lambda: agreed(measure("mean_active_robots"), by_events().mean_active),
+    "(7)": two_active,
+    "(8)": partial(share, "loss_probability", "lost"),
+    "(9)": lambda: agreed(measure("arrival_rate"), by_events().pages("delivered")),
+    "(10)": loss_by_total_probability,
+    "(11)": meets_two,
+    "(12)": in_pairs,
+    "(13)": accepted_of_three,
+    "(14)": partial(share, "obsolescence_probability", "obsolete"),
+    "(15)": partial(share, "success_probability", "served"),
+    "(16)": partial(transform, "all"),
+    "(17)": partial(transform, "served"),
+    "(18)": partial(transform, "obsolete"),
+    "(19)": transform_in_batch,
+    "(20)": partial(transform_behind_two, 0),
+    "(21)": partial(transform_behind_two, 1),
+    "Lemma": different_rates,
+    "Theorem 1": partial(violated, starvation_and_robots),
+    "Theorem 2": partial(violated, loss_and_rate),
+    "Theorem 3": partial(violated, obsolescence_and_success),
+    "Theorem 4": partial(violated, transforms),
+    "Corollary 1": partial(violated, mean_sojourns),
+    "Table 1, (4, 3, 1), J": partial(same_policy, "Table 1, (4, 3, 1)"),
+    "Table 2, (8), J_1": smoothest_cost,
+    "Table 3, (15), J*": partial(least_fixed, "Table 3, (15)"),
+    "Table 4, (0.01), J*": partial(best_where_gain_fits, "Table 4, (0.01)"),
+    **dict(_gains()),
+    **{
+        f"Table 3, ({factor:g}), b1": partial(scaled_mean, tables.MEAN_SERVICE, factor)
+        for factor in tables.SERVICE_FACTORS
+    },
+    **{
+        f"Table 4, ({factor:g}), mean": partial(scaled_mean, tables.MEAN_PATIENCE, factor)
+        for factor in tables.PATIENCE_FACTORS
+    },
+    "section 7, more than 28 %": lambda: saving(
+        printed("Table 1, (3, 1), J"), min(printed(f"Table 1, ({n}), J") for n in range(1, 5))
+    ),
+    "section 7, exceeds 9 %": lambda: saving(
+        printed("last table, (1, 4), J"), min(printed(f"last table, ({n}), J") for n in range(1, 5))
+    ),
+    "section 7, squared coefficient of variation 86.03": variation_of_sizes,
+    "section 7, lag correlations 0.622 to 0.507": largest_correlation,
+    "section 7, b1 below 0.04 at factor 15": partial(scaled_mean, tables.MEAN_SERVICE, 15.0),
+    "section 3, dimension 2046": states,
+    "section 7, thresholds cannot coincide": coinciding,
+    "section 7, variance of service from 0.431 to 5.798": partial(variance_of, 0.65714, 9.0),
+    "section 7, variance of service 0.431 at the exponential law": partial(
+        variance_of, 0.65714, 1.521
+    ),
+    "section 7, variance of obsolescence from 25 to 449": partial(variance_of, 5.0, 7.0),
+    "section 7, first rate of service above 1.369": lambda: 0.9 / 0.65714,
+    "section 8, wider classes of policies": cheaper_rules,
+    "section 2, constrained and multi-criteria formulation": least_cost_within,
+}
+
+EXPERIMENTS: Mapping[str, Experiment] = {
+    "Table 1": lambda: tables.lines(tables.table_1(load(tables.BASE))),
+    "Table 2": lambda: tables.lines(tables.table_2(load(tables.BASE))),
+    "Table 3": lambda: tables.lines(tables.table_3(load(tables.BASE))),
+    "Table 4": lambda: tables.lines(tables.table_4(load(tables.BASE))),
+    "Figure 1": lambda: tables.lines(
+        tables.pairs_against_threshold(best_thresholds(load(tables.BASE)))
+    ),
+    "Figure 2": lambda: tables.lines(
+        tables.against_threshold(tables.by_variance_of_service(), (3, 1))
+    ),
+    "Figure 3": lambda: tables.lines(
+        tables.against_threshold(tables.by_variance_of_service(), None)
+    ),
+    "Figure 4": lambda: tables.lines(
+        tables.against_threshold(tables.by_variance_of_patience(), None)
+    ),
+}
+
+FIGURES: Mapping[str, Figure] = {
+    "Figure 1": tables.figure_1,
+    "Figure 2": tables.figure_2,
+    "Figure 3": tables.figure_3,
+    "Figure 4": tables.figure_4,
+}
