@@ -57,7 +57,7 @@ export class Stage {
   #refused(sentence) {
     const place = find("world-refused");
     place.hidden = !sentence;
-    find("world").hidden = Boolean(sentence);
+    for (const id of ["world", "world-legend", "world-controls"]) find(id).hidden = Boolean(sentence);
     write(place, sentence);
   }
 

@@ -326,6 +326,29 @@ def test_a_guess_is_veiled_until_it_is_made_and_then_drawn(page: Page) -> None:
     assert ("guess", "0.11") in page.query()
 
 
+def test_numbers_wait_for_the_guess_where_the_lecturer_wants_it(page: Page) -> None:
+    page.open(("first", 1))
+    page.wait(lambda: page.n >= 2 and page.find("play").get_attribute("aria-pressed") == "false")
+    veiled = "return document.body.classList.contains('veiled')"
+    assert page.driver.execute_script(veiled)
+    page.driver.find_element("css selector", "#guess button").click()
+    assert not page.driver.execute_script(veiled)
+    page.wait(lambda: page.n > 10)
+    page.find("lesson", '[data-lesson="thresholds"]').click()
+    page.wait(lambda: page.driver.execute_script(veiled))
+
+
+def test_on_a_telephone_the_lessons_unfold(page: Page) -> None:
+    page.resize(390)
+    page.open()
+    page.wait(lambda: page.n > 2)
+    assert not page.find("lesson").is_displayed()
+    page.driver.find_element("id", "lessons-button").click()
+    page.find("lesson", '[data-lesson="probing"]').click()
+    page.wait(lambda: page.data("estimate", "measure") == "obsolescence_cost")
+    assert not page.find("lesson").is_displayed()
+
+
 def test_twenty_students_watch_the_lesson_on_peeking(page: Page) -> None:
     page.open(("lesson", "peeking"), ("play", 0))
     query: list[Query] = [("lesson", "peeking"), ("after", 299), ("until", 300)]
