@@ -252,8 +252,9 @@ function showLesson(said, sides) {
     measures.clear();
     guess.ask(said, state);
     if (guess.waits) {
-      stream.close();
       setPlaying(false);
+      if (latest === null) listen(FEWEST);
+      else stream.close();
     }
     showFormula(said.formula);
     students.offer(said);
