@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,6 +85,7 @@ class Buffer:
         self._service_end = fixed.service
         self._draw_obsolescence = fixed.obsolescence
         self.level_changed: Callable[[float], None] | None = None
+        self.timer_started: Callable[[int, float], None] | None = None
         self.service_completed: Callable[[float], None] | None = None
         self.level = 0
         self._level_since = 0.0
@@ -96,6 +97,19 @@ class Buffer:
             Alarm(clock, self._complete_service, server) for server in range(fixed.servers)
         ]
         self._start_counting(0.0)
+
+    @property
+    def waiting(self) -> Collection[Item]:
+        """The pages that wait, the one that entered first at first."""
+        return self._waiting.values()
+
+    @property
+    def in_service(self) -> list[tuple[Item | None, float]]:
+        """For each server its page, if it has one, and when its service ends."""
+        return [
+            (item, alarm.time)
+            for item, alarm in zip(self._in_service, self._service_ends, strict=True)
+        ]
 
     @property
     def top(self) -> int:
@@ -190,6 +204,8 @@ class Buffer:
                 self._expire(alarm.time, item)
 
         self._clock.once(due, _OBSOLESCENCE + item[0], expire)
+        if self.timer_started:
+            self.timer_started(item[0], due)
 
     def _expire(self, now: float, item: Item) -> None:
         del self._waiting[item[0]]

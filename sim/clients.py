@@ -11,6 +11,7 @@ from scenarios.page_data import page_weights
 from scenarios.sections import Pages as PagesSection
 from sim import rules
 from sim.clock import Alarm, Clock
+from sim.event_log import LogEvent
 from sim.pages import Pages
 from sim.tally import ClientsTally
 
@@ -42,6 +43,8 @@ class Clients:
         The stream "query".
     end : callable
         When what takes a time from now on ends, at the speed of queries.
+    log_event : callable, optional
+        Hears of each answer.
     """
 
     def __init__(
@@ -52,8 +55,10 @@ class Clients:
         sums: Sequence[float],
         stream: Any,
         end: Callable[[float, float], float],
+        log_event: LogEvent | None = None,
     ) -> None:
         self._end = end
+        self._log_event = log_event
         self._clock = clock
         self._pages = pages
         self._stream = stream
@@ -69,7 +74,10 @@ class Clients:
     def _query(self, alarm: Alarm) -> None:
         page = bisect_right(self._cumulative, self._stream.random())
         self._queries += 1
-        self._stale += self._pages.is_stale(alarm.time, page)
+        stale = self._pages.is_stale(alarm.time, page)
+        self._stale += stale
+        if self._log_event:
+            self._log_event(alarm.time, "stale-answer" if stale else "fresh-answer", None, page)
         self._wait(alarm.time, alarm)
 
     def _wait(self, now: float, alarm: Alarm) -> None:

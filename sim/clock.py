@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heappush
 from itertools import count
 from typing import Any
@@ -52,3 +52,11 @@ class Clock(simpy.Environment):
         end = Alarm(self, lambda _alarm: None)
         self.at(horizon, rules.tie_order(rules.HORIZON, 0), end)
         self.run(until=end)
+
+    def steps_to(self, horizon: float) -> Iterator[None]:
+        """The same, one event at a time: each is waited for."""
+        ended: list[Alarm] = []
+        self.once(horizon, rules.tie_order(rules.HORIZON, 0), ended.append)
+        while not ended:
+            self.step()
+            yield

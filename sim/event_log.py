@@ -6,7 +6,7 @@ import csv
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import Protocol, TextIO, TypeVar
 
 from scenarios import ScenarioError
 from sim.staging import staging
@@ -20,11 +20,21 @@ Row = tuple[int, float, str, int | None, int | None, int, int]
 T = TypeVar("T")
 
 
+class Log(Protocol):
+    """What the engine tells of every event."""
+
+    def add(self, row: Row) -> None:
+        """One event, after it."""
+
+
 class EventLog:
     """Writes rows (replication, time, event, robot, page, level, active) as CSV.
 
     Without [pages], `page` is the running number of the page among those that entered. `level`
     and `active` are the pages in the system and the active robots after the event.
+
+    With [pages], "change" is a change of a page of the web, also one that nobody notices because
+    another change came first. With [clients], "fresh-answer" and "stale-answer" are queries.
 
     With a host spacing, "access" is the start of an access by a robot to a page; "failure" is the
     end of one that delivers nothing.

@@ -62,6 +62,7 @@ class Pages:
         self._newest = [-1] * len(self._means)
         self._delivered = [0.0] * len(self._means)
         self._copies = 0
+        self.change_drawn: Callable[[int, float], None] | None = None
         self._window_start = 0.0
         self._start_counting(0.0)
 
@@ -76,6 +77,8 @@ class Pages:
         self._deliveries[page] += 1
         if self._next_change[page] <= now:
             self._next_change[page] = self._after(now, page)
+            if self.change_drawn:
+                self.change_drawn(page, self._next_change[page])
         number = self._copies
         self._copies = number + 1
         return Copy(page, number, self._next_change[page], now)
@@ -121,6 +124,11 @@ class Pages:
     def end_warmup(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
         self._start_counting(now)
+
+    @property
+    def next_changes(self) -> list[float]:
+        """For each page the time of its first change after its last delivery."""
+        return self._next_change
 
     @property
     def deliveries(self) -> list[int]:

@@ -12,7 +12,7 @@ from scenarios.processes import Rate
 from scenarios.sections import Probing, Times
 from sim import rules
 from sim.clock import Alarm, Clock
-from sim.event_log import EventLog
+from sim.event_log import Log
 from sim.rates import Cycle, cycle, integral, mark, reached
 from sim.streams import stream
 from sim.tally import ProbingTally, Tally
@@ -151,26 +151,24 @@ class ProbedSource:
     scenario : Scenario
     replication, seed : int
         They select the random stream.
-    log : EventLog, optional
+    log : Log, optional
         Receives every event.
     """
 
-    def __init__(
-        self, scenario: Scenario, replication: int, seed: int, log: EventLog | None
-    ) -> None:
+    def __init__(self, scenario: Scenario, replication: int, seed: int, log: Log | None) -> None:
         assert scenario.source is not None
         assert scenario.probing is not None
         self._replication = replication
-        self._horizon = scenario.probing.horizon
-        self._clock = Clock()
+        self.clock = Clock()
+        self.end = scenario.probing.horizon
         self._monitor = Monitor(
-            self._clock,
+            self.clock,
             given_times(scenario.probing),
             _cycle(scenario.source.importance),
             partial(self._write, log) if log else None,
         )
         self._updates = Updates(
-            self._clock,
+            self.clock,
             _cycle(scenario.source.updates),
             stream(seed, replication, "update"),
             self._monitor.update,
@@ -178,14 +176,18 @@ class ProbedSource:
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon."""
-        self._updates.start()
-        self._monitor.start()
-        self._clock.run_to(self._horizon)
-        tally = Tally(window=self._horizon, probing=self._monitor.tally(self._updates.count))
-        tally.check(self._horizon, 0)
+        self.start()
+        self.clock.run_to(self.end)
+        tally = Tally(window=self.end, probing=self._monitor.tally(self._updates.count))
+        tally.check(self.end, 0)
         return tally
 
-    def _write(self, log: EventLog, now: float, event: str, pending: int) -> None:
+    def start(self) -> None:
+        """Set everything going, at time 0."""
+        self._updates.start()
+        self._monitor.start()
+
+    def _write(self, log: Log, now: float, event: str, pending: int) -> None:
         log.add((self._replication, now, event, None, None, pending, 0))
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 # Ranks of events at the same time; within a rank the index decides (robot, place in the queue).
-SERVICE, OBSOLESCENCE, DELIVERY, UPDATE, QUERY, WARMUP, OBSERVATION, CHANGE, HORIZON = range(9)
+PAGE_CHANGE, SERVICE, OBSOLESCENCE, DELIVERY, UPDATE = range(5)
+QUERY, WARMUP, OBSERVATION, CHANGE, HORIZON = range(5, 10)
 INDICES = 2**52
 
 # Admission of a batch that does not fit.

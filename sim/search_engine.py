@@ -20,7 +20,7 @@ from sim.clients import Clients, query_sums
 from sim.clock import Alarm, Clock
 from sim.course import Course
 from sim.draws import TrackedService, sampler
-from sim.event_log import EventLog
+from sim.event_log import Log
 from sim.failures import Failures
 from sim.host_spacing import HostSpacing
 from sim.law_counter import LawCounter
@@ -36,6 +36,7 @@ from sim.layout import (
     robots_at_levels,
     top_level,
 )
+from sim.page_changes import PageChanges
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
 from sim.pages import DirectIndex, Load, Pages
 from sim.robots import FreeRobots, JointRobots, PoliteRobots, Robots, SwitchedRobots
@@ -52,7 +53,7 @@ class SearchEngine:
     scenario : Scenario
     replication, seed : int
         They select the random streams.
-    log : EventLog, optional
+    log : Log, optional
         Receives every event.
     points : LawPoints, optional
         Where distributions are to be compared.
@@ -63,7 +64,7 @@ class SearchEngine:
         scenario: Scenario,
         replication: int,
         seed: int,
-        log: EventLog | None,
+        log: Log | None,
         points: LawPoints | None = None,
     ) -> None:
         assert scenario.robots is not None  # only servers and probing do without
@@ -72,10 +73,12 @@ class SearchEngine:
         self._replication = replication
         self._stream = partial(stream, seed, replication)
         self._log_event = partial(self._write, log) if log else None
-        self._clock = Clock()
+        self.clock = Clock()
+        self.end = end_of_run(scenario)
         self._ends = {effect: self._end_at_speed(effect) for effect in FACTORS}
         self._service: TrackedService | None = None
         self._pages, self._laws = self._all_pages(), self._law_counter(points)
+        self._changes = self._all_changes()
         self._buffer = self._target()
         self._robots = self._fleet()
         self._clients = self._all_clients()
@@ -83,19 +86,29 @@ class SearchEngine:
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
-        run = self._scenario.run
+        self.start()
+        self.clock.run_to(self.end)
+        tally = self._tally(self.end)
+        tally.check(self._scenario.run.horizon, self._section.available)
+        return tally
+
+    @property
+    def buffer(self) -> Buffer | None:
+        """The buffer, if there is one."""
+        return self._buffer if isinstance(self._buffer, Buffer) else None
+
+    def start(self) -> None:
+        """Set everything going, at time 0."""
+        if self._changes:
+            self._changes.start()
         self._robots.start()
         if self._clients:
             self._clients.start()
         self._follow_limits()
         if self._course:
             self._course.start()
-        self._clock.once(run.warmup, rules.tie_order(rules.WARMUP, 0), self._end_warmup)
-        end = end_of_run(self._scenario)
-        self._clock.run_to(end)
-        tally = self._tally(end)
-        tally.check(run.horizon, self._section.available)
-        return tally
+        warmup = self._scenario.run.warmup
+        self.clock.once(warmup, rules.tie_order(rules.WARMUP, 0), self._end_warmup)
 
     def _end_at_speed(self, effect: str) -> Callable[[float, float], float]:
         """Says when what takes a time ends, at the speed that interventions give it."""
@@ -114,13 +127,14 @@ class SearchEngine:
             self._robots.limit(alarm.time, active[limit], heard[limit])
 
         for index, begin in enumerate(begins[1:], start=1):
-            self._clock.once(begin, rules.tie_order(rules.CHANGE, 0), change, index)
+            self.clock.once(begin, rules.tie_order(rules.CHANGE, 0), change, index)
 
     def _observer(self) -> Course | None:
         if self._scenario.run.observe is None:
             return None
-        buffer = self._buffer if isinstance(self._buffer, Buffer) else None
-        return Course(self._clock, self._scenario, buffer, self._robots, self._pages, self._clients)
+        return Course(
+            self.clock, self._scenario, self.buffer, self._robots, self._pages, self._clients
+        )
 
     def _end_warmup(self, alarm: Alarm) -> None:
         if self._course:
@@ -148,9 +162,7 @@ class SearchEngine:
             course=self._course.tally() if self._course else None,
         )
 
-    def _write(
-        self, log: EventLog, now: float, event: str, robot: int | None, page: int | None
-    ) -> None:
+    def _write(self, log: Log, now: float, event: str, robot: int | None, page: int | None) -> None:
         level = self._buffer.level
         active = self._robots.active
         log.add((self._replication, now, event, robot, page, level, active))
@@ -167,6 +179,20 @@ class SearchEngine:
         rates = change_rates(section).tolist()
         return Pages(rates, self._stream("change"), self._ends["change_factor"])
 
+    def _all_changes(self) -> PageChanges | None:
+        section = self._scenario.pages
+        if section is None or self._pages is None or self._log_event is None:
+            return None
+        return PageChanges(
+            self.clock,
+            self._pages,
+            change_rates(section).tolist(),
+            self._stream("further change"),
+            self._ends["change_factor"],
+            self._log_event,
+            self.end,
+        )
+
     def _all_clients(self) -> Clients | None:
         section = self._scenario.clients
         pages = self._scenario.pages
@@ -174,12 +200,13 @@ class SearchEngine:
             return None
         own = self._stream("query")
         return Clients(
-            self._clock,
+            self.clock,
             self._pages,
             section.query_rate,
             query_sums(pages),
             own,
             self._ends["query_factor"],
+            self._log_event,
         )
 
     def _target(self) -> Buffer | DirectIndex:
@@ -188,7 +215,7 @@ class SearchEngine:
             assert self._pages is not None
             return DirectIndex(self._pages, self._log_event)
         fixed = self._buffer_rules(self._scenario.buffer)
-        return Buffer(self._clock, fixed, self._pages, self._log_event, self._laws)
+        return Buffer(self.clock, fixed, self._pages, self._log_event, self._laws)
 
     def _buffer_rules(self, section: BufferSection) -> BufferRules:
         law = section.obsolescence
@@ -239,7 +266,7 @@ class SearchEngine:
             phase = self._service.phase if self._service else lambda _now: 0
             times = self._access_ends()
             return SwitchedRobots(
-                self._clock,
+                self.clock,
                 self._buffer,
                 rule.targets,
                 times,
@@ -252,7 +279,7 @@ class SearchEngine:
         active_at = robots_at_levels(self._scenario, limits[0])
         if robots.deliveries is not None:
             return JointRobots(
-                self._clock,
+                self.clock,
                 self._buffer,
                 active_at,
                 modes_of(robots.deliveries, rule),
@@ -268,11 +295,11 @@ class SearchEngine:
             least = host_spacings(robots, section).tolist()
             spacing = HostSpacing(source.next_page, page_hosts(section).tolist(), least)
             return PoliteRobots(
-                self._clock, self._buffer, active_at, times, source, spacing, self._log_event
+                self.clock, self._buffer, active_at, times, source, spacing, self._log_event
             )
         failures = self._failures(times, source)
         heard = heard_up_to(self._scenario, limits[0])
-        return FreeRobots(self._clock, self._buffer, active_at, heard, times, source, failures)
+        return FreeRobots(self.clock, self._buffer, active_at, heard, times, source, failures)
 
     def _access_ends(self) -> dict[int, Callable[[float], float]]:
         end = self._ends["robot_speed"]

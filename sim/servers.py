@@ -11,7 +11,7 @@ from scenarios.sections import Servers as ServersSection
 from sim import rules
 from sim.clock import Alarm, Clock
 from sim.draws import sampler
-from sim.event_log import EventLog, LogEvent
+from sim.event_log import Log, LogEvent
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
 
@@ -153,38 +153,41 @@ class ParallelServers:
     scenario : Scenario
     replication, seed : int
         They select the random streams.
-    log : EventLog, optional
+    log : Log, optional
         Receives every event.
     """
 
-    def __init__(
-        self, scenario: Scenario, replication: int, seed: int, log: EventLog | None
-    ) -> None:
+    def __init__(self, scenario: Scenario, replication: int, seed: int, log: Log | None) -> None:
         assert scenario.servers is not None
         self._run = scenario.run
         self._replication = replication
         self._stream = partial(stream, seed, replication)
-        self._clock = Clock()
+        self.clock = Clock()
+        self.end = scenario.run.horizon
         self._log_event = partial(self._write, log) if log else None
         self._servers = self._all_servers(scenario.servers)
         gap = sampler(scenario.servers.arrivals, self._stream("arrival"))
-        self._traffic = Traffic(self._clock, gap, self._route(scenario.servers), self._servers)
+        self._traffic = Traffic(self.clock, gap, self._route(scenario.servers), self._servers)
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
-        self._traffic.start()
-        self._clock.once(self._run.warmup, rules.tie_order(rules.WARMUP, 0), self._end_warmup)
-        self._clock.run_to(self._run.horizon)
-        tally = self._tally(self._run.horizon)
-        tally.check(self._run.horizon, robots=0)
+        self.start()
+        self.clock.run_to(self.end)
+        tally = self._tally(self.end)
+        tally.check(self.end, robots=0)
         return tally
+
+    def start(self) -> None:
+        """Set everything going, at time 0."""
+        self._traffic.start()
+        self.clock.once(self._run.warmup, rules.tie_order(rules.WARMUP, 0), self._end_warmup)
 
     def _all_servers(self, section: ServersSection) -> list[Server]:
         preemptive = section.discipline == "preemptive"
         servers = []
         for index, law in enumerate(section.laws):
             draw = sampler(law, self._stream("service", index))
-            servers.append(Server(self._clock, index, draw, preemptive, self._log_event))
+            servers.append(Server(self.clock, index, draw, preemptive, self._log_event))
         return servers
 
     def _route(self, section: ServersSection) -> Callable[[int], int]:
@@ -214,7 +217,7 @@ class ParallelServers:
         return Tally(window=now - self._run.warmup, servers=counted)
 
     def _write(
-        self, log: EventLog, now: float, event: str, server: int | None, packet: int | None
+        self, log: Log, now: float, event: str, server: int | None, packet: int | None
     ) -> None:
         level = sum(each.busy for each in self._servers)
         log.add((self._replication, now, event, server, packet, level, 0))

@@ -10,11 +10,13 @@ from scenarios.activation import Optimal
 from scenarios.errors import MISSING
 from scenarios.law_points import LawPoints
 from scenarios.sections import Times
-from sim.event_log import EventLog
+from sim.event_log import Log
 from sim.probes import ProbedSource
 from sim.search_engine import SearchEngine
 from sim.servers import ParallelServers
 from sim.tally import Tally
+
+System = SearchEngine | ParallelServers | ProbedSource
 
 writes_log = True
 unlocked = False
@@ -46,7 +48,7 @@ def simulate(
     scenario: Scenario,
     replication: int,
     seed: int,
-    log: EventLog | None = None,
+    log: Log | None = None,
     points: LawPoints | None = None,
 ) -> Tally:
     """One replication.
@@ -57,7 +59,7 @@ def simulate(
     replication : int
         Which one; it selects the streams.
     seed : int
-    log : EventLog, optional
+    log : Log, optional
         Receives every event.
     points : LawPoints, optional
         Where distributions are to be compared, of a scenario with a buffer.
@@ -67,9 +69,20 @@ def simulate(
     ScenarioError
         If the scenario has a part that this engine does not simulate.
     """
+    return put_together(scenario, replication, seed, log, points).run()
+
+
+def put_together(
+    scenario: Scenario,
+    replication: int,
+    seed: int,
+    log: Log | None = None,
+    points: LawPoints | None = None,
+) -> System:
+    """The components of one replication, before anything happens; as `simulate`."""
     covers(scenario)
     if scenario.servers is not None:
-        return ParallelServers(scenario, replication, seed, log).run()
+        return ParallelServers(scenario, replication, seed, log)
     if scenario.probing is not None:
-        return ProbedSource(scenario, replication, seed, log).run()
-    return SearchEngine(scenario, replication, seed, log, points).run()
+        return ProbedSource(scenario, replication, seed, log)
+    return SearchEngine(scenario, replication, seed, log, points)

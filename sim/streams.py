@@ -16,6 +16,7 @@ SOURCES = {
     "arrival": 8,
     "routing": 9,
     "failure": 10,
+    "further change": 11,
 }
 """Fixed numbers of the sources; never renumbered, since results depend on them."""
 

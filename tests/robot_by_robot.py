@@ -120,5 +120,5 @@ def simulate_robot_by_robot(scenario: Scenario, replication: int, seed: int) -> 
     run = SearchEngine(scenario, replication, seed, None)
     stream = np.random.default_rng([seed, replication])
     run._buffer.level_changed = None  # the engine's own fleet is not to hear of the levels
-    run._robots = partial(Fleet, scenario, run._clock)(run._buffer, stream)  # type: ignore[assignment]
+    run._robots = partial(Fleet, scenario, run.clock)(run._buffer, stream)  # type: ignore[assignment]
     return run.run()

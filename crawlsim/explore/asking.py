@@ -101,7 +101,7 @@ def asked_for(lessons: Mapping[str, Opened], query: QueryParams) -> Asked:
         raise Refused(f"lesson = {key} must be {one_of(key, lessons)}")
     opened = lessons[key]
     changes = dict(_changes("set", query.getlist("set")))
-    seed = _whole(query, "seed", 0, LARGEST_SEED)
+    seed = whole(query, "seed", 0, LARGEST_SEED)
     if seed is not None:
         changes["run.seed"] = seed
     changes.setdefault("run.seed", opened.scenario.run.seed)  # a file that is exported names it
@@ -115,9 +115,9 @@ def asked_for(lessons: Mapping[str, Opened], query: QueryParams) -> Asked:
         opened=opened,
         sides=sides,
         other=other,
-        until=_whole(query, "until", 2, MOST),
-        after=_whole(query, "after", 1, MOST) or 1,
-        speed=float(_whole(query, "speed", 1, _FASTEST) or opened.lesson.speed),
+        until=whole(query, "until", 2, MOST),
+        after=whole(query, "after", 1, MOST) or 1,
+        speed=float(whole(query, "speed", 1, _FASTEST) or opened.lesson.speed),
         every=query.get("every") == "1",
     )
 
@@ -136,7 +136,7 @@ def _changes(name: str, given: Sequence[str]) -> Iterator[tuple[str, Any]]:
         yield key, parse_value(text)
 
 
-def _whole(query: QueryParams, name: str, least: int, most: int) -> int | None:
+def whole(query: QueryParams, name: str, least: int, most: int) -> int | None:
     """A whole number in a range; None where the query has none."""
     text = query.get(name)
     if text is None:

@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from analytic import resolve
 from crawlsim.cli.loading import is_to_decide
 from crawlsim.cli.output import json_text
-from crawlsim.explore.asking import MOST, SIDES, Asked, Refused, asked_for
+from crawlsim.explore.asking import MOST, SIDES, Asked, Refused, asked_for, whole
 from crawlsim.explore.lesson import Opened, library
 from crawlsim.explore.lesson_record import knob_records, lesson_record
 from crawlsim.explore.live import Run, require_short, simulate_some
@@ -38,6 +38,7 @@ from crawlsim.explore.tables import csv_of
 from crawlsim.explore.theory import Theory, theory_of
 from crawlsim.explore.typeset import formula_record
 from crawlsim.explore.watching import Watched, event_record
+from crawlsim.explore.world import MOST_EVENTS, Worlds
 from scenarios import Scenario, ScenarioError
 
 Answer = TypeVar("Answer")
@@ -54,7 +55,10 @@ _SOON = 0.5
 """Seconds that the first event waits for the theory, which often takes less."""
 
 _THEORIES = 64
-"""Scenarios whose theory is remembered."""
+"""Scenarios whose theory is remembered, and what was decided in them."""
+
+_LAST_EVENT = 10_000_000
+"""Of a world that can be asked for."""
 
 _POLICY = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
@@ -108,6 +112,8 @@ class Explorer:
         self.ended = asyncio.Event()
         self._watches = Memory(_WATCHES)
         self._theories = Memory(_THEORIES)
+        self._decisions = Memory(_THEORIES)
+        self._worlds = Worlds()
 
     def routes(self) -> list[Route]:
         """The addresses and what answers them."""
@@ -120,6 +126,7 @@ class Explorer:
             "/api/scenario": self.scenario,
             "/api/theory": self.theory,
             "/api/stream": self.stream,
+            "/api/world": self.world,
             "/api/export.toml": self.export_toml,
             "/api/export.csv": self.export_csv,
             "/api/export.html": self.export_html,
@@ -176,6 +183,16 @@ class Explorer:
         events = self.events(asked, await self.watched(asked))
         headers = {"Cache-Control": "no-store"}
         return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+
+    async def world(self, request: Request) -> Response:
+        """Some events of one replication."""
+        asked = await self._asked(request)
+        query = request.query_params
+        replication = whole(query, "replication", 0, MOST) or 0
+        begin = whole(query, "from", 0, _LAST_EVENT) or 0
+        size = whole(query, "size", 1, MOST_EVENTS) or MOST_EVENTS
+        decided = await self._decided(asked.sides.simulated)
+        return _json(await in_thread(self._worlds.part, decided, replication, begin, size))
 
     async def export_toml(self, request: Request) -> Response:
         """A side as a scenario file with the number of replications that is shown."""
@@ -241,12 +258,8 @@ class Explorer:
         return [await self._watched(asked, each) for each in sides]
 
     async def _watched(self, asked: Asked, sides: Sides) -> Watched:
-        """One of them, after what is to be decided in it was decided."""
-        if is_to_decide(sides.simulated):
-            decided = await self._elsewhere(resolve, sides.simulated)
-        else:
-            decided = await in_thread(resolve, sides.simulated)
-        require_short(decided)
+        """One of them."""
+        decided = await self._decided(sides.simulated)
         theory = self.theory_of(sides.assumed)
         name = asked.opened.key, _name_of(sides.simulated), _name_of(sides.assumed)
         made: Watched = self._watches.get(
@@ -256,6 +269,26 @@ class Explorer:
             ),
         )
         return made
+
+    async def _decided(self, simulated: Scenario) -> Scenario:
+        """The same, after what is to be decided in it was decided.
+
+        Raises
+        ------
+        ScenarioError
+            If it cannot be simulated soon enough.
+        """
+        task = self._decisions.get(
+            _name_of(simulated), lambda: asyncio.create_task(self._decide(simulated))
+        )
+        decided: Scenario = await asyncio.shield(task)
+        require_short(decided)
+        return decided
+
+    async def _decide(self, simulated: Scenario) -> Scenario:
+        if is_to_decide(simulated):
+            return await self._elsewhere(resolve, simulated)
+        return await in_thread(resolve, simulated)
 
     async def events(self, asked: Asked, watched: Sequence[Watched]) -> AsyncIterator[str]:
         """The events of a stream, paced, until there are enough or the server ends."""

@@ -58,6 +58,7 @@ def test_switching(active: int, target: int, on: bool) -> None:
 
 def test_ties_go_by_rank_and_then_by_index() -> None:
     ranks = [
+        rules.PAGE_CHANGE,
         rules.SERVICE,
         rules.OBSOLESCENCE,
         rules.DELIVERY,

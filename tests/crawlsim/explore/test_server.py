@@ -32,7 +32,7 @@ def server() -> Iterator[Server]:
     assert one.end() == ""
 
 
-@pytest.mark.parametrize("path", ["/", "/api/lessons", "/api/stream"])
+@pytest.mark.parametrize("path", ["/", "/api/lessons", "/api/stream", "/api/world"])
 def test_nobody_else_is_answered(server: Server, path: str) -> None:
     assert server.status(path) == 200
     assert server.status(path, token="wrong") == 403
@@ -67,6 +67,34 @@ def test_what_cannot_be_had_is_refused_in_one_line(server: Server, query: Query)
     assert query[0] in text or "mean" in text or "horizon" in text
     assert "\n" not in text
     assert server.status("/api/lessons") == 200
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        ("replication", "-1"),
+        ("from", "1e3"),
+        ("size", "0"),
+        ("size", "4001"),
+        ("set", "run.horizon=1e15"),
+        ("set", "robots=3"),
+    ],
+)
+def test_a_world_that_cannot_be_had_is_refused_in_one_line(server: Server, query: Query) -> None:
+    with server.asked("/api/world", [query]) as answer:
+        assert answer.status == 400
+        text = answer.read().decode()
+    assert query[0] in text or "horizon" in text
+    assert "\n" not in text
+
+
+def test_a_world_goes_on_where_it_was(server: Server) -> None:
+    query = [CONSTANT, ("seed", 7)]
+    first = server.json("/api/world", *query, ("size", 100))
+    then = server.json("/api/world", *query, ("size", 100), ("from", 100))
+    both = server.json("/api/world", *query, ("size", 200))
+    assert first["setup"]["buffer"] == {"places": 5, "indexers": 1, "patience": False}
+    assert first["events"] + then["events"] == both["events"]
 
 
 def test_the_lessons(server: Server) -> None:
