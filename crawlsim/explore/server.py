@@ -365,7 +365,7 @@ async def in_thread(work: Callable[..., Answer], *arguments: Any) -> Answer:
         told: tuple[Callable[[Any], None], object]
         try:
             told = answer.set_result, work(*arguments)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:  # what it looks at ends, too
             told = answer.set_exception, error
         with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(tell, *told)
