@@ -1,5 +1,6 @@
 // What if: a second system beside the first, and how far the two differ.
 
+import { draw, sized } from "./svg.js";
 import { interval, made, number, signed, write } from "./numbers.js";
 
 export class Compared {
@@ -24,6 +25,7 @@ export class Compared {
     write(this.cells.difference.value, signed(difference.estimate, 3));
     write(this.cells.difference.range, `${interval(difference.low, difference.high)} (95 % interval)`);
     write(this.cells.difference.formula, words(difference, one, other));
+    drawDifference(this.line, difference);
   }
 
   #side(cells, row) {
@@ -41,8 +43,32 @@ export class Compared {
       this.place.append(box);
       cells[name] = parts;
     }
+    this.line = draw(this.place, "svg", { class: "chart gap", role: "img" });
+    this.line.setAttribute("aria-label", "The difference with its two bands, and 0");
     return cells;
   }
+}
+
+/** The difference on a line, with its bands and 0. */
+function drawDifference(svg, difference) {
+  const { width, height } = sized(svg);
+  const font = Number.parseFloat(getComputedStyle(svg).fontSize);
+  const ends = ["low", "high", "always_low", "always_high"].map((name) => difference[name]);
+  const known = [0, difference.estimate, ...ends.filter(Number.isFinite)];
+  const low = Math.min(...known);
+  const reach = Math.max(...known) - low || 1;
+  const x = (value) => font + ((value - low) / reach) * (width - 2 * font);
+  const middle = (height - font * 1.3) / 2;
+  svg.replaceChildren();
+  draw(svg, "line", { class: "axis", x1: 0, x2: width, y1: middle, y2: middle });
+  for (const [name, from, to, high] of [["always", ends[2], ends[3], 18], ["pointwise", ends[0], ends[1], 10]]) {
+    if (!Number.isFinite(from) || !Number.isFinite(to)) continue;
+    const bar = { x: x(from), width: Math.max(x(to) - x(from), 1), y: middle - high / 2, height: high };
+    draw(svg, "rect", { class: name, ...bar });
+  }
+  draw(svg, "line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: 2 * middle });
+  draw(svg, "circle", { class: "estimate", cx: x(difference.estimate), cy: middle, r: 5 });
+  draw(svg, "text", { x: x(0), y: height - 3, "text-anchor": "middle" }, "0");
 }
 
 /** Whether they differ: no more is said than the always-valid band allows. */
