@@ -14,7 +14,7 @@ from analytic.pipeline.best_frequencies import approximate_frequencies, end_to_e
 from analytic.pipeline.best_robots import end_to_end_robots, end_to_end_switching
 from analytic.pipeline.best_thresholds import end_to_end_thresholds
 from analytic.pipeline.costs import approximate_cost_of, prices_staleness
-from analytic.probing import best_probes, optimal_probes, probe_times
+from analytic.probing import best_probes, given_probes, optimal_probes, probe_times
 from analytic.refusal import NoAnswerError
 from analytic.routing import optimal_routing, optimal_template
 from scenarios import Scenario, ScenarioError
@@ -159,7 +159,7 @@ def resolve(scenario: Scenario) -> Scenario:
         return scenario
     if scenario.probing.policy == "optimal":
         return answered(best_probes, scenario, "optimal", "probing.policy").scenario
-    return scenario.with_("probing.policy", {"times": list(probe_times(scenario))})
+    return scenario.with_(given_probes(scenario.probing, probe_times(scenario)))
 
 
 def _with_index(scenario: Scenario, policy: IndexPolicy) -> Scenario:

@@ -277,13 +277,36 @@ class Times(Keyed[Annotated[tuple[Positive, ...], Field(min_length=1)]]):
     key = "times"
 
 
+class AtCost(Keyed[Positive]):
+    """A probe whenever the expected cost since the last one reaches this."""
+
+    key = "threshold"
+
+
+class AtProbability(Keyed[Annotated[Number, Field(gt=0, lt=1)]]):
+    """A probe whenever an update has come since the last one with this probability."""
+
+    key = "first-arrival"
+
+
+class Apart(Keyed[Positive]):
+    """A probe whenever this time has passed since the last one."""
+
+    key = "uniform"
+
+
+ByParameter = AtCost | AtProbability | Apart
+"""Policies that say when to probe; how often follows."""
+
+
 class Probing(Section):
     """When the monitor probes its source; one replication is one path of [0, horizon]."""
 
     horizon: Positive
     probes: Annotated[int, Field(strict=True, ge=1, le=10_000_000)] | None = None
     policy: Annotated[
-        Literal["optimal", "uniform", "threshold", "first-arrival"] | Annotated[Times, OneKey()],
+        Literal["optimal", "uniform", "threshold", "first-arrival"]
+        | Annotated[Times | AtCost | AtProbability | Apart, OneKey()],
         ByType(),
     ]
     minimum_spacing: NonNegative = 0.0
@@ -294,6 +317,8 @@ class Probing(Section):
     def _valid(self) -> Probing:
         if isinstance(self.policy, Times):
             self._check_times(self.policy.root)
+        elif isinstance(self.policy, ByParameter):
+            return self
         elif self.probes is None:
             raise refused("is missing; how many probes?", key="probes")
         count = self.probes or len(self.policy.root)  # type: ignore[union-attr]  # times, when probes is None

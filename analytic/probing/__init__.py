@@ -5,7 +5,7 @@ parameter, `grid` the best times on a grid and how good a grid is, `refinement` 
 continuous time, `search` all of it for a scenario, `formulas` the index.
 """
 
-from analytic.probing.formulas import FORMULAS, probe_times, profile_of
+from analytic.probing.formulas import FORMULAS, given_probes, probe_times, profile_of
 from analytic.probing.grid import (
     Schedule,
     best_schedule,
@@ -15,7 +15,14 @@ from analytic.probing.grid import (
     grid_of,
     times_of,
 )
-from analytic.probing.policies import first_arrival_times, threshold_times, uniform_times
+from analytic.probing.policies import (
+    first_arrival_times,
+    first_arrival_times_at,
+    threshold_times,
+    threshold_times_at,
+    uniform_times,
+    uniform_times_at,
+)
 from analytic.probing.profile import (
     Interval,
     Profile,
@@ -46,6 +53,8 @@ __all__ = [
     "expected_cost",
     "expected_freshness",
     "first_arrival_times",
+    "first_arrival_times_at",
+    "given_probes",
     "grid_error",
     "grid_of",
     "join",
@@ -55,6 +64,8 @@ __all__ = [
     "refined",
     "slack",
     "threshold_times",
+    "threshold_times_at",
     "times_of",
     "uniform_times",
+    "uniform_times_at",
 ]

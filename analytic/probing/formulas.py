@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from analytic.formula import Formula, Values, premise
-from analytic.probing.policies import first_arrival_times, threshold_times, uniform_times
+from analytic.probing.policies import (
+    first_arrival_times,
+    first_arrival_times_at,
+    threshold_times,
+    threshold_times_at,
+    uniform_times,
+    uniform_times_at,
+)
 from analytic.probing.profile import (
     LARGEST_PROFILE,
     Profile,
@@ -14,7 +24,7 @@ from analytic.probing.profile import (
     expected_freshness,
 )
 from scenarios import Scenario, ScenarioError
-from scenarios.sections import Probing, Source, Times
+from scenarios.sections import Apart, AtCost, AtProbability, Probing, Source, Times
 
 
 def _sections(scenario: Scenario) -> tuple[Source, Probing]:
@@ -43,27 +53,47 @@ def probe_times(scenario: Scenario) -> tuple[float, ...]:
         return probing.policy.root
 
     def refused(reason: str) -> ScenarioError:
-        return ScenarioError("probing.policy", probing.policy, reason, scenario.name)
+        policy = probing.policy
+        given = policy if isinstance(policy, str) else {policy.key: policy.root}
+        return ScenarioError("probing.policy", given, reason, scenario.name)
 
     if (reason := known_times(scenario) or few_cells(scenario)) is not None:
         raise refused(reason)
-    assert probing.probes is not None
     try:
-        if probing.policy == "uniform":
-            times = uniform_times(probing.horizon, probing.probes)
-        elif probing.policy == "first-arrival":
-            times = first_arrival_times(profile_of(scenario), probing.probes)
-        else:
-            times = threshold_times(profile_of(scenario), probing.probes)
+        times = _times(probing, profile_of(scenario))
     except ValueError as error:
         raise refused(str(error)) from None
+    if probing.probes is not None and len(times) > probing.probes:
+        raise refused(f"probes {len(times)} times; probing.probes allows {probing.probes} at most")
     closest = float(np.diff([0.0, *times]).min())
     if closest <= 0:
-        raise refused(f"has no room for {probing.probes} probes at different times")
+        raise refused(f"has no room for {len(times)} probes at different times")
     if closest < probing.minimum_spacing * (1 - 1e-9):
         spacing = f"minimum_spacing is {probing.minimum_spacing!r}"
         raise refused(f"probes as little as {closest:.6g} apart; {spacing}")
     return times
+
+
+def given_probes(probing: Probing, times: Sequence[float]) -> dict[str, Any]:
+    """Keys and values that put probe times into a scenario (`Scenario.with_`)."""
+    count = {} if probing.probes is None else {"probing.probes": len(times)}
+    return {"probing.policy": {"times": list(times)}, **count}
+
+
+def _times(probing: Probing, profile: Profile) -> tuple[float, ...]:
+    """Of a policy that is not "optimal": by its parameter, or by the number of probes."""
+    policy = probing.policy
+    if isinstance(policy, Apart):
+        return uniform_times_at(probing.horizon, policy.root)
+    if isinstance(policy, AtProbability):
+        return first_arrival_times_at(profile, policy.root)
+    if isinstance(policy, AtCost):
+        return threshold_times_at(profile, policy.root)
+    assert probing.probes is not None
+    if policy == "uniform":
+        return uniform_times(probing.horizon, probing.probes)
+    of_number = first_arrival_times if policy == "first-arrival" else threshold_times
+    return of_number(profile, probing.probes)
 
 
 @premise

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from analytic.probing.profile import Profile
+from scenarios.arrays import Array
 
 _ROUNDING = 1e-13
 """Rounding error of an expected number of updates, relative to that up to the horizon."""
@@ -33,6 +34,11 @@ _SLACKS = (1e-10, 1e-8, 4e-7)
 
 _MOST_MOVED = 200
 """Most probes for which they are tried: the work grows with the square."""
+
+MOST_PROBES = 1_000_000
+"""Probes that a policy given by its parameter may ask for."""
+
+_TOO_MANY = f"probes more than {MOST_PROBES:,} times up to the horizon"
 
 _SMALLEST = 1e-30
 """Smallest threshold that is tried, in units of the largest possible one."""
@@ -69,10 +75,94 @@ def first_arrival_times(profile: Profile, probes: int) -> tuple[float, ...]:
     ``q = -log(1 - pi)`` updates are expected. In terms of q nothing is lost to rounding where pi
     is close to 1.
     """
+    counts = _expected_counts(profile)
+    return _at_counts(profile, counts, np.arange(1, probes) * (counts[-1] / probes))
+
+
+def first_arrival_times_at(profile: Profile, probability: float) -> tuple[float, ...]:
+    """Probe times, each when an update has come with a probability since the one before.
+
+    Parameters
+    ----------
+    profile : Profile
+    probability : float
+        pi, between 0 and 1.
+
+    Returns
+    -------
+    tuple of float
+        ``Lambda(p_{i-1}, p_i) = -log(1 - pi)``, but for the last one, at T.
+
+    Raises
+    ------
+    ValueError
+        If no updates are expected, or there are more than `MOST_PROBES`.
+
+    Notes
+    -----
+    eckstein2005, section 5.2.
+    """
+    counts = _expected_counts(profile)
+    between = -math.log1p(-probability)
+    if counts[-1] > MOST_PROBES * between:
+        raise ValueError(_TOO_MANY)
+    targets = np.arange(1, math.ceil(counts[-1] / between * (1 - _ROUNDING))) * between
+    return _at_counts(profile, counts, targets)
+
+
+def threshold_times_at(profile: Profile, cost: float) -> tuple[float, ...]:
+    """Probe times, each when the expected cost since the one before reaches a value.
+
+    Parameters
+    ----------
+    profile : Profile
+    cost : float
+        Pi, above 0.
+
+    Returns
+    -------
+    tuple of float
+        ``C(p_{i-1}, p_i) = Pi``, but for the last one, at T.
+
+    Raises
+    ------
+    ValueError
+        If there are more than `MOST_PROBES`.
+
+    Notes
+    -----
+    eckstein2005, section 5.2.
+    """
+    times = _Threshold(profile)(cost, MOST_PROBES + 1)
+    if len(times) > MOST_PROBES:
+        raise ValueError(_TOO_MANY)
+    return (*(time for time in times if time < profile.horizon * (1 - _SLACK)), profile.horizon)
+
+
+def uniform_times_at(horizon: float, between: float) -> tuple[float, ...]:
+    """Probe times so far apart, the last one at the horizon.
+
+    Raises
+    ------
+    ValueError
+        If there are more than `MOST_PROBES`.
+    """
+    if horizon > MOST_PROBES * between:
+        raise ValueError(_TOO_MANY)
+    count = math.ceil(horizon / between * (1 - _SLACK))
+    return (*(index * between for index in range(1, count)), horizon)
+
+
+def _expected_counts(profile: Profile) -> Array:
+    """Expected updates up to each break."""
     counts = np.concatenate([[0.0], np.cumsum(profile.updates * np.diff(profile.edges))])
     if counts[-1] <= 0:
         raise ValueError("no updates are expected up to the horizon")
-    targets = np.arange(1, probes) * (counts[-1] / probes)
+    return counts
+
+
+def _at_counts(profile: Profile, counts: Array, targets: Array) -> tuple[float, ...]:
+    """The earliest times at which so many updates are expected, and the horizon."""
     reached = np.searchsorted(counts, targets - _ROUNDING * counts[-1])
     inside = np.maximum(targets - counts[reached - 1], 0.0) / profile.updates[reached - 1]
     times = np.minimum(profile.edges[reached - 1] + inside, profile.edges[reached])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from analytic.optimum import NoOptimumError, Optimum
-from analytic.probing.formulas import few_cells, probe_times, profile_of
+from analytic.probing.formulas import few_cells, given_probes, probe_times, profile_of
 from analytic.probing.grid import (
     Schedule,
     best_schedule,
@@ -22,7 +22,7 @@ from analytic.probing.grid import (
 from analytic.probing.profile import Profile, cost_variance, expected_cost, expected_freshness
 from analytic.probing.refinement import Refined, refined
 from scenarios import Scenario, ScenarioError
-from scenarios.sections import Probing, Times, slots_apart
+from scenarios.sections import ByParameter, Probing, Times, slots_apart
 
 _KEY = "probing.policy"
 _POLICIES = ("uniform", "first-arrival", "threshold")
@@ -140,7 +140,7 @@ class ProbeSearch:
     @property
     def scenario(self) -> Scenario:
         """The scenario with these times in place of its policy."""
-        return self.asked.with_(_KEY, {"times": list(self.times)})
+        return self.asked.with_(given_probes(self.probing, self.times))
 
     @property
     def cost(self) -> float:
@@ -165,7 +165,8 @@ def best_probes(scenario: Scenario) -> ProbeSearch:
     if (reason := few_cells(scenario)) is not None:
         raise NoOptimumError(reason)
     profile = profile_of(scenario)
-    probes = len(probing.policy.root) if isinstance(probing.policy, Times) else probing.probes
+    times = isinstance(probing.policy, Times | ByParameter)
+    probes = len(probe_times(scenario)) if times else probing.probes
     assert probes is not None
     spacing = probing.minimum_spacing
     slots = probing.slots or _roomy_slots(profile, probes, spacing)
@@ -216,7 +217,7 @@ def optimal_probes(scenario: Scenario) -> Optimum:
         cost=search.cost,
         lower_bound=search.lower_bound,
         decision={"times": list(search.times)},
-        changes={_KEY: {"times": list(search.times)}},
+        changes=given_probes(search.probing, search.times),
         table=rows,
         notes=notes,
         search=search,

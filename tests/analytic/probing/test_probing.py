@@ -741,3 +741,67 @@ def test_three_per_cent_more_updates_disagree() -> None:
 def test_an_interval_out_of_order_or_range_is_refused(start: Any, end: Any) -> None:
     with pytest.raises(ValueError, match=r"must be in order, and within 0 … 8"):
         Profile(DAY, WORK, 8.0).between(start, end)
+
+
+# ------------------------------------------------------------------------------------------------
+# Policies by their own parameter
+
+
+@pytest.mark.parametrize(
+    ("policy", "quantity"),
+    [
+        ({"threshold": 3.2}, lambda profile, a, b: float(profile.between(a, b).cost)),
+        (
+            {"first-arrival": 0.9},
+            lambda profile, a, b: -math.expm1(-float(profile.between(a, b).updates)),
+        ),
+        ({"uniform": 0.9}, lambda _, a, b: b - a),
+    ],
+    ids=["threshold", "first-arrival", "uniform"],
+)
+def test_a_parameter_says_what_comes_between_two_probes(policy: Any, quantity: Any) -> None:
+    scenario = load("dbworld-threshold").with_({"probing.policy": policy, "probing.probes": None})
+    times = probe_times(scenario)
+    profile = profile_of(scenario)
+    (value,) = policy.values()
+    between = [quantity(profile, a, b) for a, b in pairwise((0.0, *times))]
+    assert between[:-1] == pytest.approx([value] * (len(times) - 1), rel=1e-9)
+    assert 0.0 < between[-1] <= value * (1 + 1e-9)
+    assert times[-1] == 28.0
+
+
+def test_the_parameter_of_a_number_of_probes_gives_these_probes() -> None:
+    """A threshold that n probes share, a probability, a distance: the same n times."""
+    scenario = load("dbworld-threshold")
+    profile = profile_of(scenario)
+    by_number = {
+        policy: probe_times(scenario.with_("probing.policy", policy))
+        for policy in ("uniform", "threshold", "first-arrival")
+    }
+    parameters = {
+        "uniform": 1.0,
+        "threshold": float(profile.between(0.0, by_number["threshold"][0]).cost),
+        "first-arrival": -math.expm1(-float(profile.between(0.0, 28.0).updates) / 28),
+    }
+    for policy, times in by_number.items():
+        again = probe_times(scenario.with_("probing.policy", {policy: parameters[policy]}))
+        assert again == pytest.approx(times, rel=1e-7)
+
+
+def test_a_parameter_that_needs_too_many_probes_is_refused() -> None:
+    scenario = load("dbworld-threshold")
+    with pytest.raises(ScenarioError, match=r"probes 49 times; probing\.probes allows 28"):
+        resolve(scenario.with_("probing.policy", {"threshold": 1.0}))
+    free = scenario.with_({"probing.policy": {"uniform": 1e-9}, "probing.probes": None})
+    with pytest.raises(ScenarioError, match="more than 1,000,000 times"):
+        resolve(free)
+
+
+def test_what_a_parameter_gives_agrees_with_its_simulation() -> None:
+    scenario = load("dbworld-threshold").with_(
+        {"probing.policy": {"threshold": 3.5}, "run.replications": 2000}
+    )
+    resolved = resolve(scenario)
+    assert resolved.probing is not None
+    assert resolved.probing.probes == len(resolved.probing.policy.root)  # type: ignore[union-attr]
+    assert overall(compare(predict(resolved)[0], sim.run(resolved))) == "agrees"
