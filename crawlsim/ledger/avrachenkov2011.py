@@ -28,8 +28,8 @@ from analytic.indexing_queue.sojourns import ends_of, entries, sojourn_transform
 from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.phase_type import PhaseLaw, moment, phases_after
 from analytic.subject_to import Limit, best_within
-from crawlsim.fitting.hyper_erlang import three_moments
 from crawlsim.fitting.order_two import correlation_bound
+from crawlsim.ledger import crawler_log
 from crawlsim.ledger import threshold_tables as tables
 from crawlsim.ledger.computed import Experiment, Figure, Number
 from crawlsim.ledger.queue_by_events import QueueByEvents
@@ -512,20 +512,16 @@ def variance_of(mean: float, rate: float) -> float:
     return agreed(moment(phases, 2) - moment(phases, 1) ** 2, stated)
 
 
-SIZES = (49207.0356, 2.0527e11, 2.5773e18)
-"""Moments of the content sizes, in bytes."""
-
-
 def variation_of_sizes() -> float:
-    """Squared coefficient of variation of the law with the three printed moments."""
-    alpha, steps = three_moments(*SIZES).phases()
-    law = PhaseLaw(alpha, steps)
-    return agreed(moment(law, 2) / moment(law, 1) ** 2 - 1.0, SIZES[1] / SIZES[0] ** 2 - 1.0)
+    """Squared coefficient of variation of the service times, and of the printed moments."""
+    law = PhaseLaw(*crawler_log.service().phases())
+    mean, square, _ = crawler_log.SIZES
+    return agreed(moment(law, 2) / moment(law, 1) ** 2 - 1.0, square / mean**2 - 1.0)
 
 
 def largest_correlation() -> float:
     """Of successive gaps with the printed mean and variance, in any MAP of order two."""
-    return correlation_bound(51352.38 / 212.03**2)
+    return correlation_bound(crawler_log.VARIANCE_OF_GAPS / crawler_log.MEAN_GAP**2)
 
 
 def states() -> float:
@@ -655,6 +651,8 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "Table 2": lambda: tables.lines(tables.table_2(load(tables.BASE))),
     "Table 3": lambda: tables.lines(tables.table_3(load(tables.BASE))),
     "Table 4": lambda: tables.lines(tables.table_4(load(tables.BASE))),
+    "last table": crawler_log.last_table,
+    "section 7": crawler_log.application,
     "Figure 1": lambda: tables.lines(
         tables.pairs_against_threshold(best_thresholds(load(tables.BASE)))
     ),
@@ -674,4 +672,5 @@ FIGURES: Mapping[str, Figure] = {
     "Figure 2": tables.figure_2,
     "Figure 3": tables.figure_3,
     "Figure 4": tables.figure_4,
+    "section 7": crawler_log.figure,
 }

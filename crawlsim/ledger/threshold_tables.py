@@ -165,13 +165,18 @@ def draw(
     return figure
 
 
-def figure_1() -> Figure:
+def costs_against_threshold(search: ThresholdSearch) -> Figure:
     """Cost against the threshold between every two numbers of robots."""
     from crawlsim.report.optimum_figures import plot_threshold_costs
 
-    figure = plot_threshold_costs(best_thresholds(load(BASE))).get_figure(root=True)
+    figure = plot_threshold_costs(search).get_figure(root=True)
     assert figure is not None
     return figure
+
+
+def figure_1() -> Figure:
+    """The same for the base example."""
+    return costs_against_threshold(best_thresholds(load(BASE)))
 
 
 def figure_2() -> Figure:

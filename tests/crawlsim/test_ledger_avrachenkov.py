@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from crawlsim.ledger import avrachenkov2011, threshold_tables
+from crawlsim.ledger import avrachenkov2011, crawler_log, threshold_tables
 from crawlsim.ledger.queue_by_events import QueueByEvents, State
 
 
@@ -39,6 +40,26 @@ def test_what_is_lost_is_shown_with_inputs_of_ours_and_what_follows_is_computed(
     assert len([line for line in ours.splitlines() if line.strip()[:2].strip().isdigit()]) == 12
     assert "21.2" in printed
     assert "139.5" in printed
+
+
+def test_from_the_log_of_a_crawler_to_thresholds_that_are_best_for_what_made_it(
+    crawlsim: Any,
+) -> None:
+    code, out, _ = crawlsim("reproduce", "avrachenkov2011", "section 7")
+    assert code == 0
+    log = crawler_log.fitted()
+    for name, truth in (
+        ("mean_gap", crawler_log.MEAN_GAP),
+        ("mean_batch_size", 3.265),
+        ("lag_correlation", 0.7 * 0.0622723),
+    ):
+        fitted = log.find(name)
+        assert abs(fitted.estimate - truth) < 3.3 * fitted.standard_error
+    assert log.summary["stops"] == crawler_log.STOPS
+    assert len(crawler_log.search().table) == 15
+    cost = re.search(r"they cost ([0-9.]+), ([0-9.]+) % more than the best there", out)
+    assert cost is not None
+    assert float(cost[2]) < 0.5
 
 
 @pytest.fixture(scope="module")
