@@ -75,8 +75,7 @@ class Page:
         return parse_qsl(urlsplit(self.driver.current_url).query)
 
     def said(self) -> list[str]:
-        lines = [each["message"] for each in self.driver.get_log("browser")]
-        return [each for each in lines if "/page/world.js" not in each]  # comes with the world
+        return [each["message"] for each in self.driver.get_log("browser")]
 
 
 @pytest.fixture(scope="module")
@@ -405,3 +404,73 @@ def test_a_closed_page_leaves_the_server_at_rest(page: Page) -> None:
 def cpu_seconds(process: int) -> float:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_world_plays_pauses_and_goes_on_event_by_event(page: Page, key: str) -> None:
+    def time_of_world() -> float:
+        return float(page.data("world", "time") or 0.0)
+
+    def goes_on() -> None:
+        before = time_of_world()
+        page.wait(lambda: time_of_world() > before)
+
+    page.open(("lesson", key))
+    goes_on()
+    goes_on()
+    page.find("play").click()
+    time.sleep(0.1)
+    paused = time_of_world()
+    time.sleep(0.3)
+    assert time_of_world() == paused
+    page.driver.find_element("id", "world-step").click()
+    goes_on()
+    assert page.find("world").is_displayed()
+
+
+PLAYED = """
+const [query, speed, seconds, done] = arguments;
+const canvas = document.createElement("canvas");
+canvas.style = "position: fixed; inset: 0; width: 700px; height: 420px";
+document.body.append(canvas);
+const { openWorld } = await import("/page/world.js");
+const world = await openWorld(canvas, { query, legend: document.createElement("div") });
+world.speed(speed);
+world.play();
+setTimeout(() => {
+  world.close();
+  const drawn = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const inked = drawn.data.some((each) => each > 0);
+  canvas.remove();
+  done({ ...world.stats, time: Number(canvas.dataset.time), inked });
+}, 1000 * seconds);
+"""
+
+
+@pytest.mark.parametrize("speed", [30, 3000])
+def test_the_world_is_smooth(page: Page, speed: int) -> None:
+    """Eighteen robots and sixty places: thirty frames a second, which take eight milliseconds each.
+
+    The best of three, on a machine that may be busy.
+    """
+    page.open(("lesson", "more-robots"), ("play", 0))
+    sets = [("set", "robots.available=18"), ("set", "buffer.waiting_places=60")]
+    query = urlencode([("token", page.server.token), ("lesson", "more-robots"), *sets])
+    plays = [page.driver.execute_async_script(PLAYED, query, speed, 2) for _ in range(3)]
+    assert all(each["inked"] and each["time"] > 0 for each in plays)
+    assert max(each["frames"] for each in plays) >= 2 * 30
+    assert min(each["milliseconds"] / each["frames"] for each in plays) < 8
+
+
+def test_a_world_that_cannot_be_had_says_why(page: Page) -> None:
+    page.open(("lesson", "one-queue"), ("play", 0))
+    query = urlencode([("token", page.server.token), ("set", "robots.available=-1")])
+    code = """
+    const [query, done] = arguments;
+    const { openWorld } = await import("/page/world.js");
+    const opened = openWorld(document.createElement("canvas"), { query });
+    opened.then(done, (error) => done(error.message));
+    """
+    said = page.driver.execute_async_script(code, query)
+    assert "robots.available" in said
+    assert page.said()  # the browser, of the status 400
