@@ -24,6 +24,8 @@ export function coloursOf(element) {
   );
 }
 
+const WIDEST = 1.9; // of its height; what is left of a wider canvas stays empty on both sides
+
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
 
 export class Paint {
@@ -37,7 +39,7 @@ export class Paint {
     this.colours = coloursOf(this.canvas);
   }
 
-  /** Make the canvas as sharp as the screen, and empty; its width and height in CSS pixels. */
+  /** Make the canvas as sharp as the screen, and empty; what is used of it, in CSS pixels. */
   begin() {
     const { canvas, context } = this;
     const ratio = Math.min(3, devicePixelRatio || 1);
@@ -47,11 +49,13 @@ export class Paint {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
     }
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
+    const used = Math.min(width, WIDEST * height);
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    context.setTransform(ratio, 0, 0, ratio, (ratio * (width - used)) / 2, 0);
     context.lineJoin = "round";
-    this.size = Math.max(11, Math.min(14, width / 36));
-    return { width, height };
+    this.size = Math.max(11, Math.min(15, used / 36));
+    return { width: used, height };
   }
 
   text(words, x, y, { colour = "soft", weight = 400, size = this.size, align = "left", base = "alphabetic", halo = false } = {}) {
@@ -223,16 +227,17 @@ export class Paint {
   }
 }
 
-/** A grid of so many square cells that fills a rectangle as well as it can. */
-export function gridOf(count, { x, y, width, height }, largest = 30) {
-  let best = { size: 0, columns: 1 };
+/** A grid of so many square cells that fills a rectangle as well as it can; a queue has few rows. */
+export function gridOf(count, { x, y, width, height }, largest = 30, isQueue = false) {
+  let best = { size: 0, columns: 1, skew: 0 };
   for (let columns = 1; columns <= count; columns += 1) {
     const rows = Math.ceil(count / columns);
     const size = Math.min(width / columns, height / rows, largest);
-    if (size > best.size) best = { size, columns };
+    const skew = isQueue ? rows : Math.abs(columns - rows);
+    if (size > best.size || (size === best.size && skew < best.skew)) best = { size, columns, skew };
   }
   const { size, columns } = best;
   const at = (place) => [x + (place % columns) * size, y + Math.floor(place / columns) * size];
   const moved = (by) => ({ size, columns, at: (place) => [at(place)[0] + by, at(place)[1]] });
-  return { size, columns, at, moved };
+  return { size, columns, height: size * Math.ceil(count / columns), at, moved };
 }

@@ -8,7 +8,8 @@ const MOST_PLACES = 120;
 const MOST_INDEXERS = 12;
 const ANY_PAGES = 24; // sheets of a web whose pages are all alike
 const INDEXED = 48; // of them that are seen in the index
-const LARGEST = 44; // pixels of a page
+const LARGEST = 48; // pixels of a page
+const FEW = 12; // pages that are drawn larger
 const LOW = 0.25; // of its patience that a page has left
 
 /** A place that looks drawn by lot, the same each time. */
@@ -39,10 +40,14 @@ export class SearchScene extends Scene {
     this.title = title;
     if (this.model.setup.buffer === null) this.#withoutBuffer({ width, top, room, margin, title });
     else this.#withBuffer({ top, room, margin, title, inner });
-    this.indexGrid = gridOf(this.model.setup.pages ? this.pages : INDEXED, inside(this.index, title), LARGEST);
-    this.webGrid = this.model.setup.pages
-      ? this.indexGrid.moved(this.web.x - this.index.x)
-      : gridOf(ANY_PAGES, inside(this.web, title), LARGEST);
+    if (this.model.setup.pages) {
+      const largest = this.pages <= FEW ? 2 * LARGEST : LARGEST;
+      this.indexGrid = gridOf(this.pages, inside(this.index, title), largest);
+      this.webGrid = this.indexGrid.moved(this.web.x - this.index.x);
+    } else {
+      this.indexGrid = gridOf(INDEXED, inside(this.index, title), LARGEST);
+      this.webGrid = gridOf(ANY_PAGES, inside(this.web, title), LARGEST);
+    }
     this.#settle();
   }
 
@@ -60,9 +65,9 @@ export class SearchScene extends Scene {
     this.asking = { x, y: y[1], width: right, height: lane };
     this.buffer = { x: margin, y: y[2], width: left - margin, height: row };
     this.desk = { x, y: y[2], width: right, height: row };
-    this.bins = { x: margin, y: y[3], width: left, height: room - mosaic - lane - row };
-    this.slotGrid = gridOf(Math.max(1, this.places), inside(this.buffer, title), 34);
-    this.deskGrid = gridOf(Math.max(1, this.indexers), inside(this.desk, title), 46);
+    this.bins = { x: margin, y: y[3], width: inner, height: room - mosaic - lane - row };
+    this.slotGrid = gridOf(Math.max(1, this.places), inside(this.buffer, title), 40, true);
+    this.deskGrid = gridOf(Math.max(1, this.indexers), inside(this.desk, title), 60, true);
     this.across = false;
   }
 
@@ -82,18 +87,19 @@ export class SearchScene extends Scene {
     const { lane, robots, across, title } = this;
     const { size } = this.paint;
     if (across) {
-      const step = Math.min(34, (lane.height - title - size) / robots);
-      this.robot = Math.max(5, Math.min(24, step * 0.8));
+      const room = Math.min(lane.height, this.title + this.indexGrid.height + size) - title - size;
+      const step = Math.min(42, (lane.height - title - size) / robots);
+      this.robot = Math.max(5, Math.min(32, step * 0.8));
       const x = lane.x + lane.width - this.robot;
-      const y = lane.y + title + size + (lane.height - title - size - step * robots) / 2;
+      const y = lane.y + title + size + Math.max(0, room - step * robots) / 2;
       this.homes = Array.from({ length: robots }, (_, at) => [x, y + step * (at + 0.5)]);
       return;
     }
     const free = 0.5 * (lane.height - title);
-    const sizeIn = (rows) => Math.min(26, (0.85 * lane.width) / Math.ceil(robots / rows), free / rows);
+    const sizeIn = (rows) => Math.min(32, (0.85 * lane.width) / Math.ceil(robots / rows), free / rows);
     const rows = [1, 2, 3].reduce((best, each) => (sizeIn(each) > sizeIn(best) ? each : best));
     const columns = Math.ceil(robots / rows);
-    const step = Math.min(40, lane.width / columns);
+    const step = Math.min(46, lane.width / columns);
     this.robot = Math.max(5, sizeIn(rows));
     this.homes = Array.from({ length: robots }, (_, at) => [
       lane.x + step * ((at % columns) + 0.5),
@@ -136,7 +142,7 @@ export class SearchScene extends Scene {
     const [x, y] = this.#cell(grid, page, 0);
     this.effect(0.7, (part) => {
       const { context } = this.paint;
-      const reach = grid.size * (0.5 + 0.3 * part);
+      const reach = grid.size * (0.5 + 0.12 * part);
       context.globalAlpha = 1 - part;
       this.paint.box(x - reach, y - reach, 2 * reach, 2 * reach, { stroke: colour, line: 2, radius: 2 });
       context.globalAlpha = 1;
@@ -308,7 +314,7 @@ export class SearchScene extends Scene {
 
   #bin(which) {
     const { bins, paint } = this;
-    const width = Math.min(bins.width / 2 - 4, paint.size * 9);
+    const width = Math.min(bins.width / 2 - 4, paint.size * 11);
     return { x: bins.x + which * (width + 8), y: bins.y + 6, width, height: Math.min(bins.height - 8, paint.size * 2) };
   }
 

@@ -411,20 +411,19 @@ def test_the_world_plays_pauses_and_goes_on_event_by_event(page: Page, key: str)
     def time_of_world() -> float:
         return float(page.data("world", "time") or 0.0)
 
-    def goes_on() -> None:
-        before = time_of_world()
-        page.wait(lambda: time_of_world() > before)
+    def goes_on(since: float) -> None:
+        page.wait(lambda: time_of_world() > since)
 
     page.open(("lesson", key))
-    goes_on()
-    goes_on()
+    goes_on(0.0)
+    goes_on(time_of_world())
     page.find("play").click()
     time.sleep(0.1)
     paused = time_of_world()
     time.sleep(0.3)
     assert time_of_world() == paused
     page.driver.find_element("id", "world-step").click()
-    goes_on()
+    goes_on(paused)
     assert page.find("world").is_displayed()
 
 
