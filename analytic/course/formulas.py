@@ -84,9 +84,20 @@ QUEUE = (
 
 def no_response_priced(scenario: Scenario) -> str | None:
     """[costs] does not price the response time, nor staleness."""
+    return _response_priced(scenario) or conditions.priced(scenario)
+
+
+def staleness_priced(scenario: Scenario) -> str | None:
+    """[costs] prices staleness, and not the response time."""
+    if not scenario.costs.staleness:
+        return "[costs] does not price staleness"
+    return _response_priced(scenario)
+
+
+def _response_priced(scenario: Scenario) -> str | None:
     if scenario.costs.response:
         return "[costs] prices the response time, which is not known over time"
-    return conditions.priced(scenario)
+    return None
 
 
 def followable_accesses(scenario: Scenario) -> str | None:
@@ -248,6 +259,18 @@ def _window(scenario: Scenario) -> Values:
 
 
 def _cost(scenario: Scenario) -> Values:
+    yield "control_cost", None, _cost_of_queue(scenario)
+
+
+def _cost_to_the_index(scenario: Scenario) -> Values:
+    run = scenario.run
+    stale = page_weights_of(scenario) @ pages_seen(scenario).stale_time
+    cost = scenario.costs.staleness * float(stale) / (run.horizon - run.warmup)
+    yield "control_cost", None, _cost_of_queue(scenario) + cost
+
+
+def _cost_of_queue(scenario: Scenario) -> float:
+    """The prices of what the queue does, times how much of it there is per unit time."""
     run = scenario.run
     sums = followed(scenario).window
     window = run.horizon - run.warmup
@@ -257,7 +280,7 @@ def _cost(scenario: Scenario) -> Values:
         "robots": sums.robots / window,
         "response": math.nan,
     }
-    yield "control_cost", None, control_cost(rates, others, scenario.costs)
+    return control_cost(rates, others, scenario.costs)
 
 
 def _recovery(scenario: Scenario) -> Values:
@@ -301,6 +324,13 @@ FORMULAS: tuple[Formula, ...] = (
         function=IndexedPages.follow,
         conditions=(changed_over_time, *INDEXED),
         evaluate=_pages_window,
+    ),
+    _row(
+        number="index, cost",
+        quantity="control cost, staleness included, of a changing system over the window",
+        function=control_cost,
+        conditions=(changed_over_time, *INDEXED, staleness_priced),
+        evaluate=_cost_to_the_index,
     ),
     _row(
         number="deliveries, window",

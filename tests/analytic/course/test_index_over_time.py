@@ -213,3 +213,19 @@ def test_what_is_not_followed_says_why(change: dict[str, Any], reason: str) -> N
     assert ("mean_in_system", None) in told.course.columns
     assert ("obsolescence_rate", 0) not in told.course.columns
     assert any(reason in each.reason for each in told.not_applicable)
+
+
+def test_the_cost_of_a_window_has_staleness_in_it() -> None:
+    """Each price alone is its measure; together they add."""
+    prices = {"loss": 3.0, "obsolescence": 2.0, "starvation": 5.0, "robots": 0.5, "staleness": 7.0}
+    rows = {(row.measure, row.subject): row.value for row in predict(system(costs=prices))[0]}
+    lost_and_obsolete = [
+        rows[f"{fate}_probability", None]
+        * (rows["throughput", None])
+        / rows["success_probability", None]
+        for fate in ("loss", "obsolescence")
+    ]
+    others = ["starvation_probability", "mean_active_robots", "weighted_obsolescence"]
+    measured = [*lost_and_obsolete, *(rows[name, None] for name in others)]
+    expected = float(np.dot(list(prices.values()), measured))
+    assert rows["control_cost", None] == pytest.approx(expected, rel=1e-12)
