@@ -9,16 +9,17 @@ from analytic.crosscheck import (
     overall,
     scope_of,
 )
-from analytic.formula import Formula, Prediction
+from analytic.formula import Formula, Prediction, Statement
 from analytic.indexing_queue import accuracy_of, exact_laws, points_of, relaxation_time_of
 from analytic.law_check import LawComparison, check_laws, compare_laws, with_laws
 from analytic.optimum import Optimum
-from analytic.predict import FORMULAS, NotApplicable, exact_values, predict
+from analytic.predict import FORMULAS, STATEMENTS, NotApplicable, exact_values, predict
 from analytic.start_up import start_up_times, suggested_warmup
 from analytic.targets import optimize, resolve
 
 __all__ = [
     "FORMULAS",
+    "STATEMENTS",
     "Comparison",
     "Course",
     "Formula",
@@ -26,6 +27,7 @@ __all__ = [
     "NotApplicable",
     "Optimum",
     "Prediction",
+    "Statement",
     "accuracy_of",
     "check_course",
     "check_laws",

@@ -1,4 +1,4 @@
-"""What a formula and its prediction are."""
+"""What a formula, its prediction and a statement are."""
 
 from __future__ import annotations
 
@@ -221,3 +221,24 @@ class Formula:
             for measure, subject, value in self.evaluate(scenario)
             if math.isfinite(value)
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A row of the index that predicts no measure: an identity, a bound, an algorithm.
+
+    Attributes
+    ----------
+    paper, number, quantity, function, origin
+        As of a `Formula`.
+    kind : str
+        As of a `Formula`, or "algorithm".
+    """
+
+    paper: str
+    number: str
+    quantity: str
+    function: Callable[..., Any]
+    kind: Kind | Literal["algorithm"]
+    origin: Origin
+    conditions: tuple[Condition, ...] = ()

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 
 from analytic import course, indexing_queue, page_refresh, pipeline, probing, robot_control, routing
 from analytic.active_robots import require_decided
-from analytic.formula import Formula, Prediction, Reasons, fails_a_premise, obstacles
+from analytic.formula import (
+    Formula,
+    Prediction,
+    Reasons,
+    Statement,
+    fails_a_premise,
+    obstacles,
+)
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.measures import Subject
@@ -23,6 +30,9 @@ FORMULAS: tuple[Formula, ...] = (
     *course.FORMULAS,
 )
 """The whole index, subject by subject."""
+
+STATEMENTS: tuple[Statement, ...] = (*routing.STATEMENTS, *probing.STATEMENTS)
+"""What the papers say that predicts no measure."""
 
 
 _UNCHANGED_ONLY = "it holds in the long run of a system that interventions do not change"

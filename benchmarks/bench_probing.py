@@ -23,7 +23,7 @@ from analytic.probing import (
     refined,
     times_of,
 )
-from experiments.paper_probes import layered_schedule, paper_schedule
+from analytic.probing.programme import layered_schedule, paper_schedule
 from scenarios import load
 
 SIZES = ((672, 28), (10_000, 100), (100_000, 300), (1_000_000, 1000))

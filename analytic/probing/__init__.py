@@ -2,10 +2,17 @@
 
 `profile` has what lies between two probes and what schedules cost, `policies` those with one
 parameter, `grid` the best times on a grid and how good a grid is, `refinement` the local optimum in
-continuous time, `search` all of it for a scenario, `formulas` the index.
+continuous time, `programme` the algorithms of the paper, `search` all of it for a scenario,
+`formulas` the index.
 """
 
-from analytic.probing.formulas import FORMULAS, given_probes, probe_times, profile_of
+from analytic.probing.formulas import (
+    FORMULAS,
+    STATEMENTS,
+    given_probes,
+    probe_times,
+    profile_of,
+)
 from analytic.probing.grid import (
     Schedule,
     best_schedule,
@@ -38,6 +45,7 @@ from analytic.probing.search import ProbeSearch, best_probes, optimal_probes
 
 __all__ = [
     "FORMULAS",
+    "STATEMENTS",
     "Interval",
     "ProbeSearch",
     "Profile",

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from analytic.formula import Formula, Values, premise
+from analytic.formula import Formula, Origin, Statement, Values, premise
+from analytic.probing.grid import best_schedule, grid_error
 from analytic.probing.policies import (
     first_arrival_times,
     first_arrival_times_at,
@@ -22,7 +23,10 @@ from analytic.probing.profile import (
     cells_needed,
     expected_cost,
     expected_freshness,
+    join,
 )
+from analytic.probing.programme import improved_by_moves, paper_schedule
+from analytic.probing.refinement import refined
 from scenarios import Scenario, ScenarioError
 from scenarios.sections import Apart, AtCost, AtProbability, Probing, Source, Times
 
@@ -148,3 +152,65 @@ FORMULAS: tuple[Formula, ...] = (
     ),
 )
 """The index: paper, number, quantity, function, kind, conditions."""
+
+_OF_THE_PROGRAMME: tuple[tuple[int, str, Origin], ...] = (
+    (1, "least expected cost of n probes on a grid", "corrected"),
+    (2, "probe times that attain it", "printed"),
+    (4, "expected costs between all times of the grid, for it", "corrected"),
+)
+
+STATEMENTS: tuple[Statement, ...] = (
+    Statement(
+        paper="eckstein2005",
+        number="Lemma 3",
+        quantity="expected cost of two adjacent intervals together",
+        function=join,
+        kind="exact",
+        origin="printed",
+    ),
+    Statement(
+        paper="eckstein2005",
+        number="Proposition 8",
+        quantity="most that the best schedule on a grid costs above the best one; sharper where "
+        "all breakpoints are on the grid",
+        function=grid_error,
+        kind="upper bound",
+        origin="printed",
+    ),
+    *(
+        Statement(
+            paper="eckstein2005",
+            number=f"Algorithm {number}",
+            quantity=quantity,
+            function=paper_schedule,
+            kind="algorithm",
+            origin=origin,
+        )
+        for number, quantity, origin in _OF_THE_PROGRAMME
+    ),
+    Statement(
+        paper="eckstein2005",
+        number="(9)",
+        quantity="the same times, with a price for each probe in place of a number of them",
+        function=best_schedule,
+        kind="algorithm",
+        origin="own",
+    ),
+    Statement(
+        paper="eckstein2005",
+        number="Algorithm 10",
+        quantity="probe times improved by moves of one probe at a time",
+        function=improved_by_moves,
+        kind="algorithm",
+        origin="corrected",
+    ),
+    Statement(
+        paper="eckstein2005",
+        number="(8)",
+        quantity="probe times improved to a local optimum in continuous time",
+        function=refined,
+        kind="algorithm",
+        origin="own",
+    ),
+)
+"""What else the paper says."""

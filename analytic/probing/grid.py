@@ -1,7 +1,7 @@
 """Probe times of least expected cost on an even grid, and how far they can be from the best.
 
 Exactly n probes on N slots, the last one at the end, each at least so many slots after the one
-before. The dynamic programme of eckstein2005 counts the probes (`experiments.paper_probes`);
+before. The dynamic programme of eckstein2005 counts the probes (`analytic.probing.programme`);
 `best_schedule` puts a price on each, which is O(N) for each price that is tried.
 """
 

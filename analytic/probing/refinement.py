@@ -1,8 +1,8 @@
 """From a good schedule to a local optimum in continuous time (eckstein2005, section 4).
 
 The paper's Algorithm 10 stops near a local optimum, after very many moves
-(`experiments.paper_probes`). `refined` goes on to the optimum: each probe in turn to its best time
-between its neighbours, then Newton's step for all probes that are inside a cell, until neither
+(`analytic.probing.programme`). `refined` goes on to the optimum: each probe in turn to its best
+time between its neighbours, then Newton's step for all probes that are inside a cell, until neither
 saves anything; where that takes many rounds, all probes at once by small steps. At the optimum most
 probes stand on breakpoints of the rates, where the cost has no derivative; they stay.
 """

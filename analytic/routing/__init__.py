@@ -3,13 +3,13 @@
 `words` has periodic orders, `spacing` what an access costs by its distance from the last one,
 `losses` these costs for servers, with the probabilities f_m(n), and `accesses` for pages; `orders`,
 `bounds` and `certified` look for the best order and for proofs, `search` puts them together for a
-scenario; `formulas` is the index.
+scenario; `multimodularity` is the paper's own way; `formulas` is the index.
 """
 
 from analytic.routing.accesses import access_costs, dependent_obsolescence
 from analytic.routing.bounds import linear_bound
 from analytic.routing.certified import certified_word, charges
-from analytic.routing.formulas import FORMULAS
+from analytic.routing.formulas import FORMULAS, STATEMENTS
 from analytic.routing.losses import (
     loss_costs,
     map_loss,
@@ -45,6 +45,7 @@ from analytic.routing.words import (
 
 __all__ = [
     "FORMULAS",
+    "STATEMENTS",
     "SpacingCosts",
     "WordSearch",
     "access_costs",

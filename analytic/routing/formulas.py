@@ -9,7 +9,7 @@ import numpy as np
 
 from analytic import page_conditions
 from analytic.arrival_process import mean_rate
-from analytic.formula import Formula, Values
+from analytic.formula import Formula, Statement, Values
 from analytic.page_conditions import accessed_pages
 from analytic.page_refresh.formulas import freshness_measures
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
@@ -27,6 +27,9 @@ from analytic.routing.losses import (
     random_non_preemptive_loss,
     renewal_loss,
 )
+from analytic.routing.multimodularity import local_minimum, violations
+from analytic.routing.orders import two_servers
+from analytic.routing.search import best_word
 from analytic.routing.words import (
     Loss,
     average_loss,
@@ -288,3 +291,39 @@ FORMULAS: tuple[Formula, ...] = (
     ),
 )
 """The index: paper, number, quantity, function, kind, conditions."""
+
+STATEMENTS: tuple[Statement, ...] = (
+    Statement(
+        paper="altman2000",
+        number="Theorem 3.1",
+        quantity="a periodic order of least cost, with a bound below every order",
+        function=best_word,
+        kind="algorithm",
+        origin="own",
+    ),
+    Statement(
+        paper="altman2000",
+        number="section 5.1",
+        quantity="the best order of two servers: one packet to the slower, all others to the other",
+        function=two_servers,
+        kind="algorithm",
+        origin="own",
+    ),
+    Statement(
+        paper="altman2000",
+        number="(5)",
+        quantity="where the inequality of multimodular functions fails",
+        function=violations,
+        kind="exact",
+        origin="printed",
+    ),
+    Statement(
+        paper="altman2000",
+        number="Theorem 4.2",
+        quantity="where a walk to the best neighbour ends",
+        function=local_minimum,
+        kind="algorithm",
+        origin="printed",
+    ),
+)
+"""What else the paper says; the finite graphs and the block rule are proofs of ours."""

@@ -88,7 +88,7 @@ def block_length(rare: ArrayLike, limit: float, often: ArrayLike) -> int | None:
     -----
     Proof in docs/derivations.md: blocks cost ``e_1(n) + e_2(2) + (n - 2) e_2(1)`` whatever stands
     beside them, so that one length is best; any stationary arrivals. It replaces the proof
-    by Theorem 4.4, which is false for the periodic cost (`experiments.multimodularity`).
+    by Theorem 4.4, which is false for the periodic cost (`analytic.routing.multimodularity`).
     """
     first, second = (float(each) for each in np.asarray(often, dtype=float)[:2])
     threshold = 2 * first - second

@@ -280,12 +280,14 @@ def _show_verdicts(answers: list[Answer], changes: tuple[str, ...], every: bool)
 )
 @takes(click.argument("paper", required=False), JSON)
 def formulas(paper: str | None, as_json: bool) -> None:
-    """List the formulas: paper, number, quantity, function, kind, origin, conditions."""
-    from analytic import FORMULAS
+    """List formulas and algorithms: paper, number, quantity, function, kind, origin, conditions."""
+    from analytic import FORMULAS, STATEMENTS, Formula, Statement
     from analytic.bibliography import REFERENCES
     from analytic.formula import ORIGINS
 
-    papers = sorted({formula.paper for formula in FORMULAS})
+    index: list[Formula | Statement] = [*FORMULAS, *STATEMENTS]
+    index.sort(key=lambda each: each.paper)
+    papers = sorted({each.paper for each in index})
     if paper is not None and paper not in papers:
         raise ScenarioError("paper", paper, f"must be {one_of(paper, papers)}")
     rows: list[dict[str, Any]] = [
@@ -298,7 +300,7 @@ def formulas(paper: str | None, as_json: bool) -> None:
             "origin": f.origin,
             "conditions": [(c.__doc__ or "").split("\n")[0] for c in f.conditions],
         }
-        for f in FORMULAS
+        for f in index
         if paper in (None, f.paper)
     ]
     if as_json:

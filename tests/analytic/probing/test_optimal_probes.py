@@ -31,8 +31,8 @@ from analytic.probing import (
     times_of,
     uniform_times,
 )
+from analytic.probing.programme import improved_by_moves, layered_schedule, paper_schedule
 from analytic.probing.search import best_probes, optimal_probes
-from experiments.paper_probes import improved_by_moves, layered_schedule, paper_schedule
 from scenarios import Scenario, ScenarioError, load
 from scenarios.processes import Rate
 from scenarios.sections import slots_apart
@@ -174,50 +174,6 @@ def test_times_that_are_as_far_apart_as_they_must_pass_the_scenario_s_own_check(
 
 
 # -- errata ----------------------------------------------------------------------------------------
-
-
-def as_printed(grid: Any) -> Any:
-    """K of eckstein2005's Algorithm 4 as printed: the inner loop begins at i = j - 1."""
-    slots = len(grid.cost)
-    cost = np.zeros((slots + 1, slots + 1))
-    cost[np.arange(slots), np.arange(1, slots + 1)] = grid.cost
-    weights = np.append(grid.importance, 0.0)
-    for j in range(slots, 0, -1):
-        i = np.arange(j - 1, -1, -1)
-        sums = np.cumsum(weights[i + 1])
-        for k, place in enumerate(i):
-            cost[place, j] = (
-                cost[place, place + 1] + grid.updates[place] * sums[k] + cost[place + 1, j]
-            )
-    return cost
-
-
-def printed_schedule(cost: Any, probes: int) -> tuple[float, list[int]]:
-    """Algorithms 1 and 2 on a matrix K, with D(0, N) = 0."""
-    slots = len(cost) - 1
-    allowed = np.where(np.triu(np.ones_like(cost), 1) > 0, cost, np.inf)
-    best = allowed[:, slots]
-    choices = []
-    for _ in range(probes - 1):
-        totals = allowed + best
-        choices.append(totals.argmin(axis=1))
-        best = totals.min(axis=1)
-    path = [0]
-    for choice in reversed(choices):
-        path.append(int(choice[path[-1]]))
-    return float(best[0]), [*path[1:], slots]
-
-
-def test_algorithm_4_as_printed_gives_a_worse_schedule() -> None:
-    """Errata: it overwrites K[j-1, j] and adds a slot too much to every A'."""
-    profile = source("dbworld")
-    grid = grid_of(profile, 672)
-    cost = as_printed(grid)
-    assert cost[9, 10] / grid.cost[9] == pytest.approx(3.0)
-    claimed, path = printed_schedule(cost, 28)
-    true = expected_cost(profile, times_of(28.0, 672, np.array(path)))
-    assert claimed == pytest.approx(89.697, abs=5e-4)
-    assert true == pytest.approx(83.831, abs=5e-4)
 
 
 def test_at_most_n_probes_is_another_problem_than_n_probes() -> None:
@@ -390,7 +346,7 @@ def test_moves_end_where_only_rounding_is_left_to_save(monkeypatch: pytest.Monke
     assert expected_cost(profile, times) <= expected_cost(
         profile, improved_by_moves(profile, start)[0]
     )
-    monkeypatch.setattr("experiments.paper_probes._PAUSE", 7)
+    monkeypatch.setattr("analytic.probing.programme._PAUSE", 7)
     assert improved_by_moves(profile, start, least=1e-300) == (times, moves)
 
 

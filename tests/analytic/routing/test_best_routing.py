@@ -40,8 +40,8 @@ from analytic.routing import (
 )
 from analytic.routing.bounds import convex_minorant
 from analytic.routing.certified import _solved, charges
+from analytic.routing.multimodularity import words_of_length
 from analytic.transforms import transform
-from experiments.multimodularity import words_of_length
 from experiments.routing_experiments import smooth_bound
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.laws import Deterministic, Erlang, Exponential, Hyperexponential

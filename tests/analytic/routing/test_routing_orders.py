@@ -22,9 +22,9 @@ from analytic.routing import (
     loss_costs,
     map_loss,
 )
+from analytic.routing.multimodularity import base, horizon_cost, local_minimum, violations
 from analytic.routing.words import are_rotations
 from crawlsim.report import plot_word
-from experiments.multimodularity import base, horizon_cost, local_minimum, violations
 from experiments.routing_experiments import smooth_bound
 from scenarios import Scenario, load, scenario_from
 from scenarios.laws import Deterministic

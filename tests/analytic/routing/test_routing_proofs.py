@@ -25,9 +25,9 @@ from analytic.routing import (
 )
 from analytic.routing.bounds import BrokenBoundError, convex_minorant, is_attained
 from analytic.routing.certified import _graph, _solved, _TooLargeError
+from analytic.routing.multimodularity import horizon_cost, violations
 from analytic.routing.spacing import random_costs
 from crawlsim.report import plot_word
-from experiments.multimodularity import horizon_cost, violations
 from scenarios import Scenario, ScenarioError, scenario_from
 from scenarios.processes import Poisson
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from experiments.multimodularity import (
+from analytic.routing.multimodularity import (
     atoms_of_a_cube,
     base,
     horizon_cost,

@@ -1,0 +1,114 @@
+"""The algorithms of eckstein2005, corrected: oracles of those that `analytic.probing` uses.
+
+`programme_kernels` has their loops, compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from analytic.probing.grid import Schedule, check_room
+from analytic.probing.profile import Profile
+from analytic.probing.refinement import with_start
+
+if TYPE_CHECKING:
+    from analytic.probing.kernels import Grid
+
+_EPSILON = 2.0**-52
+_PAUSE = 2**16
+"""Moves after which compiled code returns to Python, which can then be interrupted."""
+
+
+def paper_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
+    """The optimum by eckstein2005 Algorithms 1, 2 and 4 (corrected), O(n N²) time, O(n N) memory.
+
+    Parameters
+    ----------
+    grid : Grid
+        `grid_of` a profile.
+    probes : int
+        n, exactly, the one at the end included.
+    apart : int
+        Slots from each probe to the next, at least; from time 0 to the first one, too.
+
+    Raises
+    ------
+    ValueError
+        If so many probes have no room.
+    """
+    check_room(len(grid.cost), probes, apart)
+    from analytic.probing.programme_kernels import least_cost
+
+    cost, path = least_cost(grid, probes, apart)
+    return Schedule(path[1:], cost, cost)
+
+
+def layered_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
+    """The same in O(n N) time and memory.
+
+    Notes
+    -----
+    Proof. For ``a <= b <= c <= d`` the cost is Monge:
+    ``C(a,d) + C(b,c) - C(a,c) - C(b,d) = Lambda(a,b) A(c,d) >= 0``. More is true: i and j meet in
+    ``-L_i A_j`` only, so that (11) is the lower envelope of lines
+    (`analytic.probing.kernels`).
+    """
+    check_room(len(grid.cost), probes, apart)
+    from analytic.probing.kernels import links_cost
+    from analytic.probing.programme_kernels import least_cost_by_layers
+
+    _, path = least_cost_by_layers(grid, probes, apart)
+    cost = links_cost(grid, path)
+    return Schedule(path[1:], cost, cost)
+
+
+def improved_by_moves(
+    profile: Profile,
+    times: Sequence[float],
+    spacing: float = 0.0,
+    *,
+    least: float = 1e-6,
+    smallest: float = 1 / 512,
+) -> tuple[tuple[float, ...], int]:
+    """The schedule after eckstein2005's Algorithm 10, and its number of moves.
+
+    Parameters
+    ----------
+    profile : Profile
+    times : sequence of float
+        p_1, …, p_n = T.
+    spacing : float
+        delta.
+    least : float
+        iota, the saving below which no move is made; the paper does not give its own. Savings that
+        rounding alone could show are none, however small this is.
+    smallest : float
+        mu_*; mu begins with 1/2 and is halved.
+
+    Raises
+    ------
+    ValueError
+        If the times are no schedule, or `least` or `smallest` is not > 0.
+
+    Notes
+    -----
+    As printed the move with the *least* saving is made, which never ends; it must be the largest.
+    """
+    for name, value in (("least", least), ("smallest", smallest)):
+        if not value > 0:
+            raise ValueError(f"{name} is {value!r}: must be > 0")
+    from analytic.probing.descent import total
+    from analytic.probing.programme_kernels import mu_moves
+
+    cells = profile.cells
+    moved = with_start(profile, times, spacing)
+    least = max(least, 4 * len(profile.edges) * _EPSILON * total(cells, moved))
+    mu = 0.5
+    count = 0
+    while mu >= smallest:
+        made = int(mu_moves(cells, moved, mu, spacing, least, _PAUSE))
+        count += made
+        if made < _PAUSE:
+            mu /= 2
+    return tuple(moved[1:].tolist()), count
