@@ -38,8 +38,9 @@ export class ServersScene extends Scene {
     const { paint, model, room } = this;
     const { lost, indexed } = model.counts;
     const base = paint.size * 3.6;
-    paint.title("packets", null, this.margin, base, this.left);
-    paint.title("servers", `${percent(lost, lost + indexed)} of the packets lost`, this.#row(0).x, base, room.width * 0.75);
+    paint.title("packets", [], this.margin, base, this.left);
+    const share = percent(lost, lost + indexed);
+    paint.title("servers", [`${share} of the packets lost`, `${share} lost`], this.#row(0).x, base, room.width * 0.75);
     const [x, y] = this.#source();
     paint.robot(x, y, 26, true);
     for (let server = 0; server < this.count; server += 1) {
@@ -83,8 +84,8 @@ export class ProbesScene extends Scene {
     const { size } = paint;
     const { updates, probes, seen } = model.counts;
     const waiting = model.pending.length;
-    paint.title("the source", plural(updates, "update"), margin, high - size * 1.2, width);
-    paint.title("the monitor", `${plural(probes, "probe")}, ${whole(seen)} updates seen`, margin, low + size * 2, width);
+    paint.title("the source", [plural(updates, "update")], margin, high - size * 1.2, width);
+    paint.title("the monitor", [`${plural(probes, "probe")}, ${whole(seen)} updates seen`], margin, low + size * 2, width);
     this.#drawStale();
     const now = this.#at(model.now);
     const { context, colours } = paint;

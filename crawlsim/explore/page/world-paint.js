@@ -54,7 +54,7 @@ export class Paint {
     context.clearRect(0, 0, canvas.width, canvas.height);
     context.setTransform(ratio, 0, 0, ratio, (ratio * (width - used)) / 2, 0);
     context.lineJoin = "round";
-    this.size = Math.max(11, Math.min(15, used / 36));
+    this.size = Math.max(12, Math.min(16, used / 36));
     return { width: used, height };
   }
 
@@ -77,12 +77,13 @@ export class Paint {
     return this.context.measureText(words).width;
   }
 
-  /** The name of a zone, and beside it what is to be said of it, as far as there is room. */
-  title(name, more, x, y, room) {
+  /** The name of a zone, and beside it the first of what may be said of it that there is room for. */
+  title(name, more, x, y, room, colour = "soft") {
     const bold = { weight: 600, colour: "ink", halo: true };
     this.text(name, x, y, bold);
     const at = this.width(name, bold) + this.size * 0.5;
-    if (more && at + this.width(more) <= room) this.text(more, x + at, y, { halo: true });
+    const said = more.find((words) => at + this.width(words) <= room);
+    if (said) this.text(said, x + at, y, { halo: true, colour });
   }
 
   box(x, y, width, height, { fill, stroke, radius = 4, dash = null, line = 1 } = {}) {

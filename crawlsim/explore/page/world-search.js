@@ -89,8 +89,8 @@ export class SearchScene extends Scene {
     if (across) {
       const room = Math.min(lane.height, this.title + this.indexGrid.height + size) - title - size;
       const step = Math.min(42, (lane.height - title - size) / robots);
-      this.robot = Math.max(5, Math.min(32, step * 0.8));
-      const x = lane.x + lane.width - this.robot;
+      this.robot = Math.max(5, Math.min(32, step * 0.8, lane.width * 0.3));
+      const x = lane.x + lane.width - 1.4 * this.robot;
       const y = lane.y + title + size + Math.max(0, room - step * robots) / 2;
       this.homes = Array.from({ length: robots }, (_, at) => [x, y + step * (at + 0.5)]);
       return;
@@ -150,7 +150,7 @@ export class SearchScene extends Scene {
   }
 
   #intoIndex({ number, page }, { robot }) {
-    const size = this.slotGrid ? Math.max(12, Math.min(22, this.slotGrid.size)) : this.robot;
+    const size = this.slotGrid ? Math.max(12, Math.min(22, this.slotGrid.size)) : Math.min(22, this.robot);
     const from = this.slots.get(number) ?? this.homes[robot] ?? [this.index.x, this.index.y];
     const to = this.model.setup.pages ? this.#cell(this.indexGrid, page, 0) : this.#newest();
     const stale = this.model.index[page] < this.model.web[page];
@@ -208,7 +208,7 @@ export class SearchScene extends Scene {
     const { paint, web, webGrid, model } = this;
     const { pages } = model.setup;
     const shown = pages && pages.shown < pages.count ? `${pages.shown} of ${plural(pages.count, "page")}` : null;
-    const words = pages ? (shown ?? plural(pages.count, "page")) : null;
+    const words = pages ? [shown ?? plural(pages.count, "page")] : [];
     paint.title("the web", words, web.x, web.y + paint.size, web.width);
     for (let page = 0; page < this.pages; page += 1) {
       const [x, y] = this.#cell(webGrid, page, 0);
@@ -222,9 +222,8 @@ export class SearchScene extends Scene {
     const { paint, index, indexGrid, model } = this;
     const { pages } = model.setup;
     const { indexed } = model.counts;
-    const words = pages
-      ? `${percent(this.pages - model.stale, this.pages)} up to date`
-      : `${plural(indexed, "page")} indexed`;
+    const share = percent(this.pages - model.stale, this.pages);
+    const words = pages ? [`${share} up to date`, `${share} fresh`, share] : [`${plural(indexed, "page")} indexed`, whole(indexed)];
     paint.title("index", words, index.x, index.y + paint.size, index.width);
     if (pages) {
       for (let page = 0; page < this.pages; page += 1) {
@@ -247,7 +246,9 @@ export class SearchScene extends Scene {
     const { paint, buffer, slotGrid, model, places } = this;
     const waiting = [...model.inside.entries()].filter(([, each]) => each.place < 0);
     const all = model.setup.buffer.places;
-    paint.title("buffer", `${waiting.length} of ${plural(all, "place")}`, buffer.x, buffer.y + paint.size, buffer.width);
+    const words = `${waiting.length} of ${plural(all, "place")}`;
+    const colour = waiting.length >= all ? "theory" : "soft";
+    paint.title("buffer", [words], buffer.x, buffer.y + paint.size, buffer.width, colour);
     for (let place = 0; place < places; place += 1) {
       const [x, y] = this.#slot(place);
       paint.box(x + 1.5, y + 1.5, slotGrid.size - 3, slotGrid.size - 3, { stroke: "control", dash: [2, 2], radius: 2 });
@@ -291,7 +292,8 @@ export class SearchScene extends Scene {
     const { paint, desk, deskGrid, model, indexers } = this;
     const busy = [...model.inside.entries()].filter(([, each]) => each.place >= 0);
     const all = model.setup.buffer.indexers;
-    const words = all > 1 ? `${busy.length} of ${whole(all)} busy` : busy.length ? null : "idle";
+    const idle = busy.length ? [] : ["idle"];
+    const words = all > 1 ? [`${busy.length} of ${whole(all)} busy`, `${busy.length} of ${whole(all)}`] : idle;
     paint.title(all > 1 ? "indexers" : "indexer", words, desk.x, desk.y + paint.size, desk.width);
     for (let place = 0; place < indexers; place += 1) {
       const [x, y] = deskGrid.at(place);
@@ -341,7 +343,7 @@ export class SearchScene extends Scene {
     const { paint, asking, model } = this;
     const { fresh, stale } = model.counts;
     const room = asking.width - paint.size * (this.across ? 0 : 2);
-    paint.title("searchers", `${percent(stale, fresh + stale)} stale`, asking.x, asking.y + paint.size * 1.3, room);
+    paint.title("searchers", [`${percent(stale, fresh + stale)} stale`], asking.x, asking.y + paint.size * 1.3, room);
     const [x, y] = this.#searcher();
     const { context, colours, size } = paint;
     context.fillStyle = colours.ink;
@@ -364,21 +366,17 @@ export class SearchScene extends Scene {
   #drawRobots(states) {
     const { paint, model, lane, across } = this;
     const { count } = model.setup.robots;
-    const works = model.robots.filter((_, robot) => model.works(robot)).length;
-    const words = count === 1 ? null : `${whole(model.active === null ? works : model.active)} of ${whole(count)}${across ? "" : " at work"}`;
+    const active = `${whole(model.active ?? count)} of ${whole(count)}`;
+    const words = count === 1 ? [] : [`${active} at work`, active];
     const inset = across ? paint.size * 0.5 : 0;
     const base = lane.y + paint.size * (across ? 1 : 1.3);
     this.homes.forEach((home, robot) => {
-      const active = model.works(robot);
-      const [x, y, carried] = active && !states ? this.#onItsWay(robot, home) : [...home, null];
+      const isActive = model.works(robot);
+      const [x, y, carried] = isActive && !states ? this.#onItsWay(robot, home) : [...home, null];
       if (carried !== null) paint.sheet(x + this.robot * 0.62, y + this.robot * 0.25, this.robot * 0.8, carried);
-      paint.robot(x, y, this.robot, active);
+      paint.robot(x, y, this.robot, isActive);
     });
-    if (across && words && paint.width(`robots ${words}`) + inset > lane.width) {
-      paint.title(count > 1 ? "robots" : "robot", null, lane.x + inset, base, lane.width);
-    } else {
-      paint.title(count > 1 ? "robots" : "robot", words, lane.x + inset, base, lane.width - inset);
-    }
+    paint.title(count > 1 ? "robots" : "robot", words, lane.x + inset, base, lane.width - inset);
   }
 
   /** Where a robot is, and what it brings; it is out half of the time of an access. */
