@@ -25,9 +25,10 @@ class Difference:
 
     def record(self) -> dict[str, Any]:
         """For JSON, with a sentence about it."""
-        text = (
-            f"the formula assumes {in_words(self.assumed)}, you simulate {in_words(self.simulated)}"
-        )
+        are_laws = isinstance(self.assumed, Mapping) and isinstance(self.simulated, Mapping)
+        named = "" if are_laws else f"{self.key} = "
+        assumed, simulated = in_words(self.assumed), in_words(self.simulated)
+        text = f"the formula assumes {named}{assumed}, you simulate {simulated}"
         return {
             "key": self.key,
             "assumed": self.assumed,

@@ -154,6 +154,23 @@ def test_play_pause_and_exactly_one_replication_more(page: Page) -> None:
     assert page.find("export-command").text == "crawlsim run one-queue.toml"
 
 
+def test_the_world_plays_and_pauses_with_the_estimates(page: Page) -> None:
+    page.open()
+    page.wait(lambda: float(page.data("world", "time") or 0) > 1)
+    page.find("play").click()
+    time.sleep(0.5)
+    paused = page.data("world", "time")
+    time.sleep(0.5)
+    assert page.data("world", "time") == paused
+    page.driver.find_element("id", "world-step").click()
+    page.wait(lambda: page.data("world", "time") != paused)
+    page.find("play").click()
+    later = page.data("world", "time")
+    page.wait(lambda: page.data("world", "time") != later)
+    page.turn("buffer.waiting_places", 7)
+    page.wait(lambda: float(page.data("world", "time") or 0) < float(paused or 0) + 1)
+
+
 def test_a_number_moves_both_sides_and_n_begins_anew(page: Page) -> None:
     page.open()
     page.wait(lambda: page.n > 20)
