@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -11,6 +12,8 @@ from crawlsim.ledger.rows import Row, rows_of
 Number = Callable[[], float]
 Figure = Callable[[], Any]
 Experiment = Callable[[], Iterator[str]]
+
+_LOG = logging.getLogger(__name__)
 
 
 class Computed(NamedTuple):
@@ -41,4 +44,13 @@ def verified(paper: str) -> Iterator[tuple[Row, bool | None]]:
     """Each row, and whether its number comes out when it is computed; None where it has none."""
     numbers = computed(paper).numbers
     for item, row in rows_of(paper).items():
-        yield row, None if row.ours is None else row.agrees_with(numbers[item]())
+        yield row, None if row.ours is None else _comes_out(row, numbers[item])
+
+
+def _comes_out(row: Row, number: Number) -> bool:
+    """Whether a number is as stated; one that a formula no longer gives is not."""
+    try:
+        return row.agrees_with(number())
+    except (ArithmeticError, AssertionError, LookupError, ValueError) as failure:
+        _LOG.warning("%s cannot be computed: %r", row.item, failure)
+        return False

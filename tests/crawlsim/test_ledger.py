@@ -52,6 +52,16 @@ def test_an_error_in_a_formula_is_named(crawlsim: Any, monkeypatch: pytest.Monke
     assert "not as stated: (3)" not in out
 
 
+def test_a_number_that_is_no_longer_computed_is_not_as_stated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fails = coffman1998.NUMBERS | {"(3)": lambda: 1 / 0}
+    monkeypatch.setattr(coffman1998, "NUMBERS", fails)
+    outcomes = {row.item: outcome for row, outcome in verified("coffman1998")}
+    assert outcomes["(3)"] is False
+    assert outcomes["abstract, within 5 %"] is True
+
+
 @pytest.mark.parametrize(
     ("ours", "computed", "agrees", "shown"),
     [
