@@ -227,18 +227,3 @@ export class Paint {
     context.stroke();
   }
 }
-
-/** A grid of so many square cells that fills a rectangle as well as it can; a queue has few rows. */
-export function gridOf(count, { x, y, width, height }, largest = 30, isQueue = false) {
-  let best = { size: 0, columns: 1, skew: 0 };
-  for (let columns = 1; columns <= count; columns += 1) {
-    const rows = Math.ceil(count / columns);
-    const size = Math.min(width / columns, height / rows, largest);
-    const skew = isQueue ? rows : Math.abs(columns - rows);
-    if (size > best.size || (size === best.size && skew < best.skew)) best = { size, columns, skew };
-  }
-  const { size, columns } = best;
-  const at = (place) => [x + (place % columns) * size, y + Math.floor(place / columns) * size];
-  const moved = (by) => ({ size, columns, at: (place) => [at(place)[0] + by, at(place)[1]] });
-  return { size, columns, height: size * Math.ceil(count / columns), at, moved };
-}

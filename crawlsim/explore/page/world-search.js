@@ -1,15 +1,11 @@
 // A search engine: the web, robots on their way, the buffer, the indexer, the index, searchers.
 
-import { gridOf } from "./world-paint.js";
+import { ANY_PAGES, INDEXED, zonesOf } from "./world-layout.js";
 import { Scene, percent, plural, whole } from "./world-scene.js";
 
 const MOST_ROBOTS = 60; // that are drawn one by one
 const MOST_PLACES = 120;
 const MOST_INDEXERS = 12;
-const ANY_PAGES = 24; // sheets of a web whose pages are all alike
-const INDEXED = 48; // of them that are seen in the index
-const LARGEST = 48; // pixels of a page
-const FEW = 12; // pages that are drawn larger
 const LOW = 0.25; // of its patience that a page has left
 
 /** A place that looks drawn by lot, the same each time. */
@@ -27,84 +23,13 @@ export class SearchScene extends Scene {
     this.laidOut = "";
   }
 
-  layout({ width, height }) {
-    const key = `${width} ${height}`;
+  layout(room) {
+    const key = `${room.width} ${room.height}`;
     if (key === this.laidOut) return;
     this.laidOut = key;
     const { size } = this.paint;
-    const margin = this.margin;
-    const top = size * 2.6;
-    const title = size * 1.5;
-    const room = height - top - margin;
-    const inner = width - 3 * margin;
-    this.title = title;
-    if (this.model.setup.buffer === null) this.#withoutBuffer({ width, top, room, margin, title });
-    else this.#withBuffer({ top, room, margin, title, inner });
-    if (this.model.setup.pages) {
-      const largest = this.pages <= FEW ? 2 * LARGEST : LARGEST;
-      this.indexGrid = gridOf(this.pages, inside(this.index, title), largest);
-      this.webGrid = this.indexGrid.moved(this.web.x - this.index.x);
-    } else {
-      this.indexGrid = gridOf(INDEXED, inside(this.index, title), LARGEST);
-      this.webGrid = gridOf(ANY_PAGES, inside(this.web, title), LARGEST);
-    }
-    this.#settle();
-  }
-
-  #withBuffer({ top, room, margin, title, inner }) {
-    const left = inner * 0.52;
-    const right = inner - left;
-    const x = 2 * margin + left;
-    const mosaic = room * 0.38;
-    const lane = room * 0.25;
-    const row = room * 0.25;
-    const y = [top, top + mosaic, top + mosaic + lane, top + mosaic + lane + row];
-    this.web = { x: margin, y: y[0], width: left, height: mosaic };
-    this.index = { x, y: y[0], width: right, height: mosaic };
-    this.lane = { x: margin, y: y[1], width: left, height: lane };
-    this.asking = { x, y: y[1], width: right, height: lane };
-    this.buffer = { x: margin, y: y[2], width: left - margin, height: row };
-    this.desk = { x, y: y[2], width: right, height: row };
-    this.bins = { x: margin, y: y[3], width: inner, height: room - mosaic - lane - row };
-    this.slotGrid = gridOf(Math.max(1, this.places), inside(this.buffer, title), 40, true);
-    this.deskGrid = gridOf(Math.max(1, this.indexers), inside(this.desk, title), 60, true);
-    this.across = false;
-  }
-
-  #withoutBuffer({ width, top, room, margin, title }) {
-    const lane = Math.max(70, width * 0.2);
-    const side = (width - lane - 2 * margin) / 2;
-    const searchers = this.model.setup.searchers ? Math.min(room * 0.2, 4 * title) : 0;
-    this.web = { x: margin, y: top, width: side, height: room };
-    this.lane = { x: margin + side, y: top, width: lane, height: room };
-    this.index = { x: margin + side + lane, y: top, width: side, height: room - searchers };
-    this.asking = { ...this.index, y: top + room - searchers, height: searchers };
-    this.across = true;
-  }
-
-  /** Where each robot is at home. */
-  #settle() {
-    const { lane, robots, across, title } = this;
-    const { size } = this.paint;
-    if (across) {
-      const room = Math.min(lane.height, this.title + this.indexGrid.height + size) - title - size;
-      const step = Math.min(42, (lane.height - title - size) / robots);
-      this.robot = Math.max(5, Math.min(32, step * 0.8, lane.width * 0.3));
-      const x = lane.x + lane.width - 1.4 * this.robot;
-      const y = lane.y + title + size + Math.max(0, room - step * robots) / 2;
-      this.homes = Array.from({ length: robots }, (_, at) => [x, y + step * (at + 0.5)]);
-      return;
-    }
-    const free = 0.5 * (lane.height - title);
-    const sizeIn = (rows) => Math.min(32, (0.85 * lane.width) / Math.ceil(robots / rows), free / rows);
-    const rows = [1, 2, 3].reduce((best, each) => (sizeIn(each) > sizeIn(best) ? each : best));
-    const columns = Math.ceil(robots / rows);
-    const step = Math.min(46, lane.width / columns);
-    this.robot = Math.max(5, sizeIn(rows));
-    this.homes = Array.from({ length: robots }, (_, at) => [
-      lane.x + step * ((at % columns) + 0.5),
-      lane.y + lane.height - this.robot * (0.95 + 1.2 * (rows - 1 - Math.floor(at / columns))),
-    ]);
+    const { setup } = this.model;
+    Object.assign(this, zonesOf(setup, { ...room, size, margin: this.margin }, this));
   }
 
   /** The middle of a page of the web, or of its copy in the index. */
@@ -392,9 +317,4 @@ export class SearchScene extends Scene {
     const carried = back ? { label: null } : null;
     return [home[0] + smooth * (x - home[0]), home[1] + smooth * (y - home[1]), carried];
   }
-}
-
-/** What is left of a zone below its title. */
-function inside({ x, y, width, height }, title) {
-  return { x, y: y + title, width, height: height - title - 4 };
 }

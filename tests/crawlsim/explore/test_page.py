@@ -490,3 +490,33 @@ def test_a_world_that_cannot_be_had_says_why(page: Page) -> None:
     said = page.driver.execute_async_script(code, query)
     assert "robots.available" in said
     assert page.said()  # the browser, of the status 400
+
+
+FOLLOWED = """
+const [query, done] = arguments;
+const { Model } = await import("/page/world-model.js");
+const part = await (await fetch(`/api/world?${query}`)).json();
+const model = new Model(part.setup);
+model.hear(part.events);
+const wrong = [];
+let answers = 0;
+for (const event of part.events) {
+  if (event.kind.endsWith("-answer")) {
+    answers += 1;
+    const fresh = model.index[event.page] === model.web[event.page];
+    if (fresh !== (event.kind === "fresh-answer")) wrong.push(event);
+  }
+  model.apply(event);
+  if (event.kind === "service" && model.inside.size !== event.level) wrong.push(event);
+}
+done({ answers, wrong });
+"""
+
+
+def test_the_world_goes_stale_as_the_engine_says(page: Page) -> None:
+    """Which copy in the index is out of date, by the events, is what the searchers find there."""
+    page.open(("lesson", "more-robots"), ("play", 0))
+    query = urlencode([("token", page.server.token), ("lesson", "more-robots")])
+    found = page.driver.execute_async_script(FOLLOWED, query)
+    assert found["answers"] > 500
+    assert found["wrong"] == []
