@@ -223,13 +223,7 @@ def _changes_of_settings(scenario: Scenario) -> Iterator[dict[str, Any]]:
     """When something is other than usual, and what."""
     for each in pieces(scenario, 0.0, scenario.run.horizon):
         if text := ", ".join(_other_than_usual(each)):
-            yield {
-                "begin": each.begin,
-                "end": each.end,
-                "text": text,
-                "indexing": each.service_speed,
-                "fetching": each.robot_speed,
-            }
+            yield {"begin": each.begin, "end": each.end, "text": text}
 
 
 def _other_than_usual(piece: Piece) -> Iterator[str]:

@@ -10,7 +10,6 @@ export class Model {
   constructor(setup) {
     this.setup = setup;
     this.now = 0;
-    this.level = 0;
     this.active = setup.robots?.switched ? setup.robots.count : null; // null: not heard of yet
     const pages = setup.pages?.shown ?? 0;
     this.web = new Int32Array(pages); // how often each page has changed
@@ -22,7 +21,6 @@ export class Model {
     this.robots = Array.from({ length: setup.robots?.count ?? setup.servers ?? 0 }, () => ({
       next: [], // arrivals to come, as far as is known
       since: setup.robots?.polite ? null : 0, // when its access began; null while there is none
-      target: null,
     }));
     this.rank = new Map((setup.robots?.order ?? []).map((robot, rank) => [robot, rank]));
     this.serving = new Array(setup.servers ?? 0).fill(null);
@@ -54,7 +52,6 @@ export class Model {
   /** Let an event happen; what is to be seen of it. */
   apply(event) {
     this.now = event.time;
-    this.level = event.level;
     if (event.active !== this.active) this.#activate(event.active);
     const seen = { event, removed: null, indexed: null };
     this.#arrive(event);

@@ -267,7 +267,7 @@ export class SearchScene extends Scene {
   #drawSearchers() {
     const { paint, asking, model } = this;
     const { fresh, stale } = model.counts;
-    const room = asking.width - paint.size * (this.across ? 0 : 2);
+    const room = asking.width - paint.size * (this.across ? 0 : 1.4);
     paint.title("searchers", [`${percent(stale, fresh + stale)} stale`], asking.x, asking.y + paint.size * 1.3, room);
     const [x, y] = this.#searcher();
     const { context, colours, size } = paint;
