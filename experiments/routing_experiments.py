@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 import sim
 from analytic import compare, overall, predict
@@ -23,7 +22,6 @@ from analytic.phase_type import PhaseLaw
 from analytic.routing import (
     SpacingCosts,
     access_costs,
-    average_loss,
     best_word,
     descended_word,
     index_word,
@@ -32,6 +30,7 @@ from analytic.routing import (
     two_servers,
 )
 from analytic.transforms import transform
+from crawlsim.ledger.altman2000 import crossing
 from scenarios import Scenario, scenario_from
 from scenarios.laws import Deterministic, Exponential, Hyperexponential
 from scenarios.processes import ArrivalProcess, Mmpp, Poisson, Renewal
@@ -83,24 +82,8 @@ def smooth_bound(missed: ArrayLike) -> float:
 
 def breakpoints() -> list[Row]:
     """Figure 1: the service rate mu_2 at which a block of n + 1 becomes as good as one of n."""
-    rows = []
-    for n in range(2, 9):
-        row: Row = {"n": n}
-        for name, law in (
-            ("Poisson", Exponential(mean=1.0)),
-            ("constant", Deterministic(value=1.0)),
-        ):
-            row[name] = brentq(_difference, 0.5, 1e4, args=(n, law), xtol=1e-13, rtol=1e-14)
-        rows.append(row)
-    return rows
-
-
-def _difference(rate: float, n: int, law: Any) -> float:
-    missed = [float(transform(law, each)) for each in (1.0, rate)]
-    shorter, longer = ([0] + [1] * (size - 1) for size in (n, n + 1))
-    costs = [average_loss(word, lambda m, k: missed[m] ** k) for word in (shorter, longer)]
-    # Far out both differ by rounding only; near the crossing the sign is that of the difference.
-    return (costs[0] - costs[1]) * n * (n + 1)
+    laws = {"Poisson": Exponential(mean=1.0), "constant": Deterministic(value=1.0)}
+    return [{"n": n} | {name: crossing(n, law) for name, law in laws.items()} for n in range(2, 9)]
 
 
 def bursts() -> list[Row]:

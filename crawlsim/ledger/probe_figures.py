@@ -22,9 +22,10 @@ from crawlsim.ledger.probe_policies import (
     drawn_updates,
     profile,
 )
-from crawlsim.report.drawing import dress, legend_above, panel
+from crawlsim.report.drawing import SIMULATED, THEORY, dress, legend_above, logarithmic, panel
 
-_COLOURS = dict(zip(POLICIES, ("#5a6270", "#00805e", "#b07800", "#0072b2"), strict=True))
+_COLOURS = {"of the trace": SIMULATED, "± predicted": THEORY}
+_COLOURS |= zip(POLICIES, ("#5a6270", "#00805e", "#b07800", "#0072b2"), strict=True)
 _PROBES = "probes in four weeks"
 
 
@@ -38,14 +39,14 @@ def of_two_probes() -> list[tuple[float, float]]:
 def _cost_of_an_update() -> Figure:
     """Figure 1: an update at 4:00, work from 8:00 to 18:00."""
     ax = panel(None, "hour of the probe", "cost of the update")
-    ax.plot([4, 8, 18, 24], [0, 4, 34, 40], color="#0072b2")
+    ax.plot([4, 8, 18, 24], [0, 4, 34, 40], color=SIMULATED)
     return _figure(ax)
 
 
 def _cost_of_two() -> Figure:
     """Figure 2."""
     ax = panel(None, "time of the first of two probes, days", "expected cost")
-    ax.plot(*zip(*of_two_probes(), strict=True), color="#0072b2", lw=1.1)
+    ax.plot(*zip(*of_two_probes(), strict=True), color=SIMULATED, lw=1.1)
     return _figure(ax)
 
 
@@ -54,7 +55,7 @@ def _scatter() -> Figure:
     axes = _of_both_sources("day", "hour of the update")
     for ax, source, weeks in zip(axes, SOURCES, (20, 26), strict=True):
         updates = drawn_updates(source, 7.0 * weeks)
-        ax.plot(updates, 24 * (updates % 1), ".", color="#0072b2", ms=2.5)
+        ax.plot(updates, 24 * (updates % 1), ".", color=SIMULATED, ms=2.5)
     return _figure(axes[0])
 
 
@@ -68,10 +69,9 @@ def _against_n(
         numbers = [row["n"] for row in rows]
         for name in names:
             values = [row[name] if row[name] > 0 or not log else np.nan for row in rows]
-            ax.plot(numbers, values, "o-", color=_COLOURS.get(name), ms=3.5, lw=1.1, label=name)
+            ax.plot(numbers, values, "o-", color=_COLOURS[name], ms=3.5, lw=1.1, label=name)
         if log:
-            ax.set_xscale("log")
-            ax.set_yscale("log")
+            logarithmic(ax, "x", "y")
     legend_above(axes[0], columns=4)
     return _figure(axes[0])
 

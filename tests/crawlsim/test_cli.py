@@ -291,6 +291,15 @@ def test_formulas_are_indexed_by_paper(crawlsim: Any) -> None:
     assert "[costs]" in table
 
 
+def test_the_index_has_bounds_and_algorithms_that_predict_nothing(crawlsim: Any) -> None:
+    _, out, _ = crawlsim("formulas", "eckstein2005", "--json")
+    rows = {row["number"]: row for row in strict(out)}
+    assert {f"Algorithm {n}" for n in (1, 2, 4, 10)} | {"Lemma 3", "Proposition 8"} <= set(rows)
+    assert rows["Algorithm 10"]["kind"] == "algorithm"
+    assert rows["Proposition 8"]["function"] == "analytic.probing.grid.grid_error"
+    assert rows["(5)"]["conditions"]
+
+
 def test_the_index_says_which_formulas_the_papers_print(crawlsim: Any) -> None:
     """Of avrachenkov2011 no formula can be read in the text at hand."""
     from analytic import FORMULAS
