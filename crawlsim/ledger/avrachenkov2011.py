@@ -20,7 +20,7 @@ import numpy as np
 from analytic import predict
 from analytic.active_robots import robots_at
 from analytic.arrival_process import delivery_modes, mean_rate
-from analytic.indexing_queue.chain import accepted_pages, count_states, dense_generator
+from analytic.indexing_queue.chain import QueueChain, accepted_pages, count_states, dense_generator
 from analytic.indexing_queue.marginals import level_probabilities, marginals_of
 from analytic.indexing_queue.measures import chain_of, service_and_patience, solution_of, solved
 from analytic.indexing_queue.searching import Family, all_costs, thresholds_of
@@ -28,7 +28,7 @@ from analytic.indexing_queue.sojourns import ends_of, entries, sojourn_transform
 from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.phase_type import PhaseLaw, moment, phases_after
 from analytic.subject_to import Limit, best_within
-from crawlsim.fitting.order_two import correlation_bound
+from crawlsim.fitting.order_two import Process, correlation_bound, gap_correlations, gap_moments
 from crawlsim.ledger import crawler_log
 from crawlsim.ledger import threshold_tables as tables
 from crawlsim.ledger.computed import Experiment, Figure, Number
@@ -36,6 +36,7 @@ from crawlsim.ledger.queue_by_events import QueueByEvents
 from crawlsim.ledger.rows import rows_of
 from scenarios import Scenario, load, scenario_from
 from scenarios.arrays import Array
+from scenarios.deliveries import Independent, Thinned, batch_matrices
 
 PAPER = "avrachenkov2011"
 EXAMPLE = "marked-robots"
@@ -79,21 +80,90 @@ def share(name: str, fate: str) -> float:
     return agreed(measure(name), queue.pages(fate) / queue.pages("delivered"))
 
 
-def rate_of_two_robots() -> float:
-    """(1): pages per unit time while two robots are active; and from the chain at its jumps.
+def modes(scenario: Scenario) -> Array:
+    """D0, D1, … while 0, 1, … robots are active."""
+    assert scenario.robots is not None
+    return delivery_modes(scenario.robots, scenario.robots.available, scenario.activation)
 
-    ``lambda = theta sum k D_k 1``, against (pages per jump) / (time per jump), with the jump
-    probabilities p_k(nu, nu') that the matrices are made of.
-    """
-    robots = example().robots
-    assert robots is not None
-    batches = delivery_modes(robots, 2)[2]
-    stays = -np.diag(batches[0])
+
+def rate_of_two_robots() -> float:
+    """(1): pages per unit time while two robots are active, ``lambda = theta sum k D_k 1``."""
+    batches = modes(example())[2]
+    return agreed(mean_rate(batches), rate_by_jumps(batches))
+
+
+def rate_by_jumps(batches: Array) -> float:
+    """Pages per jump over time per jump, with the probabilities p_k of which D_k are made."""
+    stays = -batches[0].diagonal()
     jumps = batches / stays[:, None]
     jumps[0] -= np.diag(np.diag(jumps[0]))
     visits = left_null(jumps.sum(axis=0) - np.eye(len(stays)))
     pages = np.tensordot(np.arange(len(batches)), jumps, axes=1).sum(axis=1)
-    return agreed(mean_rate(batches), float(visits @ pages / (visits @ (1.0 / stays))))
+    return float(visits @ pages / (visits @ (1.0 / stays)))
+
+
+def two_independent() -> float:
+    """First interpretation: the rates of two robots, and of each alone."""
+    system = load("bursty-robots")
+    assert system.robots is not None
+    assert isinstance(system.robots.deliveries, Independent)
+    alone = [mean_rate(batch_matrices(process)) for process in system.robots.deliveries.root]
+    return agreed(mean_rate(modes(system)[2]), sum(alone))
+
+
+def two_thinned() -> float:
+    """Second interpretation: the rate of two robots, and the share that they keep."""
+    system = load("batches")
+    assert system.robots is not None
+    assert isinstance(system.robots.deliveries, Thinned)
+    thinned = system.robots.deliveries.root
+    kept = thinned.keep[1] * mean_rate(batch_matrices(thinned.process))
+    return agreed(mean_rate(modes(system)[2]), kept)
+
+
+def two_marked() -> float:
+    """Third interpretation: the rate of two robots, and the marks of each."""
+    queue = by_events()
+    every = [batch for robot in queue.marked for batch in robot]
+    phases = left_null(queue.unmarked + sum(every))
+    marks = [
+        pages * float(phases @ batch.sum(axis=1))
+        for robot in queue.marked[:2]
+        for pages, batch in enumerate(robot, start=1)
+    ]
+    return agreed(mean_rate(modes(example())[2]), sum(marks))
+
+
+def two_free() -> float:
+    """Fourth interpretation: the rate of two robots."""
+    batches = modes(load(tables.BASE))[2]
+    return agreed(mean_rate(batches), rate_by_jumps(batches))
+
+
+def batches_of_two() -> tuple[Process, Array, float]:
+    """The batches of two robots whatever their size, phases at any time, and their rate."""
+    silent, *delivered = modes(example())[2]
+    process = Process(silent, np.sum(delivered, axis=0))
+    phases = left_null(process.D0 + process.D1)
+    return process, phases, float(phases @ process.D1.sum(axis=1))
+
+
+def variance_of_gaps() -> float:
+    """``2 theta (-D0)^-1 1 / lambda_b - 1 / lambda_b^2``, and from the phases after batches."""
+    process, phases, rate = batches_of_two()
+    times = np.linalg.inv(-process.D0)
+    value = 2.0 * float(phases @ times.sum(axis=1)) / rate - 1.0 / rate**2
+    mean, variation, *_ = gap_moments(process)
+    return agreed(variation * mean**2, value)
+
+
+def correlation_of_gaps() -> float:
+    """``(theta (-D0)^-1 (D(1) - D0) (-D0)^-1 1 / lambda_b - 1 / lambda_b^2) / variance``."""
+    process, phases, rate = batches_of_two()
+    times = np.linalg.inv(-process.D0)
+    both = float(phases @ times @ process.D1 @ times.sum(axis=1)) / rate
+    value = (both - 1.0 / rate**2) / variance_of_gaps()
+    return agreed(float(gap_correlations(process, 1)[0]), value)
 
 
 def left_null(matrix: Array) -> Array:
@@ -149,6 +219,57 @@ def different_rates() -> float:
     np.fill_diagonal(chain, 0.0)
     np.fill_diagonal(words, 0.0)
     return float((np.abs(chain - words) > 1e-12).sum())
+
+
+def by_blocks(chain: QueueChain) -> Array:
+    """Fraction of time at each level, by the recursions over blocks of section 3.
+
+    With G_l from level l + 1 down to l, what happens above a level is left out: Q_il + Q_i,l+1 G_l
+    is the block from i to l, from the top down. Levels then follow from level 0 upwards.
+    """
+    rates = dense_generator(chain)
+    np.fill_diagonal(rates, 0.0)
+    rates -= np.diag(rates.sum(axis=1))
+    edges = chain.starts.tolist()
+    levels = [slice(start, end) for start, end in pairwise(edges)]
+    blocks = {
+        (i, n): rates[levels[i], levels[n]]
+        for i in range(chain.top + 1)
+        for n in range(i, chain.top + 1)
+    }
+    for i in range(chain.top, -1, -1):
+        for n in range(chain.top - 1, i - 1, -1):
+            down = np.linalg.solve(-blocks[n + 1, n + 1], rates[levels[n + 1], levels[n]])
+            blocks[i, n] = blocks[i, n] + blocks[i, n + 1] @ down
+    here = [left_null(blocks[0, 0])]
+    for n in range(1, chain.top + 1):
+        coming = sum(here[i] @ blocks[i, n] for i in range(n))
+        here.append(np.linalg.solve(-blocks[n, n].T, coming))
+    weights = np.array([vector.sum() for vector in here])
+    result: Array = weights / weights.sum()
+    return result
+
+
+def full_by_blocks() -> float:
+    """Section 3, steps 1 to 5: the fraction of time with a full system."""
+    return agreed(measure("level_probability", 6), float(by_blocks(chain_of(example()))[6]))
+
+
+def full_one_by_one() -> float:
+    """Section 6, steps 1 to 4: the same where pages come one by one."""
+    system = load("bursty-robots")
+    value = measures_of(system)["level_probability", 5]
+    return agreed(value, float(by_blocks(chain_of(system))[5]))
+
+
+def loss_one_by_one() -> float:
+    """Section 6: the share of the deliveries that meet a full system."""
+    system = load("bursty-robots")
+    chain = chain_of(system)
+    here = marginals_of(chain, solution_of(system).stationary).phases.sum(axis=2)
+    delivered = (chain.batch_rates[:, 1] * here).sum(axis=1)
+    value = measures_of(system)["loss_probability", None]
+    return agreed(value, float(delivered[-1] / delivered.sum()))
 
 
 def two_active() -> float:
@@ -642,6 +763,15 @@ NUMBERS: Mapping[str, Number] = {
     ),
     "section 7, variance of obsolescence from 25 to 449": partial(variance_of, 5.0, 7.0),
     "section 7, first rate of service above 1.369": lambda: 0.9 / 0.65714,
+    "section 2, first interpretation": two_independent,
+    "section 2, second interpretation": two_thinned,
+    "section 2, third interpretation": two_marked,
+    "section 2, fourth interpretation": two_free,
+    "section 2, variance of intervals between groups": variance_of_gaps,
+    "section 2, correlation of successive intervals": correlation_of_gaps,
+    "section 3, steps 1 to 5": full_by_blocks,
+    "section 6, steps 1 to 4": full_one_by_one,
+    "section 6, loss probability": loss_one_by_one,
     "section 8, wider classes of policies": cheaper_rules,
     "section 2, constrained and multi-criteria formulation": least_cost_within,
 }

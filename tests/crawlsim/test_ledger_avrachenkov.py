@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from crawlsim.ledger import avrachenkov2011, crawler_log, threshold_tables
 from crawlsim.ledger.queue_by_events import QueueByEvents, State
+from crawlsim.ledger.rows import rows_of
 
 
 class Rejecting(QueueByEvents):
@@ -29,6 +31,26 @@ def test_an_error_in_the_model_is_seen_in_random_systems(monkeypatch: pytest.Mon
         for check in (avrachenkov2011.loss_and_rate, avrachenkov2011.mean_sojourns):
             assert (avrachenkov2011.violated(check) > 0) == seen
     avrachenkov2011.random_systems.cache_clear()
+
+
+def test_what_follows_from_printed_numbers_comes_out() -> None:
+    rows = [row for row in rows_of("avrachenkov2011").values() if row.kind == "table cell"]
+    stated = [row for row in rows if row.ours is not None]
+    assert len(stated) == 50 + 37 + 3
+    for row in stated:
+        assert row.agrees_with(avrachenkov2011.NUMBERS[row.item]()), row
+
+
+def test_the_numbers_that_are_corrected_do_not_come_out() -> None:
+    for row, printed in (
+        ("Table 2, (1)", 21.0),
+        ("Table 3, (15)", 0.0),
+        ("Table 4, (0.01)", 37.16),
+    ):
+        assert abs(avrachenkov2011.gain(row) - printed) > 0.2
+    for robots in (1, 2, 3, 4):
+        costs = [avrachenkov2011.printed(f"Table 2, ({n}), J_{robots}") for n in range(1, 11)]
+        assert (np.diff(costs, 2) > 0).all() == (robots > 1)
 
 
 def test_what_is_lost_is_shown_with_inputs_of_ours_and_what_follows_is_computed(
