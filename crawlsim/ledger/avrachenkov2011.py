@@ -9,7 +9,7 @@ too; what follows from printed numbers alone is computed from them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise, product
@@ -32,6 +32,7 @@ from crawlsim.fitting.order_two import Process, correlation_bound, gap_correlati
 from crawlsim.ledger import crawler_log
 from crawlsim.ledger import threshold_tables as tables
 from crawlsim.ledger.computed import Experiment, Figure, Number
+from crawlsim.ledger.lines import Line, table_lines
 from crawlsim.ledger.queue_by_events import QueueByEvents
 from crawlsim.ledger.rows import rows_of
 from scenarios import Scenario, load, scenario_from
@@ -776,24 +777,29 @@ NUMBERS: Mapping[str, Number] = {
     "section 2, constrained and multi-criteria formulation": least_cost_within,
 }
 
+
+def _with_five_digits(rows: Callable[[], Sequence[Line]]) -> Experiment:
+    return lambda: table_lines(rows(), 5)
+
+
 EXPERIMENTS: Mapping[str, Experiment] = {
-    "Table 1": lambda: tables.lines(tables.table_1(load(tables.BASE))),
-    "Table 2": lambda: tables.lines(tables.table_2(load(tables.BASE))),
-    "Table 3": lambda: tables.lines(tables.table_3(load(tables.BASE))),
-    "Table 4": lambda: tables.lines(tables.table_4(load(tables.BASE))),
-    "last table": crawler_log.last_table,
+    "Table 1": _with_five_digits(lambda: tables.table_1(load(tables.BASE))),
+    "Table 2": _with_five_digits(lambda: tables.table_2(load(tables.BASE))),
+    "Table 3": _with_five_digits(lambda: tables.table_3(load(tables.BASE))),
+    "Table 4": _with_five_digits(lambda: tables.table_4(load(tables.BASE))),
+    "last table": _with_five_digits(crawler_log.last_table),
     "section 7": crawler_log.application,
-    "Figure 1": lambda: tables.lines(
-        tables.pairs_against_threshold(best_thresholds(load(tables.BASE)))
+    "Figure 1": _with_five_digits(
+        lambda: tables.pairs_against_threshold(best_thresholds(load(tables.BASE)))
     ),
-    "Figure 2": lambda: tables.lines(
-        tables.against_threshold(tables.by_variance_of_service(), (3, 1))
+    "Figure 2": _with_five_digits(
+        lambda: tables.against_threshold(tables.by_variance_of_service(), (3, 1))
     ),
-    "Figure 3": lambda: tables.lines(
-        tables.against_threshold(tables.by_variance_of_service(), None)
+    "Figure 3": _with_five_digits(
+        lambda: tables.against_threshold(tables.by_variance_of_service(), None)
     ),
-    "Figure 4": lambda: tables.lines(
-        tables.against_threshold(tables.by_variance_of_patience(), None)
+    "Figure 4": _with_five_digits(
+        lambda: tables.against_threshold(tables.by_variance_of_patience(), None)
     ),
 }
 

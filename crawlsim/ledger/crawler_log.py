@@ -21,7 +21,8 @@ from crawlsim.fitting import Fit, Options, Trace, fit
 from crawlsim.fitting.csv_lines import Broken
 from crawlsim.fitting.hyper_erlang import HyperErlang, three_moments
 from crawlsim.fitting.order_two import Process, correlation_bound, map_of_order_two
-from crawlsim.ledger.threshold_tables import costs_against_threshold, lines
+from crawlsim.ledger.lines import Line, table_lines
+from crawlsim.ledger.threshold_tables import costs_against_threshold
 from scenarios import Scenario, scenario_from
 from scenarios.arrays import Array
 
@@ -136,9 +137,9 @@ def search() -> ThresholdSearch:
     return best_thresholds(system(fitted_batches()))
 
 
-def last_table() -> Iterator[str]:
+def last_table() -> list[Line]:
     """The best thresholds of every list of numbers, as the last table of the paper."""
-    return lines([row._asdict() for row in search().table])
+    return [row._asdict() for row in search().table]
 
 
 def figure() -> Figure:
@@ -153,7 +154,7 @@ def application() -> Iterator[str]:
     variation = found.find("squared_coefficient_of_variation_of_gaps").estimate
     correlations = found.summary["lag_correlations"]
     yield f"a generated log of {TIMESTAMPS:,} timestamps, seed {SEED}, in seconds:"
-    yield from lines(
+    yield from table_lines(
         [
             {"": "stops, left out", "log": found.summary["stops"], "printed": "–"},
             {"": "batches", "log": found.summary["batches"], "printed": "–"},
@@ -165,7 +166,8 @@ def application() -> Iterator[str]:
             {"": "mean gap", "log": gap, "printed": MEAN_GAP},
             {"": "variance of gaps", "log": variation * gap**2, "printed": VARIANCE_OF_GAPS},
             {"": "lag correlation", "log": correlations[0], "printed": "0.622; at most 0.0623"},
-        ]
+        ],
+        digits=5,
     )
     law = service()
     yield (
@@ -183,7 +185,7 @@ def application() -> Iterator[str]:
     rates = ", ".join(f"{robots * mean_rate(batches):.4g}" for robots in range(1, 5))
     yield f"one robot to four, each at the pace of the log: {rates} pages per second"
     yield f"{WAITING_PLACES} waiting places, obsolescence after {MEAN_PATIENCE:g} on average:"
-    yield from last_table()
+    yield from table_lines(last_table(), 5)
     best = search().optimum
     numbers, levels = (", ".join(map(str, each)) for each in (best.robots, best.at))
     single = min(search().cost_of([robots], []) for robots in search().numbers)

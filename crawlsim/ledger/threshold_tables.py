@@ -192,19 +192,3 @@ def figure_3() -> Figure:
 def figure_4() -> Figure:
     """The same by the variance of the times until obsolescence."""
     return draw(by_variance_of_patience(), "times until obsolescence", None)
-
-
-def lines(rows: Sequence[Row]) -> Iterator[str]:
-    """A table as aligned text."""
-    columns = list(rows[0])
-    cells = [columns, *([cell(row[name]) for name in columns] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        yield "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
-
-
-def cell(value: Any) -> str:
-    """A number with five digits, a list as it is written."""
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "–"
-    return f"{value:.5g}" if isinstance(value, float) else str(value)
