@@ -616,6 +616,12 @@ def robots_by_level(name: str) -> list[int]:
     return [at(level) for level in range(7)]
 
 
+def most_for_three() -> float:
+    """The highest level with three robots under modes 4, 3, 2, 1 at the printed thresholds."""
+    robots = robots_by_level("Table 1, (4, 3, 2, 1)")
+    return float(max(level for level, number in enumerate(robots) if number == 3))
+
+
 def coinciding() -> float:
     """Optimal lists of two thresholds or more that are printed with equal ones."""
     found = [*thresholds_printed("Table 1").values(), *thresholds_printed("last table").values()]
@@ -747,6 +753,7 @@ NUMBERS: Mapping[str, Number] = {
         f"Table 4, ({factor:g}), mean": partial(scaled_mean, tables.MEAN_PATIENCE, factor)
         for factor in tables.PATIENCE_FACTORS
     },
+    "throughout, level and queue length": most_for_three,
     "section 7, more than 28 %": lambda: saving(
         printed("Table 1, (3, 1), J"), min(printed(f"Table 1, ({n}), J") for n in range(1, 5))
     ),
