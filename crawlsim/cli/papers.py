@@ -113,7 +113,9 @@ def reproduce(key: str, item: str, figure: str | None) -> None:
         write("--figure", file, figure_bytes(what.figures[name](), file.suffix))
         click.echo(f"written: {file}", err=True)
     if name in what.experiments:
-        click.echo(f"{key}, {name}: the inputs of the paper are lost; with inputs of ours:")
+        lost = any(row.status in WITHOUT_NUMBER for row in rows)
+        why = "the inputs of the paper are lost; " if lost else ""
+        click.echo(f"{key}, {name}: {why}with inputs of ours:")
         for line in what.experiments[name]():
             click.echo(line)
         rows = [row for row in rows if row.status not in WITHOUT_NUMBER]

@@ -41,7 +41,7 @@ from analytic.routing.multimodularity import (
 )
 from analytic.routing.words import Loss, Word
 from analytic.transforms import transform
-from crawlsim.ledger.computed import Experiment, Figure, Number
+from crawlsim.ledger.computed import Experiment, Figure, Number, agreed
 from crawlsim.report.drawing import SIMULATED, logarithmic, panel
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Erlang, Exponential
@@ -65,11 +65,6 @@ def _halves(_: int, distance: int) -> float:
     return 0.5**distance
 
 
-def _agreed(value: float, other: float) -> float:
-    """A number that was found in two ways; NaN where they differ."""
-    return float(value) if math.isclose(value, other, rel_tol=1e-8) else math.nan
-
-
 def _words(length: int) -> Iterator[Word]:
     return itertools.product((0, 1), repeat=length)
 
@@ -80,7 +75,7 @@ def _words(length: int) -> Iterator[Word]:
 def _convergent() -> float:
     """e(60) of a page with change rate 1/2 and a weight as large: nearly its limit."""
     costs = access_costs(Renewal(Exponential(mean=1.0)), (0.5, 2.0), (0.5, 2.0))
-    return _agreed(costs.entry(0, 60), costs.entry(1, 60))
+    return agreed(costs.entry(0, 60), costs.entry(1, 60))
 
 
 def _growing() -> float:
@@ -119,7 +114,7 @@ def _of_poisson(rates: Sequence[float], word: Sequence[int]) -> float:
 
 
 def _first_example() -> float:
-    return _agreed(float(renewal_loss(1.5 / 2.3, 3)), float(map_loss([[-1.5]], [[1.5]], 0.8, 3)))
+    return agreed(float(renewal_loss(1.5 / 2.3, 3)), float(map_loss([[-1.5]], [[1.5]], 0.8, 3)))
 
 
 def _losses(rates: Sequence[float], arrivals: Any = None) -> SpacingCosts:
@@ -256,7 +251,7 @@ def _short_gaps(arrivals: Map | Mmpp) -> float:
     def density(u: float) -> float:
         return float(q @ expm(C * u) @ D.sum(axis=1))
 
-    return _agreed(float(q @ closed.sum(axis=1)), quad(density, 0, 1, epsabs=1e-12)[0])
+    return agreed(float(q @ closed.sum(axis=1)), quad(density, 0, 1, epsabs=1e-12)[0])
 
 
 def _outlasts(arrivals: Map | Mmpp, gaps: int) -> float:
@@ -271,14 +266,14 @@ def _outlasts(arrivals: Map | Mmpp, gaps: int) -> float:
     into[-order:] = D.sum(axis=1)
     start = np.zeros(order * gaps)
     start[:order] = interval_phases(C, D)
-    return _agreed(float(map_loss(C, D, _RATE, gaps)), float(start @ np.linalg.solve(-leave, into)))
+    return agreed(float(map_loss(C, D, _RATE, gaps)), float(start @ np.linalg.solve(-leave, into)))
 
 
 def _row_sum() -> float:
     """The row sums of F(infinity) with the factor D."""
     C, D = gap_matrices(_MAP)
     sums: Array = np.linalg.solve(-C, D).sum(axis=1)
-    return _agreed(float(sums[0]), float(sums[1]))
+    return agreed(float(sums[0]), float(sums[1]))
 
 
 def _discount() -> float:
@@ -289,7 +284,7 @@ def _discount() -> float:
     def density(t: float) -> float:
         return math.exp(-_RATE * t) * float(q @ expm(C * t) @ D.sum(axis=1))
 
-    return _agreed(float(map_loss(C, D, _RATE, 1)), quad(density, 0, np.inf, epsabs=1e-12)[0])
+    return agreed(float(map_loss(C, D, _RATE, 1)), quad(density, 0, np.inf, epsabs=1e-12)[0])
 
 
 def _turned_away(shape: int, preemptive: bool) -> float:
@@ -339,7 +334,7 @@ def _slow_phases() -> float:
     bursts = Mmpp(Q=((-0.01, 0.01), (0.01, -0.01)), rates=(2 / 101, 200 / 101))
     costs = _losses((1.0, 4.0), bursts)
     every = min(costs.of(word) for n in range(1, 11) for word in _words(n))
-    return _agreed(two_servers(costs).cost, every)
+    return agreed(two_servers(costs).cost, every)
 
 
 # -- pages -----------------------------------------------------------------------------------------
@@ -369,7 +364,7 @@ def _never_accessed() -> float:
 def _printed_cost() -> float:
     """``c(x, a)`` of section 6: k = 1, mu = .5, x = 3, exponential accesses of mean 1."""
     costs = access_costs(Renewal(Exponential(mean=1.0)), (0.5,), (0.5,))
-    return _agreed(costs.between(0, 3), 0.5 * 3 + (1 / 1.5) ** 3 - 1)
+    return agreed(costs.between(0, 3), 0.5 * 3 + (1 / 1.5) ** 3 - 1)
 
 
 _POISSON = Exponential(mean=1.0)
@@ -397,7 +392,7 @@ NUMBERS: Mapping[str, Number] = {
     "Remark 6.1": _threshold_weight,
     "Remark 6.2": _never_accessed,
     "Figure 1": lambda: crossing(3, _POISSON),
-    "section 2, non-preemptive": lambda: _agreed(_turned_away(1, True), _turned_away(1, False)),
+    "section 2, non-preemptive": lambda: agreed(_turned_away(1, True), _turned_away(1, False)),
     "section 2, only exponential services": lambda: _turned_away(2, False),
     "section 4, 1 + sqrt 2": lambda: crossing(2, _POISSON),
     "section 4, n! atoms": lambda: float(len({frozenset(a) for a in atoms_of_a_cube(4)})),
@@ -406,7 +401,7 @@ NUMBERS: Mapping[str, Number] = {
     "section 4, parts of g not multimodular": _broken_alone,
     "section 4, local search as a heuristic": _lost_walks_of_periods,
     "section 5, strict convexity": _second_difference,
-    "section 5, g(n, mu_2)": lambda: _agreed(
+    "section 5, g(n, mu_2)": lambda: agreed(
         _of_poisson((1.0, 4.0), (0, 1, 1)), (0.5**3 + 0.2**2 + 0.2) / 3
     ),
     "section 5.1, slow phases": _slow_phases,

@@ -31,7 +31,7 @@ from analytic.subject_to import Limit, best_within
 from crawlsim.fitting.order_two import Process, correlation_bound, gap_correlations, gap_moments
 from crawlsim.ledger import crawler_log
 from crawlsim.ledger import threshold_tables as tables
-from crawlsim.ledger.computed import Experiment, Figure, Number
+from crawlsim.ledger.computed import Experiment, Figure, Number, agreed
 from crawlsim.ledger.lines import Line, table_lines
 from crawlsim.ledger.queue_by_events import QueueByEvents
 from crawlsim.ledger.rows import rows_of
@@ -47,11 +47,6 @@ S = 0.5
 
 SYSTEMS = 60
 """Random systems in which the theorems are tried."""
-
-
-def agreed(value: float, other: float) -> float:
-    """A number that was found in two ways; NaN where they differ."""
-    return value if math.isclose(value, other, rel_tol=1e-9, abs_tol=1e-12) else math.nan
 
 
 # -- the formulas at the example ------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -54,3 +55,8 @@ def _comes_out(row: Row, number: Number) -> bool:
     except (ArithmeticError, AssertionError, LookupError, ValueError) as failure:
         _LOG.warning("%s cannot be computed: %r", row.item, failure)
         return False
+
+
+def agreed(value: float, other: float) -> float:
+    """A number that was found in two ways; NaN where they differ."""
+    return value if math.isclose(value, other, rel_tol=1e-9, abs_tol=1e-12) else math.nan
