@@ -15,7 +15,7 @@ from PIL import Image
 from analytic import optimize
 from crawlsim.cli import main
 from crawlsim.report import plot_best_probes, plot_threshold_costs
-from experiments import robot_control_experiments
+from crawlsim.ledger import talim_tables
 from scenarios import load
 
 SCENARIO = "four-robots-one-threshold"
@@ -56,7 +56,7 @@ def make_threshold_picture(target: Path) -> None:
 
 def make_switching_picture(target: Path) -> None:
     """Figure 3 of talim2001, as the script of its tables and figures draws it."""
-    drawn = robot_control_experiments.figure(robot_control_experiments.FIGURES[3])
+    drawn = talim_tables.figure(talim_tables.FIGURES[3])
     drawn.savefig(target, dpi=DOTS_PER_INCH, metadata={"Software": None})
 
 

@@ -26,7 +26,7 @@ from analytic.robot_control.target_rules import (
     target_drift,
     target_gains,
 )
-from experiments.best_load import critical_price, optimal_load, optimal_number
+from crawlsim.ledger.best_load import critical_price, optimal_load, optimal_number
 from experiments.control_gap import control_gap
 from experiments.curve_rules import generator_of_curves, level_targets
 from scenarios import Scenario, ScenarioError, load

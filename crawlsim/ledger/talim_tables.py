@@ -1,16 +1,8 @@
-"""Tables 1 and 2 and Figures 2 to 4 of talim2001, recomputed beside the printed digits.
-
-Run as ``python -m experiments.robot_control_experiments --out out/robots``: prints the tables as
-Markdown, with each printed cell that differs marked, and writes them with the figures there. What
-the marks mean stands in docs/errata.md: misprints, costs read off too early, and two prices in one
-row.
-"""
+"""Tables 1 and 2 of talim2001 as they are printed, and recomputed; Figures 2 to 4."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +14,9 @@ from analytic.robot_control.controlled_queue import ControlledQueue
 from analytic.robot_control.optimal_targets import Solved, solved
 from analytic.robot_control.switching import best_switching
 from analytic.robot_control.target_rules import measures_of_targets
+from crawlsim.ledger.best_load import optimal_number
+from crawlsim.ledger.printed_iteration import printed_value_iteration
 from crawlsim.report import plot_switching_policy
-from experiments.best_load import optimal_number
-from experiments.printed_iteration import printed_value_iteration
 from scenarios import load
 from scenarios.sections import Costs
 
@@ -116,36 +108,34 @@ def static(row: Printed) -> tuple[int, float]:
     return robots, float(static_cost(busy, row.capacity, SERVICE, row.price))
 
 
-def improvement(row: Printed, robots: int, cost: float) -> float:
-    """Per cent that the static optimum costs more, both at the price behind the dynamic columns."""
+def improvement(row: Printed, price: float, robots: int, cost: float) -> float:
+    """Per cent that the static optimum costs more at a price."""
     busy = robots * row.access / SERVICE
-    return 100 * (float(static_cost(busy, row.capacity, SERVICE, true_price(row))) / cost - 1)
+    return 100 * (float(static_cost(busy, row.capacity, SERVICE, price)) / cost - 1)
 
 
-def table_1(row: Printed, *, iterate: bool = True) -> Row:
-    """A row of Table 1: as many robots as the static optimum has."""
+def table_1(row: Printed, price: float, *, iterate: bool = True) -> Row:
+    """A row of Table 1, at a price of starvation: as many robots as the static optimum has."""
     robots, fixed = static(row)
     system = queue(row.access, row.capacity, robots)
-    price = true_price(row)
     found = optimum(system, price)
     measures = measures_of_targets(system, found.targets)
     result = {"C_s": fixed, "N_s": robots, "C_d": found.cost, "N_min": measures.fewest}
-    result |= {"mean": measures.mean_active, "gain": improvement(row, robots, found.cost)}
+    result |= {"mean": measures.mean_active, "gain": improvement(row, price, robots, found.cost)}
     if iterate:
         stopped = printed_value_iteration(system, price)
         result |= {"N_iter": stopped.iterations, "stopped": stopped.cost}
     return result | {"lower": found.lower}
 
 
-def table_2(row: Printed) -> Row:
-    """A row of Table 2: so many robots that one more is of no use.
+def table_2(row: Printed, price: float) -> Row:
+    """A row of Table 2, at a price of starvation: so many robots that one more is of no use.
 
     N_max is the largest number with which a service may add one; the largest number that recurs is
     another.
     """
     robots, _ = static(row)
     available = robots
-    price = true_price(row)
     while True:
         available *= MANY
         system = queue(row.access, row.capacity, available)
@@ -155,7 +145,7 @@ def table_2(row: Printed) -> Row:
     measures = measures_of_targets(system, found.targets)
     adding = np.flatnonzero(switching_curves(found.targets, available).after_service >= 1)
     result = {"C_d2": found.cost, "N_min2": measures.fewest, "mean2": measures.mean_active}
-    gain = improvement(row, robots, found.cost)
+    gain = improvement(row, price, robots, found.cost)
     return result | {"N_max2": int(adding[-1]), "gain2": gain, "lower2": found.lower}
 
 
@@ -169,29 +159,6 @@ def agrees(value: float, printed: str) -> bool:
     return abs(value - float(printed)) <= 0.5 * 10.0 ** -decimals(printed) * (1 + 1e-9)
 
 
-def rows() -> Iterator[tuple[Printed, Row]]:
-    """Every printed row with all that is recomputed for it."""
-    for row in PRINTED:
-        yield row, table_1(row) | table_2(row)
-
-
-def cell(value: float, printed: str) -> str:
-    """The printed digits where they are right; else the recomputed ones, with the printed after."""
-    wrong = f"**{value:.{decimals(printed)}f}** [{printed}]"
-    return printed if agrees(value, printed) else wrong
-
-
-def markdown(title: str, names: Sequence[str], found: Sequence[tuple[Printed, Row]]) -> str:
-    """A table as Markdown."""
-    columns = ["lambda", "K", "gamma", *(name.rstrip("2") for name in names)]
-    lines = [title, "", "| " + " | ".join(columns) + " |", "|" + "--:|" * len(columns)]
-    for printed, values in found:
-        cells = [f"{printed.access:g}", str(printed.capacity), f"{printed.price:g}"]
-        cells += [cell(values[name], getattr(printed, name)) for name in names]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
 def figure(price: float) -> Figure:
     """A figure of the paper: where a robot is switched on at a service and at a delivery."""
     scenario = load("talim-switching").with_("costs.starvation", price)
@@ -201,22 +168,8 @@ def figure(price: float) -> Figure:
     return drawn
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the tables, and write them and the figures."""
-    parser = argparse.ArgumentParser(description="Tables and figures of talim2001.")
-    parser.add_argument("--out", type=Path, default=Path("out/robots"), help="folder (%(default)s)")
-    parsed = parser.parse_args(arguments)
-    found = list(rows())
-    first = ("C_s", "N_s", "C_d", "N_min", "mean", "N_iter", "gain")
-    second = ("C_s", "N_s", "C_d2", "N_min2", "mean2", "N_max2", "gain2")
-    text = markdown("Table 1: as many robots as the static optimum [printed]", first, found)
-    text += "\n" + markdown("Table 2: as many robots as are of use [printed]", second, found)
-    parsed.out.mkdir(parents=True, exist_ok=True)
-    (parsed.out / "tables.md").write_text(text, encoding="utf-8")
-    for number, price in FIGURES.items():
-        figure(price).savefig(parsed.out / f"figure-{number}.svg")
-    print(text)
-
-
-if __name__ == "__main__":
-    main()
+def rows() -> Iterator[tuple[Printed, Row]]:
+    """Every printed row with all that is recomputed for it, at the prices behind its columns."""
+    for row in PRINTED:
+        price = true_price(row)
+        yield row, table_1(row, price) | table_2(row, price)
