@@ -14,8 +14,8 @@ from PIL import Image
 
 from analytic import optimize
 from crawlsim.cli import main
-from crawlsim.report import plot_best_probes, plot_threshold_costs
 from crawlsim.ledger import talim_tables
+from crawlsim.report import plot_best_probes, plot_threshold_costs
 from scenarios import load
 
 SCENARIO = "four-robots-one-threshold"
