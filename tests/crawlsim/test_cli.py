@@ -331,7 +331,7 @@ def test_a_formula_said_to_be_corrected_has_an_erratum() -> None:
         if "corrected" in formula.number:
             assert formula.origin == "corrected"
         if formula.origin == "corrected":
-            assert f"| {formula.paper} |" in errata
+            assert f"## {formula.paper}\n" in errata
 
 
 def test_the_schema_is_json(crawlsim: Any) -> None:
