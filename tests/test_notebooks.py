@@ -1,232 +1,287 @@
-"""Every notebook runs from top to bottom, and is kept without its outputs."""
+"""What a notebook must be, that it runs anywhere, and that its text says what its numbers say."""
 
 from __future__ import annotations
 
 import ast
+import copy
 import json
-from pathlib import Path
+import math
+import re
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
-import numpy as np
 import pytest
+from latex2mathml.converter import convert
+from scipy.stats import binom
 
-NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
+from experiments.store_notebooks import (
+    NOTEBOOKS,
+    Cell,
+    Names,
+    all_notebooks,
+    executed,
+    numbers,
+)
 
+SOLUTIONS = [f"solutions/{path.stem}" for path in all_notebooks() if path.parent != NOTEBOOKS]
+COURSE = [path.stem for path in all_notebooks() if path.parent != NOTEBOOKS]
+SLOW_SOLUTIONS = {"solutions/intervals"}
+"""Those that take more than three seconds: nightly."""
 
-def sources(path: Path) -> list[str]:
-    """The code cells."""
-    cells = json.loads(path.read_text())["cells"]
-    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-
-
-def run(path: Path) -> list[Any]:
-    """What each code cell shows last; cells are plain Python."""
-    names: dict[str, Any] = {}
-    shown = []
-    with mpl.rc_context({"figure.max_open_warning": 0}):
-        mpl.use("Agg")
-        for source in sources(path):
-            *statements, last = ast.parse(source).body
-            exec(compile(ast.Module(statements, []), path.name, "exec"), names)
-            if isinstance(last, ast.Expr):
-                shown.append(eval(compile(ast.Expression(last.value), path.name, "eval"), names))
-            else:
-                exec(compile(ast.Module([last], []), path.name, "exec"), names)
-    return shown
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_outputs_are_not_kept(path: Path) -> None:
-    for cell in json.loads(path.read_text())["cells"]:
-        assert not cell.get("outputs")
-        assert cell.get("execution_count") is None
+PUBLIC = ("analytic", "crawlsim", "scenarios", "sim")
+OTHERS = {"matplotlib.pyplot", "numpy", "pandas", "scipy", "math", "pathlib"}
+HEADING = re.compile(r"^## Exercises$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+DISPLAYED = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
+INLINE = re.compile(r"(?<![\\$])\$(?!\$)([^$\n]+)\$")
+OF_THE_REPOSITORY = re.compile(
+    r"\b(?:docs|experiments|tests|benchmarks|notebooks)/|\.\./(?!\w[\w-]*\.ipynb\))"
+)
 
 
-def test_the_thresholds_say_what_the_text_says() -> None:
-    """The numbers in words: a quarter, half the waste, a factor of three, 4 %, 60 %."""
-    (path,) = (path for path in NOTEBOOKS if path.stem == "thresholds")
-    frames = [each for each in run(path) if hasattr(each, "columns")]
-    fixed, table, judged, service, patience, mistakes = frames
-    assert fixed.control_cost.idxmin() == 3
-    assert table.gain.max() == pytest.approx(25, abs=0.5)
-    assert set(judged.verdict) == {"agrees"}
-    assert service.cost.max() / service.cost.min() == pytest.approx(4 / 3, abs=0.02)
-    assert patience.cost.max() / patience.cost.min() == pytest.approx(2, abs=0.1)
-    assert patience["at"].iloc[-1] == (0,)
-    by = mistakes.groupby("variable")["too much, %"].max()
-    assert by["service"] < 4
-    assert by["obsolescence"] == pytest.approx(60, abs=1)
-    assert (mistakes.paid / mistakes.believed).max() == pytest.approx(3, abs=0.5)
+def cells_of(name: str) -> list[Cell]:
+    return list(json.loads((NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"])
 
 
-def test_the_log_of_a_crawler_says_what_the_text_says() -> None:
-    """The printed statistics; 4, 1 at 2 saves twice 9.3 %; a seventh too low; agreement."""
-    (path,) = (path for path in NOTEBOOKS if path.stem == "crawler-log")
-    frames = [each for each in run(path) if hasattr(each, "columns")]
-    statistics, sizes, table, decisions, judged = frames
-    off = (statistics.fitted - statistics.printed) / statistics["standard error"]
-    assert off.drop("lag_correlation").abs().max() < 3.3
-    assert off["lag_correlation"] < -50
-    assert 1 / sizes.probability[0] == pytest.approx(174, abs=0.5)
-    assert sizes["mean service"][0] / sizes["mean service"][1] == pytest.approx(168, abs=0.5)
-    best = table.loc[table.cost.idxmin()]
-    assert (best.robots, best["at"]) == ((4, 1), (2,))
-    assert best.gain == pytest.approx(2 * 9.3, abs=0.5)
-    assert decisions.paid[0] == decisions.paid[1]
-    assert decisions["at"].tolist() == [(2,), (2,), (4,)]
-    assert decisions.believed[2] / decisions.paid[0] == pytest.approx(6 / 7, abs=0.01)
-    assert decisions.paid[2] / decisions.paid[0] < 1.01
-    assert set(judged.verdict) == {"agrees"}
+def code_of(cells: list[Cell]) -> list[Cell]:
+    return [cell for cell in cells if cell["cell_type"] == "code"]
 
 
-def test_the_routing_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Valleys that move out, one block length, bounds below optima, the theorem that fails."""
-    (path,) = (path for path in NOTEBOOKS if path.stem == "routing")
-    drawn: list[list[int]] = []
-
-    def show() -> None:
-        axes = [ax for number in plt.get_fignums() for ax in plt.figure(number).axes]
-        drawn.append([len(ax.lines) for ax in axes])
-        plt.close("all")
-
-    plt.close("all")
-    monkeypatch.setattr(plt, "show", show)
-    frames = [each for each in run(path) if hasattr(each, "columns")]
-    assert [len(axes) for axes in drawn] == [2, 1]  # a figure that belongs to no window is not seen
-    assert all(min(axes) > 0 for axes in drawn)
-    figure_1, bursts, bounds, table, judged, failures, walks = frames
-    assert figure_1.Poisson.iloc[0] == pytest.approx(1 + 2**0.5)
-    assert (figure_1.constant < figure_1.Poisson).all()
-    assert set(bursts["best word"]) == {"0 1 1", "0 1 1 1"}
-    assert (bursts.lost < bursts["in turn"]).all()
-    assert set(bounds.proved) == {"yes"}
-    assert (bounds["linear, %"] <= bounds["Coffman, %"]).all()
-    assert (bounds[bounds.rates == "1, 2"]["linear, %"] == 0).all()
-    assert table.order.iloc[0] == "optimum"
-    assert table.cost.is_monotonic_increasing
-    assert set(judged.verdict) == {"agrees"}
-    assert judged.kind.tolist() == ["exact", "lower bound"]
-    assert not np.signbit(bounds["linear, %"]).any()
-    assert failures["word repeated"].tolist() == [0, 0, 4, 10, 32]
-    assert not failures["finite horizon"].any()
-    assert walks.atoms.tolist() == [2, 6, 24, 120, 720]
-    assert walks.cost.tolist() == pytest.approx(walks["least cost"].tolist())
+def words_of(cells: list[Cell]) -> str:
+    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
 
 
-def test_the_probing_says_what_the_text_says() -> None:
-    """A third and 8 % more, the bound, agreement, powers of n, a grid that is too coarse."""
-    (path,) = (path for path in NOTEBOOKS if path.stem == "probing")
-    table, near, judged, costs, fits, last = (e for e in run(path) if hasattr(e, "index"))
-    assert table["above, %"]["uniform"] == pytest.approx(34, abs=1)
-    assert table["above, %"]["threshold"] == pytest.approx(8, abs=0.5)
-    assert near["cost"] / near["bound"] - 1 == pytest.approx(2e-5, abs=1e-5)
-    assert near["probes on a breakpoint"] == 19
-    assert judged.verdict.tolist() == ["agrees"] * 8
-    assert (costs >= 1).all(axis=None)
-    assert (fits["R², power"] > fits["R², exponential"]).all()
-    bent = fits.index[fits["R², power"] < 0.96]
-    assert set(bent) == {("dbworld", "threshold"), ("dbworld", "first arrival")}
-    assert (last.idxmin() == "4032 slots").all()
-    assert last.micronet["672 slots"] > last.micronet["threshold"]
+def figures_of(cell: Cell) -> list[Any]:
+    return [each for each in cell["outputs"] if "image/png" in each.get("data", {})]
 
 
-def test_the_switching_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten misprinted costs; half as much again, a part of it; free thresholds; fewer in phase 1."""
-    monkeypatch.chdir(Path(__file__).parents[1])
-    (path,) = (path for path in NOTEBOOKS if path.stem == "switching")
-    figures, misprints, gap, seen, judged = (e for e in run(path) if hasattr(e, "columns"))
-    assert figures.cost.round(6).tolist() == [0.209074, 0.25924, 0.322115]
-    costs = misprints[misprints.column == "C_d"]
-    assert costs.table.tolist().count(1) == 8
-    assert costs.table.tolist().count(2) == 2
-    early = costs[costs.table == 1]
-    assert (early["at the printed stop"].round(5) == early.printed.astype(float)).all()
-    more = gap.set_index("rule").more
-    assert more["fixed number"] == pytest.approx(54, abs=1)
-    assert 0 < more["one level for all"] < more["fixed number"] / 2
-    assert gap.cost.iloc[-2:].tolist() == pytest.approx([0.2592, 0.0890], abs=5e-5)
-    assert (seen["phase 1"] <= seen["phase 0"]).all()
-    assert set(judged.verdict) == {"agrees"}
+def faults(cells: list[Cell]) -> Iterator[str]:
+    """What is wrong with the form of a notebook, whether of the course or with solutions."""
+    code, words = code_of(cells), words_of(cells)
+    if [cell["execution_count"] for cell in code] != list(range(1, len(code) + 1)):
+        yield "not every code cell was run, in order"
+    if len(json.dumps(cells)) > 390_000:
+        yield "larger than 400 kB"
+    for cell in code:
+        if figures_of(cell) and not described(cell):
+            yield "a figure without words for those who cannot see it"
+        if any(each.get("name") == "stderr" for each in cell["outputs"]):
+            yield "a warning is stored"
+    for text in (words, *("".join(cell["source"]) for cell in code)):
+        if found := OF_THE_REPOSITORY.search(text):
+            yield f"a path of the repository: {found[0]}"
+    yield from not_public("\n".join("".join(cell["source"]) for cell in code))
+    for formula in [*DISPLAYED.findall(words), *INLINE.findall(DISPLAYED.sub("", words))]:
+        if "merror" in convert(formula) or "\\" in re.sub("<[^>]*>", "", convert(formula)):
+            yield f"a formula that cannot be set: {formula}"
 
 
-def test_the_fitting_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bursts spoil a copy once; crawls see half of them and less; promises are kept."""
-    monkeypatch.delenv("CRAWLSIM_TRACE", raising=False)
-    (path,) = (path for path in NOTEBOOKS if path.stem == "fitting")
-    frames = [each for each in run(path) if hasattr(each, "columns")]
-    rates, shares, judged, crawls, table = frames
-    assert (rates.low < rates.estimate).all()
-    stale, poisson = shares.share
-    assert stale < 0.8 * poisson
-    assert set(judged.verdict) == {"agrees"}
-    seen = crawls.set_index("changes")["likelihood / true"]
-    assert seen["the log"] < 0.5
-    assert seen["Poisson"] == pytest.approx(1, abs=0.06)
-    paid = table.set_index("policy")
-    assert (abs(paid.paid / paid.promised - 1) < 0.03).all()
+def teaching_faults(cells: list[Cell]) -> Iterator[str]:
+    """What is wrong with a notebook of the course."""
+    code, words = code_of(cells), words_of(cells)
+    first = "".join(code[0]["source"]).strip().splitlines()
+    if len(first) > 5 or not all(isinstance(each, ast.Assign) for each in parsed(code[0])):
+        yield "the first cell is not five lines of parameters"
+    if not any(figures_of(cell) for cell in code):
+        yield "no figure is stored"
+    if not DISPLAYED.search(words):
+        yield "no formula is set on a line of its own"
+    exercises = HEADING.search(words)
+    if exercises is None or len(re.findall(r"^\d\. ", exercises[1], re.MULTILINE)) < 3:
+        yield "fewer than three exercises"
 
 
-def test_which_page_next_says_what_the_text_says() -> None:
-    """The reverse of the optimum, 1.0472 refuted, three distances, an index near the bound."""
-    (path,) = (path for path in NOTEBOOKS if path.stem == "which-page-next")
-    alternatives, distances, golden, policies, index = (
-        e for e in run(path) if hasattr(e, "columns")
+def described(cell: Cell) -> bool:
+    return bool(cell["metadata"].get("mystnb", {}).get("image", {}).get("alt"))
+
+
+def parsed(cell: Cell) -> list[ast.stmt]:
+    return ast.parse("".join(cell["source"])).body
+
+
+def not_public(source: str) -> Iterator[str]:
+    """Names of crawlsim that are not in an `__all__`, and packages that do not come with it."""
+    for module, name in names_used(source):
+        if module not in OTHERS and not is_public(module, name):
+            yield f"not public: {module}" + (f".{name}" if name else "")
+
+
+def names_used(source: str) -> Iterator[tuple[str, str | None]]:
+    """What is imported, and attributes of our packages."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                yield from ((each.name, None) for each in names)
+            case ast.ImportFrom(module=str(module), names=names):
+                yield from ((module, each.name) for each in names)
+            case ast.Attribute(value=ast.Name(id=package), attr=name) if package in PUBLIC:
+                yield package, name
+
+
+def is_public(module: str, name: str | None = None) -> bool:
+    """Whether a package of crawlsim lists its names, and this one among them."""
+    if module.split(".")[0] not in PUBLIC:
+        return False
+    listed = getattr(import_module(module), "__all__", ())
+    return bool(listed) and (name is None or name in listed)
+
+
+def as_stored(name: str) -> Names:
+    """The names that a notebook leaves, run in an empty folder, if its numbers are those stored."""
+    found, names = executed(NOTEBOOKS / f"{name}.ipynb")
+    for cell, outputs in zip(code_of(cells_of(name)), found, strict=True):
+        if "timing" not in cell["metadata"].get("tags", []):
+            assert same(numbers(outputs), numbers(cell["outputs"])), "".join(cell["source"])
+    return names
+
+
+def same(some: list[float], others: list[float]) -> bool:
+    return len(some) == len(others) and all(
+        math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-6)
+        for one, other in zip(some, others, strict=True)
     )
-    above = alternatives.set_index("frequencies")["above the bound, %"]
-    assert above["change-rate"] > 5 * above["uniform"] > 25 * above["optimal"]
-    assert distances.distance.tolist() == [144, 233, 377]
-    assert (distances["how often"] @ distances.distance, distances["how often"].sum()) == (
-        17711,
-        72,
+
+
+@pytest.mark.parametrize("name", [*COURSE, *SOLUTIONS])
+def test_the_form_is_right(name: str) -> None:
+    assert not [*faults(cells_of(name))]
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_it_teaches(name: str) -> None:
+    assert not [*teaching_faults(cells_of(name))]
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_every_exercise_has_its_solution(name: str) -> None:
+    words = words_of(cells_of(name))
+    exercises = HEADING.search(words)
+    assert exercises
+    asked = re.findall(r"^(\d)\. ", exercises[1], re.MULTILINE)
+    assert (
+        re.findall(r"^## (\d)\. ", words_of(cells_of(f"solutions/{name}")), re.MULTILINE) == asked
     )
-    golden = golden.set_index("pages")
-    assert round(golden.exact[246], 4) == 1.1014
-    assert ((golden.low <= golden.exact) & (golden.exact <= golden.high)).all()
-    assert (golden.low.loc[[152, 246, 400]] > 1.0472).all()
-    assert (golden.high.loc[[123, 199, 322]] < 1.0472 + 0.003).all()
-    assert (golden.exact < 1.109017).all()
-    assert ((policies["simulated, low"] <= policies.cost) & (policies.cost <= policies.high)).all()
-    names = policies.sort_values("cost").policy.tolist()
-    assert names == ["deficit", "golden-ratio", "whittle", "round-robin", "randomized"]
-    assert index["cost over the bound"].between(1.0, 1.003).all()
+    assert f"(solutions/{name}.ipynb)" in words
 
 
-def test_more_robots_staler_says_what_the_text_says() -> None:
-    """Seven robots best, 19 % more with ten, three of four; the fastest page given up."""
-    (path,) = (path for path in NOTEBOOKS if path.stem == "more-robots-staler")
-    curves, checked, bigger, helps, frequencies = (e for e in run(path) if hasattr(e, "columns"))
-    assert curves[20].idxmin() == 7
-    assert curves[20][10] / curves[20][7] == pytest.approx(1.19, abs=0.005)
-    assert curves[100][10] == pytest.approx(0.75, abs=0.005)
-    assert ((checked.low <= checked.exact) & (checked.exact <= checked.high)).all()
-    assert bigger["waiting places"][bigger.stale.idxmin()] in (2, 3)
-    plain, *others = (helps.loc[name] for name in helps.index)
-    assert all(row[16] < plain[16] for row in others)
-    assert [row[16] < plain.min() for row in others] == [False, True, True, True, True, True]
-    replaced = helps.loc["newer copies replace older ones"]
-    assert replaced.is_monotonic_decreasing
-    assert replaced.tolist() == pytest.approx([0.4839, 0.4011, 0.3617, 0.3542], abs=0.0025)
-    assert frequencies.frequencies.iloc[-1] == "optimal"
-    more = frequencies.set_index("frequencies").more
-    assert more["best without a buffer"] > more["uniform"] > 0
+def test_each_has_a_test_of_what_it_says() -> None:
+    assert sorted(SOLUTIONS) == sorted(f"solutions/{name}" for name in COURSE)
+    assert [name for name in COURSE if f"test_{name.replace('-', '_')}" not in globals()] == []
 
 
-def test_one_bad_hour_says_what_the_text_says() -> None:
-    """Half an hour whatever the outage's length; three hours with a large buffer; holding back."""
-    (path,) = (path for path in NOTEBOOKS if path.stem == "one-bad-hour")
-    agreement, longer, buffers, decisions = (e for e in run(path) if hasattr(e, "columns"))
-    assert ((agreement.low <= agreement.exact) & (agreement.exact <= agreement.high)).all()
-    recover = longer.set_index("outage, minutes")["minutes to recover"]
-    assert recover[10] == pytest.approx(recover[60], abs=0.01)
-    assert recover[10] == pytest.approx(31, abs=0.5)
-    places = buffers.set_index("waiting places")
-    assert places["minutes to recover"][60] == pytest.approx(180, abs=2)
-    assert places["pages lost in three hours"].is_monotonic_decreasing
-    assert places["copies out of date, of 8"].is_monotonic_increasing
-    minutes, lost, stale = (decisions[name] for name in decisions)
-    assert lost["two robots during the outage"] < lost["nothing"] / 3
-    held_back = [name for name in decisions.index if "after it" in name and "robots" in name]
-    assert (minutes[held_back] > minutes["nothing"]).all()
-    assert (stale[held_back] < stale["nothing"] - 0.02).all()
+def spoilt(change: Callable[[list[Cell]], object]) -> list[str]:
+    """The faults of a good notebook in which something was changed."""
+    cells = copy.deepcopy(cells_of("one-queue"))
+    change(cells)
+    return [*faults(cells), *teaching_faults(cells)]
+
+
+def code_added(source: str) -> Callable[[list[Cell]], object]:
+    return lambda cells: code_of(cells)[-1].update(source=[source])
+
+
+def words_replaced(old: str, new: str) -> Callable[[list[Cell]], object]:
+    def change(cells: list[Cell]) -> None:
+        for cell in cells:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = "".join(cell["source"]).replace(old, new).splitlines(True)
+
+    return change
+
+
+def without_figures(cells: list[Cell]) -> None:
+    for cell in code_of(cells):
+        cell["outputs"] = [each for each in cell["outputs"] if each not in figures_of(cell)]
+
+
+def without_descriptions(cells: list[Cell]) -> None:
+    for cell in code_of(cells):
+        cell["metadata"] = {}
+
+
+WARNING = {"output_type": "stream", "name": "stderr", "text": ["a warning"]}
+
+
+@pytest.mark.parametrize(
+    ("fault", "change"),
+    [
+        ("run, in order", lambda cells: code_of(cells)[1].update(execution_count=7)),
+        ("run, in order", lambda cells: code_of(cells)[1].update(execution_count=None)),
+        ("400 kB", lambda cells: code_of(cells)[1]["outputs"].append({"text": "x" * 400_000})),
+        ("cannot see", without_descriptions),
+        ("no figure", without_figures),
+        ("warning", lambda cells: code_of(cells)[1]["outputs"].append(WARNING)),
+        ("docs/", words_replaced("## Exercises", "docs/errata.md\n\n## Exercises")),
+        ("../", code_added("open('../data.csv')")),
+        ("experiments.windows", code_added("from experiments.windows import Plan")),
+        ("crawlsim.ledger", code_added("import crawlsim.ledger")),
+        ("analytic.pipeline.nothing", code_added("from analytic.pipeline import nothing")),
+        ("crawlsim.api", code_added("import crawlsim\ncrawlsim.api")),
+        ("requests", code_added("import requests")),
+        ("cannot be set", words_replaced(r"\rho^n", r"\rhoo^n")),
+        ("of its own", words_replaced("$$", "$")),
+        ("exercises", words_replaced("## Exercises", "## Questions")),
+        ("exercises", words_replaced("3. **", "- **")),
+        ("five lines", lambda cells: cells.remove(code_of(cells)[0])),
+    ],
+)
+def test_a_fault_of_the_form_is_found(fault: str, change: Callable[[list[Cell]], object]) -> None:
+    assert any(fault in each for each in spoilt(change))
+
+
+def test_a_changed_number_is_found() -> None:
+    stored = [{"output_type": "stream", "text": ["loss 0.0888, from -1e-3 to 12 of p_95 x2\n"]}]
+    assert numbers(stored) == [0.0888, -0.001, 12.0]
+    assert same([0.0888], [0.08880001])
+    assert not same([0.0888], [0.0889])
+    assert not same([0.0888], [])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(each, marks=[pytest.mark.nightly] if each in SLOW_SOLUTIONS else [])
+        for each in SOLUTIONS
+    ],
+)
+def test_solutions_are_as_stored(name: str) -> None:
+    as_stored(name)
+
+
+def test_one_queue() -> None:
+    """Within the intervals; inconclusive, then agrees; the mirror image."""
+    names = as_stored("one-queue")
+    for level, share in enumerate(names["exact"]):
+        dot = names["results"].find("level_probability", level)
+        assert abs(share - dot.estimate) < 3.5 * dot.standard_error
+    turned = names["level_probabilities"](1 / 0.8, names["waiting_places"])
+    assert turned == pytest.approx(names["exact"][::-1])
+    verdicts = [
+        "".join(output["text"]).strip()
+        for cell in code_of(cells_of("one-queue"))
+        for output in cell["outputs"]
+        if "judged(" in "".join(cell["source"]) and "text" in output
+    ]
+    assert verdicts == ["inconclusive", "agrees"]
+
+
+def test_intervals() -> None:
+    """Eight of a hundred miss; half the width for four times the work; 29 false alarms, and 2."""
+    names = as_stored("intervals")
+    assert names["misses"].sum() == 8
+    assert binom.sf(7, 100, 0.05) == pytest.approx(1 / 8, abs=0.005)
+    assert names["widths"] == pytest.approx(names["line"], rel=0.06)
+    assert names["line"][2] / names["line"][4] == pytest.approx(5**0.5 * 2.26 / 2.01, rel=0.01)
+    assert (names["peeking"][-1], names["patient"][-1]) == pytest.approx((0.29, 0.02))
+
+
+def test_break_it() -> None:
+    """Half the loss and twice the loss; right formulas agree; without a buffer any law will do."""
+    names = as_stored("break-it")
+    table = names["verdicts"](names["assumed"], names["results"])
+    assert set(table.loc["exponential"].verdict) == {"agrees"}
+    assert set(table.loc[["constant", "mixed"]].verdict) == {"disagrees"}
+    ratio = (table.estimated / table.predicted).xs("loss_probability", level=1)
+    assert ratio.constant < 0.5
+    assert ratio.mixed == pytest.approx(2, abs=0.05)
+    assert set(names["verdicts"](names["unbuffered"], names["no_buffer"]).verdict) == {"agrees"}
