@@ -9,7 +9,6 @@ linear programme with one constraint, so that two rules suffice: the lower conve
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -34,9 +33,9 @@ from analytic.indexing_queue.thresholds import (
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.costs import prices_staleness
 from analytic.transforms import mean_time
-from scenarios import Scenario, ScenarioError
+from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.base import listed, one_of
+from scenarios.base import listed
 
 BOUNDED = (
     *("loss_rate", "loss_probability", "obsolescence_probability", "success_probability"),
@@ -70,27 +69,7 @@ class Limit(NamedTuple):
 
     def __str__(self) -> str:
         """As the user writes it."""
-        return f"{self.measure} {'>=' if self.above else '<='} {self.value:g}"
-
-
-def limit_of(text: str, key: str) -> Limit:
-    """The bound that a text such as ``loss_probability <= 0.01`` states.
-
-    Raises
-    ------
-    ScenarioError
-        With this key, if it states none.
-    """
-    found = re.fullmatch(r"\s*(\w+)\s*([<>])=?\s*([-+.\w]+)\s*", text)
-    try:
-        value = float(found[3]) if found else np.nan
-    except ValueError:
-        value = np.nan
-    if found is None or not np.isfinite(value):
-        raise ScenarioError(key, text, "must be like 'loss_probability <= 0.01'")
-    if found[1] not in BOUNDED:
-        raise ScenarioError(key, text, f"must begin with {one_of(found[1], BOUNDED)}")
-    return Limit(found[1], found[2] == ">", value)
+        return f"{self.measure} {'>=' if self.above else '<='} {self.value!r}"
 
 
 def best_within(scenario: Scenario, target: str, limit: Limit) -> Optimum:
@@ -193,7 +172,10 @@ def cheapest_mixture(excess: Array, costs: Array) -> Mixture:
         multiplier = (costs[inside] - costs[outside]) / width
         values = np.where(known, costs + multiplier * excess, np.inf)
         rule = int(np.argmin(values))
-        if values[rule] >= values[inside] - _ALIKE * abs(values[inside]):
+        # The rules of the edge have one value but for rounding, and the least: no edge lies below.
+        if rule in (inside, outside) or values[rule] >= values[inside] - _ALIKE * abs(
+            values[inside]
+        ):
             share = float(excess[outside] / width)
             mixed = share * costs[inside] + (1.0 - share) * costs[outside]
             return Mixture((inside, outside), share, float(mixed))
@@ -247,8 +229,10 @@ def _excess(counted: Array, total: Array, limit: Limit) -> Array:
 
 
 def _price_of_bound(cost: float, free: float) -> str:
-    if cost <= free * (1 + 1e-9):
+    if cost <= free + 1e-9 * abs(free):
         return "the bound costs nothing: the best rule of this kind keeps it"
+    if free == 0:
+        return f"without the bound the cost is 0; it costs {cost:.6g} more"
     return f"without the bound: cost {free:.6g}; it costs {100 * (cost / free - 1):.3g} % more"
 
 

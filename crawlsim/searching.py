@@ -25,7 +25,7 @@ from analytic import Optimum
 from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.optimum import NoOptimumError
 from analytic.refusal import NoAnswerError
-from analytic.subject_to import best_within, limit_of
+from analytic.subject_to import BOUNDED, Limit, best_within
 from analytic.targets import (
     TARGETS,
     approximate_optimum,
@@ -33,6 +33,7 @@ from analytic.targets import (
     require_target,
     without_interventions,
 )
+from crawlsim.bounds import written_bound
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Threshold
 from scenarios.arrays import Array
@@ -179,7 +180,7 @@ def next_best(scenario: Scenario, target: str, asked: Asked, key: str = "target"
 
 def _within(scenario: Scenario, target: str, bound: str, kind: str | None) -> Optimum:
     """The best rule that keeps a bound, exactly."""
-    limit = limit_of(bound, "--subject-to")
+    limit = _limit_of(bound)
     if kind not in ("exact", None):
         raise ScenarioError("--kind", kind, "must be exact with --subject-to")
     try:
@@ -187,6 +188,14 @@ def _within(scenario: Scenario, target: str, bound: str, kind: str | None) -> Op
     except NoAnswerError as reason:
         allowed = f"has no exact answer: {reason}"
         raise ScenarioError("--subject-to", bound, allowed, scenario.name) from None
+
+
+def _limit_of(text: str) -> Limit:
+    """The bound that a text states; what is below it is as good as what is at it."""
+    name, relation, value = written_bound(text, "--subject-to")
+    if name not in BOUNDED:
+        raise ScenarioError("--subject-to", text, f"must begin with {one_of(name, BOUNDED)}")
+    return Limit(name, relation in (">", ">="), value)
 
 
 def _approximation(scenario: Scenario, target: str, rough: Optimum | None) -> Optimum:

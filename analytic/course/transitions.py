@@ -97,6 +97,7 @@ class Settling:
             self._since, self._jumps = before, 0.0
         self._last = after
         self._jumps += jumps
+        # A long move is cut into equal parts of MOST_JUMPS_AT_ONCE jumps but for rounding.
         if self._jumps < 0.99 * MOST_JUMPS_AT_ONCE:
             return False
         assert self._since is not None

@@ -16,18 +16,6 @@ from typing import NamedTuple
 
 from analytic.routing.words import Loss, Word, average_loss
 
-__all__ = [
-    "Violation",
-    "atoms_of_a_cube",
-    "base",
-    "horizon_cost",
-    "local_minimum",
-    "neighbours",
-    "periodic_cost",
-    "violations",
-    "words_of_length",
-]
-
 Cost = Callable[[Word], float]
 
 

@@ -78,7 +78,7 @@ def paper(key: str, verify: bool, as_json: bool) -> None:
 
 
 def _show(key: str, rows: list[Row], wrong: list[str]) -> None:
-    """The rows of a paper by status; those of a table that are alike in one line."""
+    """The rows of a paper by status."""
     click.echo(f"{key}: {TITLES[key]}")
     columns = ("item", "|kind", ">printed", "ours", "note")
     for status in STATUSES:

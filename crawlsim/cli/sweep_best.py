@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from crawlsim.bounds import written_bound
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import half_width, number, progress_bar, warn
 from crawlsim.cli.streams import Interrupted
@@ -173,22 +173,13 @@ def goal_of(minimise: str | None, maximise: str | None, first: str | None) -> Go
     option, text = given[-1]
     if len(given) > 1:
         raise ScenarioError(option, text, f"does not go with {given[0][0]}")
-    goal = _bound_of(text) if option == "--first" else Goal(option, " ".join(text.split()))
+    if option == "--first":
+        goal: Goal = Bound(option, *written_bound(text, option))
+    else:
+        goal = Goal(option, " ".join(text.split()))
     if goal.text.split(" ")[0] not in MEASURES:
         raise ScenarioError(option, text, f"must be a measure: {one_of(goal.text, MEASURES)}")
     return goal
-
-
-def _bound_of(text: str) -> Bound:
-    match = re.fullmatch(r"([^<>=]+)(<=|>=|<|>)(.+)", text)
-    try:
-        limit = float(match[3]) if match else math.nan
-    except ValueError:
-        limit = math.nan
-    if match is None or not math.isfinite(limit):
-        allowed = "must be a measure with a bound, such as 'loss_probability<0.01'"
-        raise ScenarioError("--first", text, allowed)
-    return Bound("--first", " ".join(match[1].split()), match[2], limit)
 
 
 def name_of_key(key: Key) -> str:

@@ -354,7 +354,7 @@ NUMBERS: Mapping[str, Number] = {
     "section 6, several robots": lambda: float(
         exponential_robots_obsolescence(_RATES, _CYCLE, 2.0, 2)[0]
     ),
-    "end of section 3": lambda: 4.0,
+    "end of section 3": _random_bound,
     "notation, ln(h)^-1": lambda: float(log_transform(_LAW, 0.5)),
 }
 EXPERIMENTS: Mapping[str, Experiment] = {}

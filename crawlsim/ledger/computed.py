@@ -45,10 +45,10 @@ def verified(paper: str) -> Iterator[tuple[Row, bool | None]]:
     """Each row, and whether its number comes out when it is computed; None where it has none."""
     numbers = computed(paper).numbers
     for item, row in rows_of(paper).items():
-        yield row, None if row.ours is None else _comes_out(row, numbers[item])
+        yield row, None if row.ours is None else comes_out(row, numbers[item])
 
 
-def _comes_out(row: Row, number: Number) -> bool:
+def comes_out(row: Row, number: Number) -> bool:
     """Whether a number is as stated; one that a formula no longer gives is not."""
     try:
         return row.agrees_with(number())

@@ -13,9 +13,6 @@ import numpy as np
 from analytic.robot_control.controlled_queue import ControlledQueue
 from scenarios.arrays import Array
 
-__all__ = ["PrintedIteration", "printed_value_iteration"]
-
-
 TAU = 0.99999
 STOP = 1e-5
 REFERENCE = (1, 1, 1)

@@ -13,8 +13,8 @@ from scipy.optimize import linprog
 
 from analytic import predict
 from analytic.optimum import NoOptimumError
-from analytic.subject_to import BOUNDED, Limit, best_within, cheapest_mixture, limit_of
-from scenarios import Scenario, ScenarioError, scenario_from
+from analytic.subject_to import BOUNDED, Limit, best_within, cheapest_mixture
+from scenarios import Scenario, scenario_from
 
 
 def queue(**sections: Any) -> Scenario:
@@ -108,10 +108,25 @@ def test_what_no_rule_keeps_says_what_comes_nearest() -> None:
         best_within(queue(), "switching", Limit("loss_probability", False, 0.1))
 
 
-@pytest.mark.parametrize("text", ["loss<0.1", "loss_probability", "loss_probability <= x", "1"])
-def test_a_bound_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(ScenarioError, match="subject_to"):
-        limit_of(text, "subject_to")
+@pytest.mark.parametrize(
+    "text",
+    ["loss<0.1", "loss_probability", "loss_probability <= x", "1", "loss_probability = 0.1", "<1"],
+)
+def test_a_bound_that_is_none_is_refused(text: str, crawlsim: Any) -> None:
+    code, _, err = crawlsim("optimize", "one-robot", "--target", "static", "--subject-to", text)
+    assert code == 2
+    assert "--subject-to" in err
+
+
+def test_a_bound_where_nothing_costs_anything_without_it() -> None:
+    scenario = queue(costs={"robots": 1.0})
+    found = best_within(scenario, "static", Limit("throughput", True, 0.5))
+    assert found.decision == {"robots": 1}
+    assert "without the bound the cost is 0; it costs 1 more" in found.notes
+
+
+def test_a_limit_is_said_as_it_was_given() -> None:
+    assert str(Limit("loss_rate", False, 0.123456789)) == "loss_rate <= 0.123456789"
 
 
 def test_the_command(crawlsim: Any) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 from typing import Any
 
 import pytest
 
 from analytic.page_refresh import golden
 from crawlsim.ledger import coffman1998
-from crawlsim.ledger.computed import computed, verified
+from crawlsim.ledger.computed import comes_out, computed, verified
 from crawlsim.ledger.rows import KINDS, STATUSES, TITLES, WITHOUT_NUMBER, Row, normal, rows_of
 
 
@@ -50,6 +51,27 @@ def test_an_error_in_a_formula_is_named(crawlsim: Any, monkeypatch: pytest.Monke
     assert code == 1
     assert "not as stated: abstract, within 5 %" in out
     assert "not as stated: (3)" not in out
+
+
+@pytest.mark.parametrize(
+    ("paper", "formula", "item"),
+    [
+        ("coffman1998", "many_pages_cost", "(17)"),
+        ("avrachenkov2011", "mean_rate", "(1)"),
+        ("talim2001", "static_cost", "(9)"),
+        ("altman2000", "renewal_loss", "Example 2.1"),
+        ("eckstein2005", "expected_cost", "(6)"),
+    ],
+)
+def test_a_formula_off_by_one_in_a_thousand_is_seen(
+    paper: str, formula: str, item: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = rows_of(paper)[item]
+    assert comes_out(row, computed(paper).numbers[item])
+    module = import_module(f"crawlsim.ledger.{paper}")
+    right = getattr(module, formula)
+    monkeypatch.setattr(module, formula, lambda *given: 1.001 * right(*given))
+    assert not comes_out(row, computed(paper).numbers[item])
 
 
 def test_a_number_that_is_no_longer_computed_is_not_as_stated(
