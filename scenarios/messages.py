@@ -45,6 +45,8 @@ def first_error(error: ValidationError, model: type[BaseModel]) -> ScenarioError
     details = min(error.errors(include_url=False), key=_rank)
     key = _path(details["loc"])
     if details["type"] == "extra_forbidden":
+        *parents, strange = details["loc"]
+        key = _below(_path(tuple(parents)), str(strange))
         hint = _suggestion(key, model)
         return ScenarioError(key, details["input"], f"unknown key{hint}")
     if details["type"] == "missing":
@@ -70,9 +72,14 @@ def _path(location: tuple[int | str, ...]) -> str:
         if isinstance(part, int):
             path += f"[{part}]"
         elif not part.startswith("<") and not part.startswith("tuple["):
-            name = part if re.fullmatch("[A-Za-z0-9_-]+", part) else json.dumps(part)
-            path += f".{name}" if path else name
+            path = _below(path, part)
     return path
+
+
+def _below(path: str, key: str) -> str:
+    """The path of a key in the table at a path."""
+    name = key if re.fullmatch("[A-Za-z0-9_-]+", key) else json.dumps(key)
+    return f"{path}.{name}" if path else name
 
 
 def _own(key: str, details: ErrorDetails) -> ScenarioError:
