@@ -2,16 +2,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DOCS_VENV := .venv-docs
 JOBS ?= 2
 SHOWCASE := four-robots-one-threshold talim-switching cyclic-constant pipeline-light dbworld-threshold routing-two-servers
 
-.PHONY: run test lint test-bounds test-compiled test-interpreted test-nightly check-library bench clean
+.PHONY: run test lint test-bounds test-compiled test-interpreted test-nightly check-library bench docs clean
 
 run: $(VENV)/.installed
 	@code=0; $(BIN)/crawlsim check $(SHOWCASE) --jobs $(JOBS) --out out || code=$$?; \
 	[ $$code -gt 1 ] || echo "The report, with figures: $(CURDIR)/out/report.html"; exit $$code
 
-test: lint test-bounds test-compiled test-interpreted
+test: lint docs test-bounds test-compiled test-interpreted
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -56,8 +57,12 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/bench_fitting.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_schedule.py
 
+# The documentation site, in an environment of its own; every warning is an error.
+docs: $(DOCS_VENV)/.installed
+	PYTHONPATH=docs $(DOCS_VENV)/bin/python -m generator
+
 clean:
-	rm -rf $(VENV) out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(DOCS_VENV) docs/_build out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -66,6 +71,11 @@ $(VENV)/bin/python:
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
+
+$(DOCS_VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed

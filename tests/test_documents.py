@@ -132,6 +132,8 @@ def texts() -> Iterator[Path]:
     """Every text of the repository but this one, which has to name what it looks for."""
     below = (path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))
     for path in [*ROOT.iterdir(), *below]:
+        if "_build" in path.parts:
+            continue
         if path.is_file() and path.suffix in SUFFIXES and path != Path(__file__):
             yield path
 

@@ -1,0 +1,49 @@
+"""A page for each package: all of its public names, from their docstrings."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from typing import Any
+
+from generator.markdown import heading, page, prose, toctree
+from generator.public import packages, public_name, public_names
+
+FOLDER = "reference/python"
+
+
+def api_pages() -> dict[str, str]:
+    """The pages by their places."""
+    pages = {f"{FOLDER}/{package}": _page(package) for package in packages()}
+    pages[f"{FOLDER}/index"] = page(
+        "# From Python",
+        "`import crawlsim` has what a study needs; `scenarios` says what a system is, `sim` "
+        "simulates it, `analytic` and its packages solve it. The formulas are functions of plain "
+        "numbers and arrays.",
+        toctree(packages()),
+    )
+    return pages
+
+
+def _page(package: str) -> str:
+    first = inspect.cleandoc(import_module(package).__doc__ or "").split("\n\n")[0]
+    names = sorted(public_names(package), key=lambda each: each[0].lower())
+    parts = [_directive(package, name, thing) for name, thing in names]
+    return page(heading(f"package-{package}", f"`{package}`"), prose(first), *parts)
+
+
+def _directive(package: str, name: str, thing: Any) -> str:
+    at = public_name(thing)
+    if inspect.isclass(thing) and at != f"{package}.{name}":
+        return f"## {name}\n\nThe same as {{py:class}}`{at}`.\n"
+    lines = [f"## {name}", "", "```{eval-rst}"]
+    if inspect.isclass(thing):
+        is_error = issubclass(thing, Exception)
+        lines.append(f".. auto{'exception' if is_error else 'class'}:: {package}.{name}")
+        lines += ["   :members:", "   :no-undoc-members:"]
+    elif callable(thing):
+        lines.append(f".. autofunction:: {package}.{name}")
+    else:
+        lines.append(f".. autodata:: {package}.{name}")
+        lines.append("   :no-value:")
+    return "\n".join([*lines, "```", ""])

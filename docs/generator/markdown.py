@@ -1,0 +1,67 @@
+"""Texts of the package as MyST Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#+\-.!|$^~:@&])")
+
+
+def plain(text: str) -> str:
+    """Text of which no letter is a mark."""
+    return _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text))
+
+
+def code(text: str) -> str:
+    """Text as code within a line."""
+    text = " ".join(text.split())
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def prose(text: str) -> str:
+    """Text of a docstring: `` `names` `` and ``` ``code`` ``` stay code, nothing else is a mark."""
+    parts = re.split(r"(``[^`]+``|`[^`]+`)", text.strip())
+    return "".join(code(part.strip("`")) if part.startswith("`") else plain(part) for part in parts)
+
+
+def block(text: str, language: str = "text") -> str:
+    """Lines as a block of code."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text.strip(chr(10))}\n{fence}\n"
+
+
+def slug(text: str) -> str:
+    """Small letters; every run of characters other than a-z, 0-9 is a hyphen, none at the ends."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def heading(label: str, title: str, level: int = 1) -> str:
+    """A heading with a label of its own; the title is Markdown."""
+    return f"({label})=\n{'#' * level} {title}\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; cells are Markdown within a line."""
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    lines += [f"| {' | '.join(_cell(each) for each in row)} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def toctree(pages: Iterable[str], *options: str) -> str:
+    """The pages below this one; an option is its name, or its name and value: ``maxdepth: 1``."""
+    lines = [f":{option}" if ": " in option else f":{option}:" for option in options]
+    return "```{toctree}\n" + "\n".join([*lines, "", *pages]) + "\n```\n"
+
+
+def page(*parts: str) -> str:
+    """Parts of a page with an empty line between two of them."""
+    return "\n".join(part if part.endswith("\n") else part + "\n" for part in parts)
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"(?<!\\)\|", r"\\|", text)

@@ -1,0 +1,53 @@
+"""A page for each paper: what became of each of its items."""
+
+from __future__ import annotations
+
+from analytic.bibliography import REFERENCES
+from crawlsim.ledger.rows import STATUSES, TITLES, Row, counts_of, rows_of
+from generator.markdown import code, heading, page, plain, table, toctree
+
+FOLDER = "reference/papers"
+
+
+def paper_pages() -> dict[str, str]:
+    """The pages by their places."""
+    pages = {f"{FOLDER}/{key}": _page(key) for key in TITLES}
+    rows = [
+        [f"[{key}](#paper-{key})", plain(title), *(str(n) for n in counts_of(key).values())]
+        for key, title in TITLES.items()
+    ]
+    meanings = "\n".join(f"- *{status}*: {plain(means)}" for status, means in STATUSES.items())
+    others = [
+        f"- **{key}**: {plain(text)}" for key, text in REFERENCES.items() if key not in TITLES
+    ]
+    pages[f"{FOLDER}/index"] = page(
+        "# Papers",
+        "Every formula, table cell, figure and claim of five papers, and what became of it. "
+        "`crawlsim paper NAME --verify` computes each number anew.",
+        table(["paper", "title", *STATUSES], rows),
+        meanings,
+        "## Other sources",
+        "\n".join(others),
+        toctree(TITLES, "hidden"),
+    )
+    return pages
+
+
+def _page(key: str) -> str:
+    parts = [heading(f"paper-{key}", key), plain(REFERENCES[key])]
+    rows = rows_of(key).values()
+    for status, means in STATUSES.items():
+        mine = [_cells(row) for row in rows if row.status == status]
+        if mine:
+            head = ["item", "kind", "printed", "ours", "note", "command"]
+            filled = [n for n in range(len(head)) if any(row[n] for row in mine)]
+            chosen = [[row[n] for n in filled] for row in mine]
+            parts += [f"## {status.capitalize()}", f"{len(mine)} items: {plain(means)}\\."]
+            parts.append(table([head[n] for n in filled], chosen))
+    return page(*parts)
+
+
+def _cells(row: Row) -> list[str]:
+    shown = code(row.shown) if row.shown else ""
+    words = [row.item, row.kind, row.printed or "", row.ours or "", row.note or ""]
+    return [*map(plain, words), shown]

@@ -1,0 +1,83 @@
+"""All pages of the site in one folder, from which Sphinx makes it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from generator.api import api_pages
+from generator.commands import command_pages
+from generator.formulas import formula_pages
+from generator.gallery import gallery_pages
+from generator.keys import key_pages
+from generator.links import relinked
+from generator.measures import measure_pages
+from generator.papers import paper_pages
+from generator.places import pages_of, place_of
+
+_KINDS = (
+    command_pages,
+    key_pages,
+    measure_pages,
+    formula_pages,
+    paper_pages,
+    gallery_pages,
+    api_pages,
+)
+
+
+def stage(root: Path, folder: Path) -> None:
+    """Write every page and picture into the folder; what has not changed is not touched.
+
+    Parameters
+    ----------
+    root : Path
+        Of the repository.
+    folder : Path
+        Whatever else is in it is removed.
+    """
+    files = {**generated(), **repository_files(root)}
+    for file in [path for path in folder.rglob("*") if path.is_file()]:
+        if file.relative_to(folder).as_posix() not in files:
+            file.unlink()
+    for name, content in files.items():
+        file = folder / name
+        if not file.exists() or file.read_bytes() != content:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+
+
+def generated() -> dict[str, bytes]:
+    """Pages that the package tells, by their files."""
+    pages = {place: text for kind in _KINDS for place, text in kind().items()}
+    return {f"{place}.md": text.encode() for place, text in pages.items()}
+
+
+def repository_files(root: Path) -> dict[str, bytes]:
+    """Pages, pictures and other files that pages link to, by their files."""
+    places = pages_of(root)
+    files: dict[str, bytes] = {}
+
+    def file_at(path: str) -> str | None:
+        if path.startswith("scenarios/library/"):
+            return f"{place_of(path)}.md"
+        if not (root / path).is_file():
+            return None
+        name = path.removeprefix("docs/")
+        files[name] = (root / path).read_bytes()
+        return name
+
+    for path, place in places.items():
+        text = (root / path).read_text("utf-8")
+        if path.endswith(".ipynb"):
+            notebook = json.loads(text)
+            for cell in notebook["cells"]:
+                if cell["cell_type"] == "markdown":
+                    source = relinked("".join(cell["source"]), path, places, file_at)
+                    cell["source"] = source.splitlines(keepends=True)
+            files[f"{place}.ipynb"] = json.dumps(notebook, indent=1).encode()
+        else:
+            files[f"{place}.md"] = relinked(text, path, places, file_at).encode()
+    for picture in (root / "docs" / "pictures").rglob("*.png"):
+        files[picture.relative_to(root / "docs").as_posix()] = picture.read_bytes()
+    return files

@@ -1,0 +1,163 @@
+"""The pages of the site: nothing that the package has is missing, every link leads somewhere."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from generator.links import BrokenLinkError, relinked
+from generator.markdown import code, plain, slug
+from generator.places import NoPlaceError, pages_of, place_of
+from generator.staging import generated, repository_files
+
+from crawlsim.cli.program import commands
+from experiments.make_gallery import DIGESTS, FOLDER, digest_of
+from scenarios import MEASURES, library_names, schema
+
+ROOT = Path(__file__).parents[2]
+
+
+@cache
+def pages() -> dict[str, str]:
+    """All pages that are generated, by their files."""
+    return {name: text.decode() for name, text in generated().items()}
+
+
+@cache
+def labels() -> dict[str, tuple[str, str]]:
+    """Label -> file, and the page from the heading under the label to the next label."""
+    found: dict[str, tuple[str, str]] = {}
+    for name, text in pages().items():
+        for part in re.split(r"^(?=\([^)\n]+\)=$)", text, flags=re.MULTILINE)[1:]:
+            label, heading = part.splitlines()[:2]
+            assert heading.startswith("#"), f"{label} stands before no heading"
+            assert label[1:-2] not in found, f"{label} twice"
+            found[label[1:-2]] = (name, part)
+    return found
+
+
+def keys_of_schema() -> set[str]:
+    """SECTION.KEY of all tables one level below the top, found by a walk of its own."""
+    whole = schema()
+
+    def below(node: dict[str, Any]) -> set[str]:
+        if "$ref" in node:
+            node = whole["$defs"][node["$ref"].rpartition("/")[2]]
+        found = set(node.get("properties", ()))
+        for union in ("anyOf", "oneOf"):
+            for each in node.get(union, ()):
+                found |= below(each)
+        return found | (below(node["items"]) if "items" in node else set())
+
+    keys = set()
+    for section, node in whole["properties"].items():
+        inner = below(node)
+        keys |= {f"{section}.{key}" for key in inner} if inner else {section}
+    return keys
+
+
+def test_every_key_has_its_type_its_default_and_what_is_allowed() -> None:
+    assert len(keys_of_schema()) > 60
+    for key in keys_of_schema():
+        _, text = labels()[f"key-{key}"]
+        assert "- Allowed: " in text
+        assert "- Default: " in text or "- Required" in text
+
+
+def test_limits_of_keys_are_those_of_the_schema() -> None:
+    """By hand, from what the loader refuses."""
+    _, places = labels()["key-buffer.waiting_places"]
+    assert "a whole number at least 0 and at most 1 000 000" in places
+    _, failure = labels()["key-robots.failure.probability"]
+    assert "a number at least 0 and below 1" in failure
+    assert "- Required" in failure
+    _, servers = labels()["key-buffer.servers"]
+    assert "- Default: `1`" in servers
+    _, policy = labels()["key-robots.accessing.policy"]
+    assert '`"golden-ratio"`' in policy
+    assert "- Required" in policy
+
+
+def test_every_measure_has_its_definition_and_unit() -> None:
+    for measure in MEASURES.values():
+        _, text = labels()[f"measure-{measure.name}"]
+        assert plain(measure.definition)[1:] in text
+        assert f"- Unit: {plain(measure.unit_in('time'))}" in text
+
+
+def test_every_command_has_a_page_with_every_option() -> None:
+    for name, lazy in commands.commands.items():
+        file, text = labels()[f"command-{name}"]
+        assert file == f"reference/commands/{name}.md"
+        command = lazy.loaded  # type: ignore[attr-defined]
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert f"`{option.opts[0]}" in text, option.opts
+        assert f"\ncrawlsim {name}" in text
+
+
+def test_every_formula_has_its_kind_and_conditions(crawlsim: Any) -> None:
+    code, out, _ = crawlsim("formulas", "--json")
+    assert code == 0
+    rows = json.loads(out)
+    assert len(rows) > 90
+    for row in rows:
+        _, text = labels()[f"formula-{row['paper']}-{slug(row['number'])}"]
+        assert f"- Kind: {plain(row['kind'])}" in text
+        words = [each for each in row["conditions"] if "`" not in each]
+        assert all(f"- {plain(each)}\n" in text for each in words)
+        assert "crawlsim " in text
+        assert (row["origin"] != "corrected") or "Erratum" in text
+
+
+def test_every_scenario_has_a_page_and_a_picture_of_its_present_file() -> None:
+    with DIGESTS.open(newline="") as file:
+        made_of = {row["scenario"]: row["made of"] for row in csv.DictReader(file)}
+    for name in library_names():
+        assert f"scenario-{name}" in labels()
+        assert (FOLDER / f"{name}.png").exists(), name
+        assert made_of[name] == digest_of(name), f"{name}: python -m experiments.make_gallery"
+
+
+def test_slugs_are_as_agreed() -> None:
+    assert slug("(6), Example 2.1") == "6-example-2-1"
+    assert slug("(12)-(15)") == "12-15"
+
+
+def test_no_letter_of_a_text_is_a_mark() -> None:
+    assert plain("a*b*_c_ [x](y) <b> `d` $e$") == r"a\*b\*\_c\_ \[x\](y) \<b\> \`d\` \$e\$"
+    assert code("a `b` c") == "``a `b` c``"
+
+
+def test_every_page_of_the_repository_has_a_place_and_its_links_lead_on() -> None:
+    files = repository_files(ROOT)
+    assert {"index.md", "howto/index.md", "theory/index.md", "howto/nutch.md"} <= set(files)
+    places = pages_of(ROOT)
+    assert len(set(places.values())) == len(places)
+    assert not set(files) & set(pages())
+
+
+def test_a_page_without_a_place_is_found() -> None:
+    with pytest.raises(NoPlaceError):
+        place_of("docs/" + "new-page.md")
+
+
+def test_a_link_that_leads_nowhere_is_found_and_code_is_left_alone() -> None:
+    places = {"docs/a.md": "howto/a", "notebooks/b.ipynb": "notebooks/b"}
+
+    def link(text: str) -> str:
+        return relinked(text, "docs/a.md", places, {"docs/c.png": "c.png"}.get)
+
+    assert link("[x](a.md#y)") == "[x](/howto/a.md#y)"
+    assert link("[x](../notebooks/b.ipynb)") == "[x](/notebooks/b.ipynb)"
+    assert link("![x](c.png)") == "![x](/c.png)"
+    assert link("[x](https://example.org)") == "[x](https://example.org)"
+    assert link("```\n[x](gone.md)\n```") == "```\n[x](gone.md)\n```"
+    with pytest.raises(BrokenLinkError, match="gone"):
+        link("[x](gone.md)")
