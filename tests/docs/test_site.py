@@ -149,13 +149,13 @@ def test_a_page_without_a_place_is_found() -> None:
 
 
 def test_a_link_that_leads_nowhere_is_found_and_code_is_left_alone() -> None:
-    places = {"docs/a.md": "howto/a", "notebooks/b.ipynb": "notebooks/b"}
+    places = {"docs/x/a.md": "howto/a", "notebooks/b.ipynb": "notebooks/b"}
 
     def link(text: str) -> str:
-        return relinked(text, "docs/a.md", places, {"docs/c.png": "c.png"}.get)
+        return relinked(text, "docs/x/a.md", places, {"docs/x/c.png": "c.png"}.get)
 
     assert link("[x](a.md#y)") == "[x](/howto/a.md#y)"
-    assert link("[x](../notebooks/b.ipynb)") == "[x](/notebooks/b.ipynb)"
+    assert link("[x](../../notebooks/b.ipynb)") == "[x](/notebooks/b.ipynb)"
     assert link("![x](c.png)") == "![x](/c.png)"
     assert link("[x](https://example.org)") == "[x](https://example.org)"
     assert link("```\n[x](gone.md)\n```") == "```\n[x](gone.md)\n```"
