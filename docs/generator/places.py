@@ -65,7 +65,7 @@ def place_of(path: str) -> str:
     if path.startswith("docs/theory/"):
         return f"theory/{file.stem}"
     if path.startswith("notebooks/") and file.suffix == ".ipynb":
-        return f"notebooks/{file.stem}"
+        return file.with_suffix("").as_posix()
     if path.startswith("scenarios/library/"):
         return f"gallery/{file.stem}"
     raise NoPlaceError(f"{path} has no place on the site; docs/generator/places.py gives it one")
@@ -76,7 +76,7 @@ def pages_of(root: Path) -> dict[str, str]:
     found = [
         *root.glob("docs/*.md"),
         *root.glob("docs/*/*.md"),
-        *root.glob("notebooks/*.ipynb"),
+        *root.glob("notebooks/**/*.ipynb"),
         root / "benchmarks" / "README.md",
         root / "CHANGELOG.md",
     ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import fnmatch
 import json
+import posixpath
 import re
 from functools import cache
 from pathlib import Path
@@ -141,6 +143,29 @@ def test_every_page_of_the_repository_has_a_place_and_its_links_lead_on() -> Non
     places = pages_of(ROOT)
     assert len(set(places.values())) == len(places)
     assert not set(files) & set(pages())
+
+
+def left_out(texts: dict[str, str], notebooks: set[str]) -> set[str]:
+    """Pages to which no table of contents leads."""
+    known = {name.rpartition(".")[0] for name in texts} | notebooks
+    listed = {"index"}
+    for name, text in texts.items():
+        for tree in re.findall(r"```{toctree}\n(.*?)```", text, flags=re.DOTALL):
+            for line in tree.splitlines():
+                if line and not line.startswith(":"):
+                    at = posixpath.join("/", posixpath.dirname(name), line.strip())[1:]
+                    listed |= set(fnmatch.filter(known, at)) or {f"{name}: {line}"}
+    return listed ^ known
+
+
+def test_tables_of_contents_lead_to_every_page() -> None:
+    files = repository_files(ROOT)
+    texts = pages() | {name: files[name].decode() for name in files if name.endswith(".md")}
+    notebooks = {name.removesuffix(".ipynb") for name in files if name.endswith(".ipynb")}
+    assert left_out(texts, notebooks) == set()
+    assert left_out(texts, notebooks | {"notebooks/new"}) == {"notebooks/new"}
+    del texts["howto/nutch.md"]
+    assert left_out(texts, notebooks) == {"howto/index.md: nutch"}
 
 
 def test_a_page_without_a_place_is_found() -> None:
