@@ -10,6 +10,7 @@ from functools import cache
 from numbers import Real
 from typing import Any, Literal, get_args
 
+from analytic.notation import symbols_of
 from analytic.refusal import NoAnswerError
 from scenarios import MEASURES, Scenario
 from scenarios.measures import Subject
@@ -175,6 +176,8 @@ class Formula:
         Key of the bibliography, and the number of the equation or theorem there.
     quantity : str
         What it gives, in words.
+    latex : str
+        The statement, in the symbols of its paper (`analytic.notation`).
     function : callable
         The mathematics, callable with numbers and arrays.
     kind : str
@@ -192,6 +195,7 @@ class Formula:
     paper: str
     number: str
     quantity: str
+    latex: str
     function: Callable[..., Any]
     kind: Kind
     origin: Origin
@@ -203,6 +207,11 @@ class Formula:
     def source(self) -> str:
         """Paper and number, as shown beside a prediction."""
         return f"{self.paper} {self.number}"
+
+    @property
+    def symbols(self) -> dict[str, str]:
+        """What the symbols of the statement stand for, as LaTeX and in words."""
+        return symbols_of(self.latex, self.paper)
 
     def reason_against(self, scenario: Scenario) -> str | None:
         """All reasons why the formula does not cover the scenario, or None."""
@@ -229,7 +238,7 @@ class Statement:
 
     Attributes
     ----------
-    paper, number, quantity, function, origin
+    paper, number, quantity, latex, function, origin
         As of a `Formula`.
     kind : str
         As of a `Formula`, or "algorithm".
@@ -238,7 +247,13 @@ class Statement:
     paper: str
     number: str
     quantity: str
+    latex: str
     function: Callable[..., Any]
     kind: Kind | Literal["algorithm"]
     origin: Origin
     conditions: tuple[Condition, ...] = ()
+
+    @property
+    def symbols(self) -> dict[str, str]:
+        """What the symbols of the statement stand for, as LaTeX and in words."""
+        return symbols_of(self.latex, self.paper)

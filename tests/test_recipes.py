@@ -312,11 +312,12 @@ def turns_of(pages: int, mean: float) -> float:
 
 '''
 
-ROW = """
+ROW = r"""
     Formula(
         paper="coffman1998",
         number="tried",
         quantity="accesses per unit time of each page, where all take turns",
+        latex=r"\nu_i=\frac{1}{K\,\mathbb{E}X}",
         function=turns_of,
         kind="exact",
         origin="own",

@@ -293,6 +293,8 @@ FORMULAS: tuple[Formula, ...] = (
     _row(
         number="queue, window",
         quantity="levels, rates and shares of a changing queue over the window",
+        latex=r"p'(t)=p(t)\,Q(t),\qquad\bar p_n=\frac{1}{b-a}\int_a^bp_n(t)\,dt,\qquad "
+        r"P_{\mathrm{loss}}=\frac{\int_a^b\ell(t)\,dt}{\int_a^b\lambda(t)\,dt}",
         function=QueueOverTime.follow,
         conditions=(changed_over_time, *QUEUE),
         evaluate=_window,
@@ -300,6 +302,8 @@ FORMULAS: tuple[Formula, ...] = (
     _row(
         number="queue, cost",
         quantity="control cost of a changing queue over the window",
+        latex=r"J=\frac{1}{b-a}\int_a^b\left(c_{\mathrm{loss}}\,\ell(t)+c_{\mathrm{obs}}\,o(t)"
+        r"+c_{\mathrm{starv}}\,p_0(t)+c_{\mathrm{rob}}\,r(t)\right)\,dt",
         function=control_cost,
         conditions=(changed_over_time, *QUEUE, no_response_priced),
         evaluate=_cost,
@@ -307,6 +311,8 @@ FORMULAS: tuple[Formula, ...] = (
     _row(
         number="queue, recovery",
         quantity="time from the last change until the queue is near its long run for good",
+        latex=r"\sup\left\{t\ge0:\ \left|\bar n(t_0+t)-\bar n(\infty)\right|>0.05\,\bar n(\infty)"
+        r"\right\},\qquad\bar n(t)=\sum_nn\,p_n(t)",
         function=recovery_time,
         conditions=(changed_over_time, *QUEUE),
         evaluate=_recovery,
@@ -314,6 +320,8 @@ FORMULAS: tuple[Formula, ...] = (
     _row(
         number="pages, window",
         quantity="obsolescence rates and deliveries of pages of a changing system over the window",
+        latex=r"\bar r_i=\frac{1}{b-a}\int_a^bs_i(t)\mathbf{e}\,dt,\qquad "
+        r"s_i'=s_i\sum_k(1-f_i)^kD_k+\mu_i\,(\phi-s_i)",
         function=DrawnPages.follow,
         conditions=(changed_over_time, *PAGES),
         evaluate=_pages_window,
@@ -321,6 +329,8 @@ FORMULAS: tuple[Formula, ...] = (
     _row(
         number="index, window",
         quantity="obsolescence rates behind the buffer of a changing system over the window",
+        latex=r"\bar r_i=\frac{1}{b-a}\int_a^b(1-u_i(t)\mathbf{e})\,dt,\qquad "
+        r"u_i'=u_i(Q-B)+\left(f_iw_i+(1-f_i)\,u_i\right)B-\mu_iu_i",
         function=IndexedPages.follow,
         conditions=(changed_over_time, *INDEXED),
         evaluate=_pages_window,
@@ -328,6 +338,9 @@ FORMULAS: tuple[Formula, ...] = (
     _row(
         number="index, cost",
         quantity="control cost, staleness included, of a changing system over the window",
+        latex=r"J=\frac{1}{b-a}\int_a^b\left(c_{\mathrm{loss}}\,\ell(t)+c_{\mathrm{obs}}\,o(t)"
+        r"+c_{\mathrm{starv}}\,p_0(t)+c_{\mathrm{rob}}\,r(t)\right)\,dt+c_{\mathrm{stale}}"
+        r"\sum_ic_i\bar r_i",
         function=control_cost,
         conditions=(changed_over_time, *INDEXED, staleness_priced),
         evaluate=_cost_to_the_index,
@@ -335,6 +348,7 @@ FORMULAS: tuple[Formula, ...] = (
     _row(
         number="deliveries, window",
         quantity="deliveries of each page to the buffer of a changing system over the window",
+        latex=r"\bar\lambda_i=\frac{f_i}{b-a}\int_a^b\lambda(t)\,dt",
         function=QueueOverTime.follow,
         conditions=(changed_over_time, *CRAWLING, index_not_followed),
         evaluate=_crawling,

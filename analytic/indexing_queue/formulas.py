@@ -32,6 +32,7 @@ from analytic.indexing_queue.general_service import (
 from analytic.indexing_queue.large_buffers import ClosureError, closure
 from analytic.indexing_queue.marginals import fate_rates, level_probabilities, marginals_of
 from analytic.indexing_queue.measures import (
+    CONTROL_COST,
     Accuracy,
     approximated,
     chain_of,
@@ -535,6 +536,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="kleinrock1975",
         number="section 3.6",
         quantity="level probabilities and mean sojourn time of M/M/1/K",
+        latex=r"p_n=\frac{\rho^n}{\sum_{k=0}^K\rho^k},\qquad "
+        r"\mathbb{E}T=\frac{\sum_{n=0}^Kn\,p_n}{\lambda(1-p_K)},\qquad\rho=\frac{\lambda}{\mu}",
         function=mm1k_levels,
         kind="exact",
         origin="printed",
@@ -549,6 +552,13 @@ FORMULAS: tuple[Formula, ...] = (
     _exact_row(
         number="section 3, one phase",
         quantity="birth-death queue: levels, rates, shares of the fates",
+        latex=r"\begin{split}"
+        r"p_n&=\frac{\lambda_{n-1}}{\mu+(n-1)\theta}\,p_{n-1},\qquad\sum_{n=0}^Kp_n=1,\qquad "
+        r"\lambda=\sum_{n=0}^K\lambda_np_n\\"
+        r"P_{\mathrm{loss}}&=\frac{\lambda_Kp_K}{\lambda},\qquad "
+        r"P_{\mathrm{obs}}=\frac{\theta}{\lambda}\sum_{n=1}^K(n-1)\,p_n,\qquad "
+        r"P_{\mathrm{succ}}=\frac{\mu(1-p_0)}{\lambda}"
+        r"\end{split}",
         function=birth_death_levels,
         conditions=(*_POISSON, conditions.exponential_patience_or_none),
         evaluate=_birth_death,
@@ -556,6 +566,8 @@ FORMULAS: tuple[Formula, ...] = (
     _exact_row(
         number="Lemma and Theorem 1",
         quantity="level probabilities, starvation probability, active robots",
+        latex=r"\mathbf{p}\,Q=0,\qquad p_n=\mathbf{p}_n\mathbf{e},\qquad\sum_np_n=1,\qquad "
+        r"P_{\mathrm{starv}}=p_0,\qquad\bar r=\sum_nr_n\,p_n",
         function=level_probabilities,
         conditions=_CHAIN,
         evaluate=_only(
@@ -569,6 +581,9 @@ FORMULAS: tuple[Formula, ...] = (
     _exact_row(
         number="Theorem 2",
         quantity="arrival rate, loss probability",
+        latex=r"\lambda=\sum_n\sum_kk\,\mathbf{p}_n\left(D_k^{(r_n)}\otimes I\right)\mathbf{e},"
+        r"\qquad P_{\mathrm{loss}}=\frac{1}{\lambda}\sum_n\sum_k(k-a_{n,k})\mathbf{p}_n"
+        r"\left(D_k^{(r_n)}\otimes I\right)\mathbf{e}",
         function=fate_rates,
         conditions=_CHAIN,
         evaluate=_only(_rows_of_chain, "arrival_rate", "loss_rate", "loss_probability"),
@@ -576,6 +591,11 @@ FORMULAS: tuple[Formula, ...] = (
     _exact_row(
         number="Theorem 3",
         quantity="obsolescence probability, success probability, throughput",
+        latex=r"P_{\mathrm{obs}}=\frac{1}{\lambda}\sum_{n\ge2}\sum_{l=1}^{n-1}\mathbf{p}_n"
+        r"\left(I\otimes\mathbf{h}_l\otimes I\right)\mathbf{e},\qquad "
+        r"P_{\mathrm{succ}}=\frac{1}{\lambda}\sum_{n\ge1}\mathbf{p}_n"
+        r"\left(I\otimes\mathbf{s}\otimes I\right)\mathbf{e},\qquad"
+        r"\Theta=\lambda P_{\mathrm{succ}}",
         function=fate_rates,
         conditions=_CHAIN,
         evaluate=_only(
@@ -585,6 +605,8 @@ FORMULAS: tuple[Formula, ...] = (
     _exact_row(
         number="Corollary 1",
         quantity="mean sojourn time by class of pages",
+        latex=r"\mathbb{E}V_c=\frac{\mathbf{a}\,(-T)^{-1}\mathbf{f}_c}{\mathbf{a}\,\mathbf{f}_c},"
+        r"\qquad \mathbf{f}_c=(-T)^{-1}\mathbf{t}_c",
         function=sojourn_moments,
         conditions=_CHAIN,
         evaluate=_only(_rows_of_chain, "sojourn_time"),
@@ -592,6 +614,8 @@ FORMULAS: tuple[Formula, ...] = (
     _exact_row(
         number="Theorem 4",
         quantity="second moment of the sojourn time by class of pages",
+        latex=r"\mathbb{E}V_c^2=\frac{2\,\mathbf{a}\,(-T)^{-2}\mathbf{f}_c}"
+        r"{\mathbf{a}\,\mathbf{f}_c},\qquad \mathbf{f}_c=(-T)^{-1}\mathbf{t}_c",
         function=sojourn_moments,
         conditions=(*_CHAIN, *_FIFO, sojourns_solved),
         evaluate=_only(_rows_of_chain, "sojourn_time_second_moment"),
@@ -599,6 +623,8 @@ FORMULAS: tuple[Formula, ...] = (
     _exact_row(
         number="Theorem 4, inverted",
         quantity="quantiles of the sojourn time by class of pages",
+        latex=r"v_c(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_c}"
+        r"{\mathbf{a}\,\mathbf{f}_c}\ge q\right\},\qquad\mathbf{f}_c=(-T)^{-1}\mathbf{t}_c",
         function=sojourn_quantiles,
         conditions=(*_CHAIN, conditions.quantiles_asked, *_FIFO, sojourns_solved),
         evaluate=_quantiles,
@@ -606,6 +632,7 @@ FORMULAS: tuple[Formula, ...] = (
     _exact_row(
         number="(2)",
         quantity="control cost",
+        latex=CONTROL_COST,
         function=control_cost,
         conditions=(*_CHAIN, conditions.priced, conditions.response_known, response_solved),
         evaluate=_only(_rows_of_chain, "control_cost"),
@@ -613,6 +640,8 @@ FORMULAS: tuple[Formula, ...] = (
     _own_row(
         number="pages out of order",
         quantity="sojourn times by class, last come first served or with push-out",
+        latex=r"\mathbb{E}[W^k;c]=k!\,\mathbf{a}\,(-T)^{-(k+1)}\,\mathbf{t}_c\quad(k=0,1,2),"
+        r"\qquad V=\begin{cases}W+\sigma&\text{served}\\W&\text{dropped or pushed out}\end{cases}",
         function=unordered_sojourns,
         conditions=(*_CHAIN, *_OUT_OF_ORDER),
         evaluate=sojourns_out_of_order,
@@ -620,6 +649,7 @@ FORMULAS: tuple[Formula, ...] = (
     _own_row(
         number="pages out of order, cost",
         quantity="control cost with the response time of such pages",
+        latex=CONTROL_COST,
         function=control_cost,
         conditions=(*_CHAIN, conditions.priced, conditions.response_priced, *_OUT_OF_ORDER),
         evaluate=_cost_out_of_order,
@@ -627,6 +657,8 @@ FORMULAS: tuple[Formula, ...] = (
     _own_row(
         number="one robot, queue",
         quantity="levels, rates, shares, sojourn times: one robot, access times without phases",
+        latex=r"\pi=\pi\,\mathbb{E}\,e^{GX}\Delta,\qquad p=\frac{1}{\mathbb{E}X}\,\pi\,\mathbb{E}"
+        r"\int_0^Xe^{Gt}\,dt,\qquad P_{\mathrm{loss}}=\pi\,\mathbb{E}\,e^{GX}\,\mathbf{b}",
         function=one_robot_measures,
         conditions=_ONE_ROBOT,
         evaluate=_all_but(rows_of_one_robot, "control_cost"),
@@ -634,6 +666,7 @@ FORMULAS: tuple[Formula, ...] = (
     _own_row(
         number="one robot, cost",
         quantity="control cost of such a queue",
+        latex=CONTROL_COST,
         function=control_cost,
         conditions=(*_ONE_ROBOT, conditions.priced, conditions.response_known),
         evaluate=_only(rows_of_one_robot, "control_cost"),
@@ -641,6 +674,7 @@ FORMULAS: tuple[Formula, ...] = (
     _exact_row(
         number="section 3, idle server",
         quantity="idle indexers, where the file speaks of its one server",
+        latex=r"\bar\iota=\frac{1}{c}\sum_{n=0}^{c-1}(c-n)\,p_n=p_0\quad\text{with }c=1",
         function=idle_servers,
         origin="own",
         conditions=(*_CHAIN, _servers_named),
@@ -648,24 +682,32 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     _servers_row(
         quantity="levels, rates, shares of the fates with several servers",
+        latex=r"\mathbf{p}\,Q=0,\qquad p_n=\mathbf{p}_n\mathbf{e},\qquad\sum_np_n=1,\qquad "
+        r"\bar\iota=\frac{1}{c}\sum_{n=0}^{c-1}(c-n)\,p_n,\qquad "
+        r"P_{\mathrm{succ}}=\frac{1}{\lambda}\sum_{n\ge1}\mathbf{p}_n\mathbf{s}_n",
         function=solve_servers,
         conditions=_SERVERS,
         evaluate=_all_but(solved_servers, "sojourn_time_second_moment", "control_cost"),
     ),
     _servers_row(
         quantity="second moment of the sojourn time by class with several servers",
+        latex=r"\mathbb{E}V_c^2=\frac{2\,\mathbf{a}\,(-T)^{-2}\mathbf{f}_c}"
+        r"{\mathbf{a}\,\mathbf{f}_c},\qquad \mathbf{f}_c=(-T)^{-1}\mathbf{t}_c",
         function=sojourn_moments_of_servers,
         conditions=(*_SERVERS, *_FIFO),
         evaluate=_only(solved_servers, "sojourn_time_second_moment"),
     ),
     _servers_row(
         quantity="quantiles of the sojourn time by class with several servers",
+        latex=r"v_c(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_c}"
+        r"{\mathbf{a}\,\mathbf{f}_c}\ge q\right\},\qquad\mathbf{f}_c=(-T)^{-1}\mathbf{t}_c",
         function=sojourn_quantiles_of_servers,
         conditions=(*_SERVERS, conditions.quantiles_asked, *_FIFO),
         evaluate=_quantiles_of_servers,
     ),
     _servers_row(
         quantity="control cost with several servers",
+        latex=CONTROL_COST,
         function=control_cost,
         conditions=(*_SERVERS, conditions.priced, conditions.response_known),
         evaluate=_only(solved_servers, "control_cost"),
@@ -673,6 +715,8 @@ FORMULAS: tuple[Formula, ...] = (
     _textbook_row(
         number="section 3.4, with a capacity",
         quantity="level probabilities and mean sojourn time of M/M/c/K",
+        latex=r"p_n=\frac{a}{\min(n,c)}\,p_{n-1},\qquad\sum_{n=0}^Kp_n=1,\qquad "
+        r"a=\frac{\lambda}{\mu},\qquad \mathbb{E}T=\frac{\sum_{n=0}^Kn\,p_n}{\lambda(1-p_K)}",
         function=mmck_levels,
         conditions=(*_TEXTBOOK, conditions.no_obsolescence, conditions.nothing_pushed_out),
         evaluate=_mmck,
@@ -680,6 +724,8 @@ FORMULAS: tuple[Formula, ...] = (
     _textbook_row(
         number="section 3.5, Erlang B",
         quantity="losses and levels of M/G/c/c, for any law of the service",
+        latex=r"p_n=\frac{a^n/n!}{\sum_{k=0}^ca^k/k!},\qquad a=\frac{\lambda}{\mu},\qquad "
+        r"P_{\mathrm{loss}}=p_c",
         function=erlang_b,
         conditions=(
             conditions.has_buffer,
@@ -696,6 +742,9 @@ FORMULAS: tuple[Formula, ...] = (
     _textbook_row(
         number="section 3.4, Erlang C",
         quantity="mean sojourn time of M/M/c, which no capacity makes longer",
+        latex=r"\mathbb{E}T\le\frac{P_{\mathrm{wait}}}{c\mu-\lambda}+\frac{1}{\mu},\qquad "
+        r"P_{\mathrm{wait}}=\frac{B_c}{1-\frac{a}{c}\left(1-B_c\right)},\qquad "
+        r"B_c=\frac{a^c/c!}{\sum_{k=0}^ca^k/k!},\qquad a=\frac{\lambda}{\mu}",
         function=mean_sojourn_without_limit,
         kind="upper bound",
         conditions=(*_TEXTBOOK, conditions.no_obsolescence, conditions.nothing_pushed_out),
@@ -705,6 +754,9 @@ FORMULAS: tuple[Formula, ...] = (
         paper="garnett2002",
         number="section 2, Erlang A",
         quantity="throughput of M/M/c+M, which no capacity makes larger",
+        latex=r"\Theta\le\mu\sum_{n=0}^\infty\min(n,c)\,p_n,\qquad "
+        r"p_n=\frac{\lambda\,p_{n-1}}{\min(n,c)\,\mu+\max(n-c,0)\,\theta},\qquad"
+        r"\sum_{n=0}^\infty p_n=1",
         function=erlang_a_throughput,
         kind="upper bound",
         origin="re-derived",
@@ -713,26 +765,44 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     _general_row(
         quantity="levels, rates and shares of the fates with services of any law",
+        latex=r"\begin{split}"
+        r"p_0&=\frac{(\pi P)_1}{\lambda_0Z},\qquad p_n=\frac{(\pi A)_n}{Z}\ (n\ge1),\qquad "
+        r"Z=\mathbb{E}X+\frac{(\pi P)_1}{\lambda_0},\qquad P=\mathbb{E}\,e^{GX},\qquad "
+        r"A=\mathbb{E}\int_0^Xe^{Gt}\,dt\\"
+        r"\lambda&=\sum_n\lambda_np_n,\qquad P_{\mathrm{loss}}=\frac{\lambda_Kp_K}{\lambda},"
+        r"\qquad P_{\mathrm{obs}}=\frac{\theta}{\lambda}\sum_{n\ge1}(n-1)\,p_n,\qquad "
+        r"P_{\mathrm{succ}}=\frac{1}{\lambda Z}"
+        r"\end{split}",
         conditions=_GENERAL,
         evaluate=of_levels,
     ),
     _general_row(
         quantity="mean and second moment of the sojourn time with services of any law",
+        latex=r"(\pi P,w_0,w_1,w_2)=(\pi,0,0,0)\,\mathbb{E}\exp\left(X\begin{pmatrix}G&D&0&0\\"
+        r"0&B&I&0\\"
+        r"0&0&B&I\\"
+        r"0&0&0&B\end{pmatrix}\right),\qquad\mathbb{E}V_c^k=\frac{k!\,j_{c,k}}{j_{c,0}}",
         conditions=(*_GENERAL, *_FIFO),
         evaluate=of_sojourns,
     ),
     _general_row(
         quantity="control cost with services of any law",
+        latex=CONTROL_COST,
         conditions=(*_GENERAL, conditions.priced, conditions.response_known),
         evaluate=of_costs,
     ),
     _closure_row(
         quantity="levels, rates and shares of large buffers with phase-type timers",
+        latex=r"\theta_k=\frac{\sum_\eta F_k(\eta)\,h(\eta)}{p(n,\nu,m)},\qquad "
+        r"\text{page }k\text{ obsolete, while page }l\text{ is in phase }\eta"
+        r"\text{: at the rate }F_l(\eta)\,\theta_k",
         conditions=_CLOSURE,
         evaluate=_from_closure,
     ),
     _closure_row(
         quantity="loss of large buffers with phase-type timers",
+        latex=r"P_{\mathrm{loss}}\approx\frac{1}{\lambda}\sum_n\sum_k(k-a_{n,k})\mathbf{p}_n"
+        r"\left(D_k^{(r_n)}\otimes I\right)\mathbf{e}",
         conditions=(*_CLOSURE, loss_approximated),
         evaluate=_loss_from_closure,
     ),

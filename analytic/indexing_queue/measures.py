@@ -378,6 +378,16 @@ def level_rows(levels: Array, robots: float, rates: dict[str, float]) -> Iterato
         yield "sojourn_time", "all", in_system / delivered
 
 
+COST_WITHOUT_RESPONSE = (
+    r"J=c_{\mathrm{loss}}\,\lambda P_{\mathrm{loss}}+c_{\mathrm{obs}}\,\lambda P_{\mathrm{obs}}"
+    r"+c_{\mathrm{starv}}P_{\mathrm{starv}}+c_{\mathrm{rob}}\,\bar r"
+)
+"""The statement of `control_cost` where the response time has no price, as LaTeX."""
+
+CONTROL_COST = COST_WITHOUT_RESPONSE + r"+c_{\mathrm{resp}}\,\mathbb{E}V_{\mathrm{succ}}"
+"""The statement of `control_cost`, as LaTeX."""
+
+
 def control_cost(rates: dict[str, float], others: dict[str, float], costs: Costs) -> float:
     """The cost per unit time: each price times its measure, terms without a price left out.
 

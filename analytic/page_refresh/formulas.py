@@ -292,6 +292,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="(3)",
         quantity="obsolescence rates under a periodic schedule, their weighted sum",
+        latex=r"r_i=1-\frac{1}{K\mu_i\,\mathbb{E}X}\sum_j\left(1-h_i^{d_j}\right),\qquad "
+        r"h_i=\mathbb{E}\,e^{-\mu_iX},\qquad C=\sum_ic_ir_i",
         function=cyclic_obsolescence,
         kind="exact",
         origin="printed",
@@ -302,6 +304,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="(3), slot by slot",
         quantity="obsolescence rates along the sequence that a policy without a period gives",
+        latex=r"r_i=1-\frac{1}{n\mu_i\,\mathbb{E}X}\sum_j\left(h_i^{a_j}-h_i^{b_j}\right),\qquad "
+        r"h_i=\mathbb{E}\,e^{-\mu_iX},\qquad C=\sum_ic_ir_i",
         function=sequence_obsolescence,
         kind="exact",
         origin="own",
@@ -312,6 +316,12 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="(3), accesses that fail",
         quantity="obsolescence rates under a periodic schedule of accesses that may fail",
+        latex=r"\begin{split}"
+        r"r_i&=\frac{1}{K\mu_iw}\sum_j(1-p^a)\,(\mu_iM_j-1+\varphi_j),\qquad M_j=d_jw+p^aM_{j+1}\\"
+        r"\varphi_j&=V^{d_j}-V^{d_j-1}F(1-\varphi_{j+1}),\qquad F=(ph_i)^a,\qquad "
+        r"h_i=\mathbb{E}\,e^{-\mu_iX}\\"
+        r"V&=1-\frac{(1-h_i)(1-F)}{1-ph_i},\qquad w=\frac{1-p^a}{1-p}\,\mathbb{E}X"
+        r"\end{split}",
         function=failing_obsolescence,
         kind="exact",
         origin="own",
@@ -328,6 +338,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="(3), robots in step",
         quantity="obsolescence rates of several robots with constant access times",
+        latex=r"r_i=1-\frac{1}{L\mu_ix}\sum_j\left(1-e^{-\mu_ix\delta_j}\right),\qquad "
+        r"L=\frac{\operatorname{lcm}(K,R)}{R}",
         function=robots_in_step_obsolescence,
         kind="exact",
         origin="own",
@@ -344,6 +356,12 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="(3), exponential robots",
         quantity="obsolescence rates of several robots with exponential access times",
+        latex=r"\begin{split}"
+        r"r_i&=\frac{\rho}{K}\sum_{k=1}^K\mathbb{E}\left[\frac{J_k}{R}\,W_{k+1}(J_k-1"
+        r"+v_{k+1})\right],\qquad h_i=\frac{\rho}{\rho+\mu_i},\qquad \rho=\frac{R}{\mathbb{E}X}\\"
+        r"W_k(j)&=(1-h_i)L_k(j)+h_i\left(1-\frac{j}{R}\right)W_{k+1}(j+v_{k+1})\\"
+        r"L_k(j)&=\frac{1}{\rho}+\left(1-\frac{j}{R}\right)L_{k+1}(j+v_{k+1})"
+        r"\end{split}",
         function=exponential_robots_obsolescence,
         kind="exact",
         origin="own",
@@ -361,6 +379,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="Lemma 4.1",
         quantity="obsolescence rates under independent random choices, their weighted sum",
+        latex=r"r_i=1-\frac{f_i}{\mu_i\,\mathbb{E}X}\cdot\frac{b_i}{b_i+f_i},\qquad "
+        r"b_i=\frac{1}{\mathbb{E}\,e^{-\mu_iX}}-1,\qquad C=\sum_ic_ir_i",
         function=randomized_obsolescence,
         kind="exact",
         origin="printed",
@@ -371,6 +391,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="Lemma 4.1, robots in step",
         quantity="obsolescence rates under random choices of robots with constant access times",
+        latex=r"r_i=1-\frac{g_i}{\mu_ix}\cdot\frac{b_i}{b_i+g_i},\qquad b_i=e^{\mu_ix}-1,\qquad "
+        r"g_i=1-(1-f_i)^R",
         function=random_rounds_obsolescence,
         kind="exact",
         origin="own",
@@ -386,6 +408,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="Theorem 3.3",
         quantity="obsolescence rates at the given frequencies, at best",
+        latex=r"r_i\ge1-\frac{f_i}{\mu_i\,\mathbb{E}X}\left(1-h_i^{1/f_i}\right),\qquad "
+        r"h_i=\mathbb{E}\,e^{-\mu_iX}",
         function=equal_spacing_bound,
         kind="lower bound",
         origin="printed",
@@ -396,6 +420,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="Theorem 3.4",
         quantity="weighted obsolescence of the best schedule, weights as change rates",
+        latex=r"C\ge c_0\left(\sum\limits_i\mu_i-\frac{1-\prod_ih_i}{\mathbb{E}X}\right),\qquad "
+        r"h_i=\mathbb{E}\,e^{-\mu_iX},\qquad c_i=c_0\mu_i",
         function=proportional_bound,
         kind="lower bound",
         origin="printed",
@@ -406,6 +432,12 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="(7)",
         quantity="weighted obsolescence of the best schedule, any weights",
+        latex=r"\begin{split}"
+        r"C&\ge\min\limits_{\sum_if_i=1}\ \sum_ic_i\left(1-\frac{f_i}{\mu_i\,\mathbb{E}X}"
+        r"\left(1-h_i^{1/f_i}\right)\right),\qquad h_i=\mathbb{E}\,e^{-\mu_iX}\\"
+        r"f_i&=\frac{\ln(1/h_i)}{u_i},\qquad 1-(1+u_i)e^{-u_i}=\min\left(\frac{\lambda\mu_i}{c_i},"
+        r"\,1\right)\quad\text{at the minimum}"
+        r"\end{split}",
         function=schedule_bound,
         kind="lower bound",
         origin="printed",
@@ -416,6 +448,9 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="(7) in time",
         quantity="weighted obsolescence of the best schedule of several robots, or polite ones",
+        latex=r"C\ge\min\limits_{y\ge0}\ \sum_ic_i\left(1-\frac{y_i}{\mu_i}"
+        r"\left(1-e^{-\mu_i/y_i}\right)\right),\qquad \sum_iy_i\le\frac{R}{\mathbb{E}X},\qquad"
+        r"\sum_{i\in H}y_i\le\frac{1}{s_H}",
         function=in_time_bound,
         kind="lower bound",
         origin="own",
@@ -433,6 +468,11 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="(12)-(15)",
         quantity="weighted obsolescence of the best independent random choices",
+        latex=r"\begin{split}"
+        r"C&\ge\sum_ic_i\left(1-\frac{f_i}{\mu_i\,\mathbb{E}X}\cdot\frac{b_i}{b_i+f_i}\right),"
+        r"\qquad b_i=\frac{1}{\mathbb{E}\,e^{-\mu_iX}}-1\\"
+        r"f_i&=b_i\max\left(\sqrt{\frac{c_i}{\lambda\mu_i}}-1,\,0\right),\qquad\sum_if_i=1"
+        r"\end{split}",
         function=best_random_shares,
         kind="lower bound",
         origin="corrected",
@@ -443,6 +483,7 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="section 2",
         quantity="deliveries of each page per unit time, and their shares",
+        latex=r"\nu_i=\frac{f_iR\,(1-p)}{\mathbb{E}X}",
         function=crawl_rates,
         kind="exact",
         origin="printed",
@@ -460,6 +501,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="(17)",
         quantity="weighted obsolescence of the best schedule of many slow pages",
+        latex=r"C^*\to\frac{c_0}{\mathbb{E}X}\left(q-1+e^{-q}\right),\qquad "
+        r"q=\mathbb{E}X\sum_i\mu_i,\qquad c_i=c_0\mu_i",
         function=many_pages_cost,
         kind="asymptotic",
         origin="corrected",
@@ -470,6 +513,13 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="(18) corrected",
         quantity="weighted obsolescence of a golden-ratio policy of many slow pages, at most",
+        latex=r"\begin{split}"
+        r"\limsup C&\le\frac{c_0}{\mathbb{E}X}\max\limits_{1\le s\le\phi}G(q,s),\qquad "
+        r"q=\mathbb{E}X\sum_i\mu_i,\qquad g(t)=t-1+e^{-t},\qquad\kappa=\frac{q}{\sqrt5}\\"
+        r"G(q,s)&=\left(1-\frac{1}{s}\right)g(\kappa s)+\left(1-"
+        r"\frac{1}{\phi s}\right)g(\kappa\phi s)+\left(\frac{\phi}{s}-1\right)g(\kappa\phi^2s),"
+        r"\qquad\phi=\frac{1+\sqrt5}{2}"
+        r"\end{split}",
         function=worst_golden_cost,
         kind="asymptotic",
         origin="corrected",
@@ -480,6 +530,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="(19) corrected",
         quantity="weighted obsolescence of a golden-ratio policy, by the best at any load, at most",
+        latex=r"\limsup\frac{C}{C^*}\le\max\limits_{1\le s\le\phi}\frac{G(q,s)}{q-1+e^{-q}}\le"
+        r"\frac{\phi^5}{10}=1.1090\dots,\qquad\phi=\frac{1+\sqrt5}{2}",
         function=golden_guarantee,
         kind="asymptotic",
         origin="corrected",

@@ -202,6 +202,12 @@ _POISSON: tuple[Condition, ...] = (
 _IMPATIENT = approximation_row(
     number="timers of any law",
     quantity="obsolescence rates and ages with timers of any law, many waiting places",
+    latex=r"\begin{split}"
+    r"r_i&\approx p\,z_i,\qquad(\mu_iI-G_i)z_i=\mu_i\mathbf{e},\qquad "
+    r"\theta_w=\frac{W_{w-1}}{W_w}-s,\qquad W_0=1\\"
+    r"W_w&=\int_0^\infty e^{-sx}\,\mathbb{P}(Y>x)\,\frac{F(x)^{w-1}}{(w-1)!}\,dx,\qquad "
+    r"F(x)=\int_0^x\mathbb{P}(Y>u)\,du"
+    r"\end{split}",
     function=patience_rates_and_ages,
     conditions=(
         *own.PATH,
@@ -219,6 +225,13 @@ _IMPATIENT = approximation_row(
 _DROPPED = approximation_row(
     number="copies dropped independently",
     quantity="obsolescence rates with page-change dropping, many pages",
+    latex=r"\begin{split}"
+    r"r_i&\approx\sum_{n=0}^Kp_nz_n,\qquad(\mu_i+\theta_n+\lambda_n)\,z_n=\mu_i+\theta_nz_{n-1}"
+    r"+\lambda_n\,[(1-f_i)\,z_{n+1}+f_i\,(1-y_n)]\\"
+    r"p_n&=\frac{\lambda_{n-1}}{\theta_n}\,p_{n-1},\qquad "
+    r"y_n=\frac{s}{s+\mu_i}\prod_{k=1}^n\frac{\theta_k}{\theta_k+\mu_i},\qquad"
+    r"\theta_n=s+(n-1)\sum_jf_j\mu_j,\qquad\theta_0=\lambda_K=0"
+    r"\end{split}",
     function=page_change_rates,
     conditions=(
         *own.PATH,
@@ -233,6 +246,9 @@ _DROPPED = approximation_row(
 _REPLACED = approximation_row(
     number="copies replaced independently",
     quantity="obsolescence rates and ages with replacement of older copies, many pages",
+    latex=r"1-r_i\approx\mathbb{E}\left[e^{-\mu_iD_i}\left("
+    r"\frac{s}{s+\mu_i}\right)^{l_i+1}\right],\qquad "
+    r"\alpha_i\approx\mathbb{E}D_i+\frac{\mathbb{E}\,l_i+1}{s}",
     function=replacement_rates_and_ages,
     conditions=(
         *own.PATH,
@@ -257,6 +273,7 @@ def _patience_not_of_any_law(scenario: Scenario) -> str | None:
 _DECOMPOSITION = approximation_row(
     number="decomposition",
     quantity="obsolescence rates and ages, losses and delays taken to be independent",
+    latex=r"1-r_i\approx\mathbb{E}\,e^{-\mu_iV_{\mathrm{succ}}}\,(1-\tilde r_i)",
     function=decomposed,
     conditions=(
         *own.PATH,
@@ -439,6 +456,9 @@ def _matched(scenario: Scenario) -> Values:
 MATCHED = approximation_row(
     number="moment match",
     quantity="any of these with laws of phase type in place of others",
+    latex=r"\mathbb{E}\tilde Z=\mathbb{E}Z,\qquad"
+    r"\frac{\operatorname{Var}\tilde Z}{(\mathbb{E}Z)^2}=\max\left("
+    r"\frac{\operatorname{Var}Z}{(\mathbb{E}Z)^2},\,\frac{1}{R}\right)",
     function=moment_match,
     conditions=(
         *own.PATH,

@@ -101,6 +101,7 @@ def end_to_end_cost(scenario: Scenario) -> float:
 COST = exact_row(
     number="end-to-end cost",
     quantity="control cost with the price of staleness",
+    latex=r"J_{\mathrm{end}}=J+c_{\mathrm{stale}}\sum_ic_ir_i",
     function=end_to_end_cost,
     conditions=(
         *own.PATH,
@@ -124,6 +125,7 @@ def approximate_cost(scenario: Scenario) -> float:
 APPROXIMATE_COST = approximation_row(
     number="end-to-end cost, approximately",
     quantity="control cost with the price of an approximate staleness",
+    latex=r"J_{\mathrm{end}}\approx J+c_{\mathrm{stale}}\sum_ic_ir_i",
     function=approximate_cost,
     conditions=(
         *own.PATH,

@@ -56,6 +56,7 @@ def heard_accesses(scenario: Scenario) -> Values:
 CRAWLING = exact_row(
     number="heard accesses",
     quantity="accesses of each page per unit time, where deliveries depend on the level",
+    latex=r"\lambda_i=f_i\,\lambda",
     function=heard_accesses,
     conditions=(
         *own.PATH,

@@ -21,6 +21,7 @@ from analytic.formula import (
     obstacles,
 )
 from analytic.indexing_queue.measures import (
+    COST_WITHOUT_RESPONSE,
     control_cost,
     converged,
     fits_in_memory,
@@ -75,7 +76,7 @@ class Method:
 
     Attributes
     ----------
-    name, quantity : str
+    name, quantity, latex : str
         As in the index of formulas.
     function : callable
         The mathematics.
@@ -86,6 +87,7 @@ class Method:
 
     name: str
     quantity: str
+    latex: str
     function: Callable[..., Any]
     conditions: tuple[Condition, ...]
     freshness: Callable[[Scenario], Freshness]
@@ -138,6 +140,11 @@ METHODS: tuple[Method, ...] = (
     Method(
         "random pages",
         "obsolescence rates of pages drawn at random, through the buffer",
+        r"\begin{split}"
+        r"r_i&=p\,z_i,\qquad(\mu_iI-Q+f_iA)z_i=\mu_i\mathbf{e}"
+        r"+f_i\,(A\mathbf{e})\circ(\mathbf{e}-y_i)\\"
+        r"y_i(n,m)&=g_i(m)(\beta g_i)^n,\qquad g_i=(\mu_iI-S)^{-1}\mathbf{s}"
+        r"\end{split}",
         obsolescence_rates,
         (*_RANDOM, *_PLAIN, *_QUEUE, band_is_solved),
         freshness_of_random_pages,
@@ -145,6 +152,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "timers, LIFO or push-out",
         "the same rates with exponential timers, last come first served, push-out",
+        r"r_i=p\,z_i,\qquad(\mu_iI-G_i)z_i=\mu_i\mathbf{e}",
         counted_slopes,
         (
             *_RANDOM,
@@ -159,6 +167,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "phase-type timers",
         "the same rates with timers of phase type, small buffers",
+        r"r_i=p\,z_i,\qquad(\mu_iI-G_i)z_i=\mu_i\mathbf{e}",
         counted_slopes,
         (
             *_RANDOM,
@@ -173,6 +182,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "dropping and replacement",
         "the same rates with page-change dropping or replacement, few kinds of pages",
+        r"p\,Q_i=0,\qquad p\mathbf{e}=1,\qquad r_i=p\,\mathbf{u}_i",
         labelled_page,
         _LABELS,
         freshness_by_labels,
@@ -180,6 +190,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "shared list",
         "obsolescence rates of a periodic list that robots share, through the buffer",
+        r"r_i=p\,z_i,\qquad(\mu_iI-Q+B_i)z_i=\mu_i\mathbf{e}+(B_i\mathbf{e})\circ(\mathbf{e}-y_i)",
         shared_rate,
         (
             *_ALONE,
@@ -197,6 +208,15 @@ METHODS: tuple[Method, ...] = (
     Method(
         "one robot",
         "obsolescence rates with one robot and access times of any law, through the buffer",
+        r"\begin{split}"
+        r"r_i&=1-\frac{1-h_i-\pi(\mathbb{E}\,e^{GX}-H_i)\bar w}{\mu_i\,\mathbb{E}X},\qquad "
+        r"h_i=\mathbb{E}\,e^{-\mu_iX},\qquad H_i=\mathbb{E}\,e^{(G-\mu_iI)X}\\"
+        r"w_j&=\begin{cases}"
+        r"\mathbf{e}-y_i&\text{slot }j\text{ is of page }i,\text{ and it enters}\\"
+        r"(1-h_i)\mathbf{e}+H_iw_{j+1}&\text{it is lost}\\"
+        r"(1-h_i)\mathbf{e}+\Delta H_iw_{j+1}&\text{slot }j\text{ is of another page}"
+        r"\end{cases}"
+        r"\end{split}",
         listed_rate,
         (
             *_ALONE,
@@ -251,6 +271,7 @@ def no_response_priced(scenario: Scenario) -> str | None:
 LABELLED_COST = exact_row(
     number="dropping and replacement, cost",
     quantity="control cost of such a queue",
+    latex=COST_WITHOUT_RESPONSE,
     function=control_cost,
     conditions=(*_LABELS, conditions.priced, no_response_priced),
     evaluate=lambda scenario: [("control_cost", None, cost_with_labels(scenario))],
@@ -262,6 +283,7 @@ EXACT: tuple[Formula, ...] = (
         exact_row(
             number=method.name,
             quantity=method.quantity,
+            latex=method.latex,
             function=method.function,
             conditions=method.conditions,
             evaluate=method.rows,
@@ -271,6 +293,8 @@ EXACT: tuple[Formula, ...] = (
     exact_row(
         number="dropping and replacement, queue",
         quantity="levels, rates, shares of the fates with page-change dropping or replacement",
+        latex=r"p\,Q_i=0,\qquad p\mathbf{e}=1,\qquad p_n=p\,\mathbf{e}_n,\qquad "
+        r"P_{\mathrm{succ}}=\frac{p\,\mathbf{d}}{\lambda}",
         function=labelled_page,
         conditions=_LABELS,
         evaluate=rows_with_labels,
@@ -278,6 +302,8 @@ EXACT: tuple[Formula, ...] = (
     exact_row(
         number="dropping and replacement, sojourns",
         quantity="sojourn times by class in such a queue",
+        latex=r"\mathbb{E}[W^k;c]=k!\,\mathbf{a}\,(-T)^{-(k+1)}\,\mathbf{t}_c\quad(k=0,1,2),"
+        r"\qquad V=\begin{cases}W+\sigma&\text{served}\\W&\text{dropped or replaced}\end{cases}",
         function=labelled_sojourns,
         conditions=_LABELS,
         evaluate=sojourns_with_labels,
@@ -286,6 +312,8 @@ EXACT: tuple[Formula, ...] = (
     exact_row(
         number="no waiting place",
         quantity="obsolescence rates without waiting places, in closed form",
+        latex=r"1-r_i=\frac{s+\lambda y_i}{s+\lambda}\,x_i,\qquad "
+        r"x_i=\frac{\lambda f_iy_i}{\mu_i+\lambda-\lambda(1-f_i)y_i},\qquad y_i=\frac{s}{s+\mu_i}",
         function=single_place_rates,
         conditions=(
             *own.PATH,

@@ -134,6 +134,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="eckstein2005",
         number="(5)",
         quantity="expected cost of the updates, which wait for the next probe",
+        latex=r"C=\sum_{i=1}^nC(p_{i-1},p_i),\qquad C(s,f)=\int_s^f\lambda(t)\,A(t,f)\,dt,\qquad "
+        r"A(t,f)=\int_t^fa(u)\,du",
         function=expected_cost,
         kind="exact",
         origin="printed",
@@ -144,6 +146,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="eckstein2005",
         number="section 2.1",
         quantity="freshness: no Poisson update since the last probe, averaged over time",
+        latex=r"\frac{1}{T}\sum_{i=1}^n\int_{p_{i-1}}^{p_i}e^{-\Lambda(p_{i-1},t)}\,dt,\qquad "
+        r"\Lambda(s,t)=\int_s^t\lambda(u)\,du",
         function=expected_freshness,
         kind="exact",
         origin="own",
@@ -153,10 +157,27 @@ FORMULAS: tuple[Formula, ...] = (
 )
 """The index: paper, number, quantity, function, kind, conditions."""
 
-_OF_THE_PROGRAMME: tuple[tuple[int, str, Origin], ...] = (
-    (1, "least expected cost of n probes on a grid", "corrected"),
-    (2, "probe times that attain it", "printed"),
-    (4, "expected costs between all times of the grid, for it", "corrected"),
+_OF_THE_PROGRAMME: tuple[tuple[int, str, str, Origin], ...] = (
+    (
+        1,
+        "least expected cost of n probes on a grid",
+        r"D_m(i)=\min\limits_{j\ge i+k}\{C(t_i,t_j)+D_{m-1}(j)\},\qquad D_1(i)=C(t_i,T),\qquad "
+        r"C_{\mathrm{grid}}=D_n(0)",
+        "corrected",
+    ),
+    (
+        2,
+        "probe times that attain it",
+        r"p_l=t_{i_l},\qquad i_0=0,\qquad i_l=\operatorname*{argmin}_j\{C(t_{i_{l-1}},t_j)"
+        r"+D_{n-l}(j)\}",
+        "printed",
+    ),
+    (
+        4,
+        "expected costs between all times of the grid, for it",
+        r"C(t_i,t_{j+1})=C(t_i,t_j)+\Lambda(t_i,t_j)\,A(t_j,t_{j+1})+C(t_j,t_{j+1})",
+        "corrected",
+    ),
 )
 
 STATEMENTS: tuple[Statement, ...] = (
@@ -164,6 +185,7 @@ STATEMENTS: tuple[Statement, ...] = (
         paper="eckstein2005",
         number="Lemma 3",
         quantity="expected cost of two adjacent intervals together",
+        latex=r"C(s,f)=C(s,v)+\Lambda(s,v)\,A(v,f)+C(v,f)",
         function=join,
         kind="exact",
         origin="printed",
@@ -173,6 +195,11 @@ STATEMENTS: tuple[Statement, ...] = (
         number="Proposition 8",
         quantity="most that the best schedule on a grid costs above the best one; sharper where "
         "all breakpoints are on the grid",
+        latex=r"C_{\mathrm{grid}}-C^*\le\begin{cases}"
+        r"\dfrac{n-1}{4}\,w^2\max\limits_t\lambda(t)\,a(t)&\text{all breakpoints on the grid}\\"
+        r"\left(\dfrac{n}{2}\,w^2+Tw\right)\max\limits_t\lambda(t)\,\max\limits_ta(t)&"
+        r"\text{otherwise}"
+        r"\end{cases}\qquad w=\frac{T}{N}",
         function=grid_error,
         kind="upper bound",
         origin="printed",
@@ -182,16 +209,19 @@ STATEMENTS: tuple[Statement, ...] = (
             paper="eckstein2005",
             number=f"Algorithm {number}",
             quantity=quantity,
+            latex=latex,
             function=paper_schedule,
             kind="algorithm",
             origin=origin,
         )
-        for number, quantity, origin in _OF_THE_PROGRAMME
+        for number, quantity, latex, origin in _OF_THE_PROGRAMME
     ),
     Statement(
         paper="eckstein2005",
         number="(9)",
         quantity="the same times, with a price for each probe in place of a number of them",
+        latex=r"C_{\mathrm{grid}}=\max\limits_\nu\{D_\nu(0)-n\nu\},\qquad "
+        r"D_\nu(i)=\min\limits_{j\ge i+k}\{C(t_i,t_j)+\nu+D_\nu(j)\},\qquad D_\nu(N)=0",
         function=best_schedule,
         kind="algorithm",
         origin="own",
@@ -200,6 +230,11 @@ STATEMENTS: tuple[Statement, ...] = (
         paper="eckstein2005",
         number="Algorithm 10",
         quantity="probe times improved by moves of one probe at a time",
+        latex=r"\begin{split}"
+        r"\Delta_i&=C(p_{i-1},p_i)+C(p_i,p_{i+1})-C(p_{i-1},\tilde p_i)-C(\tilde p_i,p_{i+1})\\"
+        r"\tilde p_i&=(1-\mu)\,p_i+\mu\,(p_{i\pm1}\mp\delta),\qquad"
+        r"\text{the largest }\Delta_i\ge\iota\text{ first; then }\mu/2"
+        r"\end{split}",
         function=improved_by_moves,
         kind="algorithm",
         origin="corrected",
@@ -208,6 +243,8 @@ STATEMENTS: tuple[Statement, ...] = (
         paper="eckstein2005",
         number="(8)",
         quantity="probe times improved to a local optimum in continuous time",
+        latex=r"\min\limits_p\ \sum_{i=1}^nC(p_{i-1},p_i),\quad p_i-p_{i-1}\ge\delta;\qquad "
+        r"\lambda(p_i)\,A(p_i,p_{i+1})=a(p_i)\,\Lambda(p_{i-1},p_i)\quad\text{at a free probe}",
         function=refined,
         kind="algorithm",
         origin="own",

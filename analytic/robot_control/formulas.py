@@ -145,6 +145,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="talim2001",
         number="section 4",
         quantity="starvation probability and loss rate of a fixed number of robots",
+        latex=r"S=\frac{1}{\sum_{n=0}^K\rho^n},\qquad L=\frac{\mu\rho^{K+1}}{\sum_{n=0}^K\rho^n},"
+        r"\qquad \rho=\frac{N\lambda}{\mu}",
         function=static_starvation,
         kind="exact",
         origin="printed",
@@ -155,6 +157,10 @@ FORMULAS: tuple[Formula, ...] = (
         paper="talim2001",
         number="(9)",
         quantity="cost of a fixed number of robots",
+        latex=r"C=\gamma S+L=\begin{cases}"
+        r"\dfrac{(1-\rho)\left(\gamma+\mu\rho^{K+1}\right)}{1-\rho^{K+1}}&\rho\ne1\\"
+        r"\dfrac{\gamma+\mu}{K+1}&\rho=1"
+        r"\end{cases}\qquad\rho=\frac{N\lambda}{\mu}",
         function=static_cost,
         kind="exact",
         origin="printed",
@@ -165,6 +171,12 @@ FORMULAS: tuple[Formula, ...] = (
         paper="talim2001",
         number="(8)",
         quantity="starvation, loss rate, active robots and levels of a target rule",
+        latex=r"\begin{split}"
+        r"\pi Q&=0,\qquad\sum_{q,r}\pi_{q,r}=1,\qquad S=\sum_r\pi_{0,r},\qquad "
+        r"L=\lambda\sum_rr\,\pi_{K,r}\\"
+        r"\bar r&=\sum_{q,r}r\,\pi_{q,r},\qquad p_q=\sum_r\pi_{q,r},\qquad "
+        r"\text{switched on after an event iff }r<n_q"
+        r"\end{split}",
         function=measures_of_targets,
         kind="exact",
         origin="corrected",
@@ -175,6 +187,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="talim2001",
         number="(5)",
         quantity="cost of a target rule",
+        latex=r"C=c_{\mathrm{starv}}S+c_{\mathrm{loss}}L+c_{\mathrm{rob}}\,\bar r"
+        r"+c_{\mathrm{resp}}\,\mathbb{E}T",
         function=measures_of_targets,
         kind="exact",
         origin="corrected",
@@ -185,6 +199,12 @@ FORMULAS: tuple[Formula, ...] = (
         paper="talim2001",
         number="(6)",
         quantity="least cost of any rule that switches robots on one at a time",
+        latex=r"\begin{split}"
+        r"\theta=c_{q,r}&+\mu\,1_{q>0}\left[\min\limits_aV(q-1,r+a)-V(q,r)\right]\\"
+        r"&+\lambda r\left[\min\limits_aV(\min(q+1,K),r-1+a)-V(q,r)\right]\\"
+        r"c_{q,r}&=c_{\mathrm{starv}}1_{q=0}+c_{\mathrm{loss}}\,\lambda r\,1_{q=K}"
+        r"+c_{\mathrm{rob}}\,r,\qquad a\in\{0,1\}"
+        r"\end{split}",
         function=best_switching,
         kind="lower bound",
         origin="corrected",

@@ -165,6 +165,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="altman2000",
         number="(6), Example 2.1",
         quantity="packets lost of a periodic routing, independent gaps, exponential services",
+        latex=r"g=\frac{1}{n}\sum_m\sum_jf_m(\delta_j^m),\qquad f_m(k)=h(\mu_m)^k,\qquad "
+        r"h(\mu_m)=\mathbb{E}\,e^{-\mu_m\tau}",
         function=renewal_loss,
         kind="exact",
         origin="printed",
@@ -180,6 +182,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="altman2000",
         number="(6), section 5",
         quantity="packets lost of a periodic routing, MMPP or MAP arrivals, exponential services",
+        latex=r"g=\frac{1}{n}\sum_m\sum_jf_m(\delta_j^m),\qquad "
+        r"f_m(k)=q\left[(\mu_mI-C)^{-1}D\right]^k\mathbf{e}",
         function=map_loss,
         kind="exact",
         origin="printed",
@@ -197,6 +201,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="altman2000",
         number="(6), phase-type services",
         quantity="packets lost of a periodic routing, preemptive phase-type services",
+        latex=r"g=\frac{1}{n}\sum_m\sum_jf_m(\delta_j^m),\qquad "
+        r"f_m(k)=(q\otimes\alpha_m)\left[-(C\oplus T_m)^{-1}(D\otimes I)\right]^k\mathbf{e}",
         function=phase_type_loss,
         kind="exact",
         origin="own",
@@ -215,6 +221,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="altman2000",
         number="section 2, random routing",
         quantity="packets lost of a random routing",
+        latex=r"g=\sum_mp_m\ell_m,\qquad \ell_m=p_m\,(q\otimes\alpha_m)\,A_m"
+        r"\left(I-(1-p_m)A_m\right)^{-1}\mathbf{e},\qquad A_m=-(C\oplus T_m)^{-1}(D\otimes I)",
         function=random_loss,
         kind="exact",
         origin="own",
@@ -231,6 +239,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="altman2000",
         number="section 2, non-preemptive",
         quantity="packets lost of a routing, non-preemptive phase-type services",
+        latex=r"\ell_m=\frac{1}{n_m}\sum_{j=1}^{n_m}\pi_j\mathbf{b},\qquad "
+        r"\pi_{j+1}=\pi_jE_mA_m^{\delta_j^m},\qquad\pi_{n_m+1}=\pi_1,\qquad\pi_1\mathbf{e}=1",
         function=non_preemptive_loss,
         kind="exact",
         origin="own",
@@ -248,6 +258,9 @@ FORMULAS: tuple[Formula, ...] = (
         paper="altman2000",
         number="(6), linear bound",
         quantity="packets lost of the best routing",
+        latex=r"g\ge\min\limits_{\sum_mx_m=1}\ \sum_m\varphi_m(x_m),\qquad "
+        r"\varphi_m\left(\frac{1}{k}\right)=\frac{f_m(k)}{k},\qquad \varphi_m(0)=0,\qquad"
+        r"\text{straight between}",
         function=linear_bound,
         kind="lower bound",
         origin="own",
@@ -262,6 +275,8 @@ FORMULAS: tuple[Formula, ...] = (
         paper="altman2000",
         number="section 6",
         quantity="obsolescence rates under a periodic schedule, dependent access times",
+        latex=r"r_m=1-\frac{1}{n\,\mu_m\,\mathbb{E}\tau}\sum_j\left(1-f_m(\delta_j^m)\right),"
+        r"\qquad f_m(k)=q\left[(\mu_mI-C)^{-1}D\right]^k\mathbf{e}",
         function=dependent_obsolescence,
         kind="exact",
         origin="printed",
@@ -278,6 +293,9 @@ FORMULAS: tuple[Formula, ...] = (
         paper="altman2000",
         number="section 6, linear bound",
         quantity="weighted obsolescence of the best schedule, any weights and access times",
+        latex=r"\sum_mc_mr_m\ge\min\limits_{\sum_mx_m=1}\ \sum_m\varphi_m(x_m),\qquad "
+        r"\varphi_m\left(\frac{1}{k}\right)=c_m\left(1-\frac{1-f_m(k)}{k\,\mu_m\,\mathbb{E}\tau}"
+        r"\right),\qquad\varphi_m(0)=c_m",
         function=linear_bound,
         kind="lower bound",
         origin="own",
@@ -297,6 +315,8 @@ STATEMENTS: tuple[Statement, ...] = (
         paper="altman2000",
         number="Theorem 3.1",
         quantity="a periodic order of least cost, with a bound below every order",
+        latex=r"g^*=\min\limits_{n,\,\delta}\ \frac{1}{n}\sum_m\sum_jf_m(\delta_j^m)"
+        r"\ge\min\limits_{\sum_mx_m=1}\ \sum_m\varphi_m(x_m)",
         function=best_word,
         kind="algorithm",
         origin="own",
@@ -305,6 +325,7 @@ STATEMENTS: tuple[Statement, ...] = (
         paper="altman2000",
         number="section 5.1",
         quantity="the best order of two servers: one packet to the slower, all others to the other",
+        latex=r"g^*=\min\limits_{n\ge2}\ \frac{f_1(n)+f_2(2)+(n-2)\,f_2(1)}{n}",
         function=two_servers,
         kind="algorithm",
         origin="own",
@@ -313,6 +334,8 @@ STATEMENTS: tuple[Statement, ...] = (
         paper="altman2000",
         number="(5)",
         quantity="where the inequality of multimodular functions fails",
+        latex=r"G(x+b_i)+G(x+b_j)\ge G(x)+G(x+b_i+b_j),\quad i\ne j,\qquad "
+        r"b_0=-e_1,\quad b_i=e_i-e_{i+1},\quad b_n=e_n",
         function=violations,
         kind="exact",
         origin="printed",
@@ -321,6 +344,8 @@ STATEMENTS: tuple[Statement, ...] = (
         paper="altman2000",
         number="Theorem 4.2",
         quantity="where a walk to the best neighbour ends",
+        latex=r"G(x)\le G\left(x+\sum\limits_{i\in F}b_i\right)\text{ for every }F"
+        r"\ \Longrightarrow\ G(x)=\min\limits_yG(y)\quad\text{for multimodular }G",
         function=local_minimum,
         kind="algorithm",
         origin="printed",

@@ -280,7 +280,10 @@ def _show_verdicts(answers: list[Answer], changes: tuple[str, ...], every: bool)
 )
 @takes(click.argument("paper", required=False), JSON)
 def formulas(paper: str | None, as_json: bool) -> None:
-    """List formulas and algorithms: paper, number, quantity, function, kind, origin, conditions."""
+    """List formulas and algorithms: paper, number, quantity, function, kind, origin, conditions.
+
+    With --json also the statement of each as LaTeX, and what its symbols stand for.
+    """
     from analytic import FORMULAS, STATEMENTS, Formula, Statement
     from analytic.bibliography import REFERENCES
     from analytic.formula import ORIGINS
@@ -295,6 +298,8 @@ def formulas(paper: str | None, as_json: bool) -> None:
             "paper": f.paper,
             "number": f.number,
             "quantity": f.quantity,
+            "latex": f.latex,
+            "symbols": f.symbols,
             "function": f"{f.function.__module__}.{f.function.__name__}",
             "kind": f.kind,
             "origin": f.origin,

@@ -298,6 +298,8 @@ def test_the_index_has_bounds_and_algorithms_that_predict_nothing(crawlsim: Any)
     assert rows["Algorithm 10"]["kind"] == "algorithm"
     assert rows["Proposition 8"]["function"] == "analytic.probing.grid.grid_error"
     assert rows["(5)"]["conditions"]
+    assert rows["Lemma 3"]["latex"].startswith("C(s,f)=C(s,v)+")
+    assert rows["Lemma 3"]["symbols"]["A"] == "integral of the importance"
 
 
 def test_the_index_says_which_formulas_the_papers_print(crawlsim: Any) -> None:
