@@ -10,7 +10,6 @@ from functools import cache
 from numbers import Real
 from typing import Any, Literal, get_args
 
-from analytic.notation import symbols_of
 from analytic.refusal import NoAnswerError
 from scenarios import MEASURES, Scenario
 from scenarios.measures import Subject
@@ -211,6 +210,8 @@ class Formula:
     @property
     def symbols(self) -> dict[str, str]:
         """What the symbols of the statement stand for, as LaTeX and in words."""
+        from analytic.notation import symbols_of
+
         return symbols_of(self.latex, self.paper)
 
     def reason_against(self, scenario: Scenario) -> str | None:
@@ -256,4 +257,6 @@ class Statement:
     @property
     def symbols(self) -> dict[str, str]:
         """What the symbols of the statement stand for, as LaTeX and in words."""
+        from analytic.notation import symbols_of
+
         return symbols_of(self.latex, self.paper)
