@@ -10,8 +10,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
+from analytic import FORMULAS
 from crawlsim.explore.mathml import LatexError, mathml
 from scenarios import Scenario, ScenarioError, load
 from scenarios.base import Section, one_of
@@ -73,6 +74,7 @@ class Formula(Section):
     source : str
         As `crawlsim solve` names it.
     latex : str
+        Where it is left out: the statement of the row of `crawlsim formulas` of that source.
     numbers : str
         The same with names in angle brackets where numbers are put in.
     symbols : dict
@@ -81,9 +83,19 @@ class Formula(Section):
     """
 
     source: str
-    latex: str
+    latex: str = Field(default="", validate_default=True)
     numbers: str = ""
     symbols: Mapping[str, str] = Field(default_factory=dict)
+
+    @field_validator("latex")
+    @classmethod
+    def _of_the_index(cls, latex: str, info: ValidationInfo) -> str:
+        source = info.data.get("source")
+        rows = (row.latex for row in FORMULAS if row.source == source)
+        stated = latex or next(rows, "")
+        if not stated:
+            raise refused("is missing, and `crawlsim formulas` has no row of this source")
+        return stated
 
     @field_validator("latex", "numbers")
     @classmethod

@@ -97,7 +97,7 @@ def _page(label: str, rows: list[Result]) -> str:
 
 
 def _parts(result: Result, level: str) -> list[str]:
-    parts = [f"{_sentence(result.quantity)}\\."]
+    parts = [f"{_sentence(result.quantity)}\\.", block(result.latex, "{math}"), _symbols(result)]
     if result.origin == "corrected":
         parts.append(_errata(result))
     parts.append(
@@ -108,6 +108,12 @@ def _parts(result: Result, level: str) -> list[str]:
     if result.conditions:
         parts += [f"{level} When it holds", "\n".join(map(_condition, result.conditions))]
     return [*parts, f"{level} See it", block(example_of(result), "sh")]
+
+
+def _symbols(result: Result) -> str:
+    """What the letters of the statement stand for."""
+    named = (f"- {{math}}`{symbol}`: {plain(words)}" for symbol, words in result.symbols.items())
+    return "\n".join(named)
 
 
 def _function(result: Result) -> str:

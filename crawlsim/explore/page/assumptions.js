@@ -24,7 +24,8 @@ export function showSource(formula, { verdict, source }) {
 
 /**
  * A line of mathematics, in parts that may stand below each other: browsers break no formula, so that
- * each sign between two terms begins a part of its own.
+ * each sign between two terms begins a part of its own, and each statement after a wide space. Such a
+ * statement keeps what it defines together with its first sign.
  */
 function lineOf(mathml) {
   const line = made("div", "", "line");
@@ -32,18 +33,31 @@ function lineOf(mathml) {
   if (math === null) return line;
   const terms = math.children.length === 1 ? math.firstElementChild : math;
   let part = null;
+  let defines = false;
   for (const each of [...terms.children]) {
+    if (part !== null && isWide(each)) {
+      part.append(document.importNode(each, true));
+      part = null;
+      defines = true;
+      continue;
+    }
     const begins = each.localName === "mo" && BETWEEN.has(each.textContent.trim());
-    if (part === null || begins) {
+    if (part === null || (begins && !defines)) {
       part = document.createElementNS(math.namespaceURI, "math");
       part.setAttribute("displaystyle", "true");
       line.append(part);
     }
-    if (begins) each.setAttribute("form", "infix");
+    if (begins) {
+      each.setAttribute("form", "infix");
+      defines = false;
+    }
     part.append(document.importNode(each, true));
   }
   return line;
 }
+
+/** Whether it is the space between two statements. */
+const isWide = (each) => each.localName === "mspace" && parseFloat(each.getAttribute("width")) >= 1;
 
 /** A part that is still too long is drawn smaller. */
 export function fitFormulas() {

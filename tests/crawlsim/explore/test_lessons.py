@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from analytic import FORMULAS
 from crawlsim.explore.lesson import Opened, lesson_from, library
 from crawlsim.explore.mathml import mathml
 from crawlsim.explore.own_scenario import opened
@@ -45,6 +46,13 @@ def test_the_numbers_of_a_formula_are_those_of_the_theory() -> None:
     assert "<mn>1.333</mn>" in record["mathml_numbers"]
 
 
+def test_a_lesson_without_latex_shows_the_statement_of_the_index() -> None:
+    (lesson,) = [each.lesson for each in library() if each.key == "probing"]
+    (row,) = [each for each in FORMULAS if each.source == "eckstein2005 (5)"]
+    assert lesson.formula is not None
+    assert lesson.formula.latex == row.latex
+
+
 def test_an_expression_that_is_no_arithmetic_shows_no_numbers() -> None:
     lesson = example()
     theory = theory_of(lesson.scenario)
@@ -62,6 +70,7 @@ def test_an_expression_that_is_no_arithmetic_shows_no_numbers() -> None:
         ('measure = "loss_probability"\nknob = 1', "knobs"),
         ('measure = "loss_probability"\nnarrow = 0', "narrow"),
         ('measure = "loss_probability"\nformula = { source = "", latex = "{" }', "formula.latex"),
+        ('measure = "loss_probability"\nformula = { source = "no such" }', "formula.latex"),
         (
             'measure = "loss_probability"\n'
             'formula = { source = "", latex = "x", symbols = { y = "1 +" } }',
