@@ -196,7 +196,7 @@ STATEMENTS: tuple[Statement, ...] = (
         quantity="most that the best schedule on a grid costs above the best one; sharper where "
         "all breakpoints are on the grid",
         latex=r"C_{\mathrm{grid}}-C^*\le\begin{cases}"
-        r"\dfrac{n-1}{4}\,w^2\max\limits_t\lambda(t)\,a(t)&\text{all breakpoints on the grid}\\"
+        r"\dfrac{n-1}{4}\,w^2\max\limits_t\lambda(t)\,a(t)&\text{breakpoints on the grid}\\"
         r"\left(\dfrac{n}{2}\,w^2+Tw\right)\max\limits_t\lambda(t)\,\max\limits_ta(t)&"
         r"\text{otherwise}"
         r"\end{cases}\qquad w=\frac{T}{N}",

@@ -112,7 +112,7 @@ def _parts(result: Result, level: str) -> list[str]:
 
 def _symbols(result: Result) -> str:
     """What the letters of the statement stand for."""
-    named = (f"- {{math}}`{symbol}`: {plain(words)}" for symbol, words in result.symbols.items())
+    named = (f"* {{math}}`{symbol}`: {plain(words)}" for symbol, words in result.symbols.items())
     return "\n".join(named)
 
 
