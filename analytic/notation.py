@@ -313,7 +313,7 @@ NOTATION: Mapping[str, Mapping[str, str]] = {
         r"H_i": "the queue from access to access, on the event that page i does not change",
         r"w_j": "probability, by the state just before the delivery of slot j, that page i changes "
         "before a copy delivered from then on is indexed",
-        r"\bar w": "mean of these probabilities over the slots",
+        r"\bar w": "mean over the slots of the probabilities w",
         r"x_i": "probability, in the empty system, that page i is delivered and indexed before "
         "it changes",
         r"s": "service rate",
@@ -327,13 +327,13 @@ NOTATION: Mapping[str, Mapping[str, str]] = {
         r"\alpha_i": "mean age of the copy of page i in the index",
         r"\theta_w": "rate at which pages are dropped while w wait",
         r"W_w": "weight of w waiting pages",
-        r"W_0": "weight of none",
+        r"W_0": "weight of no waiting page",
         r"Y": "timer of a waiting page",
         r"F": "integral of the tail of the timer",
         r"\tilde r_i": "obsolescence rate of page i without a buffer where each access fails with "
         "the probability of a page not to be indexed",
         r"Z": "access time, service time or timer that has no phases, or too many",
-        r"\tilde Z": "the time of phase type in its place",
+        r"\tilde Z": "time of phase type in place of another one",
         r"R": "phases allowed",
         r"J_{\mathrm{end}}": "control cost per unit time, that of staleness included",
         **_PRICES,
