@@ -29,6 +29,7 @@ myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "
 myst_heading_anchors = 4
 myst_dmath_double_inline = True
 highlight_language = "none"
+smartquotes = False  # options begin with two hyphens
 default_role = "py:obj"
 nitpicky = True
 
@@ -45,6 +46,7 @@ html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_show_sourcelink = False
 html_show_search_summary = False
+html_search_scorer = str(HERE / "_static" / "scorer.js")
 html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": False,

@@ -34,12 +34,14 @@ def paper_pages() -> dict[str, str]:
 
 
 def _page(key: str) -> str:
-    parts = [heading(f"paper-{key}", key), plain(REFERENCES[key])]
+    call = code(f"crawlsim reproduce {key} ITEM")
+    lead = f"{call} computes an item and prints it beside what the paper has\\."
+    parts = [heading(f"paper-{key}", key), plain(REFERENCES[key]), lead]
     rows = rows_of(key).values()
     for status, means in STATUSES.items():
         mine = [_cells(row) for row in rows if row.status == status]
         if mine:
-            head = ["item", "kind", "printed", "ours", "note", "command"]
+            head = ["item", "kind", "printed", "ours", "note"]
             filled = [n for n in range(len(head)) if any(row[n] for row in mine)]
             chosen = [[row[n] for n in filled] for row in mine]
             parts += [f"## {status.capitalize()}", f"{len(mine)} items: {plain(means)}\\."]
@@ -48,6 +50,5 @@ def _page(key: str) -> str:
 
 
 def _cells(row: Row) -> list[str]:
-    shown = code(row.shown) if row.shown else ""
     words = [row.item, row.kind, row.printed or "", row.ours or "", row.note or ""]
-    return [*map(plain, words), shown]
+    return [plain(each) for each in words]

@@ -151,8 +151,9 @@ def left_out(texts: dict[str, str], notebooks: set[str]) -> set[str]:
     listed = {"index"}
     for name, text in texts.items():
         for tree in re.findall(r"```{toctree}\n(.*?)```", text, flags=re.DOTALL):
-            for line in tree.splitlines():
-                if line and not line.startswith(":"):
+            for row in tree.splitlines():
+                if row and not row.startswith(":"):
+                    line = row.partition("<")[2].rstrip(">") or row
                     at = posixpath.join("/", posixpath.dirname(name), line.strip())[1:]
                     listed |= set(fnmatch.filter(known, at)) or {f"{name}: {line}"}
     return listed ^ known

@@ -1,0 +1,143 @@
+"""The built site in a browser: no request leaves it, no page is wider than a telephone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HTML = Path(__file__).parents[2] / "docs" / "_build" / "html"
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM, reason="needs chromium"),
+    pytest.mark.skipif(not (HTML / "index.html").exists(), reason="needs make docs"),
+]
+pytest.importorskip("websocket")
+
+from browser import Browser  # noqa: E402  # needs websocket
+
+WIDER = """
+[...document.querySelectorAll('body *')].filter(each => {
+  const box = each.getBoundingClientRect();
+  if (box.width === 0 || box.right <= document.documentElement.clientWidth + 1) return false;
+  for (let at = each; at !== document.body; at = at.parentElement) {
+    const style = getComputedStyle(at);
+    if (style.visibility === 'hidden' || style.position === 'fixed') return false;
+    if (at !== each && ['auto', 'scroll'].includes(style.overflowX)) return false;
+  }
+  return true;
+}).map(each => each.tagName + ' ' + each.className + ' ' + each.textContent.slice(0, 40))
+"""
+FOUND = """
+new Promise(done => {
+  const look = () => {
+    const said = document.querySelector('#search-results .search-summary, #search-results p');
+    const pages = [...document.querySelectorAll('#search-results ul.search li a')];
+    if (said && !/Searching|Preparing/.test(document.querySelector('#search-results').innerText))
+      done(pages.slice(0, 5).map(each => each.getAttribute('href')));
+    else setTimeout(look, 50);
+  };
+  look();
+})
+"""
+KINDS = (
+    "index.html",
+    "tutorials/index.html",
+    "howto/bottleneck.html",
+    "howto/stormcrawler.html",
+    "theory/derivations.html",
+    "theory/accessing.html",
+    "theory/results/talim2001/8.html",
+    "theory/results/coffman1998/12-15.html",
+    "reference/commands/sweep.html",
+    "reference/keys/robots.html",
+    "reference/keys/index.html",
+    "reference/measures.html",
+    "reference/errata.html",
+    "reference/papers/talim2001.html",
+    "reference/python/analytic.routing.html",
+    "reference/glossary.html",
+    "gallery/index.html",
+    "gallery/cold-start.html",
+    "notebooks/one-queue.html",
+)
+WORDS = {
+    "obsolescence": "obsolescence",
+    "patience": "patience",
+    "threshold": "threshold",
+    "robots": "robots",
+    "politeness": "accessing",
+    "freshness": "freshness",
+    "starvation": "starvation",
+}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    assert CHROMIUM is not None
+    one = Browser(CHROMIUM, tmp_path_factory.mktemp("profile"))
+    yield one
+    one.close()
+
+
+def faults(browser: Browser, width: int) -> list[str]:
+    """What is wrong with the page that is shown."""
+    elsewhere = [each for each in browser.asked_for if not each.startswith(("file:", "data:"))]
+    wide = browser.value("document.documentElement.scrollWidth") > width
+    wider = [str(each) for each in browser.value(WIDER)]
+    return [*browser.said, *elsewhere, *wider, *(["the page scrolls sideways"] if wide else [])]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_pages_of_every_kind_fit_the_window_and_ask_for_nothing(
+    browser: Browser, width: int, scheme: str
+) -> None:
+    browser.resize(width, scheme=scheme)
+    found = {}
+    for name in KINDS:
+        browser.open((HTML / name).as_uri())
+        found[name] = faults(browser, width)
+    assert {name: said for name, said in found.items() if said} == {}
+
+
+def test_what_is_wrong_is_found(browser: Browser, tmp_path: Path) -> None:
+    """Negative control: too wide, a request, an error."""
+    page = tmp_path / "page.html"
+    page.write_text(
+        "<!DOCTYPE html><meta name=viewport content='width=device-width'>"
+        "<p style='width: 500px'>wide<img src='https://nowhere.invalid/a.png' alt='a'>"
+        "<script>console.error('wrong')</script>"
+    )
+    browser.resize(390)
+    browser.open(page.as_uri())
+    said = " ".join(faults(browser, 390))
+    for each in ("wrong", "nowhere.invalid", "sideways", "P  wide"):
+        assert each in said
+
+
+@pytest.mark.nightly
+def test_every_page_fits_a_telephone_and_asks_for_nothing(browser: Browser) -> None:
+    browser.resize(390)
+    found = {}
+    for file in sorted(HTML.rglob("*.html")):
+        browser.open(file.as_uri())
+        found[file.relative_to(HTML).as_posix()] = faults(browser, 390)
+    assert len(found) > 300
+    assert {name: said for name, said in found.items() if said} == {}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_the_search_finds_the_words_of_the_field(browser: Browser, word: str) -> None:
+    browser.resize(1280)
+    browser.open(f"{(HTML / 'search.html').as_uri()}?q={word}")
+    pages = browser.value(FOUND)
+    assert any(WORDS[word] in page for page in pages), json.dumps(pages)
+
+
+def test_the_search_finds_nothing_for_nonsense(browser: Browser) -> None:
+    browser.open(f"{(HTML / 'search.html').as_uri()}?q=xyzzyqwrt")
+    assert browser.value(FOUND) == []
