@@ -1,4 +1,4 @@
-"""What is wrong with the site that was built: links, anchors, pictures, formulas, requests."""
+"""What is wrong with the site that was built: links, places, pictures, formulas, requests."""
 
 from __future__ import annotations
 
