@@ -75,8 +75,13 @@ _JUDGED_KINDS: tuple[Kind, ...] = ("exact", "lower bound", "upper bound")
 class Comparison:
     """One prediction against its estimate.
 
-    Attributes
+    Parameters
     ----------
+    measure, subject
+        What it is about.
+    predicted, estimated, standard_error : float
+    kind, source : str
+        Of the prediction.
     z : float
         Difference in standard errors; nan where undefined.
     verdict : str
@@ -413,7 +418,12 @@ def _estimate_at(columns: Columns, prediction: Prediction, place: int) -> Estima
 
 
 def overall(comparisons: Iterable[Comparison]) -> Verdict:
-    """The verdict on a whole scenario: the worst of its judged rows."""
+    """The verdict on a whole scenario: the worst of its judged rows.
+
+    Parameters
+    ----------
+    comparisons : iterable of Comparison
+    """
     verdicts = {row.verdict for row in comparisons}
     worst: tuple[Verdict, ...] = ("disagrees", "inconclusive", "agrees")
     return next((each for each in worst if each in verdicts), "not judged")

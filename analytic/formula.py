@@ -169,7 +169,7 @@ class Prediction:
 class Formula:
     """One row of the index of formulas.
 
-    Attributes
+    Parameters
     ----------
     paper, number : str
         Key of the bibliography, and the number of the equation or theorem there.
@@ -237,9 +237,9 @@ class Formula:
 class Statement:
     """A row of the index that predicts no measure: an identity, a bound, an algorithm.
 
-    Attributes
+    Parameters
     ----------
-    paper, number, quantity, latex, function, origin
+    paper, number, quantity, latex, function, origin, conditions
         As of a `Formula`.
     kind : str
         As of a `Formula`, or "algorithm".

@@ -78,7 +78,7 @@ class LawPoint:
 class LawComparison:
     """One distribution: predicted and simulated.
 
-    Attributes
+    Parameters
     ----------
     law : Law
         Which one.
@@ -217,7 +217,14 @@ def check_laws(
 
 
 def with_laws(verdict: Verdict, laws: Iterable[LawComparison]) -> Verdict:
-    """The verdict on a scenario: any distribution that disagrees refutes it."""
+    """The verdict on a scenario: any distribution that disagrees refutes it.
+
+    Parameters
+    ----------
+    verdict : str
+        On the measures.
+    laws : iterable of LawComparison
+    """
     return "disagrees" if any(row.verdict == "disagrees" for row in laws) else verdict
 
 

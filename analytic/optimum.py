@@ -17,7 +17,7 @@ class NoOptimumError(NoAnswerError):
 class Optimum:
     """The best decision of one kind for a scenario.
 
-    Attributes
+    Parameters
     ----------
     target : str
         What was decided, as in ``crawlsim optimize --target``.

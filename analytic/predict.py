@@ -42,7 +42,7 @@ _UNCHANGED_ONLY = "it holds in the long run of a system that interventions do no
 class NotApplicable:
     """A formula that does not cover the scenario, and all that stands against it.
 
-    Attributes
+    Parameters
     ----------
     source : str
         Paper and number.
@@ -77,6 +77,10 @@ def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
 
     The others come in the order of what they lack: the fewest obstacles first, and last those that
     are about systems of another kind.
+
+    Parameters
+    ----------
+    scenario : Scenario
 
     Raises
     ------
@@ -122,6 +126,10 @@ def exact_values(scenario: Scenario) -> dict[tuple[str, Subject], tuple[float, s
     """The exact value of each measure and subject, with the source of the formula that gives it.
 
     Where several formulas do, it is that of the first.
+
+    Parameters
+    ----------
+    scenario : Scenario
 
     Raises
     ------

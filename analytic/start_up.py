@@ -128,6 +128,10 @@ def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
     access times and of the arrivals of packets; the longest stay of a waiting page, where pages are
     not served in their order; the cycle of the pages, or the mean time between accesses of the page
     that is drawn most rarely; the mean time to the first change of a page that is never accessed.
+
+    Parameters
+    ----------
+    scenario : Scenario
     """
     return [(each.name, each.time) for each in _memories(scenario)]
 
@@ -197,6 +201,10 @@ def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
     of how rare that is on top; ten of the longest stays of a waiting page, where pages
     are not served in their order; a cycle of the pages once, or as often as it takes to have each
     of them indexed. A twentieth of the horizon where no such time is known.
+
+    Parameters
+    ----------
+    scenario : Scenario
 
     Raises
     ------

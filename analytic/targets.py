@@ -130,6 +130,10 @@ def answered(solver: Callable[[Scenario], T], scenario: Scenario, given: str, ke
 def resolve(scenario: Scenario) -> Scenario:
     """The scenario with every "optimal" replaced by the solution, and probe times computed.
 
+    Parameters
+    ----------
+    scenario : Scenario
+
     Raises
     ------
     ScenarioError

@@ -32,7 +32,7 @@ System = Scenario | str | Path
 class Solution:
     """What the formulas say of a scenario.
 
-    Attributes
+    Parameters
     ----------
     predictions : list of Prediction
     not_applicable : list of NotApplicable
@@ -63,7 +63,7 @@ class Solution:
 class Check:
     """A simulation, its predictions, and the verdict whether the two agree.
 
-    Attributes
+    Parameters
     ----------
     verdict : str
         "agrees", "disagrees", "inconclusive" or "not judged".
@@ -122,6 +122,11 @@ def run(
 
 def solve(system: System) -> Solution:
     """Every formula that applies to a scenario, and why the others do not.
+
+    Parameters
+    ----------
+    system : Scenario, str or Path
+        A scenario, the name of one in the library, or the path of a file.
 
     Raises
     ------

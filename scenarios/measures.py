@@ -20,7 +20,19 @@ Value = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One kind of number: its name, what its subjects are, its unit, definition and values."""
+    """One kind of number: its name, what its subjects are, its unit, definition and values.
+
+    Parameters
+    ----------
+    name : str
+    subject : str or None
+        What there is one number for each of; None: there is one number.
+    unit : str
+        "1" for a share.
+    definition : str
+    values : mapping str -> callable
+        From parts of a run, by their names, to the values in each replication.
+    """
 
     name: str
     subject: str | None

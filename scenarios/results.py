@@ -29,9 +29,20 @@ Key = tuple[str, Subject]
 class Estimate:
     """A simulated number with its standard error and 95 % interval (nan where undefined).
 
-    `end_effect_bound` says how far the two ends of the window can shift it, whatever the error.
-    `sample` is that of a share: the events among which it is one, for a rate the time; infinite
-    where only 0 is possible, and 0 for what is neither.
+    Parameters
+    ----------
+    measure : str
+        A key of `scenarios.MEASURES`.
+    subject : int, str or None
+        What it is about.
+    estimate, standard_error : float
+    low, high : float
+        Ends of the interval.
+    end_effect_bound : float
+        How far the two ends of the window can shift it, whatever the error.
+    sample : float
+        Of a share the events among which it is one, of a rate the time; infinite where only 0 is
+        possible, and 0 for what is neither.
     """
 
     measure: str
@@ -167,7 +178,7 @@ class Replications(Mapping[Key, tuple[float, ...]]):
 class Results:
     """What a simulation of one scenario gave.
 
-    Attributes
+    Parameters
     ----------
     scenario, engine, seed, count
         What was run: name, engine, seed, number of replications.

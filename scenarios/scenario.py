@@ -17,7 +17,22 @@ from scenarios.sections import System
 class Scenario(System):
     """One system and how to run it; frozen, and valid by construction.
 
-    The fields are the sections of the scenario file.
+    The fields are the sections of the scenario file; `scenario_from` makes one from its entries.
+
+    Parameters
+    ----------
+    name : str
+        Identifies it in the output.
+    title, paper, time_unit : str
+        Labels.
+    judged : tuple of str
+        Measures that a check judges; empty: all that it can.
+    pages, robots, activation, buffer, clients, source, probing, servers : section or None
+        Parts of the system; None: there is no such part.
+    interventions : tuple of Intervention
+        Changes of the system in time.
+    costs, check, run : section
+        Prices, what a check overlooks, and how to run it.
     """
 
     @model_validator(mode="after")

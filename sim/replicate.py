@@ -300,6 +300,22 @@ def run_to_precision(
     near 95 % only when n is not small. `refine`, such as `sim.controlled`, corrects the estimates
     before they are judged.
 
+    Parameters
+    ----------
+    scenario : Scenario
+    precision : Precision
+        When to stop.
+    engine : str, optional
+        "compiled" or "simpy"; by default the faster one.
+    executor : concurrent.futures.Executor, optional
+        By whose workers replications run; by default by none.
+    progress : callable, optional
+        Called with the number of replications that are done, and with how many there are to be.
+    refine : callable, optional
+        From results to results, before they are judged.
+    points : LawPoints, optional
+        Where distributions are to be counted (`analytic.points_of`).
+
     Raises
     ------
     ScenarioError

@@ -55,7 +55,7 @@ class OverTime:
 class Course:
     """What the formulas say of a system over time.
 
-    Attributes
+    Parameters
     ----------
     course : OverTime
         At the times of observation, from the start on.

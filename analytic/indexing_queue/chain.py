@@ -71,7 +71,7 @@ def count_states(order: int, service_phases: int, patience_phases: int, top: int
 class QueueChain:
     """The chain in the factors of its Kronecker products; no matrix over its states.
 
-    Attributes
+    Parameters
     ----------
     arrivals : tuple of dict, one per level
         By the number of pages that enter, the rates from arrival phase to arrival phase, shape

@@ -55,7 +55,7 @@ MOST_CYCLE_JUMPS = 200_000
 class ExactLaw:
     """A distribution function at some points.
 
-    Attributes
+    Parameters
     ----------
     law : Law
         What is distributed so.
@@ -74,7 +74,13 @@ class ExactLaw:
 
 @dataclass(frozen=True, slots=True)
 class NoLaw:
-    """A distribution that is not known exactly, and the reason."""
+    """A distribution that is not known exactly, and the reason.
+
+    Parameters
+    ----------
+    law : Law
+    reason : str
+    """
 
     law: Law
     reason: str
@@ -113,7 +119,13 @@ def exact_laws(scenario: Scenario) -> list[ExactLaw | NoLaw]:
 
 
 def points_of(laws: list[ExactLaw | NoLaw]) -> LawPoints:
-    """What a simulation has to count for a comparison with these distributions."""
+    """What a simulation has to count for a comparison with these distributions.
+
+    Parameters
+    ----------
+    laws : list of ExactLaw or NoLaw
+        As `exact_laws` gives them.
+    """
     at = {
         (each.law.measure, each.law.subject): tuple(each.at.tolist())
         for each in laws

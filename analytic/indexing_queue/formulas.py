@@ -91,7 +91,12 @@ _LOSSES = ("loss_rate", "loss_probability")
 
 
 def relaxation_time_of(scenario: Scenario) -> float | None:
-    """Relaxation time of the queue, where its chain is small enough to know it."""
+    """Relaxation time of the queue, where its chain is small enough to know it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
     if not _has_small_chain(scenario):
         return None
     chain = chain_of(scenario)
@@ -99,7 +104,12 @@ def relaxation_time_of(scenario: Scenario) -> float | None:
 
 
 def empty_probability(scenario: Scenario) -> float | None:
-    """Stationary probability of the empty system, where its relaxation time is known."""
+    """Stationary probability of the empty system, where its relaxation time is known.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
     if not _has_small_chain(scenario):
         return None
     return float(solution_of(scenario).stationary[: chain_of(scenario).order].sum())
@@ -132,6 +142,10 @@ def stays_of(scenario: Scenario) -> Stays | None:
     probability of the empty system and f the rate at which pages enter it. It may leave before:
     when its patience runs out; or, where a full buffer pushes out its oldest page, when as many
     have been lost as can wait.
+
+    Parameters
+    ----------
+    scenario : Scenario
     """
     if not is_covered((*_BUILT, fits_in_memory, _solved_at_once, one_closed_class), scenario):
         return None
@@ -405,6 +419,10 @@ def accuracy_of(scenario: Scenario) -> Accuracy | ClosureError | None:
     """How the chain of a scenario was solved and how well; None where it is not.
 
     A `ClosureError` where it is approximated: the errors known of that approximation.
+
+    Parameters
+    ----------
+    scenario : Scenario
 
     Raises
     ------

@@ -70,7 +70,14 @@ def _sums_over_pages(rates: Array, waiting: int) -> Array:
 
 
 def level_probabilities(chain: QueueChain, stationary: Array) -> Array:
-    """Fraction of time with 0, 1, … pages in the system, shape (levels,)."""
+    """Fraction of time with 0, 1, … pages in the system, shape (levels,).
+
+    Parameters
+    ----------
+    chain : QueueChain
+    stationary : array, shape (states,)
+        Its stationary distribution.
+    """
     return marginals_of(chain, stationary).levels
 
 
@@ -78,6 +85,12 @@ def fate_rates(chain: QueueChain, marginals: Marginals) -> dict[str, float]:
     """Pages per unit time that are delivered, lost, obsolete and served.
 
     avrachenkov2011, Theorems 2 and 3: numerators and the intensity of the input flow.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    marginals : Marginals
+        Of its stationary distribution.
     """
     sizes = np.arange(chain.batch_rates.shape[1])
     batches = np.einsum("ikw,iw->ik", chain.batch_rates, marginals.phases.sum(axis=2))

@@ -122,6 +122,10 @@ def top_level(scenario: Scenario) -> int:
 def chain_of(scenario: Scenario) -> QueueChain:
     """The chain of a scenario that meets the conditions of `FORMULAS`' last rows.
 
+    Parameters
+    ----------
+    scenario : Scenario
+
     Raises
     ------
     ScenarioError
@@ -397,6 +401,8 @@ def control_cost(rates: dict[str, float], others: dict[str, float], costs: Costs
         Of `fate_rates`.
     others : dict
         "starvation", "response" (mean sojourn of served pages) and "robots".
+    costs : Costs
+        The prices.
 
     Notes
     -----

@@ -85,6 +85,12 @@ def sojourn_moments(chain: QueueChain, stationary: Array) -> Iterator[Row]:
 
     avrachenkov2011, Theorem 4 and Corollary 1, as derived in docs/derivations.md.
     "accepted" are all pages that enter; classes without pages are left out.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    stationary : array, shape (states,)
+        Its stationary distribution.
     """
     pages, once, twice = ends_of(chain, entries(chain, stationary), 3)
     for name in ("served", "obsolete", "accepted"):

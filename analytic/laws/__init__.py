@@ -31,7 +31,14 @@ __all__ = ["function_of"]
 
 
 def function_of(law: Distribution, name: str) -> Callable[..., Any] | None:
-    """A function from the file of a law, or of its phases where it has some; None: from neither."""
+    """A function from the file of a law, or of its phases where it has some; None: from neither.
+
+    Parameters
+    ----------
+    law : Distribution
+    name : str
+        Of the function, such as ``log_transform``.
+    """
     return _function(type(law), name)
 
 

@@ -37,7 +37,7 @@ _LONGEST_NAME = 60
 class FrequencySearch:
     """The best frequencies beside what they follow from; all arrays of shape (pages,).
 
-    Attributes
+    Parameters
     ----------
     change_rates, weights : ndarray
         Change rates per unit time, and weights.
@@ -63,6 +63,10 @@ def optimal_frequencies(scenario: Scenario) -> Optimum:
     from one access to the next; within the limits of hosts where these want a spacing. The cost is
     the weighted obsolescence under the file's own policy, where it has an exact value; the bound
     holds for every schedule.
+
+    Parameters
+    ----------
+    scenario : Scenario
 
     Raises
     ------
@@ -182,6 +186,12 @@ def index_numbers(scenario: Scenario, policy: IndexPolicy) -> dict[str, list[flo
     next, the time for which robots wait included; and ``w = c / mu`` relative to the largest, 0 for
     pages that never change, at hosts that are at their limits divided by the price of their
     accesses.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    policy : IndexPolicy
+        Whittle or crawl-value.
     """
     accessed = accessed_pages(scenario)
     rates = accessed.change_rates

@@ -27,6 +27,11 @@ def many_pages_cost(load: ArrayLike) -> Array:
 
     coffman1998 (17): ``C* / (c0 nu) -> exc(q)`` with q = sum mu / nu fixed and c = c0 mu, for
     access times of any law with a mean. That every rate goes to 0 is not enough (docs/errata.md).
+
+    Parameters
+    ----------
+    load : array_like
+        Changes of all pages in a mean access time, q.
     """
     return exc(load)
 
@@ -81,5 +86,10 @@ def golden_guarantee(load: float) -> float:
 
     coffman1998 (19), corrected: at most phi^5 / 10 = 1.1090 (`WORST_GOLDEN_RATIO`), approached as
     the load goes to 0; printed is 2 phi² / 5 = 1.0472.
+
+    Parameters
+    ----------
+    load : float
+        Changes of all pages in a mean access time.
     """
     return worst_golden_cost(load)[0] / float(exc(load))

@@ -68,6 +68,12 @@ def interaccess_obsolescence(
 def slot_distances(cycle: ArrayLike, pages: int) -> tuple[Indices, Array]:
     """Page of each slot of a periodic schedule, and the slots until its next access.
 
+    Parameters
+    ----------
+    cycle : array_like of int, shape (slots,)
+        The page of each slot.
+    pages : int
+
     Returns
     -------
     (page, distance) : ndarrays, shape (slots,)
@@ -311,7 +317,12 @@ def _checked_shares(shares: ArrayLike) -> Array:
 
 
 def erlang_two(x: ArrayLike) -> Array:
-    """The Erlang-2 distribution function ``P(2, x) = 1 - (1 + x) e^{-x}``, x >= 0."""
+    """The Erlang-2 distribution function ``P(2, x) = 1 - (1 + x) e^{-x}``, x >= 0.
+
+    Parameters
+    ----------
+    x : array_like
+    """
     x = np.asarray(x, dtype=float)
     near = np.minimum(x, 1.0)
     value: Array = np.where(x <= 1.0, np.exp(-near) * exc(-near), 1.0 - (1.0 + x) * np.exp(-x))
@@ -371,6 +382,16 @@ def crawl_rates(shares: ArrayLike, law: Distribution, robots: int, failure: floa
 
     coffman1998, section 2 (access frequencies), for robots that always work; of their accesses a
     share p fails.
+
+    Parameters
+    ----------
+    shares : array_like, shape (pages,)
+        Share of the accesses of each page, f.
+    law : Distribution
+        Of the time of an access, with mean m.
+    robots : int
+    failure : float
+        Probability p that an access fails.
     """
     rates: Array = _checked_shares(shares) * robots * (1.0 - failure) / mean_time(law)
     return rates
@@ -380,6 +401,13 @@ def stale_answers(obsolescence: ArrayLike, weights: ArrayLike) -> float:
     """Probability that a query is answered from an out-of-date copy: ``sum c r / sum c``.
 
     coffman1998 (1) at Poisson queries, which see time averages.
+
+    Parameters
+    ----------
+    obsolescence : array_like, shape (pages,)
+        Obsolescence rates r.
+    weights : array_like, shape (pages,)
+        In proportion to the queries of the pages, c.
     """
     c = np.asarray(weights, dtype=float)
     return float(c @ np.asarray(obsolescence, dtype=float) / c.sum())
@@ -421,6 +449,15 @@ def random_rounds_obsolescence(
     """Obsolescence rate of every page, robots in step that each draw pages at random, (pages,).
 
     coffman1998, Lemma 4.1 in rounds: a page is in one with probability ``1 - (1 - f)^robots``.
+
+    Parameters
+    ----------
+    change_rates : array_like, shape (pages,)
+    shares : array_like, shape (pages,)
+        Probability with which a robot draws each page.
+    time : float
+        Of an access, the same for all.
+    robots : int
     """
     f = np.asarray(shares, dtype=float)
     law = Deterministic(value=time)

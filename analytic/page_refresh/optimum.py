@@ -65,6 +65,10 @@ def inverse_excess(v: ArrayLike) -> Array:
 
     Equal to ``-1 - W_{-1}(-e^{-1 - v})`` of Lambert; here without its cancellation near v = 0, and
     without overflow. With ``v = -ln(1 - p)`` it is the p-quantile of the Erlang-2 law.
+
+    Parameters
+    ----------
+    v : array_like
     """
     v = np.asarray(v, dtype=float)
     root = np.sqrt(2.0 * v)
@@ -334,6 +338,15 @@ def schedule_bound(
 
     coffman1998 (7) at its optimum (`best_shares`), for any weights; with so many `accesses` per
     slot, 1 in the long run: s of them are the problem of one, with ``l / s`` in place of l.
+
+    Parameters
+    ----------
+    change_rates : array_like, shape (pages,)
+    weights : array_like, shape (pages,)
+    law : Distribution
+        Of the time of an access.
+    accesses : float
+        Per slot.
     """
     mu, c = _checked_pages(change_rates, weights)
     if accesses == 1.0:
@@ -353,6 +366,14 @@ def proportional_bound(change_rates: ArrayLike, law: Distribution, accesses: flo
 
     coffman1998, Theorem 3.4 and (10): ``C >= nu (sum delta + exc(sum l))``, with frequencies
     ``l / sum l``; nu = 1/m. `accesses` as for `schedule_bound`.
+
+    Parameters
+    ----------
+    change_rates : array_like, shape (pages,)
+    law : Distribution
+        Of the time of an access.
+    accesses : float
+        Per slot.
     """
     mu = _checked(change_rates)
     exponent = float(log_transform(law, mu).sum())
@@ -405,7 +426,7 @@ def best_random_shares(change_rates: ArrayLike, weights: ArrayLike, law: Distrib
 class CappedShares(NamedTuple):
     """The best frequencies within the limits of hosts.
 
-    Attributes
+    Parameters
     ----------
     shares : ndarray, shape (pages,)
         Accesses of each page per access that the robots have time for; they may sum to less than 1.

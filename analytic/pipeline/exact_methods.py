@@ -235,7 +235,12 @@ METHODS: tuple[Method, ...] = (
 
 
 def exact_method(scenario: Scenario) -> Method | None:
-    """The method that covers a scenario, or None."""
+    """The method that covers a scenario, or None.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
     return next((each for each in METHODS if is_covered(each.conditions, scenario)), None)
 
 

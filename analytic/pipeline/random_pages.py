@@ -374,7 +374,12 @@ def single_place_rates(
 
 @lru_cache(maxsize=4)
 def queue_of_pages(scenario: Scenario) -> PageQueue:
-    """The queue of a scenario without timers, as its pages see it."""
+    """The queue of a scenario without timers, as its pages see it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
     return page_queue(chain_of(scenario))
 
 

@@ -38,13 +38,22 @@ def _sections(scenario: Scenario) -> tuple[Source, Probing]:
 
 
 def profile_of(scenario: Scenario) -> Profile:
-    """Update rate and importance of the scenario's source, up to its horizon."""
+    """Update rate and importance of the scenario's source, up to its horizon.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
     source, probing = _sections(scenario)
     return Profile(source.updates, source.importance, probing.horizon)
 
 
 def probe_times(scenario: Scenario) -> tuple[float, ...]:
     """Probe times of the scenario's policy, computed where they are not given.
+
+    Parameters
+    ----------
+    scenario : Scenario
 
     Raises
     ------
@@ -79,7 +88,15 @@ def probe_times(scenario: Scenario) -> tuple[float, ...]:
 
 
 def given_probes(probing: Probing, times: Sequence[float]) -> dict[str, Any]:
-    """Keys and values that put probe times into a scenario (`Scenario.with_`)."""
+    """Keys and values that put probe times into a scenario (`Scenario.with_`).
+
+    Parameters
+    ----------
+    probing : Probing
+        The section of the scenario.
+    times : sequence of float
+        The probe times.
+    """
     count = {} if probing.probes is None else {"probing.probes": len(times)}
     return {"probing.policy": {"times": list(times)}, **count}
 

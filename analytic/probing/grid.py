@@ -35,7 +35,7 @@ _PER_PROBE = 20
 class Schedule(NamedTuple):
     """A schedule on a grid.
 
-    Attributes
+    Parameters
     ----------
     slots : ndarray, shape (n,)
         Indices of the times t_j = j T / N of the probes 1, …, n.
@@ -55,14 +55,30 @@ class Schedule(NamedTuple):
 
 
 def grid_of(profile: Profile, slots: int) -> Grid:
-    """The even grid on [0, T]: its integrals, O(slots + cells)."""
+    """The even grid on [0, T]: its integrals, O(slots + cells).
+
+    Parameters
+    ----------
+    profile : Profile
+    slots : int
+        Of the grid, all of the same length.
+    """
     from analytic.probing.kernels import slot_sums
 
     return slot_sums(profile.edges, profile.updates, profile.importance, slots)
 
 
 def times_of(horizon: float, slots: int, path: Path) -> tuple[float, ...]:
-    """The times of the grid at these indices, the last one exactly the horizon."""
+    """The times of the grid at these indices, the last one exactly the horizon.
+
+    Parameters
+    ----------
+    horizon : float
+    slots : int
+        Of the grid.
+    path : sequence of int
+        The indices.
+    """
     return (*(path[:-1] * horizon / slots).tolist(), horizon)
 
 
@@ -234,7 +250,14 @@ def _joined(fewer: Path, more: Path, links: int) -> Path:
 
 
 def breaks_on_grid(profile: Profile, slots: int) -> bool:
-    """Whether every breakpoint of the two rates is one of the times ``j T / N``, up to rounding."""
+    """Whether every breakpoint of the two rates is one of the times ``j T / N``, up to rounding.
+
+    Parameters
+    ----------
+    profile : Profile
+    slots : int
+        Of the grid, N.
+    """
     edges = profile.edges / profile.horizon * slots
     return bool((np.abs(edges - np.round(edges)) <= _OFF_GRID * slots).all())
 
@@ -282,6 +305,13 @@ def default_slots(profile: Profile, probes: int, apart: float = 0.0) -> int:
 
     At least ten thousand, and twenty per probe; where that can be, a number whose times include
     every breakpoint, and `apart`, the minimum spacing.
+
+    Parameters
+    ----------
+    profile : Profile
+    probes : int
+    apart : float
+        Least time between two probes; 0: none.
     """
     wanted = max(_SLOTS, _PER_PROBE * probes)
     common = 1

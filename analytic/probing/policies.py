@@ -45,7 +45,15 @@ _SMALLEST = 1e-30
 
 
 def uniform_times(horizon: float, probes: int) -> tuple[float, ...]:
-    """Equally spaced probe times, ``p_i = i T / n`` (eckstein2005, section 5.2)."""
+    """Equally spaced probe times, ``p_i = i T / n`` (eckstein2005, section 5.2).
+
+    Parameters
+    ----------
+    horizon : float
+        Time of the last probe, T.
+    probes : int
+        How many, n.
+    """
     return (*(index * horizon / probes for index in range(1, probes)), horizon)
 
 
@@ -141,6 +149,12 @@ def threshold_times_at(profile: Profile, cost: float) -> tuple[float, ...]:
 
 def uniform_times_at(horizon: float, between: float) -> tuple[float, ...]:
     """Probe times so far apart, the last one at the horizon.
+
+    Parameters
+    ----------
+    horizon : float
+    between : float
+        Time between two probes.
 
     Raises
     ------

@@ -31,7 +31,7 @@ _ROUNDING = 1e-9
 class Interval(NamedTuple):
     """Five integrals over (s, f], each an array with one entry per interval.
 
-    Attributes
+    Parameters
     ----------
     updates : ndarray
         ``Lambda(s, f)``, the expected number of updates.
@@ -55,7 +55,17 @@ class Interval(NamedTuple):
 
 
 def cell(rate: ArrayLike, importance: ArrayLike, width: ArrayLike) -> Interval:
-    """The integrals over an interval with constant update rate and importance."""
+    """The integrals over an interval with constant update rate and importance.
+
+    Parameters
+    ----------
+    rate : array_like
+        Updates per unit time.
+    importance : array_like
+        Cost of a unit of waiting time.
+    width : array_like
+        Length of the interval.
+    """
     rate = np.asarray(rate)
     importance = np.asarray(importance)
     width = np.asarray(width)
@@ -79,6 +89,11 @@ def _mean_survival(updates: Array) -> Array:
 
 def join(first: Interval, second: Interval) -> Interval:
     """The integrals over two adjacent intervals together.
+
+    Parameters
+    ----------
+    first, second : Interval
+        The end of the first is the beginning of the second.
 
     Notes
     -----

@@ -50,7 +50,7 @@ _HALVINGS = 12
 class Refined(NamedTuple):
     """A schedule in continuous time, and how it was reached.
 
-    Attributes
+    Parameters
     ----------
     times : tuple of float
         p_1, …, p_n = T.

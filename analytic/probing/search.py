@@ -39,7 +39,7 @@ class ProbeSearch:
     Only the search on the grid has been done; `refined` and `lower_bound` are
     computed when asked for.
 
-    Attributes
+    Parameters
     ----------
     asked : Scenario
         Whose source is to be probed.
@@ -154,6 +154,10 @@ def best_probes(scenario: Scenario) -> ProbeSearch:
     Its `slots` and `refine` count, whatever its policy; without `slots` the grid is that of
     `default_slots`.
 
+    Parameters
+    ----------
+    scenario : Scenario
+
     Raises
     ------
     NoOptimumError
@@ -198,6 +202,10 @@ def _roomy_slots(profile: Profile, probes: int, spacing: float) -> int:
 
 def optimal_probes(scenario: Scenario) -> Optimum:
     """The probe times with the least expected cost up to the horizon.
+
+    Parameters
+    ----------
+    scenario : Scenario
 
     Raises
     ------

@@ -223,6 +223,10 @@ def _check_size(queue: ControlledQueue, costs: Costs) -> None:
 def best_switching(scenario: Scenario) -> SwitchingSearch:
     """The optimal targets of a scenario.
 
+    Parameters
+    ----------
+    scenario : Scenario
+
     Raises
     ------
     NoOptimumError

@@ -63,6 +63,11 @@ def linear_bound(costs: SpacingCosts) -> LinearBound:
     its slope is D_m(k) between 1/(k + 1) and 1/k. Pieces are taken in the order of their slopes,
     the steepest descent first, until the shares sum to 1.
 
+    Parameters
+    ----------
+    costs : SpacingCosts
+        What an access costs by its distance from the next one.
+
     Notes
     -----
     Proof in docs/derivations.md, "The linear bound". Costs that are not convex in the distance are

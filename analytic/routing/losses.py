@@ -142,6 +142,14 @@ def random_non_preemptive_loss(
     """Fraction of its packets lost by a server that is sent each packet with a probability.
 
     As `non_preemptive_loss`, with the gap between its own packets a geometric number of gaps.
+
+    Parameters
+    ----------
+    arrivals : ArrivalProcess
+        Of all packets.
+    service : PhaseLaw
+    probability : float
+        With which a packet is sent to this server.
     """
     service = _as_arrays(service)
     step = over_gap(arrivals, _with_end(service))

@@ -199,6 +199,11 @@ def index_word(costs: SpacingCosts) -> Word:
 
     The policy accesses the server with the least ``D_m(x) = (x + 1) e_m(x) - x e_m(x + 1)`` at its
     age x: minus its Whittle index (docs/derivations.md); for two servers that is the optimum.
+
+    Parameters
+    ----------
+    costs : SpacingCosts
+        What an access costs by its distance from the next one.
     """
     sequence, closed = _closings(costs)
     return least_rotation(sequence[: int(np.argmin(closed)) + 1].tolist())
@@ -210,6 +215,11 @@ def descended_word(costs: SpacingCosts) -> Word:
     Periods of the index policy, short ones and the cheapest, are improved by one letter changed,
     added or left out, or two neighbours exchanged, until nothing helps. With more than 12 servers
     only the period of the index policy is taken.
+
+    Parameters
+    ----------
+    costs : SpacingCosts
+        What an access costs by its distance from the next one.
     """
     from analytic.routing.kernels import improved_word
 
@@ -263,6 +273,11 @@ def best_random_shares(costs: SpacingCosts) -> Array:
     """Shares of independent random accesses of the least cost that a descent finds.
 
     For independent gaps and losses ``p_m`` proportional to ``1 / h_m - 1``.
+
+    Parameters
+    ----------
+    costs : SpacingCosts
+        What an access costs by its distance from the next one.
     """
     from scipy.optimize import minimize
 

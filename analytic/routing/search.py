@@ -72,7 +72,7 @@ _LOG = logging.getLogger(__name__)
 class WordSearch:
     """The best word of a search, and what is known about it.
 
-    Attributes
+    Parameters
     ----------
     costs : SpacingCosts
     word : tuple of int
@@ -215,6 +215,10 @@ def _of_two(costs: SpacingCosts) -> _Solution:
 def routing_costs(scenario: Scenario) -> SpacingCosts:
     """What packets cost by their distances, for any routing of the scenario's servers.
 
+    Parameters
+    ----------
+    scenario : Scenario
+
     Raises
     ------
     NoOptimumError
@@ -228,6 +232,10 @@ def routing_costs(scenario: Scenario) -> SpacingCosts:
 
 def template_costs(scenario: Scenario) -> SpacingCosts:
     """What accesses cost by their distances, for any order of the scenario's pages.
+
+    Parameters
+    ----------
+    scenario : Scenario
 
     Raises
     ------
@@ -255,6 +263,10 @@ def optimal_routing(scenario: Scenario) -> Optimum:
 
     The cost is the fraction of all packets that is lost.
 
+    Parameters
+    ----------
+    scenario : Scenario
+
     Raises
     ------
     NoOptimumError
@@ -276,6 +288,10 @@ def optimal_template(scenario: Scenario) -> Optimum:
     """The order of accesses of the least weighted obsolescence, with a bound below every one.
 
     For any weights, and for dependent access times; pages not worth an access are left out.
+
+    Parameters
+    ----------
+    scenario : Scenario
 
     Raises
     ------

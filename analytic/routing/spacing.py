@@ -48,7 +48,7 @@ _GONE = -1.0 + 2.0**-53
 class SpacingCosts:
     """Costs of accesses by their distances.
 
-    Attributes
+    Parameters
     ----------
     table : ndarray, shape (servers, longest)
         ``e_m(n)`` in column n - 1; never increasing in n.

@@ -39,6 +39,11 @@ def cyclic_distances(word: Sequence[int]) -> dict[int, tuple[int, ...]]:
 
     delta_j is the number of packets from the server's j-th slot of the period to its next one,
     across the end of the period where need be; they sum to the length of the word (altman2000 (6)).
+
+    Parameters
+    ----------
+    word : sequence of int
+        The server of each packet of a period.
     """
     slots: dict[int, list[int]] = {}
     for slot, server in enumerate(word):
@@ -50,7 +55,12 @@ def cyclic_distances(word: Sequence[int]) -> dict[int, tuple[int, ...]]:
 
 
 def primitive_length(word: Sequence[int]) -> int:
-    """Smallest n after which a periodic word repeats: 2 for 0, 1, 0, 1."""
+    """Smallest n after which a periodic word repeats: 2 for 0, 1, 0, 1.
+
+    Parameters
+    ----------
+    word : sequence of int
+    """
     _check_letters(word)
     length = len(word)
     whole = tuple(word)
@@ -59,7 +69,15 @@ def primitive_length(word: Sequence[int]) -> int:
 
 
 def server_losses(word: Sequence[int], loss: Loss) -> dict[int, float]:
-    """Fraction of each server's own packets that are lost: the mean of ``f_m(delta_j^m)``."""
+    """Fraction of each server's own packets that are lost: the mean of ``f_m(delta_j^m)``.
+
+    Parameters
+    ----------
+    word : sequence of int
+        The server of each packet of a period.
+    loss : callable
+        From a server m and distances to probabilities f_m that a packet is lost.
+    """
     return {
         server: sum(loss(server, distance) for distance in distances) / len(distances)
         for server, distances in cyclic_distances(word).items()
@@ -91,6 +109,10 @@ def least_rotation(word: Sequence[int]) -> Word:
 
     Two starts are compared letter by letter; the loser moves on past the part that was equal,
     within which no better start can lie. That takes two or three steps per letter.
+
+    Parameters
+    ----------
+    word : sequence of int
     """
     once = tuple(word)[: primitive_length(word)]
     twice = once + once

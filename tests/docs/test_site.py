@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import fnmatch
+import inspect
 import json
 import posixpath
 import re
@@ -16,6 +17,7 @@ import pytest
 from generator.links import BrokenLinkError, relinked
 from generator.markdown import code, plain, slug
 from generator.places import NoPlaceError, pages_of, place_of
+from generator.public import packages, public_names
 from generator.staging import generated, repository_files
 
 from crawlsim.cli.program import commands
@@ -125,6 +127,48 @@ def test_every_scenario_has_a_page_and_a_picture_of_its_present_file() -> None:
         assert f"scenario-{name}" in labels()
         assert (FOLDER / f"{name}.png").exists(), name
         assert made_of[name] == digest_of(name), f"{name}: python -m experiments.make_gallery"
+
+
+def undescribed(thing: Any) -> set[str]:
+    """Parameters that a docstring does not describe under that heading."""
+    text = inspect.getdoc(thing) or ""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+$|\Z)", text, re.MULTILINE | re.DOTALL)
+    named = re.findall(r"^([\w*][\w*, ]*?)(?: *:.*)?$", section[1] if section else "", re.MULTILINE)
+    known = {each.strip().lstrip("*") for names in named for each in names.split(",")}
+    return set(inspect.signature(thing).parameters) - known
+
+
+def test_every_public_name_is_documented_with_all_its_parameters() -> None:
+    missing = {
+        f"{package}.{name}": undescribed(thing)
+        for package in packages()
+        for name, thing in public_names(package)
+        if callable(thing) and not (inspect.isclass(thing) and issubclass(thing, Exception))
+    }
+    assert len(missing) > 170
+    assert {name: which for name, which in missing.items() if which} == {}
+    for package in packages():
+        page = pages()[f"reference/python/{package}.md"]
+        assert all(
+            f"{package}.{name}" in page or f"## {name}\n" in page
+            for name, _ in public_names(package)
+        )
+
+
+def test_a_parameter_that_is_not_described_is_found() -> None:
+    def example(one: int, two: int) -> None:
+        """An example.
+
+        Parameters
+        ----------
+        one : int
+
+        Returns
+        -------
+        two : int
+        """
+
+    assert undescribed(example) == {"two"}
 
 
 def test_slugs_are_as_agreed() -> None:
