@@ -286,6 +286,7 @@ def test_break_it() -> None:
     ratio = (table.estimated / table.predicted).xs("loss_probability", level=1)
     assert ratio.constant < 0.5
     assert ratio.mixed == pytest.approx(2, abs=0.05)
+    assert set(names["own"].values()) == {"agrees"}
     assert set(names["verdicts"](names["unbuffered"], names["no_buffer"]).verdict) == {"agrees"}
 
 
