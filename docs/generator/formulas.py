@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
-from analytic import FORMULAS, STATEMENTS, Formula, Statement
+from analytic import FORMULAS, STATEMENTS
 from analytic.bibliography import REFERENCES
-from analytic.formula import ORIGINS, Condition, is_covered
+from analytic.formula import ORIGINS, Condition
 from crawlsim.ledger.rows import TITLES, Row, rows_of
+from generator.examples import Result, example_of
 from generator.markdown import block, code, heading, page, plain, prose, slug, table, toctree
 from generator.public import public_name
-from scenarios import Scenario, library_names, load
 
 FOLDER = "theory/results"
-
-Result = Formula | Statement
-
-_FIRST = ("one-robot", "cyclic-constant", "randomized-constant", "four-robots-one-threshold")
-"""Scenarios that are easy to understand, asked before the others for an example."""
-
-_SLOW = ("batches-complete",)
-"""Whether formulas cover these takes seconds to find out."""
 
 
 def label_of(paper: str, number: str) -> str:
@@ -35,21 +27,6 @@ def results() -> dict[str, list[Result]]:
     for each in sorted([*FORMULAS, *STATEMENTS], key=lambda each: each.paper):
         found.setdefault(label_of(each.paper, each.number), []).append(each)
     return found
-
-
-@cache
-def _library() -> tuple[Scenario, ...]:
-    names = [name for name in library_names() if name not in (*_FIRST, *_SLOW)]
-    return tuple(load(name) for name in (*_FIRST, *names))
-
-
-def example_of(result: Result) -> str:
-    """A command that shows the result."""
-    if isinstance(result, Formula):
-        for scenario in _library():
-            if is_covered(result.conditions, scenario):
-                return f"crawlsim solve {scenario.name}"
-    return f"crawlsim formulas {result.paper}"
 
 
 def formula_pages() -> dict[str, str]:

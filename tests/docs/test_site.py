@@ -8,18 +8,22 @@ import inspect
 import json
 import posixpath
 import re
+import shlex
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from generator.examples import example_of
 from generator.links import BrokenLinkError, relinked
 from generator.markdown import code, plain, slug
 from generator.places import NoPlaceError, pages_of, place_of
 from generator.public import packages, public_names
 from generator.staging import generated, repository_files
 
+from analytic import FORMULAS, Formula, resolve
+from crawlsim.cli.loading import load_scenarios
 from crawlsim.cli.program import commands
 from experiments.make_gallery import DIGESTS, FOLDER, digest_of
 from scenarios import MEASURES, library_names, schema
@@ -127,6 +131,31 @@ def test_every_scenario_has_a_page_and_a_picture_of_its_present_file() -> None:
         assert f"scenario-{name}" in labels()
         assert (FOLDER / f"{name}.png").exists(), name
         assert made_of[name] == digest_of(name), f"{name}: python -m experiments.make_gallery"
+
+
+LONG = ("pipeline decomposition",)
+"""Minutes, on a large chain."""
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        pytest.param(
+            each,
+            id=f"{each.source}: {each.quantity}",
+            marks=[pytest.mark.nightly] if each.source in LONG else [],
+        )
+        for each in FORMULAS
+    ],
+)
+def test_the_example_of_a_formula_is_covered_by_it(formula: Formula) -> None:
+    words = shlex.split(example_of(formula))
+    assert words[:2] == ["crawlsim", "solve"]
+    changes = [words[n + 1] for n, word in enumerate(words) if word == "--set"]
+    if "--quantiles" in words:
+        changes.append(f"buffer.sojourn_quantiles=[{words[words.index('--quantiles') + 1]}]")
+    (scenario,) = load_scenarios((words[2],), tuple(changes))
+    assert formula.reason_against(resolve(scenario)) is None
 
 
 def undescribed(thing: Any) -> set[str]:
