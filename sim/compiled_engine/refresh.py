@@ -5,7 +5,10 @@ Without a buffer the copy in the index is always the one that was delivered last
 change is when its copy goes out of date, and one number stands for both.
 
 Whether a page has changed nobody can predict, a processor as little as a robot; so the loop has no
-branch there, and the times between changes come from a block.
+branch there, and the times between changes come from a block. What depends on it is written with
+products and minima: of `a if changed else b` the compiler makes a branch again as soon as one of
+the two takes a division, and the loop then takes half as long again
+(`benchmarks/bench_interventions.py`).
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ def go_on(world: World, query: Any) -> bool:
 def deliver_until(world: World, course: Course | None, until: float) -> bool:
     """All deliveries up to a time, that time included; False if a block of numbers is exhausted.
 
-    Where speeds change, they stand in numbers until the next change.
+    Where speeds change, the outer loop goes from one change to the next.
     """
     if is_unheard(world, course):
         return run_unheard(world, until)
@@ -79,40 +82,42 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
     now = robots.ends.time[0]
     left = min(access.end[0] - taken, change.end[0] - changes)
     accesses = min(len(sequence) - used, left)
-    turn = -np.inf
     speed = factor = 1.0
-    speed_until = factor_until = np.inf
+    speed_until = factor_until = last_start = until
     while now <= until and accesses > 0:
-        page = pages.page[carried]
-        page.deliveries += 1
-        stale_from = page.stale_from
-        changed = stale_from <= now
-        gap = change.drawn[changes] * page.mean_change
-        next_change = now + gap
         if course is not None:
-            if now >= turn:
-                speed, speed_until = speed_now(course.access, now)
-                factor, factor_until = speed_now(course.change, now)
-                turn = min(speed_until, factor_until)
-            next_change = now + gap / factor
-            if changed & (next_change > factor_until):
-                next_change = end_of_work(course.change, now, gap)
-        refreshed = changed & (next_change > now)
-        counted_from = stale_from if stale_from > window_start else window_start
-        stale_time = now - counted_from
-        page.stale_time += stale_time if refreshed else 0.0
-        page.stale_from = next_change if refreshed else stale_from
-        changes += changed
-        carried = sequence[used]
-        end = now + access.drawn[taken]
-        if course is not None:
-            end = now + access.drawn[taken] / speed
-            if end > speed_until:
-                end = end_of_work(course.access, now, access.drawn[taken])
-        now = end
-        used += 1
-        taken += 1
-        accesses -= 1
+            speed, speed_until = speed_now(course.access, now)
+            factor, factor_until = speed_now(course.change, now)
+            change_of_speed = min(end_of_piece(course.access), end_of_piece(course.change))
+            last_start = min(until, np.nextafter(change_of_speed, 0.0))
+        while now <= last_start and accesses > 0:
+            page = pages.page[carried]
+            page.deliveries += 1
+            stale_from = page.stale_from
+            changed = stale_from <= now
+            gap = change.drawn[changes] * page.mean_change
+            next_change = now + gap
+            if course is not None:
+                next_change = now + gap / factor
+                if next_change * changed > factor_until:
+                    next_change = end_of_work(course.change, now, gap)
+            refreshed = changed & (next_change > now)
+            counted_from = stale_from if stale_from > window_start else window_start
+            counted_from = counted_from if counted_from < now else now
+            page.stale_time += (now - counted_from) * refreshed
+            next_stale = next_change * refreshed
+            page.stale_from = next_stale if next_stale > stale_from else stale_from
+            changes += changed
+            carried = sequence[used]
+            end = now + access.drawn[taken]
+            if course is not None:
+                end = now + access.drawn[taken] / speed
+                if end > speed_until:
+                    end = end_of_work(course.access, now, access.drawn[taken])
+            now = end
+            used += 1
+            taken += 1
+            accesses -= 1
     pages.state.used = used
     access.first[0] = taken
     change.first[0] = changes
@@ -128,6 +133,12 @@ def speed_now(speed: Speed, now: float) -> tuple[float, float]:
     if speed.values[piece] > 0.0:
         return speed.values[piece], speed.ends[piece]
     return 1.0, -np.inf
+
+
+@inner
+def end_of_piece(speed: Speed) -> float:
+    """Until when the speed of the last start holds."""
+    return speed.ends[speed.at[0]]
 
 
 @inner
