@@ -96,12 +96,11 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
             stale_from = page.stale_from
             changed = stale_from <= now
             gap = change.drawn[changes] * page.mean_change
+            # A page that never changes has an infinite gap, and that times 0 is no number.
+            gap = gap if gap < speeds.NEVER else speeds.NEVER
             next_change = now + gap
             if course is not None:
                 next_change = now + gap / factor
-            # A page that never changes has an infinite gap, and that times 0 is no number.
-            next_change = next_change if next_change < speeds.NEVER else speeds.NEVER
-            if course is not None:
                 if next_change * changed > factor_until:
                     next_change = end_of_work(course.change, now, gap)
             refreshed = changed & (next_change > now)
