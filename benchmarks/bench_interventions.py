@@ -12,19 +12,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from racing import write
+from racing import about, write
 
 from analytic import resolve
 from scenarios import Scenario, load
 from sim import compiled_engine
 
 SYSTEMS = {
-    "one robot, fixed order": ("cyclic-constant", 3e6),
-    "one robot, at random": ("randomized-exponential", 3e6),
-    "a queue": ("one-robot", 1e6),
-    "pages behind a buffer": ("pipeline-light", 3e5),
+    "one robot, fixed order": ("cyclic-constant", 3e7),
+    "one robot, at random": ("randomized-exponential", 1e7),
+    "a queue": ("one-robot", 1e7),
+    "pages behind a buffer": ("pipeline-light", 3e6),
 }
-"""Library scenarios, and horizons that take about a second."""
+"""Library scenarios, and horizons that take a third of a second or more."""
 
 
 def plan(horizon: float, *, has_pages: bool) -> list[dict[str, Any]]:
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         median = statistics.median(each)
         print(f"| {name} | {median:.2f} | {min(each):.2f} | {max(each):.2f} |", flush=True)
     parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    write(parsed.out, {"ratios": found})
+    write(parsed.out, {**about(parsed.rounds, "numba"), "ratios": found})
 
 
 if __name__ == "__main__":

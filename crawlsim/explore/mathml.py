@@ -1,4 +1,4 @@
-"""LaTeX as MathML, which browsers draw without a script."""
+"""LaTeX as MathML, which browsers draw without a script: for the live page and the site."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ class LatexError(ValueError):
     """LaTeX that cannot be read."""
 
 
-def mathml(latex: str) -> str:
+def mathml(latex: str, display: str = "block") -> str:
     """The formula as a MathML element.
+
+    Parameters
+    ----------
+    latex : str
+    display : str
+        "block", or "inline" within a sentence.
 
     Raises
     ------
@@ -21,7 +27,7 @@ def mathml(latex: str) -> str:
     # The converter would pass texts with angle brackets on, as elements of the page.
     harmless = latex.replace("<", r"\lt ").replace(">", r"\gt ")
     try:
-        return str(convert(harmless, display="block"))
+        return str(convert(harmless, display=display))
     except Exception as error:
         if type(error).__module__ != exceptions.__name__:
             raise

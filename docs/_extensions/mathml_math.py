@@ -6,44 +6,25 @@ import re
 from typing import Any
 
 from docutils import nodes
-from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.util import logging
+
+from crawlsim.explore.mathml import LatexError, mathml
 
 _log = logging.getLogger(__name__)
 
 
-def mathml(latex: str, display: str) -> str:
-    r"""A formula as MathML.
-
-    Parameters
-    ----------
-    latex : str
-    display : str
-        "inline" or "block".
-
-    Raises
-    ------
-    ValueError
-        If it is no LaTeX, or has a command that is not known; ``\foo`` would be shown as it is.
-    """
-    harmless = latex.replace("<", r"\lt ").replace(">", r"\gt ")
-    try:
-        text = str(convert(harmless, display=display))
-    except Exception as error:
-        raise ValueError(f"{latex!r} cannot be set: {type(error).__name__} {error}") from error
-    unknown = re.findall(r"\\[A-Za-z]+", re.sub(r"<[^>]*>", " ", text))
-    if unknown:
-        raise ValueError(f"{latex!r} cannot be set: {', '.join(unknown)} is not known")
-    return text
-
-
 def _set(node: nodes.Element, display: str) -> str:
     try:
-        return mathml(node.astext(), display)
-    except ValueError as error:
-        _log.warning("%s", error, location=node)
+        text = mathml(node.astext(), display)
+    except LatexError as error:
+        _log.warning("%r cannot be set: %s", node.astext(), error, location=node)
         return ""
+    # A command that the converter does not know would be shown as it is.
+    unknown = re.findall(r"\\[A-Za-z]+", re.sub(r"<[^>]*>", " ", text))
+    if unknown:
+        _log.warning("%r has %s, not known", node.astext(), ", ".join(unknown), location=node)
+    return text
 
 
 def _inline(translator: Any, node: nodes.Element) -> None:

@@ -89,6 +89,7 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
             speed, speed_until = speed_now(course.access, now)
             factor, factor_until = speed_now(course.change, now)
             change_of_speed = min(end_of_piece(course.access), end_of_piece(course.change))
+            # What starts at the very moment of a change has the new speed already.
             last_start = min(until, np.nextafter(change_of_speed, 0.0))
         while now <= last_start and accesses > 0:
             page = pages.page[carried]

@@ -45,8 +45,8 @@ def test_a_tutorial_shows_what_its_reader_sees(
             runpy.run_path(str(write_down(code)))
         elif code.startswith("$ "):
             command, _, shown = code.removeprefix("$ ").partition("\n")
-            code_, out, err = crawlsim(*shlex.split(command)[1:])
-            assert code_ == (2 if shown.startswith("crawlsim:") else 0), command
+            exit_code, out, err = crawlsim(*shlex.split(command)[1:])
+            assert exit_code == (2 if shown.startswith("crawlsim:") else 0), command
             assert missing_of(shown, out + err) == [], command
 
 
