@@ -5,9 +5,10 @@ Without a buffer the copy in the index is always the one that was delivered last
 change is when its copy goes out of date, and one number stands for both.
 
 Whether a page has changed nobody can predict, a processor as little as a robot; so the loop has no
-branch there, and the times between changes come from a block. What depends on it is written with
-products and minima: of `a if changed else b` the compiler makes a branch again as soon as one of
-the two takes a division, and the loop then takes half as long again
+branch there, and the times between changes come from a block. Of `a if changed else b` the compiler
+makes a branch all the same as soon as one of the two takes a division, as under interventions; the
+loop then takes half as long again. There what depends on a change is written with products and
+minima, which in turn take a tenth longer where nothing is divided
 (`benchmarks/bench_interventions.py`).
 """
 
@@ -97,19 +98,24 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
             stale_from = page.stale_from
             changed = stale_from <= now
             gap = change.drawn[changes] * page.mean_change
-            # A page that never changes has an infinite gap, and that times 0 is no number.
-            gap = gap if gap < speeds.NEVER else speeds.NEVER
             next_change = now + gap
             if course is not None:
+                # A page that never changes has an infinite gap, and that times 0 is no number.
+                gap = gap if gap < speeds.NEVER else speeds.NEVER
                 next_change = now + gap / factor
                 if next_change * changed > factor_until:
                     next_change = end_of_work(course.change, now, gap)
             refreshed = changed & (next_change > now)
             counted_from = stale_from if stale_from > window_start else window_start
-            counted_from = counted_from if counted_from < now else now
-            page.stale_time += (now - counted_from) * refreshed
-            next_stale = next_change * refreshed
-            page.stale_from = next_stale if next_stale > stale_from else stale_from
+            if course is None:
+                stale_time = now - counted_from
+                page.stale_time += stale_time if refreshed else 0.0
+                page.stale_from = next_change if refreshed else stale_from
+            else:
+                counted_from = counted_from if counted_from < now else now
+                page.stale_time += (now - counted_from) * refreshed
+                next_stale = next_change * refreshed
+                page.stale_from = next_stale if next_stale > stale_from else stale_from
             changes += changed
             carried = sequence[used]
             end = now + access.drawn[taken]
