@@ -250,8 +250,8 @@ def _member_json(key: str, choice: Any, handler: GetJsonSchemaHandler) -> dict[s
 class ByType:
     """Annotation of a union of a word, a number, a list and a table: the branch is chosen by type.
 
-    A word is a ``Literal``, a number an annotated ``float``, a list a ``tuple``; everything else is
-    a table.
+    A word is a ``Literal``, a number an annotated ``float``, a list a ``tuple``, true or false an
+    annotated ``bool``; everything else is a table.
     """
 
     def __get_pydantic_core_schema__(
@@ -268,6 +268,8 @@ def _branch_of(member: Any) -> str:
     origin = typing.get_origin(member)
     if origin is Annotated and typing.get_args(member)[0] in (float, int):
         return "<number>"
+    if origin is Annotated and typing.get_args(member)[0] is bool:
+        return "<truth>"
     return {Literal: "<word>", tuple: "<list>"}.get(origin, "<table>")
 
 
@@ -276,6 +278,8 @@ def _branch_by_value(value: Any) -> str:
         return "<word>"
     if _is_number(value):
         return "<number>"
+    if isinstance(value, bool):
+        return "<truth>"
     return "<list>" if isinstance(value, list | tuple) else "<table>"
 
 
@@ -288,11 +292,12 @@ def _check_branch(branches: dict[str, Any], value: Any) -> Any:
     if isinstance(value, str):
         known = value in words
     else:
-        tabular = _is_number(value) or isinstance(value, dict | list | tuple | BaseModel)
-        known = tabular and _branch_by_value(value) in branches
+        readable = isinstance(value, bool | int | float | dict | list | tuple | BaseModel)
+        known = readable and _branch_by_value(value) in branches
     if known:
         return value
     names = [f'"{word}"' for word in words]
+    names += ["true or false"] * ("<truth>" in branches)
     names += ["a number"] * ("<number>" in branches)
     names += ["a list"] * ("<list>" in branches) + ["a table"] * ("<table>" in branches)
     raise refused(f"must be {listed(names)}{nearest(value, words, QUOTE)}")

@@ -1,4 +1,4 @@
-"""Point processes and piecewise-constant rates: parameters and their validity only."""
+"""Point processes: parameters and their validity only."""
 
 from __future__ import annotations
 
@@ -95,27 +95,3 @@ def gap_law(process: Distribution | ArrivalProcess) -> Distribution | None:
     if isinstance(process, Poisson):
         return Exponential(rate=process.rate)
     return process.gap if isinstance(process, Renewal) else process
-
-
-class Rate(Section):
-    """Piecewise-constant function of time, repeated with `period`."""
-
-    breaks: tuple[NonNegative, ...]
-    values: tuple[NonNegative, ...]
-    period: Positive
-
-    @model_validator(mode="after")
-    def _valid(self) -> Rate:
-        if not self.breaks or self.breaks[0] != 0:
-            raise refused("must begin with 0", key="breaks", value=self.breaks)
-        ends = (*self.breaks[1:], self.period)
-        for index, (start, end) in enumerate(zip(self.breaks, ends, strict=True)):
-            if end <= start:
-                allowed = f"must increase and stay below period ({self.period!r})"
-                raise refused(allowed, key=f"breaks[{index}]", value=start)
-        if len(self.values) != len(self.breaks):
-            allowed = f"must have {len(self.breaks)} entries, one per break"
-            raise refused(allowed, key="values", value=self.values)
-        if not any(self.values):
-            raise refused("must have a positive entry", key="values", value=self.values)
-        return self

@@ -15,7 +15,8 @@ from scenarios.deliveries import Deliveries
 from scenarios.errors import refused
 from scenarios.interventions import Intervention
 from scenarios.laws import OTHER_NAMES, Distribution, Exponential
-from scenarios.processes import ArrivalProcess, Rate
+from scenarios.processes import ArrivalProcess
+from scenarios.rates import RateForm
 from scenarios.text import visible
 from scenarios.validity import check_probabilities
 
@@ -262,8 +263,8 @@ class Clients(Section):
 class Source(Section):
     """One information source: when it is updated, and how much an update matters."""
 
-    updates: Rate
-    importance: Rate
+    updates: RateForm
+    importance: RateForm
 
 
 def slots_apart(spacing: float, horizon: float, slots: int) -> int:
@@ -299,6 +300,24 @@ ByParameter = AtCost | AtProbability | Apart
 """Policies that say when to probe; how often follows."""
 
 
+class Moves(Section):
+    """Moves of one probe at a time, by a share of the way to its neighbour (eckstein2005,
+    Algorithm 10).
+    """
+
+    largest_move: Annotated[float, Field(strict=True, gt=0, le=1)] = 0.5
+    ratio: Annotated[float, Field(strict=True, gt=0, le=0.99)] = 0.5
+    smallest_move: Annotated[float, Field(strict=True, ge=1e-9, le=1)] = 1 / 512
+    least_saving: Positive = 1e-6
+
+    @model_validator(mode="after")
+    def _valid(self) -> Moves:
+        if self.smallest_move > self.largest_move:
+            allowed = f"must be at most largest_move ({self.largest_move!r})"
+            raise refused(allowed, key="smallest_move", value=self.smallest_move)
+        return self
+
+
 class Probing(Section):
     """When the monitor probes its source; one replication is one path of [0, horizon]."""
 
@@ -311,7 +330,7 @@ class Probing(Section):
     ]
     minimum_spacing: NonNegative = 0.0
     slots: Annotated[int, Field(strict=True, ge=1, le=100_000_000)] | None = None
-    refine: Annotated[bool, Field(strict=True)] = False
+    refine: Annotated[Annotated[bool, Field(strict=True)] | Moves, ByType()] = False
 
     @model_validator(mode="after")
     def _valid(self) -> Probing:

@@ -11,7 +11,8 @@ from scenarios import Scenario, ScenarioError
 from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
 from scenarios.fleet import access_times
-from scenarios.processes import Rate, gap_law
+from scenarios.processes import gap_law
+from scenarios.rates import PiecewiseConstant
 from scenarios.timeline import pieces
 from sim.draws import map_tables, stationary_phases
 from sim.laws import draws_and_mean
@@ -107,6 +108,6 @@ def _draws(process: Any) -> float:
     return float(draws / mean) if mean > 0 else np.inf
 
 
-def _average(rate: Rate) -> float:
+def _average(rate: PiecewiseConstant) -> float:
     lengths = np.diff([*rate.breaks, rate.period])
     return float(lengths @ rate.values / rate.period)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from scenarios import Scenario
-from scenarios.processes import Rate
+from scenarios.rates import PiecewiseConstant
 from scenarios.sections import Probing, Times
 from sim import rules
 from sim.clock import Alarm, Clock
@@ -191,5 +191,5 @@ class ProbedSource:
         log.add((self._replication, now, event, None, None, pending, 0))
 
 
-def _cycle(rate: Rate) -> Cycle:
+def _cycle(rate: PiecewiseConstant) -> Cycle:
     return cycle(rate.breaks, rate.values, rate.period)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from analytic.probing.profile import (
     expected_cost,
     expected_freshness,
     join,
+    step_error,
 )
 from analytic.probing.programme import improved_by_moves, paper_schedule
 from analytic.probing.refinement import refined
@@ -146,6 +148,36 @@ def _freshness(scenario: Scenario) -> Values:
     yield "source_freshness", None, fresh
 
 
+def smooth_rates(scenario: Scenario) -> str | None:
+    """A rate changes along lines or a sine, and is taken in steps."""
+    source, _ = _sections(scenario)
+    smooth = source.updates.most_off > 0 or source.importance.most_off > 0
+    return None if smooth else "the rates are steps, taken as they are"
+
+
+def _beside_the_steps(scenario: Scenario, side: int) -> Values:
+    """What the same probe times cost with the rates of the file: at least (-1), at most (+1)."""
+    source, _ = _sections(scenario)
+    profile = profile_of(scenario)
+    times = probe_times(scenario)
+    of_cost, of_freshness = step_error(source, profile)
+    yield "obsolescence_cost", None, max(expected_cost(profile, times) + side * of_cost, 0.0)
+    fresh = expected_freshness(profile, times) + side * of_freshness
+    yield "source_freshness", None, min(max(fresh, 0.0), 1.0)
+
+
+_SIDES: tuple[tuple[Literal["lower bound", "upper bound"], int], ...] = (
+    ("lower bound", -1),
+    ("upper bound", 1),
+)
+
+_OF_STEPS = (
+    r"\left|C-\tilde C\right|\le2\,e_\lambda\,\tilde A(0,T)"
+    r"+2\,e_a\bigl(\tilde\Lambda(0,T)+e_\lambda\bigr),\qquad "
+    r"e_\lambda=\frac{h^2}{8}\max_t\left|\lambda'(t)\right|,\qquad "
+    r"e_a=\frac{h^2}{8}\max_t\left|a'(t)\right|"
+)
+
 FORMULAS: tuple[Formula, ...] = (
     Formula(
         paper="eckstein2005",
@@ -170,6 +202,21 @@ FORMULAS: tuple[Formula, ...] = (
         origin="own",
         conditions=(has_source, known_times, few_cells),
         evaluate=_freshness,
+    ),
+    *(
+        Formula(
+            paper="eckstein2005",
+            number="section 2.1, smooth rates",
+            quantity=f"{side} of the cost with the smooth rates of the file, which are taken in "
+            "steps",
+            latex=_OF_STEPS,
+            function=step_error,
+            kind=side,
+            origin="own",
+            conditions=(has_source, smooth_rates, known_times, few_cells),
+            evaluate=partial(_beside_the_steps, side=sign),
+        )
+        for side, sign in _SIDES
     ),
 )
 """The index: paper, number, quantity, function, kind, conditions."""
@@ -250,7 +297,7 @@ STATEMENTS: tuple[Statement, ...] = (
         latex=r"\begin{split}"
         r"\Delta_i&=C(p_{i-1},p_i)+C(p_i,p_{i+1})-C(p_{i-1},\tilde p_i)-C(\tilde p_i,p_{i+1})\\"
         r"\tilde p_i&=(1-\mu)\,p_i+\mu\,(p_{i\pm1}\mp\delta),\qquad"
-        r"\text{the largest }\Delta_i\ge\iota\text{ first; then }\mu/2"
+        r"\text{the largest }\Delta_i\ge\iota\text{ first; then }\rho\mu"
         r"\end{split}",
         function=improved_by_moves,
         kind="algorithm",

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scenarios.arrays import Array
-from scenarios.processes import Rate
+from scenarios.rates import PiecewiseConstant
+from scenarios.sections import Source
 
 Times = Sequence[float] | NDArray[np.float64]
 
@@ -119,7 +120,7 @@ def _where(chosen: NDArray[np.bool_], these: Interval, others: Interval) -> Inte
     return Interval(*(np.where(chosen, this, other) for this, other in pairs))
 
 
-def cells_needed(rates: Sequence[Rate], horizon: float) -> float:
+def cells_needed(rates: Sequence[PiecewiseConstant], horizon: float) -> float:
     """Number of pieces of several rates up to the horizon, an upper bound."""
     return sum(len(rate.breaks) * (1 + horizon / rate.period) for rate in rates)
 
@@ -137,7 +138,7 @@ class Profile:
 
     Parameters
     ----------
-    updates, importance : Rate
+    updates, importance : PiecewiseConstant
         lambda and a, periodic and piecewise constant; their periods need not be the same.
     horizon : float
         T, the end of the planning period.
@@ -150,7 +151,9 @@ class Profile:
         The two rates in each cell.
     """
 
-    def __init__(self, updates: Rate, importance: Rate, horizon: float) -> None:
+    def __init__(
+        self, updates: PiecewiseConstant, importance: PiecewiseConstant, horizon: float
+    ) -> None:
         breaks = [_breaks(rate, horizon) for rate in (updates, importance)]
         self.edges: Array = np.append(np.unique(np.concatenate(breaks)), horizon)
         starts = self.edges[:-1]
@@ -225,18 +228,51 @@ class Profile:
         return join(left, right)
 
 
-def _breaks(rate: Rate, horizon: float) -> Array:
+def _breaks(rate: PiecewiseConstant, horizon: float) -> Array:
     """Where a rate may change, in [0, horizon)."""
     periods = np.arange(math.ceil(horizon / rate.period) + 1.0) * rate.period
     breaks: Array = (periods[:, None] + np.array(rate.breaks)).ravel()
     return breaks[breaks < horizon]
 
 
-def _values(rate: Rate, breaks: Array, starts: Array) -> Array:
+def _values(rate: PiecewiseConstant, breaks: Array, starts: Array) -> Array:
     """A rate in the cells that begin at `starts`."""
     piece = (np.searchsorted(breaks, starts, "right") - 1) % len(rate.breaks)
     values: Array = np.array(rate.values)[piece]
     return values
+
+
+def step_error(source: Source, profile: Profile) -> tuple[float, float]:
+    """Most by which the steps of smooth rates change the cost of a schedule, and its freshness.
+
+    Parameters
+    ----------
+    source : Source
+        Its rates, smooth or not.
+    profile : Profile
+        The steps in which they are taken, up to the horizon.
+
+    Returns
+    -------
+    cost : float
+        ``2 e_lambda A(0, T) + 2 e_a (Lambda(0, T) + e_lambda)``, where the integral of the update
+        rate is at most ``e_lambda`` off, and that of the importance ``e_a``.
+    freshness : float
+        ``2 e_lambda``.
+
+    Notes
+    -----
+    For every schedule. With D the error of ``Lambda(0, t)``, and ~ for the steps,
+    ``C~(s, f) - C(s, f) = int_s^f (D(t) - D(s)) a~(t) dt + int_s^f lambda(t) (A~ - A)(t, f) dt``
+    by partial integration of the first of its two parts; each difference of two errors is at most
+    twice the largest one, and the sum over all intervals is one integral over [0, T]. Freshness is
+    a mean of ``exp(-Lambda(s, t))``, which changes by no more than ``Lambda(s, t)``.
+    """
+    whole = profile.between(0.0, profile.horizon)
+    updates = source.updates.most_off
+    waiting = source.importance.most_off
+    cost = 2 * (updates * whole.importance + waiting * (whole.updates + updates))
+    return float(cost), 2 * updates
 
 
 def checked_times(profile: Profile, times: Times, spacing: float = 0.0) -> NDArray[np.float64]:

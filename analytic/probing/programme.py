@@ -69,6 +69,8 @@ def improved_by_moves(
     spacing: float = 0.0,
     *,
     least: float = 1e-6,
+    largest: float = 1 / 2,
+    ratio: float = 1 / 2,
     smallest: float = 1 / 512,
 ) -> tuple[tuple[float, ...], int]:
     """The schedule after eckstein2005's Algorithm 10, and its number of moves.
@@ -83,32 +85,41 @@ def improved_by_moves(
     least : float
         iota, the saving below which no move is made; the paper does not give its own. Savings that
         rounding alone could show are none, however small this is.
+    largest : float
+        mu_0, the share of the way to its neighbour that a probe is moved at first, at most 1.
+    ratio : float
+        rho, between 0 and 1, by which mu is multiplied once no move saves enough.
     smallest : float
-        mu_*; mu begins with 1/2 and is halved.
+        mu_*, the last share that is tried; not above `largest`.
 
     Raises
     ------
     ValueError
-        If the times are no schedule, or `least` or `smallest` is not > 0.
+        If the times are no schedule, or one of the four is not as above.
 
     Notes
     -----
     As printed the move with the *least* saving is made, which never ends; it must be the largest.
     """
-    for name, value in (("least", least), ("smallest", smallest)):
-        if not value > 0:
-            raise ValueError(f"{name} is {value!r}: must be > 0")
+    if not least > 0:
+        raise ValueError(f"least is {least!r}: must be > 0")
+    if not 0 < largest <= 1:
+        raise ValueError(f"largest is {largest!r}: must be > 0 and at most 1")
+    if not 0 < ratio < 1:
+        raise ValueError(f"ratio is {ratio!r}: must be between 0 and 1")
+    if not 0 < smallest <= largest:
+        raise ValueError(f"smallest is {smallest!r}: must be > 0 and at most largest ({largest!r})")
     from analytic.probing.descent import total
     from analytic.probing.programme_kernels import mu_moves
 
     cells = profile.cells
     moved = with_start(profile, times, spacing)
     least = max(least, 4 * len(profile.edges) * _EPSILON * total(cells, moved))
-    mu = 0.5
+    mu = largest
     count = 0
     while mu >= smallest:
         made = int(mu_moves(cells, moved, mu, spacing, least, _PAUSE))
         count += made
         if made < _PAUSE:
-            mu /= 2
+            mu *= ratio
     return tuple(moved[1:].tolist()), count

@@ -19,10 +19,17 @@ from analytic.probing.grid import (
     grid_of,
     times_of,
 )
-from analytic.probing.profile import Profile, cost_variance, expected_cost, expected_freshness
+from analytic.probing.profile import (
+    Profile,
+    cost_variance,
+    expected_cost,
+    expected_freshness,
+    step_error,
+)
+from analytic.probing.programme import improved_by_moves
 from analytic.probing.refinement import Refined, refined
 from scenarios import Scenario, ScenarioError
-from scenarios.sections import ByParameter, Probing, Times, slots_apart
+from scenarios.sections import ByParameter, Moves, Probing, Times, slots_apart
 
 _KEY = "probing.policy"
 _POLICIES = ("uniform", "first-arrival", "threshold")
@@ -89,6 +96,21 @@ class ProbeSearch:
         return refined(self.profile, self.grid_times, self.probing.minimum_spacing)
 
     @cached_property
+    def moved(self) -> tuple[tuple[float, ...], int]:
+        """What the moves that the file asks for make of the times on the grid, and their number."""
+        moves = self.probing.refine
+        assert isinstance(moves, Moves)
+        return improved_by_moves(
+            self.profile,
+            self.grid_times,
+            self.probing.minimum_spacing,
+            least=moves.least_saving,
+            largest=moves.largest_move,
+            ratio=moves.ratio,
+            smallest=moves.smallest_move,
+        )
+
+    @cached_property
     def lower_bound(self) -> float:
         """Below the expected cost of every schedule with so many probes and that spacing.
 
@@ -134,7 +156,9 @@ class ProbeSearch:
 
     @property
     def times(self) -> tuple[float, ...]:
-        """Those that the file asks for: `grid_times`, or with `refine` those of `refined`."""
+        """Those that the file asks for: `grid_times`, or by `refine` of `refined` or `moved`."""
+        if isinstance(self.probing.refine, Moves):
+            return self.moved[0]
         return self.refined.times if self.probing.refine else self.grid_times
 
     @property
@@ -220,6 +244,13 @@ def optimal_probes(scenario: Scenario) -> Optimum:
             f"refined: not converged after {rounds} rounds, slack {search.refined.slack:.2g}"
         )
     notes.append(_certificate(search))
+    assert scenario.source is not None
+    of_steps, _ = step_error(scenario.source, search.profile)
+    if of_steps > 0:
+        notes.append(
+            "costs and bound are those of the rates in steps; with the smooth rates of the file "
+            f"each of these costs changes by at most {of_steps:.3g}"
+        )
     return Optimum(
         target="probes",
         cost=search.cost,
@@ -259,6 +290,9 @@ def _compared(scenario: Scenario, search: ProbeSearch) -> tuple[list[dict[str, A
         except ScenarioError as error:
             notes.append(f"{policy}: {error.allowed}")
     schedules["optimal on the grid"] = search.grid_times
+    if isinstance(search.probing.refine, Moves):
+        schedules["optimal, moved"], count = search.moved
+        notes.append(f"moved: {count} moves from the best times on the grid (Algorithm 10)")
     schedules["optimal, refined"] = search.refined.times
     costs = {policy: expected_cost(search.profile, each) for policy, each in schedules.items()}
     least = min(costs.values())

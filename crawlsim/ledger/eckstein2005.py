@@ -42,7 +42,7 @@ from crawlsim.ledger.probe_policies import (
     schedules,
 )
 from scenarios import load
-from scenarios.processes import Rate
+from scenarios.rates import PiecewiseConstant, Rate
 
 _INSTANCES = 300
 _EQUAL = 1e-11
@@ -287,7 +287,7 @@ def _per_week(source: str) -> float:
     return float(profile(source, 1).between(0.0, 7.0).updates)
 
 
-def _from_weekday(rate: Rate, day: int) -> Rate:
+def _from_weekday(rate: PiecewiseConstant, day: int) -> Rate:
     """A weekly rate that begins with another day."""
     last = max(place for place, start in enumerate(rate.breaks) if start <= day)
     pieces = {

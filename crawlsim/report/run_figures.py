@@ -32,7 +32,7 @@ from crawlsim.report.drawing import (
 from crawlsim.report.words import name_of, rows_of
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.arrays import Array
-from scenarios.processes import Rate
+from scenarios.rates import PiecewiseConstant
 from scenarios.results import Estimate
 
 _MOST_STEPS = 150
@@ -257,7 +257,7 @@ def _draw_theory(ax: Axes, x: Array, values: Array, kind: str) -> None:
     )
 
 
-def _draw_rate(ax: Axes, rate: Rate, shown: float, colour: str) -> None:
+def _draw_rate(ax: Axes, rate: PiecewiseConstant, shown: float, colour: str) -> None:
     """A periodic step function up to the end of what is shown."""
     periods = int(np.ceil(shown / rate.period))
     times = np.add.outer(np.arange(periods) * rate.period, rate.breaks).ravel()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.processes import Rate
+from scenarios.rates import PiecewiseConstant
 from sim import rules
 from sim.compiled_engine.jit import PAUSE, inner, kernel
 from sim.compiled_engine.world import record
@@ -40,7 +40,7 @@ def simulate_probing(scenario: Scenario, replication: int, seed: int) -> Tally:
     return tally
 
 
-def _cycle(rate: Rate) -> Cycle:
+def _cycle(rate: PiecewiseConstant) -> Cycle:
     made = cycle(rate.breaks, rate.values, rate.period)
     edges, values, sums = map(np.array, made)
     return Cycle(edges, values, sums)  # type: ignore[arg-type]  # arrays are what compiles

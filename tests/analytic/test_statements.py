@@ -58,7 +58,7 @@ from analytic.robot_control.static import static_cost, static_loss_rate, static_
 from analytic.routing.losses import map_loss, phase_type_loss, random_loss, renewal_loss
 from analytic.transforms import moments, transform
 from scenarios.laws import Deterministic, Erlang, Exponential
-from scenarios.processes import Rate
+from scenarios.rates import Rate
 from scenarios.sections import Costs
 
 ROWS = (*FORMULAS, *STATEMENTS)

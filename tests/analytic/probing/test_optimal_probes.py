@@ -34,7 +34,7 @@ from analytic.probing import (
 from analytic.probing.programme import improved_by_moves, layered_schedule, paper_schedule
 from analytic.probing.search import best_probes, optimal_probes
 from scenarios import Scenario, ScenarioError, load
-from scenarios.processes import Rate
+from scenarios.rates import Rate
 from scenarios.sections import slots_apart
 
 METHODS = (paper_schedule, layered_schedule, best_schedule)
@@ -348,6 +348,72 @@ def test_moves_end_where_only_rounding_is_left_to_save(monkeypatch: pytest.Monke
     )
     monkeypatch.setattr("analytic.probing.programme._PAUSE", 7)
     assert improved_by_moves(profile, start, least=1e-300) == (times, moves)
+
+
+def moved_by_hand(
+    profile: Profile, times: tuple[float, ...], largest: float, ratio: float
+) -> tuple[list[float], int]:
+    """Algorithm 10 as its text has it: of all moves the one that saves most, by full costs."""
+    points = [0.0, *times]
+    count = 0
+    mu = largest
+    while mu >= 1 / 64:
+        best: list[float] = []
+        saved = 1e-3
+        for i in range(1, len(points) - 1):
+            for neighbour in (points[i - 1], points[i + 1]):
+                moved = [*points]
+                moved[i] = (1 - mu) * points[i] + mu * neighbour
+                gain = expected_cost(profile, points[1:]) - expected_cost(profile, moved[1:])
+                if gain > saved:
+                    best, saved = moved, gain
+        if best:
+            points = best
+            count += 1
+        else:
+            mu *= ratio
+    return points[1:], count
+
+
+@pytest.mark.parametrize(("largest", "ratio"), [(0.5, 0.5), (0.4, 0.7), (1.0, 0.3)])
+def test_the_moves_of_the_file_are_those_of_the_paper(largest: float, ratio: float) -> None:
+    """Seven probes of two days of DBWorld; a planted ratio leads elsewhere."""
+    moves = {"largest_move": largest, "ratio": ratio}
+    rest = {"smallest_move": 1 / 64, "least_saving": 1e-3}
+    changes = {"probing.horizon": 2.0, "probing.probes": 7, "probing.slots": 48}
+    scenario = load("dbworld-optimal", changes)
+    found = best_probes(scenario.with_("probing.refine", moves | rest))
+    times, count = moved_by_hand(found.profile, found.grid_times, largest, ratio)
+    assert found.moved[1] == count >= 3
+    assert found.times == pytest.approx(times, rel=1e-12)
+    other = best_probes(scenario.with_("probing.refine", moves | rest | {"ratio": 0.9}))
+    assert other.times != found.times
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("largest_move", 0.0),
+        ("largest_move", 1.1),
+        ("largest_move", 0.001),
+        ("ratio", 1.0),
+        ("smallest_move", 0.0),
+        ("least_saving", 0.0),
+    ],
+)
+def test_moves_that_are_none_are_refused(key: str, value: float) -> None:
+    named = "smallest_move" if value == 0.001 else key
+    with pytest.raises(ScenarioError, match="must be") as refusal:
+        load("dbworld-optimal", {"probing.refine": {key: value}})
+    assert refusal.value.key == f"probing.refine.{named}"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("largest", 1.5), ("ratio", 1.0), ("ratio", 0.0), ("smallest", 0.6)]
+)
+def test_moves_that_cannot_be_made_are_refused(key: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"{key} is .*must be"):
+        improved_by_moves(source("dbworld"), uniform_times(28.0, 28), **{key: value})
 
 
 @pytest.mark.parametrize("key", ["least", "smallest"])

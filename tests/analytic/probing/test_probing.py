@@ -38,7 +38,7 @@ from analytic.probing import (
     uniform_times,
 )
 from scenarios import Results, Scenario, ScenarioError, load, scenario_from
-from scenarios.processes import Rate
+from scenarios.rates import Rate
 from sim import rates, rules
 from sim.event_log import EventLog
 from sim.simpy_engine import covers, simulate
