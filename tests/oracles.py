@@ -20,7 +20,7 @@ from scenarios.deliveries import Independent, Marked, Thinned
 from scenarios.laws import Erlang, Exponential, Hyperexponential, PhaseType
 from scenarios.processes import Bmap, Map, Mmpp, Poisson, Renewal
 
-__all__ = ["Followed", "Queue", "State", "measures", "sojourns", "stationary"]
+__all__ = ["Followed", "Queue", "State", "measures", "measures_of", "sojourns", "stationary"]
 
 Found = dict[tuple[str, int | str | None], float]
 Jump = tuple[float, tuple[int, ...], int]  # rate, robots afterwards, pages delivered
@@ -311,7 +311,11 @@ def solve(queue: Queue) -> list[tuple[State, float]]:
 
 def measures(scenario: Scenario) -> Found:
     """Every measure but the sojourn times."""
-    queue = Queue(scenario)
+    return measures_of(Queue(scenario))
+
+
+def measures_of(queue: Queue) -> Found:
+    """The same of a queue that is at hand."""
     flow = dict.fromkeys(("delivered", "lost", "obsolete", "served"), 0.0)
     levels: dict[int, float] = {}
     robots = 0.0

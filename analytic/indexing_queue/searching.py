@@ -57,7 +57,7 @@ def _servers_and_memory(scenario: Scenario) -> str | None:
     return f"{conditions.one_server(scenario)}, and {reason}" if reason else None
 
 
-_COVERED: tuple[Condition, ...] = (
+COVERED: tuple[Condition, ...] = (
     conditions.has_buffer,
     conditions.no_host_spacing,
     conditions.priced,
@@ -234,7 +234,7 @@ def uncontrolled(scenario: Scenario) -> Scenario:
         If the cost of a policy has no exact value.
     """
     free = scenario.with_("activation", None)
-    reason = reason_against(_COVERED, free)
+    reason = reason_against(COVERED, free)
     if reason:
         raise NoOptimumError(reason)
     return free
@@ -263,7 +263,7 @@ def all_costs(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arr
         If the cost has no exact value, or there are too many policies.
     """
     free = scenario.with_("activation", None)
-    if reason := reason_against(_COVERED, free):
+    if reason := reason_against(COVERED, free):
         return _costs_one_by_one(free, numbers, family, reason)
     order, phases, patience, top = size_of(free)
     count = family.members(len(numbers), top + 1)

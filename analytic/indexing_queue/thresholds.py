@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.indexing_queue.free_switching import beside_the_best
 from analytic.indexing_queue.measures import top_level
 from analytic.indexing_queue.searching import (
     NON_INCREASING,
@@ -246,6 +247,8 @@ def best_thresholds(scenario: Scenario) -> ThresholdSearch:
 def optimal_thresholds(scenario: Scenario) -> Optimum:
     """The best threshold policy; the table has the best one for every list of numbers.
 
+    Its lower bound is that of all rules that switch robots freely by level and phases.
+
     Raises
     ------
     NoOptimumError
@@ -257,7 +260,7 @@ def optimal_thresholds(scenario: Scenario) -> Optimum:
         priced = ", or with [costs] staleness" if scenario.pages else ""
         least = "at least one robot at every level, as in avrachenkov2011"
         notes = (f"{least}; none is tried where the file's thresholds list 0{priced}", *notes)
-    return threshold_optimum(search, notes)
+    return beside_the_best(threshold_optimum(search, notes), scenario, search.numbers)
 
 
 class Searched(Protocol):

@@ -18,6 +18,7 @@ from analytic import conditions, page_conditions
 from analytic.arrival_process import delivery_rates
 from analytic.conditions import buffer_and_robots, buffer_of
 from analytic.formula import is_covered
+from analytic.indexing_queue.free_switching import beside_the_best
 from analytic.indexing_queue.searching import (
     Policy,
     by_level,
@@ -124,7 +125,9 @@ def _by_papers(scenario: Scenario) -> Optimum:
         if not is_birth_death(plain):
             raise
         search, notes = _best_by_descent(plain, evaluation_of(plain), None)
-        return replace(threshold_optimum(search, notes), proved=False, gap=None)
+        found = replace(threshold_optimum(search, notes), proved=False, gap=None)
+        _, robots = buffer_and_robots(plain)
+        return beside_the_best(found, plain, range(robots.available + 1))
 
 
 def _by_papers_with_none(scenario: Scenario) -> Optimum:

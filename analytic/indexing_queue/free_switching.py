@@ -1,0 +1,230 @@
+"""The best of all rules that see the level, the arrival phase and the service phase.
+
+avrachenkov2011 compares threshold rules and believes them to be the best; nothing there bounds what
+another rule would save. Here every rule is admitted that switches robots freely and knows the state
+of the queue: an average-cost Markov decision process whose states are the levels and phases. What a
+policy iteration finds carries bounds that hold whatever it found (`analytic.decision_process`), and
+so bounds threshold rules, rules of the level and every other one that looks at the same states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import csr_matrix, diags_array
+
+from analytic import conditions
+from analytic.arrival_process import delivery_modes
+from analytic.conditions import buffer_and_robots
+from analytic.decision_process import DecisionProcess, Solution, policy_iteration
+from analytic.formula import Condition, dependent, reason_against
+from analytic.indexing_queue.chain import controlled_chain
+from analytic.indexing_queue.measures import service_and_patience, size_of, waiting_phases
+from analytic.indexing_queue.policy_costs import LevelRates, level_rates
+from analytic.indexing_queue.searching import COVERED, always
+from analytic.optimum import NoOptimumError, Optimum
+from scenarios import Scenario
+from scenarios.arrays import Array
+
+_MOST_ENTRIES = 20_000_000
+"""Rates between the states under all numbers of robots that are held at a time."""
+
+_AS_GOOD = 1e-9
+"""What is above the bound by less, relatively, is the best rule: what is left is rounding."""
+
+
+def _response_free(scenario: Scenario) -> str | None:
+    """The response time has no price: it is a ratio, not a cost per unit time."""
+    return "the response time has a price" if scenario.costs.response else None
+
+
+@dependent
+def _one_phase_of_patience(scenario: Scenario) -> str | None:
+    """The phases of waiting pages' patience are no part of what a rule sees."""
+    if waiting_phases(scenario) == 1:
+        return None
+    return "the patience of waiting pages has phases, which are part of the state"
+
+
+_SOLVED: tuple[Condition, ...] = (
+    *COVERED,
+    conditions.one_server,
+    _response_free,
+    _one_phase_of_patience,
+)
+"""Conditions under which the best rule of level and phases is computed."""
+
+
+@dataclass(frozen=True)
+class FreeRule:
+    """The best rule of level, arrival phase and service phase, and how good it is.
+
+    Attributes
+    ----------
+    cost : float
+        Per unit time.
+    lower : float
+        No such rule costs less.
+    robots : tuple of ndarray of int, one per level
+        Active robots, shape (arrival phases, service phases); at level 0 one service phase.
+    """
+
+    cost: float
+    lower: float
+    robots: tuple[Array, ...]
+
+
+def best_free_rule(scenario: Scenario, numbers: Sequence[int]) -> FreeRule:
+    """The best rule of level, arrival phase and service phase.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its [activation] is ignored.
+    numbers : sequence of int
+        Numbers of robots that may be active, increasing.
+
+    Raises
+    ------
+    NoOptimumError
+        If the cost is not that of a chain of these states, or the chain is too large.
+
+    Notes
+    -----
+    avrachenkov2011, cost (2), with the rule that section 7 believes to be of threshold type left
+    open. Policy iteration, the bounds by the optimality equation: Puterman, Markov Decision
+    Processes (1994), section 8.5 and 11.5.
+    """
+    free = scenario.with_("activation", None)
+    if reason := reason_against(_SOLVED, free):
+        raise NoOptimumError(reason)
+    order, phases, _, top = size_of(free)
+    buffer, robots = buffer_and_robots(free)
+    modes = delivery_modes(robots, robots.available)
+    steps = min(modes.shape[1], top + 1)
+    entries = len(numbers) * top * steps * (order * phases) ** 2
+    if entries > _MOST_ENTRIES:
+        raise NoOptimumError(f"its chain has {entries:.1g} rates, limit {_MOST_ENTRIES:.0e}")
+    laws = service_and_patience(free)
+    chains = [
+        controlled_chain(modes, always(number), *laws, buffer.capacity, buffer.admission)
+        for number in numbers
+    ]
+    try:
+        solution = policy_iteration(decision_process(level_rates(chains, free.costs)))
+    except ValueError as failure:
+        raise NoOptimumError(str(failure)) from None
+    return _as_rule(solution, np.array(numbers), order, phases, top)
+
+
+def beside_the_best(optimum: Optimum, scenario: Scenario, numbers: Sequence[int]) -> Optimum:
+    """An optimum of rules that see less, with the bound of all rules and what it is above it.
+
+    Parameters
+    ----------
+    optimum : Optimum
+        The cheapest of some rules that switch robots freely.
+    scenario : Scenario
+    numbers : sequence of int
+        Numbers of robots that may be active, increasing.
+    """
+    try:
+        best = best_free_rule(scenario, numbers)
+    except NoOptimumError as reason:
+        unknown = f"how far the best rule of level and phases lies below is not known: {reason}"
+        return replace(optimum, notes=(unknown, *optimum.notes))
+    assert optimum.cost is not None
+    lower = min(best.lower, optimum.cost)
+    notes = (_above(optimum.cost, best), *optimum.notes)
+    return replace(optimum, lower_bound=lower, notes=notes)
+
+
+def _above(cost: float, best: FreeRule) -> str:
+    """How far a cost is above that of the best rule, in words."""
+    if cost - best.cost <= _AS_GOOD * abs(best.cost):
+        return "no rule costs less that switches robots freely by the level and the phases"
+    more = f"{100 * (cost / best.cost - 1):.2g} %" if best.cost > 0 else f"{cost - best.cost:.6g}"
+    phased = any(each.size > 1 for each in best.robots)
+    sees = "sees the phases of deliveries and services" if phased else "may rise with the level"
+    return f"{more} above the best rule, which {sees} and costs {best.cost:.6g}"
+
+
+def _as_rule(solution: Solution, numbers: Array, order: int, phases: int, top: int) -> FreeRule:
+    """The policy by level and phases."""
+    count = len(numbers)
+    chosen = numbers[solution.policy - count * np.arange(len(solution.policy))]
+    empty, others = chosen[:order], chosen[order:].reshape(top, order, phases)
+    return FreeRule(solution.upper, solution.lower, (empty[:, None], *others))
+
+
+def decision_process(rates: LevelRates) -> DecisionProcess:
+    """The queue as a decision process in which each state chooses a number of robots.
+
+    Parameters
+    ----------
+    rates : LevelRates
+        Without a price of the response.
+
+    Returns
+    -------
+    DecisionProcess
+        States by level, and as the chain has them within a level; the options of each are the
+        numbers, in their order.
+    """
+    sizes = [len(each) for each in rates.down]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    states = int(starts[-1])
+    numbers = len(rates.rewards[0])
+    costs = np.concatenate([each[:, :, 1].T for each in rates.rewards])
+    steered = _entries(rates, starts, numbers)
+    flows = np.asarray(steered.sum(axis=1)).reshape(states, numbers)
+    fastest = np.where(flows.max(axis=1) > 0, flows.max(axis=1), 1.0)
+    of_option = np.repeat(fastest, numbers)
+    own = csr_matrix(
+        (1.0 - flows.ravel() / of_option, (np.arange(states * numbers), _origins(states, numbers))),
+        shape=steered.shape,
+    )
+    return DecisionProcess(
+        costs=np.zeros(states),
+        transitions=_falls(rates, starts),
+        decisions=csr_matrix(diags_array(fastest)),
+        first=numbers * np.arange(states + 1),
+        options=csr_matrix(diags_array(1.0 / of_option) @ steered + own),
+        option_costs=(costs / fastest[:, None]).ravel(),
+    )
+
+
+def _origins(states: int, numbers: int) -> Array:
+    """The state of each option."""
+    return np.repeat(np.arange(states), numbers)
+
+
+def _entries(rates: LevelRates, starts: Array, numbers: int) -> csr_matrix:
+    """Rates that depend on the robots, and changes of phase, shape (options, states)."""
+    rows, columns, values = [], [], []
+    for level, steps in enumerate(rates.up):
+        for step, block in enumerate(steps):
+            number, origin, target = block.nonzero()
+            origins = starts[level] + origin
+            targets = starts[level + step] + target
+            moves = origins != targets
+            rows.append((numbers * origins + number)[moves])
+            columns.append(targets[moves])
+            values.append(block[number, origin, target][moves])
+    shape = numbers * starts[-1], starts[-1]
+    where = np.concatenate(rows), np.concatenate(columns)
+    return csr_matrix((np.concatenate(values), where), shape=shape)
+
+
+def _falls(rates: LevelRates, starts: Array) -> csr_matrix:
+    """Rates to the level below, shape (states, states)."""
+    rows, columns, values = [], [], []
+    for level, block in enumerate(rates.down[1:], start=1):
+        origin, target = block.nonzero()
+        rows.append(starts[level] + origin)
+        columns.append(starts[level - 1] + target)
+        values.append(block[origin, target])
+    where = np.concatenate(rows), np.concatenate(columns)
+    return csr_matrix((np.concatenate(values), where), shape=(starts[-1], starts[-1]))
