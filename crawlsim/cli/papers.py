@@ -12,6 +12,7 @@ from rich.markup import escape
 from crawlsim.cli.files import FIGURES, claim, figure_bytes, is_own_figure, write
 from crawlsim.cli.options import JSON, command, option, takes
 from crawlsim.cli.output import new_table, print_json, show_table
+from crawlsim.ledger.cells import Grid, grid_of, in_few_lines, place_of
 from crawlsim.ledger.rows import (
     STATUSES,
     TITLES,
@@ -78,18 +79,21 @@ def paper(key: str, verify: bool, as_json: bool) -> None:
 
 
 def _show(key: str, rows: list[Row], wrong: list[str]) -> None:
-    """The rows of a paper by status."""
+    """The rows of a paper by status, cells of a table of which the same is said in one line."""
     click.echo(f"{key}: {TITLES[key]}")
     columns = ("item", "|kind", ">printed", "ours", "note")
     for status in STATUSES:
         table = new_table(status, *columns)
-        for row in rows:
-            if row.status == status:
-                cells = (row.item, row.kind, row.printed or "", row.ours or "", row.note or "")
-                marked = f"{row.item} (not as stated)" if row.item in wrong else row.item
-                table.add_row(*map(escape, (marked, *cells[1:])))
+        of_status = [row for row in rows if row.status == status]
+        apart = [row for row in of_status if row.item in wrong]
+        for row in [*apart, *in_few_lines([row for row in of_status if row not in apart])]:
+            cells = (row.item, row.kind, row.printed or "", row.ours or "", row.note or "")
+            marked = f"{row.item} (not as stated)" if row.item in wrong else row.item
+            table.add_row(*map(escape, (marked, *cells[1:])))
         if table.row_count:
             show_table(table, ("kind",))
+    if any(place_of(row) for row in rows):
+        click.echo(f'  cells one by one: crawlsim reproduce {key} "Table …", or --json')
 
 
 @command(
@@ -122,12 +126,30 @@ def reproduce(key: str, item: str, figure: str | None) -> None:
         if not rows:
             return
         click.echo("and what follows from the numbers that the paper prints:")
+
+    def computed_anew(row: Row) -> str:
+        return "" if row.status in WITHOUT_NUMBER else row.with_number(what.numbers[row.item]())
+
+    grid = grid_of(rows, computed_anew)
+    if grid.lines:
+        _show_grid(f"{key}, {name}", grid)
     table = new_table(f"{key}, {name}", "item", ">printed", "computed", "status", "note")
-    for row in rows:
-        number = "" if row.status in WITHOUT_NUMBER else row.with_number(what.numbers[row.item]())
-        cells = (row.item, row.printed or "", number, row.status, row.note or "")
+    for row in grid.others:
+        cells = (row.item, row.printed or "", computed_anew(row), row.status, row.note or "")
         table.add_row(*map(escape, cells))
+    if table.row_count:
+        show_table(table)
+
+
+def _show_grid(title: str, grid: Grid) -> None:
+    """A table as the paper has it."""
+    caption = f"{title}: computed; in brackets what is printed where it is something else"
+    table = new_table(caption, "cells", *(f">{column}" for column in grid.columns))
+    for line in grid.lines:
+        table.add_row(*map(escape, line))
     show_table(table)
+    for note in grid.notes:
+        click.echo(f"  {note}")
 
 
 def _place_of_figure(figure: str, name: str, drawn: Iterable[str]) -> Path:
