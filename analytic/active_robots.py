@@ -1,4 +1,4 @@
-"""How many robots are active at a level, under a static or threshold rule."""
+"""How many robots are active at a level, under a rule of the level."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 
 from scenarios import Scenario, ScenarioError
-from scenarios.activation import Optimal, Static, These, Threshold
+from scenarios.activation import Levels, Optimal, Static, These, Threshold
 
 
 def require_decided(scenario: Scenario) -> None:
@@ -38,10 +38,13 @@ def robots_at(scenario: Scenario) -> Callable[[int], int]:
     rule = scenario.activation
     if isinstance(rule, Threshold):
         return lambda level: rule.robots[bisect_left(rule.at, level)]
+    if isinstance(rule, Levels):
+        return lambda level: rule.robots[level]
     fixed = rule.robots if isinstance(rule, Static | These) else scenario.robots.available
     return lambda level: fixed  # noqa: ARG005  # a fixed number does not depend on the level
 
 
 def most_active(scenario: Scenario) -> int:
-    """Largest number of robots that are ever active: that of the empty system."""
-    return robots_at(scenario)(0)
+    """Largest number of robots that are ever active: of thresholds that of the empty system."""
+    rule = scenario.activation
+    return max(rule.robots) if isinstance(rule, Levels) else robots_at(scenario)(0)

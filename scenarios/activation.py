@@ -1,4 +1,4 @@
-"""How many robots are active: a fixed number, thresholds on the level, or slow switching."""
+"""How many robots are active: a fixed number, one for each level, or slow switching."""
 
 from __future__ import annotations
 
@@ -106,6 +106,17 @@ class Threshold(Keyed[ThresholdRule]):
         return self.root.at
 
 
+class Levels(Keyed[tuple[Count, ...]]):
+    """A number of robots for each level, in any order, switched on and off freely."""
+
+    key = "levels"
+
+    @property
+    def robots(self) -> tuple[int, ...]:
+        """Numbers of robots, by level."""
+        return self.root
+
+
 def _shape(targets: Any) -> str:
     rows = targets if isinstance(targets, list | tuple) else ()
     return "<nested>" if any(isinstance(row, list | tuple) for row in rows) else "<flat>"
@@ -146,16 +157,16 @@ class Switching(Keyed[SwitchingRule]):
         return self.root.rows
 
 
-class Optimal(Keyed[Literal["static", "threshold", "switching"]]):
+class Optimal(Keyed[Literal["static", "threshold", "levels", "switching"]]):
     """To be found by optimisation within one family of rules."""
 
     key = "optimal"
 
     @property
     def family(self) -> str:
-        """The family: static, threshold or switching."""
+        """The family: static, threshold, levels or switching."""
         return self.root
 
 
-Activation = Annotated[Static | These | Threshold | Switching | Optimal, OneKey()]
+Activation = Annotated[Static | These | Threshold | Levels | Switching | Optimal, OneKey()]
 """The rule that says how many robots are active."""

@@ -6,10 +6,18 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from scenarios.accessing.cyclic import Cyclic
-from scenarios.activation import Activation, Optimal, Static, Switching, These, Threshold
+from scenarios.activation import (
+    Activation,
+    Levels,
+    Optimal,
+    Static,
+    Switching,
+    These,
+    Threshold,
+)
 from scenarios.base import LARGEST, SMALLEST, listed, one_of
 from scenarios.columns import Column, given_numbers
-from scenarios.deliveries import Independent, Marked
+from scenarios.deliveries import Independent, Marked, joint_size
 from scenarios.errors import refused
 from scenarios.fleet import numbers_by_class
 from scenarios.laws import PhaseType
@@ -174,6 +182,8 @@ def _robots_available(scenario: System) -> None:
     if isinstance(rule, Threshold) and rule.robots[0] > robots.available:
         key = "activation.threshold.robots"
         raise refused(_at_most(robots), key=key, value=rule.robots)
+    if isinstance(rule, Levels) and max(rule.robots, default=0) > robots.available:
+        raise refused(_at_most(robots), key="activation.levels", value=rule.robots)
     if isinstance(rule, Switching) and max(map(max, rule.targets)) > robots.available:
         key = "activation.switching.targets"
         raise refused(_at_most(robots), key=key, value=rule.root.targets)
@@ -247,6 +257,22 @@ def _switching_fits(scenario: System) -> None:
         raise refused(allowed, key=key, value=rule.root.targets)
 
 
+def _levels_fit(scenario: System) -> None:
+    rule = scenario.activation
+    buffer = scenario.buffer
+    robots = scenario.robots
+    if not isinstance(rule, Levels) or buffer is None or robots is None:
+        return
+    levels = buffer.capacity + 1
+    last = "waiting_places + servers"
+    if buffer.admission == "complete" and robots.deliveries is not None:
+        levels += joint_size(robots.deliveries)[1] - 1
+        last += " + largest batch - 1"
+    if len(rule.robots) != levels:
+        allowed = f"has {len(rule.robots)} entries; must have {levels}, one per level 0 … {last}"
+        raise refused(allowed, key="activation.levels", value=rule.robots)
+
+
 def _optimal_needs_costs(scenario: System) -> None:
     rule = scenario.activation
     if rule is not None and rule.key == "optimal" and not scenario.costs.model_fields_set:
@@ -311,6 +337,7 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _control_needs_buffer,
     _switching_needs_access_time,
     _switching_fits,
+    _levels_fit,
     _optimal_needs_costs,
     _interventions_fit,
     _course_needs_robots,

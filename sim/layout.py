@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.activation import Static, Switching, These, Threshold
+from scenarios.activation import Levels, Static, Switching, These, Threshold
 from scenarios.arrays import Array
 from scenarios.deliveries import joint_size
 from scenarios.fleet import access_times, order_of_activation
@@ -65,7 +65,7 @@ def horizon_octave(scenario: Scenario) -> int:
 
 
 def robots_at_levels(scenario: Scenario, limit: int | None = None) -> list[int]:
-    """Active robots at every level, under a static or threshold rule; level 0 without a buffer.
+    """Active robots at every level, under a rule of the level; level 0 without a buffer.
 
     Parameters
     ----------
@@ -78,6 +78,8 @@ def robots_at_levels(scenario: Scenario, limit: int | None = None) -> list[int]:
     levels = range(top_level(scenario) + 1) if scenario.buffer else range(1)
     if isinstance(rule, Threshold):
         active = [rules.threshold_robots(level, rule.robots, rule.at) for level in levels]
+    elif isinstance(rule, Levels):
+        active = list(rule.robots)
     else:
         robots = rule.robots if isinstance(rule, Static | These) else scenario.robots.available
         active = [robots for _ in levels]
@@ -90,11 +92,11 @@ def modes_in_use(scenario: Scenario) -> list[int]:
     return sorted({active for limit in limits for active in robots_at_levels(scenario, limit)})
 
 
-def heard_up_to(scenario: Scenario, limit: int | None = None) -> dict[int, int]:
-    """The highest level at which a robot is heard, by its number, of robots that ever are.
+def places_of_robots(scenario: Scenario) -> dict[int, int]:
+    """The place of each robot in the order of activation, by its number, of robots ever heard.
 
-    Under a static or threshold rule; with joint deliveries there are none of their own. Under
-    switching those that are there. A robot that a limit switches off is heard at no level: -1.
+    A robot is heard while its place is less than the number of active robots. With joint
+    deliveries there are no robots of their own. Under switching those that are there.
     """
     robots = scenario.robots
     assert robots is not None
@@ -102,12 +104,9 @@ def heard_up_to(scenario: Scenario, limit: int | None = None) -> dict[int, int]:
         return {}
     if isinstance(scenario.activation, Switching):
         return dict.fromkeys(range(robots.available), 0)
-    active_at = np.array(robots_at_levels(scenario))  # never more at a higher level
-    order = order_of_activation(robots, scenario.activation)[: active_at[0]]
-    levels = np.searchsorted(-active_at, -np.arange(len(order))) - 1
-    if limit is not None:
-        levels[limit:] = -1
-    return dict(sorted(zip(order, levels.tolist(), strict=True)))
+    order = order_of_activation(robots, scenario.activation)
+    heard = order[: max(robots_at_levels(scenario))]
+    return dict(sorted((robot, place) for place, robot in enumerate(heard)))
 
 
 def over_time(scenario: Scenario, effect: str) -> tuple[list[float], list[Any]]:

@@ -35,7 +35,7 @@ class Robots(Protocol):
     def start(self) -> None:
         """Begin the first accesses, at time 0."""
 
-    def limit(self, now: float, active_at: Sequence[int], heard_up_to: Mapping[int, int]) -> None:
+    def limit(self, now: float, active_at: Sequence[int]) -> None:
         """From now on at most so many robots are active."""
 
     def end_warmup(self, now: float) -> None:
@@ -60,7 +60,7 @@ class _ByLevel:
         """Number of active robots now."""
         return self._active_at[self._buffer.level]
 
-    def limit(self, now: float, active_at: Sequence[int], heard_up_to: Mapping[int, int]) -> None:  # noqa: ARG002  # same call for all fleets
+    def limit(self, now: float, active_at: Sequence[int]) -> None:
         """From now on so many robots are active at each level."""
         level_time = self._buffer.time_at_levels(now)
         self._robots_time = self.robots_time(now, level_time)
@@ -112,8 +112,8 @@ class FreeRobots(_Accessing):
 
     Parameters
     ----------
-    heard_up_to : mapping int -> int
-        The highest level at which each robot is heard.
+    places : mapping int -> int
+        The place of each robot in the order of activation.
     failures : Failures, optional
         Which accesses fail; none, where it is left out.
     """
@@ -123,19 +123,14 @@ class FreeRobots(_Accessing):
         clock: Clock,
         buffer: Target,
         active_at: Sequence[int],
-        heard_up_to: Mapping[int, int],
+        places: Mapping[int, int],
         access_ends: Mapping[int, End],
         source: PageSource,
         failures: Failures | None = None,
     ) -> None:
         super().__init__(clock, buffer, active_at, access_ends, source)
-        self._heard_up_to = heard_up_to
+        self._places = places
         self._failures = failures
-
-    def limit(self, now: float, active_at: Sequence[int], heard_up_to: Mapping[int, int]) -> None:
-        """From now on so many robots are active at each level, and each is heard up to one."""
-        super().limit(now, active_at, heard_up_to)
-        self._heard_up_to = heard_up_to
 
     def start(self) -> None:
         """Begin the first accesses, at time 0."""
@@ -151,7 +146,7 @@ class FreeRobots(_Accessing):
         another = self._failures.next_page(now, robot, page) if self._failures else None
         if another is not None:
             self._carried[robot] = another
-        elif self._buffer.level <= self._heard_up_to[robot]:
+        elif rules.is_heard(self._places[robot], self.active):
             self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
             self._carried[robot] = self._source.next_page()
             if self._failures:
@@ -244,7 +239,7 @@ class SwitchedRobots:
             if self._log_event:
                 self._log_event(now, "switch-on", robot, None)
 
-    def limit(self, now: float, active_at: Sequence[int], heard_up_to: Mapping[int, int]) -> None:
+    def limit(self, now: float, active_at: Sequence[int]) -> None:
         """Nothing: no intervention limits robots that are never recalled."""
 
     def end_warmup(self, now: float) -> None:
@@ -355,9 +350,9 @@ class JointRobots(_ByLevel):
         if len(used) > 1:
             buffer.level_changed = self._follow_level
 
-    def limit(self, now: float, active_at: Sequence[int], heard_up_to: Mapping[int, int]) -> None:
+    def limit(self, now: float, active_at: Sequence[int]) -> None:
         """From now on so many robots are active at each level: perhaps another mode."""
-        super().limit(now, active_at, heard_up_to)
+        super().limit(now, active_at)
         self._follow_level(now)
 
     def start(self) -> None:

@@ -109,6 +109,11 @@ def threshold_robots(level: int, robots: Sequence[int], at: Sequence[int]) -> in
     return robots[len(at)]
 
 
+def is_heard(place: int, active: int) -> bool:
+    """Whether a robot is active, by its place in the order of activation."""
+    return place < active
+
+
 def switches_on(active: int, target: int) -> bool:
     """Whether one robot more is switched on, both numbers taken after the event (talim2001)."""
     return active < target

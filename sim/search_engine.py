@@ -27,12 +27,12 @@ from sim.law_counter import LawCounter
 from sim.layout import (
     buffer_flags,
     end_of_run,
-    heard_up_to,
     horizon_octave,
     laws_of_robots,
     limits_over_time,
     modes_in_use,
     over_time,
+    places_of_robots,
     robots_at_levels,
     top_level,
 )
@@ -120,11 +120,9 @@ class SearchEngine:
         """Tell the robots when at most so many are active."""
         begins, limits = limits_over_time(self._scenario)
         active = {limit: robots_at_levels(self._scenario, limit) for limit in set(limits)}
-        heard = {limit: heard_up_to(self._scenario, limit) for limit in set(limits)}
 
         def change(alarm: Alarm) -> None:
-            limit = limits[alarm.index]
-            self._robots.limit(alarm.time, active[limit], heard[limit])
+            self._robots.limit(alarm.time, active[limits[alarm.index]])
 
         for index, begin in enumerate(begins[1:], start=1):
             self.clock.once(begin, rules.tie_order(rules.CHANGE, 0), change, index)
@@ -298,14 +296,14 @@ class SearchEngine:
                 self.clock, self._buffer, active_at, times, source, spacing, self._log_event
             )
         failures = self._failures(times, source)
-        heard = heard_up_to(self._scenario, limits[0])
-        return FreeRobots(self.clock, self._buffer, active_at, heard, times, source, failures)
+        places = places_of_robots(self._scenario)
+        return FreeRobots(self.clock, self._buffer, active_at, places, times, source, failures)
 
     def _access_ends(self) -> dict[int, Callable[[float], float]]:
         end = self._ends["robot_speed"]
         return {
             robot: _drawn_end(end, sampler(law, self._stream("access", robot)))
-            for law, robots in laws_of_robots(self._section, heard_up_to(self._scenario))
+            for law, robots in laws_of_robots(self._section, places_of_robots(self._scenario))
             for robot in robots
         }
 

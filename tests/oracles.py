@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.activation import Static, Switching, Threshold
+from scenarios.activation import Levels, Static, Switching, Threshold
 from scenarios.deliveries import Independent, Marked, Thinned
 from scenarios.laws import Erlang, Exponential, Hyperexponential, PhaseType
 from scenarios.processes import Bmap, Map, Mmpp, Poisson, Renewal
@@ -128,6 +128,8 @@ class Queue:
         if isinstance(self.rule, Switching):
             return State(None, (), (1,) * self.fleet.available)
         robots = self.active(State(None, (), ()))  # the others never start
+        if isinstance(self.rule, Levels):
+            robots = max(self.rule.robots)
         if self.fleet.deliveries is not None:
             own = isinstance(self.fleet.deliveries, Independent)
             robots = self.fleet.available if own else 1
@@ -139,6 +141,8 @@ class Queue:
         if isinstance(self.rule, Threshold):
             steps = zip(self.rule.robots, (*self.rule.at, math.inf), strict=True)
             return next(robots for robots, at in steps if len(state.pages) <= at)
+        if isinstance(self.rule, Levels):
+            return self.rule.robots[len(state.pages)]
         return self.rule.robots if isinstance(self.rule, Static) else self.fleet.available
 
     def events(self, state: State, tag: int | None = None) -> Iterator[Event]:

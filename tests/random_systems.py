@@ -6,6 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from scenarios import scenario_from
+from sim.layout import top_level
+
 __all__ = [
     "changing_search_engines",
     "large_search_engines",
@@ -160,6 +163,19 @@ PLANS = ("dyadic", "deadline", "deficit", "billiard", "balanced", "whittle")
 
 
 @st.composite
+def perhaps_by_state(draw: Any, tables: Tables) -> Tables:
+    """The system, perhaps with numbers of robots at each level in any order for its thresholds."""
+    if "threshold" not in tables.get("activation", {}) or draw(st.booleans()):
+        return tables
+    scenario = scenario_from(tables)
+    assert scenario.robots is not None
+    levels = top_level(scenario) + 1
+    numbers = st.integers(0, scenario.robots.available)
+    rule = {"levels": draw(st.lists(numbers, min_size=levels, max_size=levels))}
+    return {**tables, "activation": rule}
+
+
+@st.composite
 def accessing(draw: Any, pages: int) -> Tables:
     policy = draw(st.sampled_from(["cyclic", "round-robin", "randomized", "golden-ratio", *PLANS]))
     if policy == "cyclic":
@@ -237,7 +253,7 @@ def search_engines(draw: Any) -> Tables:
         }
     if "access_time" in robots and draw(st.booleans()):
         _split_into_classes(draw, tables)
-    return tables
+    return draw(perhaps_by_state(tables))
 
 
 quarters = st.integers(0, 120).map(lambda n: n / 2) | st.sampled_from([0.3, 20.001])

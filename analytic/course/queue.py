@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from analytic.active_robots import robots_at
+from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes, start_phases
 from analytic.conditions import buffer_and_robots
 from analytic.course.transitions import Transitions, transitions
@@ -166,7 +166,7 @@ class QueueOverTime:
             row[robots.available] = 1.0
             return row
         empty = robots_at(scenario)(0)
-        modes = delivery_modes(robots, max(empty, 1), scenario.activation)
+        modes = delivery_modes(robots, max(most_active(scenario), 1), scenario.activation)
         law = start_phases(robots, modes, empty, scenario.activation)
         row[: len(law)] = law
         return row

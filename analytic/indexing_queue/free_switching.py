@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import nan
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags_array
@@ -18,7 +19,7 @@ from scipy.sparse import csr_matrix, diags_array
 from analytic import conditions
 from analytic.arrival_process import delivery_modes
 from analytic.conditions import buffer_and_robots
-from analytic.decision_process import DecisionProcess, Solution, policy_iteration
+from analytic.decision_process import DecisionProcess, Indices, evaluate, policy_iteration
 from analytic.formula import Condition, dependent, reason_against
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.measures import service_and_patience, size_of, waiting_phases
@@ -33,6 +34,10 @@ _MOST_ENTRIES = 20_000_000
 
 _AS_GOOD = 1e-9
 """What is above the bound by less, relatively, is the best rule: what is left is rounding."""
+
+
+_RISING = "may use more robots at a higher level"
+"""What no threshold rule does."""
 
 
 def _response_free(scenario: Scenario) -> str | None:
@@ -97,6 +102,68 @@ def best_free_rule(scenario: Scenario, numbers: Sequence[int]) -> FreeRule:
     open. Policy iteration, the bounds by the optimality equation: Puterman, Markov Decision
     Processes (1994), section 8.5 and 11.5.
     """
+    queue = queue_process(scenario, numbers)
+    try:
+        solution = policy_iteration(queue.process)
+    except ValueError as failure:
+        raise NoOptimumError(str(failure)) from None
+    return FreeRule(solution.upper, solution.lower, queue.rule(solution.policy))
+
+
+@dataclass(frozen=True)
+class QueueProcess:
+    """The queue as a decision process, in which each state chooses a number of robots.
+
+    Attributes
+    ----------
+    process : DecisionProcess
+        The options of each state are the numbers, in their order.
+    numbers : tuple of int
+    order, phases : int
+        Arrival and service phases.
+    top : int
+        The highest level.
+    """
+
+    process: DecisionProcess
+    numbers: tuple[int, ...]
+    order: int
+    phases: int
+    top: int
+
+    def rule(self, policy: Indices) -> tuple[Array, ...]:
+        """Robots by level, as `FreeRule` has them."""
+        count = len(self.numbers)
+        chosen = np.array(self.numbers)[policy - count * np.arange(len(policy))]
+        empty, others = chosen[: self.order], chosen[self.order :]
+        return empty[:, None], *others.reshape(self.top, self.order, self.phases)
+
+    def cost_of_levels(self, robots: Sequence[int]) -> float:
+        """Cost per unit time of numbers of robots by level; NaN where it depends on the start."""
+        place = {number: index for index, number in enumerate(self.numbers)}
+        sizes = [self.order, *[self.order * self.phases] * self.top]
+        chosen = np.repeat([place[number] for number in robots], sizes)
+        try:
+            return evaluate(self.process, self.process.first[:-1] + chosen).gain
+        except ValueError:
+            return nan
+
+
+def queue_process(scenario: Scenario, numbers: Sequence[int]) -> QueueProcess:
+    """The decision process of a queue.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its [activation] is ignored.
+    numbers : sequence of int
+        Numbers of robots that may be active, increasing.
+
+    Raises
+    ------
+    NoOptimumError
+        If the cost is not that of a chain of levels and phases, or the chain is too large.
+    """
     free = scenario.with_("activation", None)
     if reason := reason_against(_SOLVED, free):
         raise NoOptimumError(reason)
@@ -112,11 +179,8 @@ def best_free_rule(scenario: Scenario, numbers: Sequence[int]) -> FreeRule:
         controlled_chain(modes, always(number), *laws, buffer.capacity, buffer.admission)
         for number in numbers
     ]
-    try:
-        solution = policy_iteration(decision_process(level_rates(chains, free.costs)))
-    except ValueError as failure:
-        raise NoOptimumError(str(failure)) from None
-    return _as_rule(solution, np.array(numbers), order, phases, top)
+    process = decision_process(level_rates(chains, free.costs))
+    return QueueProcess(process, tuple(numbers), order, phases, top)
 
 
 def beside_the_best(optimum: Optimum, scenario: Scenario, numbers: Sequence[int]) -> Optimum:
@@ -143,20 +207,13 @@ def beside_the_best(optimum: Optimum, scenario: Scenario, numbers: Sequence[int]
 
 def _above(cost: float, best: FreeRule) -> str:
     """How far a cost is above that of the best rule, in words."""
-    if cost - best.cost <= _AS_GOOD * abs(best.cost):
-        return "no rule costs less that switches robots freely by the level and the phases"
-    more = f"{100 * (cost / best.cost - 1):.2g} %" if best.cost > 0 else f"{cost - best.cost:.6g}"
     phased = any(each.size > 1 for each in best.robots)
-    sees = "sees the phases of deliveries and services" if phased else "may rise with the level"
-    return f"{more} above the best rule, which {sees} and costs {best.cost:.6g}"
-
-
-def _as_rule(solution: Solution, numbers: Array, order: int, phases: int, top: int) -> FreeRule:
-    """The policy by level and phases."""
-    count = len(numbers)
-    chosen = numbers[solution.policy - count * np.arange(len(solution.policy))]
-    empty, others = chosen[:order], chosen[order:].reshape(top, order, phases)
-    return FreeRule(solution.upper, solution.lower, (empty[:, None], *others))
+    if cost - best.cost <= _AS_GOOD * abs(best.cost):
+        sees = "the level and the phases" if phased else "the level"
+        return f"no rule costs less that switches robots freely by {sees}"
+    more = f"{100 * (cost / best.cost - 1):.2g} %" if best.cost > 0 else f"{cost - best.cost:.6g}"
+    own = "sees the phases of deliveries and services" if phased else _RISING
+    return f"{more} above the best rule, which {own} and costs {best.cost:.6g}"
 
 
 def decision_process(rates: LevelRates) -> DecisionProcess:

@@ -6,7 +6,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from itertools import cycle
+from itertools import cycle, pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -27,6 +27,7 @@ from analytic.indexing_queue.policy_costs import level_rates, policy_costs
 from analytic.indexing_queue.several_servers import size_of_servers
 from analytic.optimum import NoOptimumError
 from scenarios import Scenario
+from scenarios.activation import Levels, Threshold
 from scenarios.arrays import Array
 
 MOST_POLICIES = 5_000_000
@@ -132,6 +133,28 @@ def _policies_before(numbers: int, level: int) -> Indices:
     return np.cumsum([0, *each[:-1]])
 
 
+def level_policies(numbers: Sequence[int], levels: int, rows: ArrayLike) -> Indices:
+    """Some rules with any number at any level, in the order of `policy_costs`.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        Numbers of robots, increasing.
+    levels : int
+    rows : array_like of int, shape (policies,)
+        Their positions in that order.
+
+    Returns
+    -------
+    ndarray of int, shape (policies, levels)
+        Robots at levels 0, 1, …
+    """
+    weights = len(numbers) ** np.arange(levels)
+    chosen = np.asarray(rows)[:, None] // weights % len(numbers)
+    result: Indices = np.array(numbers)[chosen]
+    return result
+
+
 class Family(NamedTuple):
     """A family of policies.
 
@@ -161,6 +184,15 @@ NON_INCREASING = Family(
 )
 """As many robots or fewer on the level above: thresholds."""
 
+ANY_ORDER = Family(
+    follows=lambda count: np.ones((count, count), dtype=bool),
+    members=lambda count, levels: count**levels,
+    policies=lambda numbers, levels: level_policies(
+        numbers, levels, np.arange(len(numbers) ** levels)
+    ),
+)
+"""Any number at any level."""
+
 CONSTANT = Family(
     follows=lambda count: np.eye(count, dtype=bool),
     members=lambda count, levels: count if levels else 1,
@@ -182,6 +214,8 @@ def thresholds_between(used: Sequence[int], robots: Sequence[int]) -> Policy:
 
 def by_level(scenario: Scenario, robots: Sequence[int]) -> Scenario:
     """The scenario with a policy as its activation."""
+    if any(below < above for below, above in pairwise(robots)):
+        return scenario.with_("activation", {"levels": list(robots)})
     used, at = thresholds_of(robots)
     return scenario.with_("activation", {"threshold": {"robots": list(used), "at": list(at)}})
 
@@ -223,6 +257,21 @@ def descended(
         if without_gain == len(moves):
             break
     return here, paid
+
+
+def allowed_numbers(scenario: Scenario) -> tuple[int, ...]:
+    """Numbers of robots that are tried: 1 … available, and 0 where the file's own rule lists it.
+
+    Raises
+    ------
+    NoOptimumError
+        If there are no robots.
+    """
+    if scenario.robots is None:
+        raise NoOptimumError("there is no [robots]")
+    rule = scenario.activation
+    lists_none = isinstance(rule, Threshold | Levels) and 0 in rule.robots
+    return tuple(range(0 if lists_none else 1, scenario.robots.available + 1))
 
 
 def uncontrolled(scenario: Scenario) -> Scenario:

@@ -22,13 +22,13 @@ from analytic.indexing_queue.measures import top_level
 from analytic.indexing_queue.searching import (
     NON_INCREASING,
     all_costs,
+    allowed_numbers,
     threshold_policies,
     threshold_row,
     thresholds_between,
 )
 from analytic.optimum import NoOptimumError, Optimum
 from scenarios import Scenario
-from scenarios.activation import Threshold
 from scenarios.arrays import Array
 
 if TYPE_CHECKING:
@@ -231,9 +231,7 @@ def best_thresholds(scenario: Scenario) -> ThresholdSearch:
     """
     if scenario.buffer is None or scenario.robots is None:
         raise NoOptimumError("there is no [buffer]")
-    rule = scenario.activation
-    lowest = 0 if isinstance(rule, Threshold) and 0 in rule.robots else 1
-    numbers = tuple(range(lowest, scenario.robots.available + 1))
+    numbers = allowed_numbers(scenario)
     if len(numbers) > _MOST_NUMBERS:
         raise NoOptimumError(f"there are {len(numbers)} numbers of robots, limit {_MOST_NUMBERS}")
     costs = all_costs(scenario, numbers, NON_INCREASING)
@@ -259,7 +257,7 @@ def optimal_thresholds(scenario: Scenario) -> Optimum:
     if search.numbers[0] > 0:
         priced = ", or with [costs] staleness" if scenario.pages else ""
         least = "at least one robot at every level, as in avrachenkov2011"
-        notes = (f"{least}; none is tried where the file's thresholds list 0{priced}", *notes)
+        notes = (f"{least}; none is tried where the file's own rule lists 0{priced}", *notes)
     return beside_the_best(threshold_optimum(search, notes), scenario, search.numbers)
 
 

@@ -143,6 +143,7 @@ def optimize(
     \b
     static       how many robots should be active, always
     threshold    how many robots up to which number of pages in the buffer
+    levels       how many robots at each number of pages, in any order
     switching    how many robots at each level, switched on one at a time
     frequencies  which share of the accesses each page should get
     template     in which order a few pages should be accessed

@@ -52,13 +52,13 @@ from sim.layout import (
     buffer_flags,
     end_of_run,
     fates_that_occur,
-    heard_up_to,
     horizon_octave,
     joint_events,
     limits_over_time,
     mean_times,
     modes_in_use,
     over_time,
+    places_of_robots,
     robots_at_levels,
     robots_may_wait,
     top_level,
@@ -234,8 +234,8 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
     rule = scenario.activation
     switched = isinstance(rule, Switching)
     limit = over_time(scenario, "robots")[1][0]
-    heard = np.array([*heard_up_to(scenario, limit).values()], dtype=np.int64)
-    fleet = len(heard)
+    places = np.array([*places_of_robots(scenario).values()], dtype=np.int64)
+    fleet = len(places)
     active_at = [0] if switched else robots_at_levels(scenario, limit)
     means = np.zeros((0, 0))
     following = np.zeros((0, 0, 0))
@@ -265,7 +265,7 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
         idle=new_alarms(fleet),
         carried=np.full(fleet, NONE),
         failures=np.zeros(fleet, dtype=np.int64),
-        heard_up_to=heard,
+        places=places,
         active_at=np.array(active_at),
         targets=np.array(rule.targets) if isinstance(rule, Switching) else np.zeros((0, 0), int),
         means=means,
@@ -285,7 +285,6 @@ def _course(scenario: Scenario) -> Course | None:
     robots_at = np.array([robots_at_levels(scenario, limit) for limit in rows])
     modes = modes_in_use(scenario)
     joint = scenario.robots is not None and scenario.robots.deliveries is not None
-    heard = [[*heard_up_to(scenario, limit).values()] for limit in rows]
     switched = isinstance(scenario.activation, Switching)
     pages = pages_followed(scenario, times)
     return Course(
@@ -303,7 +302,6 @@ def _course(scenario: Scenario) -> Course | None:
         times=times,
         begins=np.array(begins),
         row=np.array([rows.index(limit) for limit in limits]),
-        heard_up_to=np.array(heard, dtype=np.int64).reshape(len(rows), -1),
         active_at=np.searchsorted(modes, robots_at) if joint else robots_at * (not switched),
         robots_at=robots_at,
         level_time=np.zeros(robots_at.shape[1]),

@@ -130,7 +130,6 @@ def change_limit(world: World, course: Course | None, delivery: Any, now: float)
     more = state.changed + 1 < len(course.begins)
     state.change = course.begins[state.changed + 1] if more else np.inf
     state.next = min(state.observe, state.change)
-    copy_into(world.robots.heard_up_to, course.heard_up_to[state.row])
     copy_into(world.robots.active_at, course.active_at[state.row])
     if world.robots.state.kind == JOINT:
         follow_level(world, delivery, now)

@@ -155,7 +155,7 @@ def is_unheard(world: World, course: Course | None) -> bool:
     """Whether the robot is switched off by a limit."""
     if course is None:
         return False
-    return world.robots.heard_up_to[0] < 0
+    return not rules.is_heard(world.robots.places[0], world.robots.active_at[0])
 
 
 @inner

@@ -20,7 +20,7 @@ from sim.compiled_engine.refresh import begin_refresh, refresh
 from sim.compiled_engine.supply import Law, Supply, law_of, laws_of, sequence_of
 from sim.compiled_engine.world import Buffer, Course, Pages
 from sim.law_counter import laws_tally
-from sim.layout import end_of_run, heard_up_to, laws_of_robots, robots_at_levels
+from sim.layout import end_of_run, laws_of_robots, places_of_robots, robots_at_levels
 from sim.sojourn_times import sojourns_tally
 from sim.streams import stream
 from sim.tally import (
@@ -61,7 +61,7 @@ class Replication:
         self._stream = partial(stream, seed, replication)
         self._change, self._query = self._stream("change"), self._stream("query")
         self._delivery, self._service = self._stream("delivery"), self._stream("service")
-        self._heard = heard_up_to(scenario)
+        self._heard = places_of_robots(scenario)
         self._batch = largest_batch(scenario.robots)
         self._access, self._indexing = self._access_times(), self._indexing_times()
         ahead = max(_AHEAD, 2 * (len(self._heard) + self._batch))

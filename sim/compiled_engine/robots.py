@@ -63,7 +63,8 @@ def arrive(world: World, change: Any, delivery: Any, service: Any, now: float) -
     if robots.state.kind == FREE:
         robot = soonest(robots.ends)
         failed = access_fails(world, robot)
-        if not failed and world.buffer.state.level <= robots.heard_up_to[robot]:
+        active = robots.active_at[world.buffer.state.level]
+        if not failed and rules.is_heard(robots.places[robot], active):
             deliver_copy(world, change, now, robots.carried[robot], world.buffer.load[0])
             hand_over(world, service, now, 1)
             robots.carried[robot] = next_page(world.pages)

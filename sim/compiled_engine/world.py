@@ -176,8 +176,8 @@ class Robots(NamedTuple):
         The page of each robot's access; NONE where a robot waits for a host.
     failures : ndarray of int, shape (robots,)
         How often each robot has failed with its page.
-    heard_up_to : ndarray of int, shape (robots,)
-        The highest level at which each robot is heard.
+    places : ndarray of int, shape (robots,)
+        The place of each robot in the order of activation.
     active_at : ndarray of int, shape (top + 1,)
         Robots that are heard at each level (joint deliveries: row of the mode).
     targets : ndarray of int, shape (phases, top + 1)
@@ -192,7 +192,7 @@ class Robots(NamedTuple):
     idle: Alarms
     carried: Any
     failures: Any
-    heard_up_to: Any
+    places: Any
     active_at: Any
     targets: Any
     means: Any
@@ -228,7 +228,7 @@ class Course(NamedTuple):
         When the system is observed.
     begins : ndarray of float, row : ndarray of int, shape (limits,)
         When each limit of the robots begins, and its row in what follows.
-    heard_up_to, active_at, robots_at : ndarray of int, shape (rows, …)
+    active_at, robots_at : ndarray of int, shape (rows, …)
         What `Robots` has of these names under each limit; active robots at each level.
     level_time : ndarray of float, shape (top + 1,)
         That of the buffer when the limit changed last.
@@ -247,7 +247,6 @@ class Course(NamedTuple):
     times: Any
     begins: Any
     row: Any
-    heard_up_to: Any
     active_at: Any
     robots_at: Any
     level_time: Any

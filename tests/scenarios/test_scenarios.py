@@ -298,7 +298,8 @@ def activations(draw: Any, robots: int, levels: int) -> dict[str, Any]:
         "static": max(numbers),
         "threshold": {"robots": sorted(numbers, reverse=True), "at": sorted(at)},
         "switching": {"targets": targets},
-        "optimal": draw(st.sampled_from(["static", "threshold", "switching"])),
+        "levels": targets,
+        "optimal": draw(st.sampled_from(["static", "threshold", "levels", "switching"])),
     }
     kind = draw(st.sampled_from(list(rules)))
     return {kind: rules[kind]}

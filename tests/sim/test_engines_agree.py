@@ -60,6 +60,7 @@ PIPELINES: dict[str, dict[str, Any]] = {
         "buffer.discipline": "lifo",
     },
     "pushed-out": {"buffer.when_full": "push-out", "buffer.obsolescence": "page-change"},
+    "by-level": {"activation.levels": [1, 3, 0, 2, 1]},
     "switched": {"activation.switching.targets": [3, 3, 2, 1, 0]},
     "switched-by-phase": {
         "activation.switching.targets": [[1, 2, 2, 1, 0], [3, 3, 1, 1, 1]],

@@ -12,10 +12,11 @@ from typing import Any
 
 import oracles
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from analytic import optimize
+from analytic import optimize, predict
+from analytic.indexing_queue import best_levels
 from analytic.indexing_queue.free_switching import best_free_rule
 from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.optimum import NoOptimumError
@@ -65,6 +66,7 @@ SYSTEMS = {
     "complete": queue(
         {"robots.deliveries": {"modes": [TRIPLES, SINGLES]}, "buffer.admission": "complete"}
     ),
+    "batches-that-fit": load("batches-that-fit").with_("activation", None),
     "none-allowed": queue({"activation.threshold": {"robots": [2, 0], "at": [1]}}),
 }
 
@@ -213,3 +215,79 @@ def test_no_random_rule_costs_less_than_the_bound(data: st.DataObject) -> None:
     assert found.lower <= cost_in_words(scenario, rule) * (1 + RELATIVE) + RELATIVE
     thresholds = best_thresholds(scenario).optimum.cost
     assert found.lower <= thresholds * (1 + RELATIVE) + RELATIVE
+
+
+# -- numbers by level ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_no_numbers_by_level_are_better(name: str) -> None:
+    """Every list of numbers, enumerated: the least of all is found, and the file that says so."""
+    scenario = SYSTEMS[name]
+    places = places_of(scenario)
+    levels = 1 + max(level for level, _, _ in places)
+    rules = product(numbers_of(scenario), repeat=levels)
+    costs = {
+        rule: cost_in_words(scenario, {place: rule[place[0]] for place in places}) for rule in rules
+    }
+    found = optimize(scenario, "levels")
+    assert found.proved
+    assert found.cost == pytest.approx(min(costs.values()), rel=RELATIVE)
+    assert costs[tuple(found.decision["levels"])] == pytest.approx(found.cost, rel=RELATIVE)
+    rows, _ = predict(scenario.with_(found.changes))
+    assert found.cost == pytest.approx(value_of(rows, "control_cost"), rel=RELATIVE)
+    by_rule = {row["rule"]: row["cost"] for row in found.table}
+    thresholds = optimize(scenario, "threshold")
+    assert by_rule["thresholds"] == pytest.approx(thresholds.cost, rel=1e-14)
+    assert found.lower_bound is not None
+    assert found.lower_bound <= found.cost <= by_rule["thresholds"] * (1 + 1e-12)
+
+
+def value_of(rows: Any, measure: str) -> float:
+    return next(row.value for row in rows if row.measure == measure and row.kind == "exact")
+
+
+def test_a_descent_finds_the_best_numbers_by_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the rules are too many: the same as by all of them, and it does not say proved."""
+    scenario = SYSTEMS["both"].with_({"buffer.waiting_places": 4, "robots.available": 2})
+    proved = optimize(scenario, "levels")
+    monkeypatch.setattr(best_levels, "_MOST_TOGETHER", 0)
+    found = optimize(scenario, "levels")
+    assert (proved.proved, found.proved, found.gap) == (True, False, None)
+    assert found.cost == pytest.approx(proved.cost, rel=1e-12)
+    assert found.decision == proved.decision
+    assert any("not proved" in note for note in found.notes)
+
+
+def test_numbers_by_level_may_rise_again() -> None:
+    """Batches of three where three places are free, pairs where two are: more robots again."""
+    scenario = load("batches-that-fit")
+    found = optimize(scenario, "levels")
+    thresholds = optimize(scenario, "threshold")
+    assert found.decision == {"levels": [2, 2, 2, 1, 2, 1, 1]}
+    assert thresholds.decision == {"robots": [2, 1], "at": [1]}
+    assert (found.cost, thresholds.cost) == (
+        pytest.approx(20 / 11),
+        pytest.approx(1.9561, abs=5e-5),
+    )
+    assert found.notes[0] == "no rule costs less that switches robots freely by the level"
+    assert "7.6 % above the best rule, which may use more robots at a higher level" in str(
+        thresholds.notes
+    )
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_the_chain_of_numbers_by_level_is_that_of_the_words(data: st.DataObject) -> None:
+    """Every measure of `solve`, against the enumerated chain of the oracle."""
+    scenario = data.draw(systems())
+    levels = 1 + max(level for level, _, _ in places_of(scenario))
+    numbers = data.draw(st.lists(st.integers(0, 2), min_size=levels, max_size=levels))
+    assume(numbers[0] > 0)
+    ruled = scenario.with_("activation", {"levels": numbers})
+    expected = oracles.measures(ruled)
+    rows, _ = predict(ruled)
+    exact = {(row.measure, row.subject): row.value for row in rows if row.kind == "exact"}
+    assert exact.keys() >= expected.keys()
+    for key, value in expected.items():
+        assert exact[key] == pytest.approx(value, rel=1e-9, abs=1e-12)

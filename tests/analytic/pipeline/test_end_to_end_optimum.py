@@ -231,7 +231,7 @@ def test_none_is_tried_by_the_other_criterion_too() -> None:
     assert plain.cost > 100 * found.cost
     assert plain.notes[0] == (
         "at least one robot at every level, as in avrachenkov2011; none is tried where the file's "
-        "thresholds list 0, or with [costs] staleness"
+        "own rule lists 0, or with [costs] staleness"
     )
     listed = {"threshold": {"robots": [2, 0], "at": [0]}}
     with_none = optimize(scenario.with_("activation", listed), "threshold")

@@ -1,0 +1,209 @@
+"""The best numbers of robots by level, in any order.
+
+A rule that sees the level only cannot always be found by a decision process, whose states have
+phases, too. Where the best rule of level and phases looks at the level only, it is found; otherwise
+every rule is evaluated where they are few enough, and a descent goes from the best thresholds on
+where they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analytic.indexing_queue.fixed_robots import best_fixed_number
+from analytic.indexing_queue.free_switching import (
+    FreeRule,
+    QueueProcess,
+    beside_the_best,
+    best_free_rule,
+    queue_process,
+)
+from analytic.indexing_queue.measures import top_level
+from analytic.indexing_queue.searching import (
+    ANY_ORDER,
+    Policy,
+    all_costs,
+    allowed_numbers,
+    descended,
+    level_policies,
+)
+from analytic.indexing_queue.thresholds import best_thresholds
+from analytic.optimum import NoOptimumError, Optimum
+from scenarios import Scenario
+from scenarios.arrays import Array
+
+_MOST_TOGETHER = 200_000
+"""Rules up to which all of them are evaluated where a descent would do, too: some seconds."""
+
+_MOST_TRIED = 3000
+"""Levels times robots of a descent, which takes some milliseconds for each."""
+
+_ALIKE = 1e-12
+"""Costs that differ by less, relatively, are the same: what is left is rounding."""
+
+
+class LevelRule(NamedTuple):
+    """Numbers of robots by level, the cost per unit time, and whether none costs less."""
+
+    robots: Policy
+    cost: float
+    proved: bool
+
+
+class Rung(NamedTuple):
+    """The best rule of one kind.
+
+    Attributes
+    ----------
+    rule : str
+        The kind, in words.
+    levels : tuple of int or None
+        Robots at levels 0, 1, …; None where the phases decide, too.
+    cost : float
+        Per unit time.
+    """
+
+    rule: str
+    levels: Policy | None
+    cost: float
+
+
+def optimal_levels(scenario: Scenario) -> Optimum:
+    """The best numbers of robots by level; the table has the best rule of each kind.
+
+    Raises
+    ------
+    NoOptimumError
+        If no cost has an exact value here, or there are too many rules.
+    """
+    if scenario.buffer is None or scenario.robots is None:
+        raise NoOptimumError("there is no [buffer]")
+    numbers = allowed_numbers(scenario)
+    free = _free_or_none(scenario, numbers)
+    simpler = simpler_rules(scenario, numbers)
+    found = best_levels(scenario, numbers, free, [each.levels for each in simpler if each.levels])
+    rungs = [*simpler, Rung("numbers by level", found.robots, found.cost)]
+    if free is not None:
+        rungs.append(Rung("level and phases", None, free.cost))
+    best = rungs[-1].cost
+    levels = list(found.robots)
+    optimum = Optimum(
+        target="levels",
+        cost=found.cost,
+        lower_bound=None,
+        decision={"levels": levels},
+        changes={"activation": {"levels": levels}},
+        table=[_row(each, best) for each in rungs],
+        notes=() if found.proved else (_NOT_PROVED,),
+        search=rungs,
+        proved=found.proved,
+        gap=0.0 if found.proved else None,
+    )
+    return beside_the_best(optimum, scenario, numbers)
+
+
+_NOT_PROVED = (
+    "best found: from the best thresholds and single numbers on, until another number at one level "
+    "costs no less; not proved"
+)
+
+
+def _row(rung: Rung, best: float) -> dict[str, Any]:
+    same = abs(rung.cost - best) <= _ALIKE * abs(best)
+    more = 0.0 if same else 100.0 * (rung.cost / best - 1.0) if best > 0 else None
+    return {
+        "rule": rung.rule,
+        "levels": None if rung.levels is None else list(rung.levels),
+        "cost": rung.cost,
+        "above the best, %": more,
+    }
+
+
+def _free_or_none(scenario: Scenario, numbers: Sequence[int]) -> FreeRule | None:
+    try:
+        return best_free_rule(scenario, numbers)
+    except NoOptimumError:
+        return None
+
+
+def simpler_rules(scenario: Scenario, numbers: Sequence[int]) -> list[Rung]:
+    """The best single number and the best thresholds, where their costs are known."""
+    levels = top_level(scenario) + 1
+    rungs = []
+    try:
+        search = best_thresholds(scenario)
+    except NoOptimumError:
+        fixed = best_fixed_number(scenario).costs
+        least = min(numbers, key=lambda number: float(np.nan_to_num(fixed[number], nan=np.inf)))
+        return [Rung("one number", (least,) * levels, float(fixed[least]))]
+    single = min((row for row in search.table if len(row.robots) == 1), key=lambda row: row.cost)
+    best = search.optimum
+    rungs.append(Rung("one number", single.robots * levels, single.cost))
+    by_level = tuple(best.robots[sum(level > one for one in best.at)] for level in range(levels))
+    rungs.append(Rung("thresholds", by_level, best.cost))
+    return rungs
+
+
+def best_levels(
+    scenario: Scenario,
+    numbers: Sequence[int],
+    free: FreeRule | None,
+    starts: Sequence[Policy],
+) -> LevelRule:
+    """The best rule that sees the level only.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its [activation] is ignored.
+    numbers : sequence of int
+        Numbers of robots that may be active, increasing.
+    free : FreeRule or None
+        The best rule of level and phases; None where it is not known.
+    starts : sequence of tuple of int
+        Rules from which a descent starts.
+
+    Raises
+    ------
+    NoOptimumError
+        If there are too many rules.
+    """
+    if free is not None and all((each == each.flat[0]).all() for each in free.robots):
+        return LevelRule(tuple(int(each.flat[0]) for each in free.robots), free.cost, True)
+    levels = top_level(scenario) + 1
+    if free is None or ANY_ORDER.members(len(numbers), levels) <= _MOST_TOGETHER:
+        costs = all_costs(scenario, numbers, ANY_ORDER)
+        if np.isnan(costs).all():
+            raise NoOptimumError("no rule has a cost")
+        least = float(np.nanmin(costs))
+        row = int(np.flatnonzero(costs <= least + _ALIKE * abs(least))[0])
+        (robots,) = level_policies(numbers, levels, [row]).tolist()
+        return LevelRule(tuple(robots), float(costs[row]), True)
+    if levels * len(numbers) > _MOST_TRIED:
+        many = f"{levels} levels × {len(numbers)} numbers"
+        raise NoOptimumError(f"{many}; at most {_MOST_TRIED} are searched")
+    return _by_descent(queue_process(scenario, numbers), starts)
+
+
+def _by_descent(process: QueueProcess, starts: Sequence[Policy]) -> LevelRule:
+    """The best end of the descents that change one level at a time."""
+
+    @cache
+    def cost(robots: Policy) -> float:
+        return process.cost_of_levels(robots)
+
+    def costs(rules: Sequence[Policy]) -> Array:
+        return np.array([cost(robots) for robots in rules])
+
+    def other_numbers(level: int, robots: Policy) -> Iterator[Policy]:
+        for number in process.numbers:
+            yield (*robots[:level], number, *robots[level + 1 :])
+
+    moves = [partial(other_numbers, level) for level in range(process.top + 1)]
+    ends = [descended(start, moves, costs) for start in starts]
+    robots, least = min(ends, key=lambda end: end[1])
+    return LevelRule(robots, least, False)
