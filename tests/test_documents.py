@@ -25,37 +25,118 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
-def test_the_readme_python_runs() -> None:
-    snippets = blocks(README, "python")
+def test_the_python_of_the_documents_runs() -> None:
+    snippets = blocks((ROOT / "docs/from-python.md").read_text(), "python")
     assert len(snippets) == 2
     names: dict[str, Any] = {}
     for snippet in snippets:
-        exec(compile(snippet, "README", "exec"), names)
+        exec(compile(snippet, "from-python", "exec"), names)
     assert names["row"].verdict == "agrees"
 
 
-def test_the_readme_scenario_is_valid() -> None:
-    (text,) = blocks(README, "toml")
-    assert isinstance(scenario_from(tomllib.loads(text)), Scenario)
+def shown(page: str, command: str) -> list[str]:
+    """The lines that a page shows below a command, or all of a block that begins like this."""
+    (found,) = [each for each in blocks((ROOT / page).read_text(), "") if each.startswith(command)]
+    return [line for line in found.removeprefix("$ " + command).splitlines() if line.strip("… ")]
 
 
-def test_the_readme_names_every_command_and_only_those() -> None:
-    named = set(re.findall(r"crawlsim ([a-z]+)", README)) - {"takes", "simulates"}
+def missing_of(lines: list[str], printed: str) -> list[str]:
+    """Those that are not printed in this order; a "…" within a line stands for anything."""
+    patterns = [re.escape(line.rstrip()).replace("…", ".*") for line in lines]
+    there = iter(printed.splitlines())
+    return [each for each in patterns if not any(re.fullmatch(each, row.rstrip()) for row in there)]
+
+
+def test_what_a_check_says_is_shown_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crawlsim: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (text,) = blocks((ROOT / "docs/verdicts.md").read_text(), "toml")
+    Path("four-robots.toml").write_text(text)
+    code, out, _ = crawlsim("check", "four-robots.toml")
+    assert code == 0
+    lines = shown("docs/verdicts.md", "four-robots: agrees")
+    assert len(lines) > 9
+    assert missing_of(lines, out) == []
+    assert missing_of(["  load: robots 45.3 % active …"], out) != []
+
+
+def test_the_best_number_of_robots_is_shown_as_it_is(crawlsim: Any) -> None:
+    page = "docs/pipeline.md"
+    ((command, _),) = re.findall(r"^\$ (crawlsim (optimize) .*)$", (ROOT / page).read_text(), re.M)
+    code, out, _ = crawlsim(*shlex.split(command)[1:])
+    assert code == 0
+    lines = shown(page, "$ " + command)
+    assert missing_of(lines[1:], out) == []
+
+
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+
+
+def reachable_from(page: Path) -> set[Path]:
+    """Every page to which links lead from this one, over others."""
+    found, open_pages = {page}, [page]
+    while open_pages:
+        one = open_pages.pop()
+        for link in LINK.findall(one.read_text() if one.suffix == ".md" else ""):
+            target = (one.parent / link).resolve()
+            assert target.exists(), f"{one.name} links to {link}"
+            if target not in found:
+                found.add(target)
+                open_pages.append(target)
+    return found
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    pages = {
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs/how-to").glob("*.md"),
+        *(ROOT / "docs/tutorials").glob("*.md"),
+        *(ROOT / "notebooks").glob("*.ipynb"),
+    }
+    assert len(pages) > 60
+    assert pages - reachable_from(ROOT / "README.md") == set()
+
+
+def test_a_page_to_which_nothing_leads_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("[b](b.md#x)")
+    (tmp_path / "b.md").write_text("[a](a.md) [home](https://example.org)")
+    (tmp_path / "c.md").write_text("[a](a.md)")
+    assert {each.name for each in reachable_from(tmp_path / "a.md")} == {"a.md", "b.md"}
+
+
+QUESTIONS = (ROOT / "docs/how-to.md").read_text()
+CALL = r"`crawlsim (?!explore)([^`]+)`"
+
+
+def test_the_questions_name_every_command_and_only_those() -> None:
+    named = set(re.findall(r"crawlsim ([a-z]+)", QUESTIONS))
     assert named == set(commands.commands)
+    assert set(re.findall(r"crawlsim ([a-z]+)", README)) - {"takes", "simulates", "does"} <= named
 
 
-TABLE = "\n".join(line for line in README.splitlines() if line.startswith("|"))
+CALLS = [
+    each
+    for line in QUESTIONS.splitlines()
+    if line.startswith("|")
+    for each in re.findall(CALL, line)
+    if "crawl.toml" not in each
+]
+"""Those of crawl.toml are run by tests/test_how_to.py, which compares what they print."""
 
 
-@pytest.mark.parametrize("command", re.findall(r"`crawlsim (?!explore)([^`]+)`", TABLE))
-def test_the_commands_of_the_readme_run(
+@pytest.mark.parametrize("command", dict.fromkeys([*CALLS, *re.findall(CALL, README)]))
+def test_the_commands_of_the_documents_run(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the file that the README has a reader make, for a shorter time."""
+    """With the file that the page has a reader make, for a shorter time."""
     monkeypatch.chdir(tmp_path)
     short = load("one-robot").with_({"run.horizon": 2000.0, "run.replications": 2})
     Path("my.toml").write_text(dumps(short))
-    Path("visits.csv").write_bytes((ROOT / "docs/examples/visits.csv.gz").read_bytes())
+    log = (ROOT / "docs/examples/visits.csv.gz").read_bytes()
+    Path("docs/examples").mkdir(parents=True)
+    for name in ("visits.csv", "docs/examples/visits.csv.gz"):
+        Path(name).write_bytes(log)
     Path("trace.csv").write_text("page,time\na,1\na,2\na,4\nb,1\nb,2.5\nb,5\n")
     words = shlex.split(command)
     if words[0] in {"run", "check", "sweep"}:

@@ -20,12 +20,12 @@ _THEORY = (
     "schedule-peers",
     "verdicts",
 )
-_HOW_TO = ("explore", "fitting", "scheduling", "sweeps")
+_HOW_TO = ("explore", "fitting", "from-python", "scheduling", "sweeps")
 _REFERENCE = ("crawl-logs", "engines", "errata", "glossary", "model", "nightly", "scenario-file")
 
 _FIXED = {
     "docs/sections/front.md": "index",
-    "docs/how-to.md": "howto/operator",
+    "docs/how-to.md": "howto/questions",
     "docs/measures.md": "reference/measuring",
     "benchmarks/README.md": "reference/benchmarks",
     "CHANGELOG.md": "reference/changes",
