@@ -34,10 +34,11 @@ def test_the_python_of_the_documents_runs() -> None:
     assert names["row"].verdict == "agrees"
 
 
-def shown(page: str, command: str) -> list[str]:
-    """The lines that a page shows below a command, or all of a block that begins like this."""
-    (found,) = [each for each in blocks((ROOT / page).read_text(), "") if each.startswith(command)]
-    return [line for line in found.removeprefix("$ " + command).splitlines() if line.strip("… ")]
+def shown(page: str, begins: str) -> list[str]:
+    """The lines of the block of a page that begins like this, without those of "…" alone."""
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / page).read_text(), re.M | re.S)
+    (found,) = [text for language, text in fences if not language and text.startswith(begins)]
+    return [line for line in found.splitlines() if line.strip("… ")]
 
 
 def missing_of(lines: list[str], printed: str) -> list[str]:

@@ -2,5 +2,5 @@
 
 `places` says where on the site a page of the repository stands, `staging` puts all pages into one
 folder, and one module for each kind of page writes those that the package tells: `commands`,
-`keys`, `measures`, `formulas`, `papers`, `gallery`, `api`.
+`keys`, `measures`, `formulas`, `papers`, `notation`, `bibliography`, `gallery`, `api`.
 """

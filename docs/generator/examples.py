@@ -70,6 +70,7 @@ CHANGED = {
     "pipeline end-to-end cost, approximately": (
         "pipeline-more-robots --set costs.staleness=1.0 --set buffer.replace_older_copy=true"
     ),
+    "eckstein2005 section 2.1, smooth rates": "smooth-day",
     "courses queue, cost": "indexer-outage --set costs.loss=1.0",
     "courses index, cost": "indexer-outage --set costs.loss=1.0 --set costs.staleness=1.0",
     "courses deliveries, window": "indexer-outage --set buffer.servers=2",

@@ -9,7 +9,18 @@ from analytic.bibliography import REFERENCES
 from analytic.formula import ORIGINS, Condition
 from crawlsim.ledger.rows import TITLES, Row, rows_of
 from generator.examples import Result, example_of
-from generator.markdown import block, code, heading, page, plain, prose, slug, table, toctree
+from generator.markdown import (
+    block,
+    code,
+    heading,
+    linked,
+    page,
+    plain,
+    prose,
+    slug,
+    table,
+    toctree,
+)
 from generator.public import public_name
 
 FOLDER = "theory/results"
@@ -44,7 +55,7 @@ def formula_pages() -> dict[str, str]:
     for paper, rows in by_paper.items():
         pages[f"{FOLDER}/{paper}/index"] = page(
             f"# {paper}",
-            plain(REFERENCES[paper]),
+            linked(REFERENCES[paper]),
             table(["result", "gives", "kind"], rows),
             toctree(_names_below(pages, paper), "hidden"),
         )
@@ -69,7 +80,7 @@ def _page(label: str, rows: list[Result]) -> str:
         if len(rows) > 1:
             parts.append(f"## {_sentence(each.quantity)}")
         parts += _parts(each, "###" if len(rows) > 1 else "##")
-    parts += [f"*Source:* {plain(REFERENCES[first.paper])}"]
+    parts += [f"*Source:* {linked(REFERENCES[first.paper])}"]
     return page(*parts)
 
 
@@ -110,7 +121,7 @@ def _sentence(text: str) -> str:
 
 def _errata(result: Result) -> str:
     """What is wrong in the print."""
-    notes = [plain(row.note) for row in _corrected(result) if row.note]
+    notes = [linked(row.note) for row in _corrected(result) if row.note]
     told = notes or ["What was changed, and how we know, stands in the errata\\."]
     lines = "\n\n".join(dict.fromkeys(told))
     more = f"All of them: [](/reference/errata.md#{result.paper})\\."

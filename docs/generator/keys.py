@@ -198,6 +198,8 @@ def _one(node: Node) -> str:
         given = node.get("enum", [node.get("const")])
         shown = [code(json.dumps(each)) for each in given]
         return shown[0] if len(shown) == 1 else f"one of {', '.join(shown)}"
+    if kind == "array" and "prefixItems" in node:
+        return f"a list of {len(node['prefixItems'])}: {_in_turn(node['prefixItems'])}"
     if kind == "array":
         least = " with at least one entry" if node.get("minItems") == 1 else ""
         return f"a list{least}, each entry {in_words(node['items'])}"
@@ -210,6 +212,12 @@ def _one(node: Node) -> str:
     if "properties" in node:
         return code(f"{{ {', '.join(_shown(each, node) for each in node['properties'])} }}")
     return f"a table with {in_words(node['additionalProperties'])} for each name"
+
+
+def _in_turn(entries: list[Node]) -> str:
+    """What each entry of a list of fixed length may be; said once if it is the same for all."""
+    words = [in_words(each) for each in entries]
+    return f"each {words[0]}" if len(set(words)) == 1 else ", then ".join(words)
 
 
 def _shown(name: str, node: Node) -> str:

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+
+from generator.places import place_of
+
+PAGE = re.compile(r"`*(docs/(?:[\w-]+/)?[\w-]+\.md)`*")
+"""A page of the repository as docstrings and notes name it."""
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#+\-.!|$^~:@&])")
 
@@ -11,6 +17,13 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#+\-.!|$^~:@&])")
 def plain(text: str) -> str:
     """Text of which no letter is a mark."""
     return _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text))
+
+
+def linked(text: str) -> str:
+    """Text of which no letter is a mark; pages of the repository that it names are links."""
+    parts = PAGE.split(text)
+    named = (f"[](/{place_of(each)}.md)" for each in parts[1::2])
+    return "".join(map("".join, zip_longest(map(plain, parts[::2]), named, fillvalue="")))
 
 
 def code(text: str) -> str:
@@ -24,8 +37,10 @@ def code(text: str) -> str:
 
 def prose(text: str) -> str:
     """Text of a docstring: `` `names` `` and ``` ``code`` ``` stay code, nothing else is a mark."""
-    parts = re.split(r"(``[^`]+``|`[^`]+`)", text.strip())
-    return "".join(code(part.strip("`")) if part.startswith("`") else plain(part) for part in parts)
+    parts = re.split(r"(``[^`]+``|`[^`]+`)", PAGE.sub(r"\1", text.strip()))
+    return "".join(
+        code(part.strip("`")) if part.startswith("`") else linked(part) for part in parts
+    )
 
 
 def block(text: str, language: str = "text") -> str:

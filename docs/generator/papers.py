@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analytic.bibliography import REFERENCES
 from crawlsim.ledger.rows import STATUSES, TITLES, Row, counts_of, rows_of
-from generator.markdown import code, heading, page, plain, table, toctree
+from generator.markdown import code, heading, linked, page, plain, table, toctree
 
 FOLDER = "reference/papers"
 
@@ -17,17 +17,13 @@ def paper_pages() -> dict[str, str]:
         for key, title in TITLES.items()
     ]
     meanings = "\n".join(f"- *{status}*: {plain(means)}" for status, means in STATUSES.items())
-    others = [
-        f"- **{key}**: {plain(text)}" for key, text in REFERENCES.items() if key not in TITLES
-    ]
     pages[f"{FOLDER}/index"] = page(
         "# Papers",
         "Every formula, table cell, figure and claim of five papers, and what became of it. "
         "`crawlsim paper NAME --verify` computes each number anew.",
         table(["paper", "title", *STATUSES], rows),
         meanings,
-        "## Other sources",
-        "\n".join(others),
+        "Full references, and the other sources: [](/reference/bibliography.md).",
         toctree(TITLES, "hidden"),
     )
     return pages
@@ -36,7 +32,7 @@ def paper_pages() -> dict[str, str]:
 def _page(key: str) -> str:
     call = code(f"crawlsim reproduce {key} ITEM")
     lead = f"{call} computes an item and prints it beside what the paper has\\."
-    parts = [heading(f"paper-{key}", key), plain(REFERENCES[key]), lead]
+    parts = [heading(f"paper-{key}", key), linked(REFERENCES[key]), lead]
     rows = rows_of(key).values()
     for status, means in STATUSES.items():
         mine = [_cells(row) for row in rows if row.status == status]
@@ -51,4 +47,4 @@ def _page(key: str) -> str:
 
 def _cells(row: Row) -> list[str]:
     words = [row.item, row.kind, row.printed or "", row.ours or "", row.note or ""]
-    return [plain(each) for each in words]
+    return [linked(each) for each in words]

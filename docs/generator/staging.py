@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 
 from generator.api import api_pages
+from generator.bibliography import bibliography_pages
 from generator.commands import command_pages
 from generator.formulas import formula_pages
 from generator.gallery import gallery_pages
 from generator.keys import key_pages
 from generator.links import relinked
 from generator.measures import measure_pages
+from generator.notation import notation_pages
 from generator.papers import paper_pages
 from generator.places import pages_of, place_of
 
@@ -21,6 +23,8 @@ _KINDS = (
     measure_pages,
     formula_pages,
     paper_pages,
+    notation_pages,
+    bibliography_pages,
     gallery_pages,
     api_pages,
 )

@@ -17,16 +17,21 @@ import click
 import pytest
 from generator.examples import example_of
 from generator.links import BrokenLinkError, relinked
-from generator.markdown import code, plain, slug
+from generator.markdown import code, linked, plain, prose, slug
+from generator.notation import QUANTITIES, letters
 from generator.places import NoPlaceError, pages_of, place_of
 from generator.public import packages, public_names
 from generator.staging import generated, repository_files
+from generator.works import WORKS
 
 from analytic import FORMULAS, Formula, resolve
+from analytic.bibliography import REFERENCES
+from analytic.notation import NOTATION
 from crawlsim.cli.loading import load_scenarios
 from crawlsim.cli.program import commands
+from crawlsim.ledger.rows import TITLES
 from experiments.make_gallery import DIGESTS, FOLDER, digest_of
-from scenarios import MEASURES, library_names, schema
+from scenarios import MEASURES, library_names, load, schema
 
 ROOT = Path(__file__).parents[2]
 
@@ -131,6 +136,66 @@ def test_every_scenario_has_a_page_and_a_picture_of_its_present_file() -> None:
         assert f"scenario-{name}" in labels()
         assert (FOLDER / f"{name}.png").exists(), name
         assert made_of[name] == digest_of(name), f"{name}: python -m experiments.make_gallery"
+
+
+def test_every_symbol_of_the_notation_is_one_of_its_paper() -> None:
+    assert {paper for _, _, symbols in QUANTITIES for paper in symbols} == set(TITLES)
+    for words, _, symbols in QUANTITIES:
+        for paper, symbol in symbols.items():
+            assert symbol in NOTATION[paper], f"{words}: {symbol} is not in {paper}"
+    _, page = labels()["notation-talim2001"]
+    assert all(f"{{math}}`{symbol}`" in page for symbol in NOTATION["talim2001"])
+
+
+def test_letters_with_several_meanings_are_named() -> None:
+    """By hand: K is a number of slots, and the capacity of the buffer."""
+    found = letters()["K"]
+    assert ("K", "slots in a period of the schedule") in found["coffman1998"]
+    assert ("K", "pages that the buffer holds, the one in service included") in found["talim2001"]
+    assert "altman2000" not in found
+
+
+def test_every_source_is_in_the_bibliography() -> None:
+    for key, reference in REFERENCES.items():
+        file, text = labels()[f"reference-{key}"]
+        assert file == "reference/bibliography.md"
+        assert linked(reference) in text
+    for name in library_names():
+        key = re.split(r"[ ,]", load(name).paper)[0]
+        assert f"(#scenario-{name})" in labels()[f"reference-{key}"][1]
+
+
+CITED = re.compile(
+    r"\b([A-Z]\w+(?:-[A-Z]\w+)?(?:(?:, [A-Z]\w+)* and [A-Z][\w-]+| et al\.)?),? "
+    r"\(?((?:19|20)\d\d)\b"
+)
+
+
+def not_in_the_bibliography(text: str) -> set[str]:
+    """Authors with a year whose first one is named with that year in no reference."""
+    references = [*REFERENCES.values(), *WORKS.values()]
+    cited = [(authors.split()[0].strip(","), year) for authors, year in CITED.findall(text)]
+    return {
+        f"{author} {year}"
+        for author, year in cited
+        if author not in NO_AUTHORS
+        and not any(author in each and year in each for each in references)
+    }
+
+
+NO_AUTHORS = frozenset("In Internet July NeurIPS November September Technology UTC Where".split())
+"""Words before a year of other kinds."""
+
+
+def test_what_pages_cite_is_in_the_bibliography() -> None:
+    for page in (ROOT / "docs").glob("*.md"):
+        assert not_in_the_bibliography(page.read_text()) == set(), page.name
+    assert not_in_the_bibliography("as Nobody (1950) says, unlike Moran (1951)") == {"Nobody 1950"}
+
+
+def test_pages_that_texts_name_are_links() -> None:
+    assert linked("see docs/errata.md, A.") == r"see [](/reference/errata.md), A\."
+    assert prose("proved in `docs/how-to/bottleneck.md`") == "proved in [](/howto/bottleneck.md)"
 
 
 LONG = ("pipeline decomposition",)
