@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 
+from analytic.refusal import NoAnswerError
 from scenarios import Scenario, ScenarioError
-from scenarios.activation import Levels, Optimal, Static, These, Threshold
+from scenarios.activation import Free, Levels, Optimal, Static, These, Threshold
 
 
 def require_decided(scenario: Scenario) -> None:
@@ -32,6 +33,8 @@ def robots_at(scenario: Scenario) -> Callable[[int], int]:
     ------
     ScenarioError
         If the activation is still to be optimised.
+    NoAnswerError
+        If the number depends on phases, too.
     """
     require_decided(scenario)
     assert scenario.robots is not None
@@ -40,6 +43,10 @@ def robots_at(scenario: Scenario) -> Callable[[int], int]:
         return lambda level: rule.robots[bisect_left(rule.at, level)]
     if isinstance(rule, Levels):
         return lambda level: rule.robots[level]
+    if isinstance(rule, Free):
+        if any(len({number for row in level for number in row}) > 1 for level in rule.root):
+            raise NoAnswerError("the number of active robots depends on phases")
+        return lambda level: rule.root[level][0][0]
     fixed = rule.robots if isinstance(rule, Static | These) else scenario.robots.available
     return lambda level: fixed  # noqa: ARG005  # a fixed number does not depend on the level
 
@@ -47,4 +54,4 @@ def robots_at(scenario: Scenario) -> Callable[[int], int]:
 def most_active(scenario: Scenario) -> int:
     """Largest number of robots that are ever active: of thresholds that of the empty system."""
     rule = scenario.activation
-    return max(rule.robots) if isinstance(rule, Levels) else robots_at(scenario)(0)
+    return max(rule.robots) if isinstance(rule, Levels | Free) else robots_at(scenario)(0)

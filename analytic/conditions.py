@@ -13,7 +13,7 @@ from analytic.phase_type import MOST_PHASES, exponential_rate, phase_count
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.accessing.randomized import Randomized
-from scenarios.activation import Optimal, Static, Switching, These
+from scenarios.activation import Free, Optimal, Static, Switching, These
 from scenarios.arrays import Array
 from scenarios.fleet import access_times
 from scenarios.laws import Deterministic, Distribution, Mixture
@@ -189,6 +189,13 @@ def not_switching(scenario: Scenario) -> str | None:
     """The level alone says how many robots are active."""
     switching = isinstance(scenario.activation, Switching)
     return "robots are switched on one at a time" if switching else None
+
+
+def phases_unseen(scenario: Scenario) -> str | None:
+    """The level alone says how many robots are active, or they are switched one at a time."""
+    if isinstance(scenario.activation, Free):
+        robots_at(scenario)
+    return None
 
 
 def first_come_first_served(scenario: Scenario) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from analytic.indexing_queue.best_free import optimal_free
 from analytic.indexing_queue.best_levels import optimal_levels
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_conditions import policy_of
@@ -33,6 +34,7 @@ TARGETS: dict[str, Solver] = {
     "static": end_to_end_robots,
     "threshold": end_to_end_thresholds,
     "levels": optimal_levels,
+    "free": optimal_free,
     "switching": end_to_end_switching,
     "frequencies": end_to_end_frequencies,
     "template": optimal_template,

@@ -187,8 +187,8 @@ def optimize(
     ----------
     system : Scenario, str or Path
     target : str
-        "frequencies", "template", "static", "threshold", "levels", "switching", "routing" or
-        "probes".
+        "frequencies", "template", "static", "threshold", "levels", "free", "switching", "routing"
+        or "probes".
     kind : {"exact", "approximation", "simulated"}, optional
         What the answer may rest on; default: the first of these that there is. The answer's `kind`
         says which it is, and its notes why it is no better one.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from scenarios import MEASURES, Results, Scenario
-from scenarios.activation import Levels, Static, Switching, Threshold
+from scenarios.activation import Free, Levels, Static, Switching, Threshold
 from scenarios.fleet import numbers_by_class
 from scenarios.measures import Subject
 from scenarios.page_data import page_names, page_weights
@@ -217,7 +217,7 @@ def _bottleneck(scenario: Scenario, load: float, used: float, error: float) -> I
     if scenario.buffer is None or math.isnan(load):
         return
     robots = scenario.robots
-    by_level = isinstance(scenario.activation, Threshold | Levels | Switching)
+    by_level = isinstance(scenario.activation, Threshold | Levels | Free | Switching)
     held_back = by_level and robots is not None and robots.access_time is not None
     full = load / used if held_back else load
     several = scenario.buffer.servers > 1

@@ -35,7 +35,7 @@ from analytic.targets import (
 )
 from crawlsim.bounds import written_bound
 from scenarios import Scenario, ScenarioError
-from scenarios.activation import Levels, Threshold
+from scenarios.activation import Free, Levels, Threshold
 from scenarios.arrays import Array
 from scenarios.base import one_of
 from scenarios.scenario import require_scenario
@@ -325,7 +325,7 @@ def _static_family(scenario: Scenario) -> Family:
 def _threshold_family(scenario: Scenario) -> Family:
     """Two numbers of robots and the level up to which there are more; fixed numbers, too."""
     activation = scenario.activation
-    listed = isinstance(activation, Threshold | Levels) and 0 in activation.robots
+    listed = isinstance(activation, Threshold | Levels | Free) and 0 in activation.robots
     least = 0 if listed or scenario.costs.staleness else 1
     available = _robots(scenario)
 

@@ -1,4 +1,4 @@
-"""How many robots are active: a fixed number, one for each level, or slow switching."""
+"""How many robots are active: a fixed number, one for each state, or slow switching."""
 
 from __future__ import annotations
 
@@ -117,6 +117,25 @@ class Levels(Keyed[tuple[Count, ...]]):
         return self.root
 
 
+class Free(Keyed[tuple[tuple[tuple[Count, ...], ...], ...]]):
+    """A number of robots for each level, arrival phase and service phase, switched freely.
+
+    Level 0 has one service phase.
+    """
+
+    key = "free"
+
+    @property
+    def robots(self) -> frozenset[int]:
+        """All numbers of robots that are listed."""
+        return frozenset(number for level in self.root for row in level for number in row)
+
+    @property
+    def when_empty(self) -> int:
+        """Robots in the first phase of the empty system, in whose mode the first phase is drawn."""
+        return self.root[0][0][0]
+
+
 def _shape(targets: Any) -> str:
     rows = targets if isinstance(targets, list | tuple) else ()
     return "<nested>" if any(isinstance(row, list | tuple) for row in rows) else "<flat>"
@@ -157,16 +176,16 @@ class Switching(Keyed[SwitchingRule]):
         return self.root.rows
 
 
-class Optimal(Keyed[Literal["static", "threshold", "levels", "switching"]]):
+class Optimal(Keyed[Literal["static", "threshold", "levels", "free", "switching"]]):
     """To be found by optimisation within one family of rules."""
 
     key = "optimal"
 
     @property
     def family(self) -> str:
-        """The family: static, threshold, levels or switching."""
+        """The family: static, threshold, levels, free or switching."""
         return self.root
 
 
-Activation = Annotated[Static | These | Threshold | Levels | Switching | Optimal, OneKey()]
+Activation = Annotated[Static | These | Threshold | Levels | Free | Switching | Optimal, OneKey()]
 """The rule that says how many robots are active."""

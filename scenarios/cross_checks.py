@@ -8,6 +8,7 @@ from itertools import pairwise
 from scenarios.accessing.cyclic import Cyclic
 from scenarios.activation import (
     Activation,
+    Free,
     Levels,
     Optimal,
     Static,
@@ -19,11 +20,13 @@ from scenarios.base import LARGEST, SMALLEST, listed, one_of
 from scenarios.columns import Column, given_numbers
 from scenarios.deliveries import Independent, Marked, joint_size
 from scenarios.errors import refused
-from scenarios.fleet import numbers_by_class
-from scenarios.laws import PhaseType
+from scenarios.fleet import access_times, numbers_by_class
+from scenarios.laws import Exponential, PhaseType
 from scenarios.measures import MEASURES
 from scenarios.page_data import page_service_times
-from scenarios.sections import PageSize, Robots, System, Zipf
+from scenarios.processes import gap_law
+from scenarios.sections import Buffer, PageSize, Robots, System, Zipf
+from scenarios.service_phases import seen_phases
 from scenarios.validity import check_probabilities
 
 _SEARCH_ENGINE = ("pages", "robots", "activation", "buffer", "clients")
@@ -182,8 +185,8 @@ def _robots_available(scenario: System) -> None:
     if isinstance(rule, Threshold) and rule.robots[0] > robots.available:
         key = "activation.threshold.robots"
         raise refused(_at_most(robots), key=key, value=rule.robots)
-    if isinstance(rule, Levels) and max(rule.robots, default=0) > robots.available:
-        raise refused(_at_most(robots), key="activation.levels", value=rule.robots)
+    if isinstance(rule, Levels | Free) and max(rule.robots, default=0) > robots.available:
+        raise refused(_at_most(robots), key=f"activation.{rule.key}", value=rule.root)
     if isinstance(rule, Switching) and max(map(max, rule.targets)) > robots.available:
         key = "activation.switching.targets"
         raise refused(_at_most(robots), key=key, value=rule.root.targets)
@@ -261,16 +264,49 @@ def _levels_fit(scenario: System) -> None:
     rule = scenario.activation
     buffer = scenario.buffer
     robots = scenario.robots
-    if not isinstance(rule, Levels) or buffer is None or robots is None:
-        return
+    if isinstance(rule, Levels | Free) and buffer is not None and robots is not None:
+        _one_entry_per_level(rule, buffer, robots)
+
+
+def _one_entry_per_level(rule: Levels | Free, buffer: Buffer, robots: Robots) -> None:
     levels = buffer.capacity + 1
     last = "waiting_places + servers"
     if buffer.admission == "complete" and robots.deliveries is not None:
         levels += joint_size(robots.deliveries)[1] - 1
         last += " + largest batch - 1"
-    if len(rule.robots) != levels:
-        allowed = f"has {len(rule.robots)} entries; must have {levels}, one per level 0 … {last}"
-        raise refused(allowed, key="activation.levels", value=rule.robots)
+    if len(rule.root) != levels:
+        allowed = f"has {len(rule.root)} entries; must have {levels}, one per level 0 … {last}"
+        raise refused(allowed, key=f"activation.{rule.key}", value=rule.root)
+
+
+def _free_fits(scenario: System) -> None:
+    rule = scenario.activation
+    buffer = scenario.buffer
+    robots = scenario.robots
+    if not isinstance(rule, Free) or buffer is None or robots is None:
+        return
+    key = "activation.free"
+    if buffer.servers > 1:
+        raise refused(f"goes with one server, not with {buffer.servers}", key=key)
+    if any(not isinstance(gap_law(time), Exponential) for time, _ in access_times(robots)):
+        allowed = "needs exponential access times, or robots.deliveries, which have phases"
+        raise refused(allowed, key=key)
+    order = 1 if robots.deliveries is None else joint_size(robots.deliveries)[0]
+    seen = seen_phases(buffer.service)
+    phases = 1 if seen is None else len(seen.alpha)
+    for level, rows in enumerate(rule.root):
+        if len(rows) != order:
+            allowed = f"has {len(rows)} entries; must have {order}, one per phase of the deliveries"
+            raise refused(allowed, key=f"{key}[{level}]", value=rows)
+        for phase, row in enumerate(rows):
+            needed = phases if level else 1
+            if len(row) != needed:
+                allowed = (
+                    f"has {len(row)} entries; must have {needed}, one per phase of the service"
+                )
+                if not level:
+                    allowed = "must have one entry: no page is in service at level 0"
+                raise refused(allowed, key=f"{key}[{level}][{phase}]", value=row)
 
 
 def _optimal_needs_costs(scenario: System) -> None:
@@ -307,6 +343,8 @@ def _robots_can_be_limited(scenario: System, key: str, limit: int) -> None:
     if rule is not None and _switches(rule):
         allowed = "does not go with switching, which never recalls a robot"
         raise refused(allowed, key=key, value=limit)
+    if isinstance(rule, Free):
+        raise refused("does not go with activation.free", key=key, value=limit)
     if scenario.robots is not None and scenario.robots.host_spacing is not None:
         raise refused("does not go with robots.host_spacing", key=key, value=limit)
 
@@ -338,6 +376,7 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _switching_needs_access_time,
     _switching_fits,
     _levels_fit,
+    _free_fits,
     _optimal_needs_costs,
     _interventions_fit,
     _course_needs_robots,

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from scenarios.activation import Levels, Static, Threshold, total_of
+from scenarios.activation import Free, Levels, Static, Threshold, total_of
 from scenarios.fleet import access_times, classes_in_order
 from scenarios.laws import Law
 from scenarios.measures import Subject
@@ -94,5 +94,7 @@ def _of_robots(scenario: Scenario) -> list[float]:
         count = total_of(rule.root.robots[0])
     elif isinstance(rule, Levels):
         count = rule.robots[0]
+    elif isinstance(rule, Free):
+        count = rule.when_empty
     laws = [_tail(law) for law, _ in access_times(robots)]
     return [laws[each] for each in classes_in_order(robots, rule)[:count]] if laws else []

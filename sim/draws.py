@@ -144,9 +144,15 @@ class TrackedService:
     stream : Generator
     end : callable
         When what takes a time from now on ends.
+
+    Attributes
+    ----------
+    announce : callable, optional
+        Hears when each phase but the last will end, as soon as a service begins.
     """
 
     def __init__(self, law: PhaseType, stream: Any, end: Callable[[float, float], float]) -> None:
+        self.announce: Callable[[float], None] | None = None
         self._start, self._means, self._jumps = parameters(law)
         self._stream = stream
         self._end = end
@@ -161,6 +167,9 @@ class TrackedService:
             total += rules.draw_exponential(self._stream, self._means[phase])
             self._path.append((self._end(begin, total), phase))
             phase = rules.pick(self._jumps[phase], self._stream.random())
+        if self.announce:
+            for change, _ in self._path[:-1]:
+                self.announce(change)
         return self._path[-1][0]
 
     def phase(self, now: float) -> int:

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.activation import Levels, Static, Switching, These, Threshold
+from scenarios.activation import Free, Levels, Static, Switching, These, Threshold
 from scenarios.arrays import Array
 from scenarios.deliveries import joint_size
 from scenarios.fleet import access_times, order_of_activation
-from scenarios.laws import Exponential
+from scenarios.laws import Exponential, PhaseType
 from scenarios.processes import gap_law
 from scenarios.sections import AccessTime, Buffer, Robots
+from scenarios.service_phases import seen_phases
 from scenarios.timeline import pieces
 from sim import rules
 from sim.laws import draws_and_mean
@@ -65,7 +66,7 @@ def horizon_octave(scenario: Scenario) -> int:
 
 
 def robots_at_levels(scenario: Scenario, limit: int | None = None) -> list[int]:
-    """Active robots at every level, under a rule of the level; level 0 without a buffer.
+    """Active robots at every level, the most of all phases; level 0 without a buffer.
 
     Parameters
     ----------
@@ -80,6 +81,8 @@ def robots_at_levels(scenario: Scenario, limit: int | None = None) -> list[int]:
         active = [rules.threshold_robots(level, rule.robots, rule.at) for level in levels]
     elif isinstance(rule, Levels):
         active = list(rule.robots)
+    elif isinstance(rule, Free):
+        active = [max(map(max, level)) for level in rule.root]
     else:
         robots = rule.robots if isinstance(rule, Static | These) else scenario.robots.available
         active = [robots for _ in levels]
@@ -88,8 +91,27 @@ def robots_at_levels(scenario: Scenario, limit: int | None = None) -> list[int]:
 
 def modes_in_use(scenario: Scenario) -> list[int]:
     """Numbers of active robots that there are at some level and time, in increasing order."""
+    if isinstance(scenario.activation, Free):
+        return sorted(scenario.activation.robots)
     limits = {None, *over_time(scenario, "robots")[1]}
     return sorted({active for limit in limits for active in robots_at_levels(scenario, limit)})
+
+
+def robots_when_empty(scenario: Scenario) -> int:
+    """Active robots in whose mode the first phase of joint deliveries is drawn."""
+    rule = scenario.activation
+    return rule.when_empty if isinstance(rule, Free) else robots_at_levels(scenario)[0]
+
+
+def service_by_phase(scenario: Scenario) -> PhaseType | None:
+    """The service of which a rule asks for the phase; None where none does."""
+    rule = scenario.activation
+    buffer = scenario.buffer
+    if buffer is None or not (
+        isinstance(rule, Free) or (isinstance(rule, Switching) and len(rule.targets) > 1)
+    ):
+        return None
+    return seen_phases(buffer.service)
 
 
 def places_of_robots(scenario: Scenario) -> dict[int, int]:

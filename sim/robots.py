@@ -380,11 +380,17 @@ class JointRobots(_ByLevel):
             pages = tuple(source.deliver(now, source.next_page()) for _ in range(batch))
             self._buffer.deliver(now, pages)
             self._in_event = False
-            self._mode = self._active_at[self._buffer.level]
+        self._enter(now, self._wanted(now))
         self._await_event(now)
 
+    def _wanted(self, now: float) -> int:  # noqa: ARG002  # the phase of a service changes with time
+        return self._active_at[self._buffer.level]
+
+    def _enter(self, now: float, mode: int) -> None:  # noqa: ARG002  # others count their time
+        self._mode = mode
+
     def _follow_level(self, now: float) -> None:
-        mode = self._active_at[self._buffer.level]
+        mode = self._wanted(now)
         if mode != self._mode and not self._in_event:
-            self._mode = mode
+            self._enter(now, mode)
             self._await_event(now)

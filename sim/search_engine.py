@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from scenarios import Scenario
-from scenarios.activation import Switching
+from scenarios.activation import Free, Switching
 from scenarios.deliveries import modes_of
 from scenarios.interventions import FACTORS
 from scenarios.law_points import LawPoints
@@ -34,12 +34,15 @@ from sim.layout import (
     over_time,
     places_of_robots,
     robots_at_levels,
+    robots_when_empty,
+    service_by_phase,
     top_level,
 )
 from sim.page_changes import PageChanges
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
 from sim.pages import DirectIndex, Load, Pages
 from sim.robots import FreeRobots, JointRobots, PoliteRobots, Robots, SwitchedRobots
+from sim.robots_by_phase import FreeRobotsByPhase, JointRobotsByPhase, QueueState
 from sim.speeds import end_at_full_speed, end_of_work, speed_over_time
 from sim.streams import stream
 from sim.tally import Tally
@@ -238,11 +241,11 @@ class SearchEngine:
         return lambda now, _load: drawn(now)
 
     def _end_of_service(self, law: Distribution) -> Callable[[float], float]:
-        rule = self._scenario.activation
         own = self._stream("service")
         end = self._ends["service_speed"]
-        if isinstance(rule, Switching) and len(rule.targets) > 1:
-            self._service = TrackedService(law, own, end)  # type: ignore[arg-type]  # several rows of targets need a phase-type service
+        phases = service_by_phase(self._scenario)
+        if phases is not None:
+            self._service = TrackedService(phases, own, end)
             return self._service
         return _drawn_end(end, sampler(law, own))
 
@@ -273,6 +276,8 @@ class SearchEngine:
                 self._log_event,
                 self._failures(times, source),
             )
+        if isinstance(rule, Free):
+            return self._fleet_by_phases(rule, source)
         _, limits = over_time(self._scenario, "robots")
         active_at = robots_at_levels(self._scenario, limits[0])
         if robots.deliveries is not None:
@@ -282,7 +287,7 @@ class SearchEngine:
                 active_at,
                 modes_of(robots.deliveries, rule),
                 modes_in_use(self._scenario),
-                robots_at_levels(self._scenario)[0],
+                robots_when_empty(self._scenario),
                 self._stream("delivery"),
                 source,
                 self._ends["robot_speed"],
@@ -298,6 +303,27 @@ class SearchEngine:
         failures = self._failures(times, source)
         places = places_of_robots(self._scenario)
         return FreeRobots(self.clock, self._buffer, active_at, places, times, source, failures)
+
+    def _fleet_by_phases(self, rule: Free, source: PageSource) -> Robots:
+        """Robots of whom the level and the phases say how many are active."""
+        assert isinstance(self._buffer, Buffer)
+        state = QueueState(self.clock, self._buffer, self._service)
+        deliveries = self._section.deliveries
+        if deliveries is None:
+            times = self._access_ends()
+            failures = self._failures(times, source)
+            places = places_of_robots(self._scenario)
+            return FreeRobotsByPhase(state, rule.root, places, times, source, failures)
+        return JointRobotsByPhase(
+            state,
+            rule.root,
+            modes_of(deliveries, rule),
+            modes_in_use(self._scenario),
+            rule.when_empty,
+            self._stream("delivery"),
+            source,
+            self._ends["robot_speed"],
+        )
 
     def _access_ends(self) -> dict[int, Callable[[float], float]]:
         end = self._ends["robot_speed"]

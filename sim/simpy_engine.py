@@ -33,7 +33,7 @@ def _unresolved(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:
     """The keys of what is still to be found, their values, and what an engine needs instead."""
     rule = scenario.activation
     if isinstance(rule, Optimal):
-        yield "activation.optimal", rule.root, "static, threshold, levels or switching"
+        yield "activation.optimal", rule.root, "static, threshold, levels, free or switching"
     policy = scenario.robots.accessing if scenario.robots else None
     if policy is not None and (key := policy.unresolved):
         yield f"robots.accessing.{key}", getattr(policy, key) or MISSING, f"the {key}"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.activation import Levels, Static, Switching, Threshold
+from scenarios.activation import Free, Levels, Static, Switching, Threshold
 from scenarios.deliveries import Independent, Marked, Thinned
 from scenarios.laws import Erlang, Exponential, Hyperexponential, PhaseType
 from scenarios.processes import Bmap, Map, Mmpp, Poisson, Renewal
@@ -127,9 +127,10 @@ class Queue:
     def empty(self) -> State:
         if isinstance(self.rule, Switching):
             return State(None, (), (1,) * self.fleet.available)
-        robots = self.active(State(None, (), ()))  # the others never start
-        if isinstance(self.rule, Levels):
+        if isinstance(self.rule, Levels | Free):
             robots = max(self.rule.robots)
+        else:
+            robots = self.active(State(None, (), ()))  # the others never start
         if self.fleet.deliveries is not None:
             own = isinstance(self.fleet.deliveries, Independent)
             robots = self.fleet.available if own else 1
@@ -143,6 +144,10 @@ class Queue:
             return next(robots for robots, at in steps if len(state.pages) <= at)
         if isinstance(self.rule, Levels):
             return self.rule.robots[len(state.pages)]
+        if isinstance(self.rule, Free):
+            service = state.serving.phase if state.serving else 0
+            own = self.fleet.deliveries is None  # exponential accesses, which have no phase
+            return self.rule.root[len(state.pages)][0 if own else state.robots[0]][service]
         return self.rule.robots if isinstance(self.rule, Static) else self.fleet.available
 
     def events(self, state: State, tag: int | None = None) -> Iterator[Event]:

@@ -7,6 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from scenarios import scenario_from
+from scenarios.deliveries import joint_size
+from scenarios.service_phases import seen_phases
 from sim.layout import top_level
 
 __all__ = [
@@ -164,15 +166,23 @@ PLANS = ("dyadic", "deadline", "deficit", "billiard", "balanced", "whittle")
 
 @st.composite
 def perhaps_by_state(draw: Any, tables: Tables) -> Tables:
-    """The system, perhaps with numbers of robots at each level in any order for its thresholds."""
+    """The system, perhaps with numbers of robots at each level or state for its thresholds."""
     if "threshold" not in tables.get("activation", {}) or draw(st.booleans()):
         return tables
     scenario = scenario_from(tables)
     assert scenario.robots is not None
+    assert scenario.buffer is not None
     levels = top_level(scenario) + 1
     numbers = st.integers(0, scenario.robots.available)
-    rule = {"levels": draw(st.lists(numbers, min_size=levels, max_size=levels))}
-    return {**tables, "activation": rule}
+    by_level = {"levels": draw(st.lists(numbers, min_size=levels, max_size=levels))}
+    deliveries = scenario.robots.deliveries
+    if scenario.buffer.servers > 1 or deliveries is None or draw(st.booleans()):
+        return {**tables, "activation": by_level}
+    seen = seen_phases(scenario.buffer.service)
+    order, phases = joint_size(deliveries)[0], 1 if seen is None else len(seen.alpha)
+    rows = [st.lists(numbers, min_size=each, max_size=each) for each in (1, phases)]
+    free = [[draw(rows[min(level, 1)]) for _ in range(order)] for level in range(levels)]
+    return {**tables, "activation": {"free": free}}
 
 
 @st.composite
@@ -272,7 +282,7 @@ def interventions(draw: Any, tables: Tables) -> Tables:
     effects = ["robot_speed"]
     effects += ["service_speed"] * ("buffer" in tables) + ["change_factor"] * ("pages" in tables)
     effects += ["query_factor"] * ("clients" in tables)
-    fixed = "switching" not in tables.get("activation", {})
+    fixed = {"switching", "free"}.isdisjoint(tables.get("activation", {}))
     effects += ["robots", "robots"] * (fixed and "host_spacing" not in tables["robots"])
     for effect in draw(st.sets(st.sampled_from(effects), min_size=1, max_size=3)):
         factors = st.sampled_from([0.0, 0.5, 1.0, 2.0, 0.3])

@@ -21,11 +21,11 @@ from analytic.arrival_process import delivery_modes, start_phases
 from analytic.conditions import buffer_and_robots
 from analytic.course.transitions import Transitions, transitions
 from analytic.indexing_queue.chain import QueueChain, rate_entries
-from analytic.indexing_queue.marginals import fate_rates, marginals_of
+from analytic.indexing_queue.marginals import fate_rates, marginals_of, mean_active
 from analytic.indexing_queue.measures import chain_under, servers_chain_of
 from analytic.indexing_queue.several_servers import ServersChain, rates_of_fates, server_entries
 from scenarios import Scenario
-from scenarios.activation import Switching
+from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
 from scenarios.timeline import Piece, pieces
 
@@ -90,9 +90,9 @@ class Rules:
         chain = self.chain
         assert isinstance(chain, QueueChain)
         refused = np.arange(chain.batch_rates.shape[1]) - chain.accepted
-        lost = np.einsum("ik,ikw->iw", refused[:, 1:], chain.batch_rates[:, 1:])
+        lost = np.einsum("ik,ikwm->iwm", refused[:, 1:], chain.batch_rates[:, 1:])
         return np.concatenate(
-            [np.repeat(rates, inner) for rates, inner in zip(lost, chain.inner, strict=True)]
+            [_of_states(rates, inner) for rates, inner in zip(lost, chain.inner, strict=True)]
         )
 
     def sums(self, row: Array) -> Sums:
@@ -101,9 +101,8 @@ class Rules:
         if isinstance(chain, QueueChain):
             marginals = marginals_of(chain, row)
             levels = marginals.levels
-            phases = marginals.phases.sum(axis=2)
             fates = fate_rates(chain, marginals)
-            active = chain.active
+            active = mean_active(chain, marginals)
         else:
             parts = [
                 part.reshape(chain.deliveries.order, -1)
@@ -112,8 +111,14 @@ class Rules:
             phases = np.array([each.sum(axis=1) for each in parts])
             levels = phases.sum(axis=1)
             fates = rates_of_fates(chain, parts)
-            active = chain.deliveries.active
-        return Sums(levels, float((phases * active).sum()), **fates)
+            active = float((phases * chain.deliveries.active[..., 0]).sum())
+        return Sums(levels, active, **fates)
+
+
+def _of_states(rates: Array, inner: int) -> Array:
+    """Numbers by arrival phase and service phase, or by the first, for each state of a level."""
+    seen = rates[:, : min(inner, rates.shape[1])]
+    return np.repeat(seen, inner // seen.shape[1], axis=1).ravel()
 
 
 class Segment(NamedTuple):
@@ -165,7 +170,8 @@ class QueueOverTime:
         if isinstance(scenario.activation, Switching):
             row[robots.available] = 1.0
             return row
-        empty = robots_at(scenario)(0)
+        rule = scenario.activation
+        empty = rule.when_empty if isinstance(rule, Free) else robots_at(scenario)(0)
         modes = delivery_modes(robots, max(most_active(scenario), 1), scenario.activation)
         law = start_phases(robots, modes, empty, scenario.activation)
         row[: len(law)] = law

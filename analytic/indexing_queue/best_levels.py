@@ -72,6 +72,18 @@ class Rung(NamedTuple):
     cost: float
 
 
+class RuleMap(NamedTuple):
+    """Numbers of robots by level, for each of several rules or phases: what a figure shows.
+
+    Attributes
+    ----------
+    rows : tuple of (str, tuple of int)
+        What the numbers are those of, and the numbers at levels 0, 1, …
+    """
+
+    rows: tuple[tuple[str, Policy], ...]
+
+
 def optimal_levels(scenario: Scenario) -> Optimum:
     """The best numbers of robots by level; the table has the best rule of each kind.
 
@@ -99,7 +111,7 @@ def optimal_levels(scenario: Scenario) -> Optimum:
         changes={"activation": {"levels": levels}},
         table=[_row(each, best) for each in rungs],
         notes=() if found.proved else (_NOT_PROVED,),
-        search=rungs,
+        search=RuleMap(tuple((each.rule, each.levels) for each in rungs if each.levels)),
         proved=found.proved,
         gap=0.0 if found.proved else None,
     )

@@ -81,9 +81,10 @@ class QueueChain:
     turnover : tuple of ndarray, one per level
         Probabilities of the arrival phase after a service completion at that level (from level 1
         on), given the one before, shape (phases, order, order) in the same sense.
-    batch_rates : ndarray, shape (levels, largest batch + 1, order)
-        Rate of deliveries of k pages at once, by level and arrival phase (k = 0 is not used).
-    active : ndarray, shape (levels, order)
+    batch_rates : ndarray, shape (levels, largest batch + 1, order, service phases or 1)
+        Rate of deliveries of k pages at once, by level, arrival phase and service phase, or where
+        that does not matter by the first two (k = 0 is not used).
+    active : ndarray, shape (levels, order, service phases or 1)
         Active robots.
     accepted : ndarray of int, shape (levels, largest batch + 1)
         Pages of a batch that enter.
@@ -167,15 +168,9 @@ def controlled_chain(
     -----
     avrachenkov2011, Lemma of section 3, as derived in docs/derivations.md.
     """
-    largest = modes.shape[1] - 1
     order = modes.shape[2]
-    top = capacity + (largest - 1 if admission == "complete" else 0)
-    accepted = np.array(
-        [
-            [accepted_pages(level, batch, capacity, admission) for batch in range(largest + 1)]
-            for level in range(top + 1)
-        ]
-    )
+    accepted = _accepted(modes, capacity, admission)
+    top = len(accepted) - 1
     robots = [robots_at(level) for level in range(top + 1)]
     delivered = modes.sum(axis=3)
 
@@ -190,8 +185,67 @@ def controlled_chain(
     return QueueChain(
         arrivals=tuple(map(moves, robots, map(tuple, accepted.tolist()))),
         turnover=(np.eye(order)[None],) * (top + 1),
-        batch_rates=delivered[robots],
-        active=np.repeat(np.array(robots, dtype=float)[:, None], order, axis=1),
+        batch_rates=delivered[robots][..., None],
+        active=np.repeat(np.array(robots, dtype=float)[:, None], order, axis=1)[..., None],
+        accepted=accepted,
+        service=service,
+        patience=patience,
+    )
+
+
+def _accepted(modes: Array, capacity: int, admission: str) -> NDArray[np.intp]:
+    """Pages of a batch that enter, shape (levels, largest batch + 1)."""
+    largest = modes.shape[1] - 1
+    top = capacity + (largest - 1 if admission == "complete" else 0)
+    return np.array(
+        [
+            [accepted_pages(level, batch, capacity, admission) for batch in range(largest + 1)]
+            for level in range(top + 1)
+        ]
+    )
+
+
+def free_chain(
+    modes: Array,
+    robots: Sequence[Array],
+    service: PhaseLaw,
+    patience: PhaseLaw,
+    capacity: int,
+    admission: str,
+) -> QueueChain:
+    """The chain under numbers of active robots by level, arrival phase and service phase.
+
+    Parameters
+    ----------
+    modes, service, patience, capacity, admission
+        As `controlled_chain`.
+    robots : sequence of ndarray of int, one per level
+        Shape (order, service phases); at level 0 (order, 1).
+
+    Notes
+    -----
+    The Lemma of avrachenkov2011, section 3, with the mode of each state in place of that of each
+    level: a row of each matrix is taken from the matrices of its own mode.
+    """
+    accepted = _accepted(modes, capacity, admission)
+    phases = np.arange(modes.shape[2])
+    delivered = modes.sum(axis=3)
+    arrivals = []
+    for entering, numbers in zip(accepted.tolist(), robots, strict=True):
+        total: Moves = {}
+        for batch, pages in enumerate(entering):
+            rows = modes[numbers.T, batch, phases]
+            total[pages] = total.get(pages, 0.0) + rows
+        arrivals.append(_without_stays(total))
+    by_state = np.stack(
+        [np.broadcast_to(each, (len(phases), len(service.start))) for each in robots]
+    )
+    rates = delivered[by_state, :, phases[:, None]]
+    return QueueChain(
+        arrivals=tuple(arrivals),
+        turnover=(np.eye(len(phases))[None],) * len(robots),
+        batch_rates=np.moveaxis(rates, 3, 1),
+        active=by_state.astype(float),
         accepted=accepted,
         service=service,
         patience=patience,
@@ -246,8 +300,8 @@ def switching_chain(
     return QueueChain(
         arrivals=tuple(_without_stays(delivered(level)) for level in levels),
         turnover=tuple(switched(max(level - 1, 0), step=0) for level in levels),
-        batch_rates=np.repeat(pages[None], capacity + 1, axis=0),
-        active=np.repeat(counts[None], capacity + 1, axis=0),
+        batch_rates=np.repeat(pages[None], capacity + 1, axis=0)[..., None],
+        active=np.repeat(counts[None], capacity + 1, axis=0)[..., None],
         accepted=np.array([[0, int(level < capacity)] for level in levels]),
         service=service,
         patience=patience,

@@ -154,7 +154,7 @@ def stays_of(scenario: Scenario) -> Stays | None:
     stationary = solution_of(scenario).stationary
     rates = fate_rates(chain, marginals_of(chain, stationary))
     empty = stationary[: chain.order]
-    entering = chain.batch_rates[0].T @ (chain.accepted[0] > 0)
+    entering = chain.batch_rates[0, :, :, 0].T @ (chain.accepted[0] > 0)
     flow = float(empty @ entering)
     patience = conditions.patience_of(scenario)
     longest = (1.0 - float(empty.sum())) / flow if flow > 0 else math.inf

@@ -32,7 +32,7 @@ from scenarios.arrays import Array
 _MOST_ENTRIES = 20_000_000
 """Rates between the states under all numbers of robots that are held at a time."""
 
-_AS_GOOD = 1e-9
+AS_GOOD = 1e-9
 """What is above the bound by less, relatively, is the best rule: what is left is rounding."""
 
 
@@ -208,7 +208,7 @@ def beside_the_best(optimum: Optimum, scenario: Scenario, numbers: Sequence[int]
 def _above(cost: float, best: FreeRule) -> str:
     """How far a cost is above that of the best rule, in words."""
     phased = any(each.size > 1 for each in best.robots)
-    if cost - best.cost <= _AS_GOOD * abs(best.cost):
+    if cost - best.cost <= AS_GOOD * abs(best.cost):
         sees = "the level and the phases" if phased else "the level"
         return f"no rule costs less that switches robots freely by {sees}"
     more = f"{100 * (cost / best.cost - 1):.2g} %" if best.cost > 0 else f"{cost - best.cost:.6g}"

@@ -93,7 +93,7 @@ def fate_rates(chain: QueueChain, marginals: Marginals) -> dict[str, float]:
         Of its stationary distribution.
     """
     sizes = np.arange(chain.batch_rates.shape[1])
-    batches = np.einsum("ikw,iw->ik", chain.batch_rates, marginals.phases.sum(axis=2))
+    batches = np.einsum("ikwm,iwm->ik", chain.batch_rates, _seen(chain, marginals))
     refused = sizes - chain.accepted
     served = marginals.phases[1:] @ chain.service.exit_rates
     return {
@@ -102,6 +102,17 @@ def fate_rates(chain: QueueChain, marginals: Marginals) -> dict[str, float]:
         "obsolete": float(marginals.obsolete.sum()),
         "served": float(served.sum()),
     }
+
+
+def mean_active(chain: QueueChain, marginals: Marginals) -> float:
+    """Robots that are active, on average."""
+    return float((_seen(chain, marginals) * chain.active).sum())
+
+
+def _seen(chain: QueueChain, marginals: Marginals) -> Array:
+    """Probabilities of levels and arrival phases, and of service phases where these count."""
+    by_phase = chain.active.shape[2] > 1
+    return marginals.phases if by_phase else marginals.phases.sum(axis=2, keepdims=True)
 
 
 def levels_at_arrivals(chain: QueueChain, stationary: Array) -> Array:
@@ -127,8 +138,8 @@ def levels_at_arrivals(chain: QueueChain, stationary: Array) -> Array:
     avrachenkov2011, Theorem 2, level by level. With Poisson deliveries of single pages at a
     constant rate it is the distribution of the level itself (PASTA).
     """
-    here = marginals_of(chain, stationary).phases.sum(axis=2)
-    batches = np.einsum("ikw,iw->ik", chain.batch_rates, here)
+    here = _seen(chain, marginals_of(chain, stationary))
+    batches = np.einsum("ikwm,iwm->ik", chain.batch_rates, here)
     arrivals = np.zeros(chain.top + 1)
     for level, rates in enumerate(batches):
         for size in range(1, len(rates)):

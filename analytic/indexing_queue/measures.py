@@ -18,6 +18,7 @@ from analytic.indexing_queue.chain import (
     UNLIMITED_PATIENCE,
     QueueChain,
     controlled_chain,
+    free_chain,
     switching_chain,
 )
 from analytic.indexing_queue.large_buffers import SMALLEST_LOSS, closure
@@ -26,6 +27,7 @@ from analytic.indexing_queue.marginals import (
     closed_class_count,
     fate_rates,
     marginals_of,
+    mean_active,
 )
 from analytic.indexing_queue.several_servers import (
     ServersChain,
@@ -45,7 +47,7 @@ from analytic.indexing_queue.solution import (
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate, phase_count
 from analytic.refusal import NoAnswerError, Remembered
 from scenarios import Scenario
-from scenarios.activation import Switching
+from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
 from scenarios.deliveries import joint_size
 from scenarios.sections import Costs
@@ -151,6 +153,9 @@ def chain_under(scenario: Scenario, settings: Piece) -> QueueChain:
         rate = settings.robot_speed * rates[0]
         return switching_chain(rate, robots.available, rule.targets, service, patience, capacity)
     modes = settings.robot_speed * delivery_modes(robots, max(most_active(scenario), 1), rule)
+    if isinstance(rule, Free):
+        numbers = [np.array(level) for level in rule.root]
+        return free_chain(modes, numbers, service, patience, capacity, buffer.admission)
     at = limited_robots_at(scenario, settings)
     return controlled_chain(modes, at, service, patience, capacity, buffer.admission)
 
@@ -295,7 +300,7 @@ def solved_servers(scenario: Scenario) -> tuple[Row, ...]:
     sojourns = list(sojourn_moments_of_servers(chain, stationary)) if ordered else None
     phases = np.array([each.sum(axis=1) for each in stationary])
     levels = phases.sum(axis=1)
-    robots = float((phases * chain.deliveries.active).sum())
+    robots = float((phases * chain.deliveries.active[..., 0]).sum())
     rates = rates_of_fates(chain, stationary)
     rows = list(_all_rows(levels, robots, rates, scenario.costs, sojourns))
     return (*rows, ("idle_indexers", None, idle_servers(levels, buffer.servers)))
@@ -332,7 +337,7 @@ def chain_measures(
     sojourns: list[Row] | None,
 ) -> Iterator[Row]:
     """The same from the marginals, the rates of the fates, and the sojourn times, if known."""
-    robots = float((marginals.phases.sum(axis=2) * chain.active).sum())
+    robots = mean_active(chain, marginals)
     return _all_rows(marginals.levels, robots, rates, costs, sojourns)
 
 

@@ -93,7 +93,7 @@ class DeliveredQueue:
     @property
     def heard(self) -> Array:
         """Probability that an access delivers, in each state."""
-        active = np.repeat(self.chain.active[:, 0], np.diff(self.chain.starts))
+        active = np.repeat(self.chain.active[:, 0, 0], np.diff(self.chain.starts))
         return active * (1.0 - self.failure)
 
     @property

@@ -104,8 +104,8 @@ def _rewards(chain: QueueChain, level: int, costs: Costs, served: list[Array]) -
     """Time and cost per unit time in each state, and the sojourn of what enters if priced."""
     inner = chain.inner[level]
     refused = np.arange(chain.batch_rates.shape[1]) - chain.accepted[level]
-    lost = refused[1:] @ chain.batch_rates[level, 1:]
-    cost = np.repeat(costs.loss * lost + costs.robots * chain.active[level], inner)
+    lost = refused[1:] @ chain.batch_rates[level, 1:, :, 0]
+    cost = np.repeat(costs.loss * lost + costs.robots * chain.active[level, :, 0], inner)
     if level == 0:
         cost += costs.starvation
     elif level > 1:
@@ -128,7 +128,7 @@ def _sojourn_rewards(chain: QueueChain, level: int, served: list[Array]) -> Arra
     for rank in range(1, int(chain.accepted[level].max()) + 1):
         entering = entering + _seen_from(chain, level, served[level + rank - 1], rank)
         gains.append(entering)
-    rates = chain.batch_rates[level, 1:]
+    rates = chain.batch_rates[level, 1:, :, 0]
     of_batches = np.stack([gains[entered] for entered in chain.accepted[level, 1:].tolist()])
     rewards: Array = np.einsum("kw,kic->wic", rates, of_batches).reshape(-1, 2)
     return rewards

@@ -27,7 +27,7 @@ from analytic.indexing_queue.policy_costs import level_rates, policy_costs
 from analytic.indexing_queue.several_servers import size_of_servers
 from analytic.optimum import NoOptimumError
 from scenarios import Scenario
-from scenarios.activation import Levels, Threshold
+from scenarios.activation import Free, Levels, Threshold
 from scenarios.arrays import Array
 
 MOST_POLICIES = 5_000_000
@@ -270,7 +270,7 @@ def allowed_numbers(scenario: Scenario) -> tuple[int, ...]:
     if scenario.robots is None:
         raise NoOptimumError("there is no [robots]")
     rule = scenario.activation
-    lists_none = isinstance(rule, Threshold | Levels) and 0 in rule.robots
+    lists_none = isinstance(rule, Threshold | Levels | Free) and 0 in rule.robots
     return tuple(range(0 if lists_none else 1, scenario.robots.available + 1))
 
 

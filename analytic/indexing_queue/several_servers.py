@@ -195,7 +195,7 @@ def rates_of_fates(chain: ServersChain, stationary: list[Array]) -> dict[str, fl
     deliveries = chain.deliveries
     sizes = np.arange(deliveries.batch_rates.shape[1])
     phases = np.array([each.sum(axis=1) for each in stationary])
-    batches = np.einsum("ikw,iw->ik", deliveries.batch_rates, phases)
+    batches = np.einsum("ikw,iw->ik", deliveries.batch_rates[..., 0], phases)
     levels = phases.sum(axis=1)
     waiting = np.array([chain.waiting(level) for level in range(len(levels))])
     served = sum(
@@ -221,7 +221,7 @@ def entering_pages(chain: ServersChain, stationary: list[Array]) -> tuple[float,
     at_once = 0.0
     for level, here in enumerate(stationary):
         number = min(level, chain.servers)
-        flows = deliveries.batch_rates[level] @ here
+        flows = deliveries.batch_rates[level, ..., 0] @ here
         accepted = deliveries.accepted[level]
         for place in range(int(accepted[1:].max(initial=0))):  # of a page in its batch
             flow = flows[1:][accepted[1:] > place].sum(axis=0)

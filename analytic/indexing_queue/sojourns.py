@@ -58,6 +58,29 @@ class Ends(NamedTuple):
         return self.served + self.obsolete
 
 
+def batch_flows(chain: QueueChain, level: int, here: Array) -> Array:
+    """Batches of each size per unit time, by what is within the level.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    level : int
+    here : ndarray, shape (order, states within an arrival phase)
+        Probabilities of the states of the level.
+
+    Returns
+    -------
+    ndarray, shape (largest batch + 1, states within an arrival phase)
+    """
+    rates = chain.batch_rates[level]
+    if rates.shape[2] == 1 or level == 0:
+        flows: Array = rates[..., 0] @ here
+        return flows
+    by_phase = here.reshape(chain.order, chain.service_phases, -1)
+    flows = np.einsum("kwm,wmr->kmr", rates, by_phase)
+    return flows.reshape(len(rates), -1)
+
+
 def entries(chain: QueueChain, stationary: Array) -> list[Array]:
     """Pages that enter per unit time, by their position and the phases ahead of them.
 
@@ -68,7 +91,7 @@ def entries(chain: QueueChain, stationary: Array) -> list[Array]:
     starts = chain.starts
     for level in range(chain.top + 1):
         here = stationary[starts[level] : starts[level + 1]].reshape(chain.order, -1)
-        flows = chain.batch_rates[level] @ here
+        flows = batch_flows(chain, level, here)
         accepted = chain.accepted[level]
         for ahead in range(int(accepted[1:].max(initial=0))):  # pages of the same batch
             entering = flows[1:][accepted[1:] > ahead].sum(axis=0)
@@ -355,12 +378,12 @@ def _ends_by_jump(chain: QueueChain, starts: list[Array], rate: float) -> Iterat
 
 def _positions_alone(chain: QueueChain) -> QueueChain:
     """The chain of the positions: one arrival phase, no arrivals."""
-    empty = np.zeros((chain.top + 1, 1))
+    empty = np.zeros((chain.top + 1, 1, 1))
     return replace(
         chain,
         arrivals=({},) * (chain.top + 1),
         turnover=(np.ones((1, 1, 1)),) * (chain.top + 1),
-        batch_rates=empty[:, None, :],
+        batch_rates=empty[:, None],
         active=empty,
     )
 

@@ -144,6 +144,7 @@ PATH: tuple[Condition, ...] = (
     conditions.has_buffer,
     conditions.one_server,
     conditions.resolved_activation,
+    conditions.phases_unseen,
     page_conditions.resolved_frequencies,
     conditions.no_host_spacing,
     conditions.services_alike,

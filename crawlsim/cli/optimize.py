@@ -144,6 +144,7 @@ def optimize(
     static       how many robots should be active, always
     threshold    how many robots up to which number of pages in the buffer
     levels       how many robots at each number of pages, in any order
+    free         how many robots at each level and phase of deliveries and service
     switching    how many robots at each level, switched on one at a time
     frequencies  which share of the accesses each page should get
     template     in which order a few pages should be accessed
@@ -301,6 +302,8 @@ def _named_pages(scenario: Scenario, optimum: Optimum) -> list[str]:
 
 def _decided(value: Any) -> str:
     """A decision on one line; of a long list its beginning, and its length."""
+    if isinstance(value, list) and any(isinstance(each, list) for each in value):
+        return f"by level, {len(value)} in all" if len(value) > _LONGEST_LIST else value_text(value)
     if isinstance(value, list) and len(value) > _LONGEST_LIST:
         first = ", ".join(number(each) for each in value[:_LONGEST_LIST])
         return f"[{first}, … {len(value)} in all]"

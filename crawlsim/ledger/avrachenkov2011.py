@@ -263,7 +263,7 @@ def loss_one_by_one() -> float:
     system = load("bursty-robots")
     chain = chain_of(system)
     here = marginals_of(chain, solution_of(system).stationary).phases.sum(axis=2)
-    delivered = (chain.batch_rates[:, 1] * here).sum(axis=1)
+    delivered = (chain.batch_rates[:, 1, :, 0] * here).sum(axis=1)
     value = measures_of(system)["loss_probability", None]
     return agreed(value, float(delivered[-1] / delivered.sum()))
 
@@ -282,7 +282,7 @@ def batch_rates() -> Array:
     """Batches per unit time by the level that they meet and their size: the terms of (9)."""
     chain = chain_of(example())
     phases = marginals_of(chain, solution_of(example()).stationary).phases.sum(axis=2)
-    rates: Array = np.einsum("ikw,iw->ik", chain.batch_rates, phases)
+    rates: Array = np.einsum("ikw,iw->ik", chain.batch_rates[..., 0], phases)
     rates[:, 0] = 0.0
     return rates
 

@@ -7,6 +7,7 @@ from crawlsim.report.course_figures import plot_course
 from crawlsim.report.optimum_figures import (
     plot_best_probes,
     plot_frequencies,
+    plot_rule_map,
     plot_static_costs,
     plot_switching_curves,
     plot_switching_policy,
@@ -34,6 +35,7 @@ __all__ = [
     "plot_levels",
     "plot_obsolescence_rates",
     "plot_probes",
+    "plot_rule_map",
     "plot_static_costs",
     "plot_switching_curves",
     "plot_switching_policy",

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
+from analytic.indexing_queue.best_levels import RuleMap
 from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.indexing_queue.thresholds import ThresholdSearch
 from analytic.page_refresh import FrequencySearch
@@ -46,6 +47,8 @@ _MARK = 5.0
 _ROWS = 150.0
 """Size of a mark, and of all rows together, in points."""
 
+_MOST_CELLS = 400
+"""Cells of a map up to which each has its number."""
 _MARGIN = 1.25
 _USED = {"server": "used", "page": "accessed"}
 
@@ -345,9 +348,36 @@ def _plot_switching(search: SwitchingSearch | BestTargets, ax: Axes | None = Non
     return plot_switching_curves(search, ax)
 
 
+def plot_rule_map(search: RuleMap, ax: Axes | None = None) -> Axes:
+    """How many robots at each level, a row for each rule or phase: darker cells have more.
+
+    Parameters
+    ----------
+    search : RuleMap
+        Of `analytic.optimize(scenario, "levels").search`, or "free".
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    """
+    rows = search.rows
+    numbers = np.array([levels for _, levels in rows])
+    ax = panel(ax, "pages in the system", "", max(1.2, 0.8 + 0.3 * len(rows)))
+    most = max(int(numbers.max()), 1)
+    ax.imshow(numbers, cmap="Blues", vmin=0, vmax=1.3 * most, aspect="auto")
+    if numbers.size <= _MOST_CELLS:
+        for (row, level), number in np.ndenumerate(numbers):
+            ax.text(level, row, str(number), ha="center", va="center", fontsize=8)
+    ax.set_yticks(range(len(rows)), [plain(name) for name, _ in rows])
+    ax.set_title("active robots", fontsize=9, loc="left", color="#333333")
+    whole_numbers(ax.xaxis)
+    ax.grid(visible=False)
+    return ax
+
+
 PLOTS: dict[str, Callable[[Any, Axes | None], Axes]] = {
     "static": plot_static_costs,
     "threshold": plot_threshold_costs,
+    "levels": plot_rule_map,
+    "free": plot_rule_map,
     "switching": _plot_switching,
     "template": plot_word,
     "routing": plot_word,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.activation import Switching
+from scenarios.activation import Free, Switching
 from scenarios.deliveries import joint_size, modes_of
 from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential
@@ -61,6 +61,8 @@ from sim.layout import (
     places_of_robots,
     robots_at_levels,
     robots_may_wait,
+    robots_when_empty,
+    service_by_phase,
     top_level,
 )
 from sim.speeds import Speed, speed_over_time
@@ -102,12 +104,6 @@ def largest_batch(robots: RobotsSection | None) -> int:
     return joint_size(robots.deliveries)[1]
 
 
-def tracks_phases(scenario: Scenario) -> bool:
-    """Whether switching asks for the phase of the service."""
-    rule = scenario.activation
-    return isinstance(rule, Switching) and len(rule.targets) > 1
-
-
 def new_world(
     scenario: Scenario,
     access: Supply,
@@ -135,10 +131,11 @@ def _service(scenario: Scenario) -> Service:
     servers = scenario.buffer.servers if scenario.buffer else 1
     state = record(begin=0.0, elapsed=0.0, phase=0, last=False)
     start, means, jumps = np.zeros(0), np.zeros(0), np.zeros((0, 0))
-    tracked = tracks_phases(scenario)
-    if tracked and scenario.buffer is not None:
-        start, means, jumps = map(np.array, parameters(scenario.buffer.service))  # type: ignore[arg-type]  # several rows of targets need a phase-type service
+    phases = service_by_phase(scenario)
+    if phases is not None:
+        start, means, jumps = map(np.array, parameters(phases))
     of_pages = _service_times_of_pages(scenario)
+    tracked = phases is not None
     return Service(new_alarms(servers), state, tracked, start, means, jumps, of_pages)
 
 
@@ -244,17 +241,20 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
     failure = scenario.robots.failure if scenario.robots else None
     if joint is not None:
         modes = modes_of(joint, rule)
-        used = modes_in_use(scenario)
-        phase = stationary_phase(modes[robots_at_levels(scenario)[0]].sum(axis=0), delivery)
+        used = [*range(len(modes))] if isinstance(rule, Free) else modes_in_use(scenario)
+        phase = stationary_phase(modes[robots_when_empty(scenario)].sum(axis=0), delivery)
         means, following = _joint_tables(modes[used])
         active_at = [used.index(robots) for robots in active_at]
+    table = _table(rule) if isinstance(rule, Free) else np.zeros((0, 0, 0), dtype=np.int64)
+    first = int(table[0, phase, 0]) if isinstance(rule, Free) else active_at[0]
     return Robots(
         state=record(
             kind=_kind(scenario),
-            active=fleet if switched else 0,
+            active=first if isinstance(rule, Free) else fleet if switched else 0,
+            by_phases=isinstance(rule, Free),
             active_since=0.0,
             robots_time=0.0,
-            mode=active_at[0],
+            mode=first,
             phase=phase,
             next_event=np.inf,
             failing=failure is not None,
@@ -267,10 +267,18 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
         failures=np.zeros(fleet, dtype=np.int64),
         places=places,
         active_at=np.array(active_at),
+        table=table,
         targets=np.array(rule.targets) if isinstance(rule, Switching) else np.zeros((0, 0), int),
         means=means,
         following=following,
     )
+
+
+def _table(rule: Free) -> Any:
+    """Robots by level, arrival phase and service phase; those of level 0 repeated."""
+    phases = max(len(row) for level in rule.root for row in level)
+    shape = (len(rule.root[0]), phases)
+    return np.stack([np.broadcast_to(np.array(level), shape) for level in rule.root])
 
 
 def _course(scenario: Scenario) -> Course | None:

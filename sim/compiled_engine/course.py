@@ -34,7 +34,7 @@ def observe(world: World, course: Course | None, now: float) -> None:
     index = state.observed
     level = world.buffer.state.level
     course.level[index] = level
-    if world.robots.state.kind == SWITCHED:
+    if world.robots.state.kind == SWITCHED or world.robots.state.by_phases:
         course.active[index] = world.robots.state.active
     else:
         course.active[index] = course.robots_at[state.row, level]
@@ -97,7 +97,7 @@ def end_warmup_of_course(world: World, course: Course | None, now: float) -> Non
 @inner
 def count_robots(world: World, course: Course | None, now: float) -> None:
     """Close the integral of the active robots under the present limit."""
-    if course is None or world.robots.state.kind == SWITCHED:
+    if course is None or world.robots.state.kind == SWITCHED or world.robots.state.by_phases:
         return
     level_time = world.buffer.level_time
     if world.buffer.fixed.exists:

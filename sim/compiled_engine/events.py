@@ -30,11 +30,12 @@ from sim.compiled_engine.robots import (
     begin_access,
     count_active,
     follow_level,
+    follow_phases,
     reconsider,
 )
 from sim.compiled_engine.service import is_over
 from sim.compiled_engine.speeds import next_query
-from sim.compiled_engine.world import JOINT, POLITE, SWITCHED, World
+from sim.compiled_engine.world import FREE, JOINT, POLITE, SWITCHED, World
 
 
 @kernel
@@ -154,20 +155,29 @@ def first_of_others(world: World, now: float, rank: int) -> tuple[float, int]:
 def drop_obsolete(world: World, delivery: Any, now: float) -> None:
     """The waiting page whose timer has run out is dropped; the robots hear of the level."""
     expire(world.buffer, now, first_timer(world.buffer.due)[1])
-    if world.robots.state.kind == JOINT:
-        follow_level(world, delivery, now)
+    follow_state(world, delivery, now)
 
 
 @inner
 def serve(world: World, delivery: Any, service: Any, now: float) -> None:
     """A service ends, or a phase of it; the robots hear that a page was indexed."""
     if world.service.tracked and not is_over(world, service):
+        follow_state(world, delivery, now)
         return
     complete_service(world, service, now)
+    if world.robots.state.kind == SWITCHED:
+        reconsider(world, service, now)
+    else:
+        follow_state(world, delivery, now)
+
+
+@inner
+def follow_state(world: World, delivery: Any, now: float) -> None:
+    """The level fell, or the phase of the service changed: other robots may be active."""
     if world.robots.state.kind == JOINT:
         follow_level(world, delivery, now)
-    elif world.robots.state.kind == SWITCHED:
-        reconsider(world, service, now)
+    elif world.robots.state.kind == FREE:
+        follow_phases(world, now)
 
 
 @inner

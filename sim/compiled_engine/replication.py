@@ -9,18 +9,24 @@ from typing import Any
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.activation import Switching
+from scenarios.activation import Free, Switching
 from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential, Uniform
 from scenarios.sections import PageSize
 from sim import rules
-from sim.compiled_engine.building import largest_batch, new_world, tracks_phases
+from sim.compiled_engine.building import largest_batch, new_world
 from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
 from sim.compiled_engine.refresh import begin_refresh, refresh
 from sim.compiled_engine.supply import Law, Supply, law_of, laws_of, sequence_of
 from sim.compiled_engine.world import Buffer, Course, Pages
 from sim.law_counter import laws_tally
-from sim.layout import end_of_run, laws_of_robots, places_of_robots, robots_at_levels
+from sim.layout import (
+    end_of_run,
+    laws_of_robots,
+    places_of_robots,
+    robots_at_levels,
+    service_by_phase,
+)
 from sim.sojourn_times import sojourns_tally
 from sim.streams import stream
 from sim.tally import (
@@ -133,7 +139,7 @@ class Replication:
         law = section.obsolescence if timers else _UNIT
         at_once = min(section.servers, self._batch)
         by_page = isinstance(section.service, PageSize)
-        drawn = not by_page and not tracks_phases(self._scenario)
+        drawn = not by_page and not service_by_phase(self._scenario) is not None
         needs = [at_once * int(drawn), self._batch * int(timers)]
         laws = [law_of(_UNIT if by_page else section.service, None), law_of(law, None)]
         return Supply(laws, [self._service, self._stream("obsolescence")], np.array(needs))
@@ -163,7 +169,7 @@ class Replication:
         return laws_tally(points, laws.counts.tolist(), laws.levels.tolist())
 
     def _robots_time(self, window: float) -> float:
-        if isinstance(self._scenario.activation, Switching):
+        if isinstance(self._scenario.activation, Free | Switching):
             return float(self._world.robots.state.robots_time)
         if self._world.course is not None:
             return float(self._world.course.state.robots_time)

@@ -63,12 +63,13 @@ def arrive(world: World, change: Any, delivery: Any, service: Any, now: float) -
     if robots.state.kind == FREE:
         robot = soonest(robots.ends)
         failed = access_fails(world, robot)
-        active = robots.active_at[world.buffer.state.level]
+        active = number_of_active(robots, world.buffer.state.level)
         if not failed and rules.is_heard(robots.places[robot], active):
             deliver_copy(world, change, now, robots.carried[robot], world.buffer.load[0])
             hand_over(world, service, now, 1)
             robots.carried[robot] = next_page(world.pages)
             robots.failures[robot] = 0
+            follow_phases(world, now)
         set_alarm(robots.ends, robot, access_end(world, now, robot))
     elif robots.state.kind == SWITCHED:
         arrive_and_rest(world, change, service, now)
@@ -160,15 +161,55 @@ def change_phase(world: World, change: Any, delivery: Any, service: Any, now: fl
             page = next_page(world.pages)
             deliver_copy(world, change, now, page, world.buffer.load[number])
         hand_over(world, service, now, batch)
-        state.mode = robots.active_at[world.buffer.state.level]
+    state.mode = wanted_mode(world)
+    follow_phases(world, now)
     await_event(world, delivery, now)
 
 
 @inner
+def wanted_mode(world: World) -> int:
+    """The mode of joint deliveries for the present state."""
+    robots = world.robots
+    if robots.state.by_phases:
+        return robots_in_state(world)
+    return robots.active_at[world.buffer.state.level]
+
+
+@inner
+def robots_in_state(world: World) -> int:
+    """Robots that are to be active under a rule of level and phases."""
+    robots = world.robots
+    level = world.buffer.state.level
+    row = 0
+    if level > 0 and robots.table.shape[2] > 1:
+        row = world.service.state.phase
+    return robots.table[level, robots.state.phase, row]
+
+
+@inner
+def follow_phases(world: World, now: float) -> None:
+    """Under a rule of level and phases, close the integral of the active robots if it changes."""
+    robots = world.robots
+    if robots.state.by_phases:
+        number = robots_in_state(world)
+        if number != robots.state.active:
+            count_active(robots, now, number - robots.state.active)
+
+
+@inner
+def number_of_active(robots: Robots, level: int) -> int:
+    """Robots that are heard now, of those with accesses of their own."""
+    if robots.state.by_phases:
+        return robots.state.active
+    return robots.active_at[level]
+
+
+@inner
 def follow_level(world: World, delivery: Any, now: float) -> None:
-    """The level fell: joint deliveries may go on in another mode, with a new time to wait."""
+    """The state changed: joint deliveries may go on in another mode, with a new time to wait."""
     state = world.robots.state
-    mode = world.robots.active_at[world.buffer.state.level]
+    mode = wanted_mode(world)
     if mode != state.mode:
         state.mode = mode
+        follow_phases(world, now)
         await_event(world, delivery, now)

@@ -166,8 +166,9 @@ class Robots(NamedTuple):
     ----------
     state : record
         `kind`: FREE, SWITCHED, JOINT or POLITE; `active` and the integral of it, kept under
-        switching; `mode`, `phase` and time of the `next_event` of joint deliveries; `failing`:
-        whether accesses may fail, with `failure_probability` and `retries`.
+        switching and under a rule of level and phases (`by_phases`); `mode`, `phase` and time of
+        the `next_event` of joint deliveries; `failing`: whether accesses may fail, with
+        `failure_probability` and `retries`.
     ends : Alarms
         When each robot delivers.
     idle : Alarms
@@ -180,6 +181,8 @@ class Robots(NamedTuple):
         The place of each robot in the order of activation.
     active_at : ndarray of int, shape (top + 1,)
         Robots that are heard at each level (joint deliveries: row of the mode).
+    table : ndarray of int, shape (top + 1, order, service phases)
+        Robots that are active in each state, under a rule of level and phases.
     targets : ndarray of int, shape (phases, top + 1)
     means : ndarray of float, shape (modes, order)
         Mean time to the next joint event; nan where there is none.
@@ -194,6 +197,7 @@ class Robots(NamedTuple):
     failures: Any
     places: Any
     active_at: Any
+    table: Any
     targets: Any
     means: Any
     following: Any

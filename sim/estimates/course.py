@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.activation import Levels, Switching, Threshold
+from scenarios.activation import Free, Levels, Switching, Threshold
 from scenarios.arrays import Array
 from scenarios.course import CourseEstimates
 from scenarios.measures import Subject
@@ -103,7 +103,7 @@ def _stacked(courses: Sequence[CourseTally], name: str) -> Any:
 
 def _of_queue(courses: Sequence[CourseTally], scenario: Scenario) -> Iterator[_Sampled]:
     """Robots, and what the buffer holds and lets through."""
-    by_level = float(isinstance(scenario.activation, Threshold | Levels | Switching))
+    by_level = float(isinstance(scenario.activation, Threshold | Levels | Free | Switching))
     yield _Sampled("mean_active_robots", None, _stacked(courses, "active"), 0.0, step=by_level)
     if scenario.buffer is None or scenario.run.observe is None:
         return

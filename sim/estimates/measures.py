@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.activation import Switching
+from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities
 from scenarios.measures import MEASURES, Subject
@@ -148,7 +148,7 @@ def _delivery_rate_when_full(scenario: Scenario) -> float | None:
     """
     counted = scenario.buffer is None or scenario.buffer.replace_older_copy
     mean = exponential_delivery(scenario)
-    if counted or mean is None or isinstance(scenario.activation, Switching):
+    if counted or mean is None or isinstance(scenario.activation, Free | Switching):
         return None
     if scenario.interventions:  # which change the rate
         return None

@@ -61,6 +61,24 @@ PIPELINES: dict[str, dict[str, Any]] = {
     },
     "pushed-out": {"buffer.when_full": "push-out", "buffer.obsolescence": "page-change"},
     "by-level": {"activation.levels": [1, 3, 0, 2, 1]},
+    "by-phase": {
+        "activation.free": [[[1]], [[3, 2]], [[0, 3]], [[2, 1]], [[3, 1]]],
+        "robots.access_time": {"exponential": {"mean": 2.0}},
+        "buffer.service.phase-type": {"alpha": [0.6, 0.4], "T": [[-6.0, 2.0], [0.0, -1.6]]},
+        "buffer.obsolescence.exponential.mean": 2.0,
+    },
+    "joint-by-both-phases": {
+        "activation.free": [
+            [[1], [3]],
+            *[[[3, 1], [2, 1]], [[1, 2], [1, 3]], [[2, 0], [0, 1]], [[3, 3], [1, 2]]],
+        ],
+        "buffer.service.hyperexponential": {"probabilities": [0.7, 0.3], "rates": [2.0, 0.4]},
+        "robots.deliveries.modes": [
+            {"map": {"D0": [[-1.0, 0.2], [0.1, -0.5]], "D1": [[0.8, 0.0], [0.0, 0.4]]}},
+            {"map": {"D0": [[-3.0, 0.5], [2.0, -2.5]], "D1": [[2.5, 0.0], [0.0, 0.5]]}},
+            {"mmpp": {"Q": [[-0.3, 0.3], [0.9, -0.9]], "rates": [2.0, 0.1]}},
+        ],
+    },
     "switched": {"activation.switching.targets": [3, 3, 2, 1, 0]},
     "switched-by-phase": {
         "activation.switching.targets": [[1, 2, 2, 1, 0], [3, 3, 1, 1, 1]],

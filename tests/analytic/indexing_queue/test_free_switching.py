@@ -20,7 +20,7 @@ from analytic.indexing_queue import best_levels
 from analytic.indexing_queue.free_switching import best_free_rule
 from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.optimum import NoOptimumError
-from scenarios import Scenario, load, scenario_from
+from scenarios import Scenario, ScenarioError, load, scenario_from
 
 RELATIVE = 1e-10
 
@@ -291,3 +291,64 @@ def test_the_chain_of_numbers_by_level_is_that_of_the_words(data: st.DataObject)
     assert exact.keys() >= expected.keys()
     for key, value in expected.items():
         assert exact[key] == pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+# -- numbers by level and phases -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*SYSTEMS, "erlang"])
+def test_the_best_rule_is_a_file_that_costs_what_it_says(name: str) -> None:
+    """The decision written, and solved again by the formulas and by the oracle."""
+    erlang = {"buffer.service": {"erlang": {"shape": 2, "mean": 1.0}}}
+    scenario = SYSTEMS[name] if name in SYSTEMS else SYSTEMS["bursts"].with_(erlang)
+    found = optimize(scenario, "free")
+    assert found.proved
+    ruled = scenario.with_(found.changes)
+    rows, _ = predict(ruled)
+    assert value_of(rows, "control_cost") == pytest.approx(found.cost, rel=RELATIVE)
+    rule = {
+        place: found.decision["free"][place[0]][place[1]][place[2]] for place in places_of(scenario)
+    }
+    assert cost_in_words(scenario, rule) == pytest.approx(found.cost, rel=RELATIVE)
+    levels = optimize(scenario, "levels")
+    thresholds = optimize(scenario, "threshold")
+    assert found.cost <= levels.cost * (1 + 1e-12) <= thresholds.cost * (1 + 1e-11)
+    assert levels.lower_bound == pytest.approx(found.cost, rel=1e-9)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_the_chain_of_a_free_rule_is_that_of_the_words(data: st.DataObject) -> None:
+    """Every measure of `solve`, sojourn times of each class included, against the oracle."""
+    scenario = data.draw(systems())
+    places = places_of(scenario)
+    top, order, phases = (1 + max(each) for each in zip(*places, strict=True))
+    number = st.integers(1, 2)
+    free = [
+        [[data.draw(number) for _ in range(phases if level else 1)] for _ in range(order)]
+        for level in range(top)
+    ]
+    ruled = scenario.with_("activation", {"free": free})
+    expected = oracles.measures(ruled) | oracles.sojourns(ruled)
+    rows, _ = predict(ruled)
+    exact = {(row.measure, row.subject): row.value for row in rows if row.kind == "exact"}
+    for key in exact.keys() & expected.keys():
+        assert exact[key] == pytest.approx(expected[key], rel=1e-8, abs=1e-12)
+    assert {key for key in expected if key[0] != "sojourn_time"} - exact.keys() <= {
+        key for key in expected if key[0] == "sojourn_time_second_moment"
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"costs.response": 1.0}, "the response time has a price"),
+        ({"buffer.obsolescence": {"erlang": {"shape": 2, "mean": 1.0}}}, "the patience of waiting"),
+        ({"robots.access_time": {"erlang": {"shape": 2, "mean": 1.0}}}, "access times have phases"),
+    ],
+)
+def test_what_a_free_rule_cannot_be_found_for_is_refused(
+    changes: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(ScenarioError, match=reason):
+        optimize(queue(changes), "free")

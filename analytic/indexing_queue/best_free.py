@@ -1,0 +1,109 @@
+"""The best numbers of robots by level, arrival phase and service phase, beside simpler rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from analytic.indexing_queue.best_levels import RuleMap, Rung, best_levels, simpler_rules
+from analytic.indexing_queue.free_switching import AS_GOOD, FreeRule, best_free_rule
+from analytic.indexing_queue.measures import size_of
+from analytic.indexing_queue.searching import allowed_numbers
+from analytic.optimum import NoOptimumError, Optimum
+from scenarios import Scenario
+from scenarios.service_phases import seen_phases
+
+
+def optimal_free(scenario: Scenario) -> Optimum:
+    """The best rule of level, arrival phase and service phase; the table has its numbers.
+
+    Raises
+    ------
+    NoOptimumError
+        If its cost has no exact value here, or a file cannot say which phases the rule looks at.
+    """
+    if scenario.buffer is None or scenario.robots is None:
+        raise NoOptimumError("there is no [buffer]")
+    numbers = allowed_numbers(scenario)
+    best = best_free_rule(scenario, numbers)
+    if reason := _unwritten(scenario):
+        raise NoOptimumError(reason)
+    free = [level.tolist() for level in best.robots]
+    simpler = _simpler(scenario, numbers, best)
+    proved = best.cost - best.lower <= AS_GOOD * max(1.0, abs(best.cost))
+    return Optimum(
+        target="free",
+        cost=best.cost,
+        lower_bound=min(best.lower, best.cost),
+        decision={"free": free},
+        changes={"activation": {"free": free}},
+        table=list(_rows(best)),
+        notes=[_beside(each, best.cost) for each in simpler],
+        search=rule_map(simpler, best),
+        proved=proved,
+        gap=0.0 if proved else None,
+    )
+
+
+def _unwritten(scenario: Scenario) -> str | None:
+    """Why a scenario file has no words for a rule of the phases of this system."""
+    order, phases, _, _ = size_of(scenario.with_("activation", None))
+    assert scenario.robots is not None
+    assert scenario.buffer is not None
+    if order > 1 and scenario.robots.deliveries is None:
+        return "access times have phases, which a rule sees of robots.deliveries only"
+    seen = seen_phases(scenario.buffer.service)
+    if phases != (1 if seen is None else len(seen.alpha)):
+        return "a rule sees the phases of phase-type, hyperexponential and Erlang services only"
+    return None
+
+
+def _simpler(scenario: Scenario, numbers: Sequence[int], best: FreeRule) -> list[Rung]:
+    """The best rules of other kinds, of which the costs are known."""
+    rungs = simpler_rules(scenario, numbers)
+    try:
+        found = best_levels(scenario, numbers, best, [each.levels for each in rungs if each.levels])
+    except NoOptimumError:
+        return rungs
+    return [*rungs, Rung("numbers by level", found.robots, found.cost)]
+
+
+def _beside(rung: Rung, least: float) -> str:
+    """What a simpler rule costs more, in words."""
+    words = {"one number": "the best single number", "thresholds": "the best thresholds"}
+    name = words.get(rung.rule, f"the best {rung.rule}")
+    plural = "" if rung.rule != "one number" else "s"
+    costs = f"{name} cost{plural} {rung.cost:.6g}"
+    if rung.cost - least <= AS_GOOD * abs(least):
+        return f"{costs}, the same"
+    more = f"{100 * (rung.cost / least - 1):.2g} %" if least > 0 else f"{rung.cost - least:.6g}"
+    return f"{costs}, {more} more"
+
+
+def _rows(best: FreeRule) -> Iterator[dict[str, Any]]:
+    """The table: a row for each level and arrival phase."""
+    for level, numbers in enumerate(best.robots):
+        for phase, row in enumerate(numbers.tolist()):
+            yield {"level": level, "arrival phase": phase, "robots by service phase": row}
+
+
+def rule_map(simpler: Sequence[Rung], best: FreeRule) -> RuleMap:
+    """The thresholds and the numbers of each phase, a row each."""
+    order, phases = best.robots[-1].shape
+    rows = [(each.rule, each.levels) for each in simpler if each.rule == "thresholds"]
+    for phase in range(order):
+        for service in range(phases):
+            by_level = tuple(
+                int(np.broadcast_to(level, (order, phases))[phase, service])
+                for level in best.robots
+            )
+            rows.append((_name(phase, service, order, phases), by_level))
+    return RuleMap(tuple((name, levels) for name, levels in rows if levels is not None))
+
+
+def _name(phase: int, service: int, order: int, phases: int) -> str:
+    """The phases of a row, those that there is only one of left out."""
+    parts = [f"arrivals {phase}"] * (order > 1) + [f"service {service}"] * (phases > 1)
+    return ", ".join(parts) or "the best rule"

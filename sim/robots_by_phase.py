@@ -1,0 +1,154 @@
+"""Robots of whom level, arrival phase and service phase say how many are active."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sim import rules
+from sim.buffer import Buffer
+from sim.clock import Clock
+from sim.draws import TrackedService
+from sim.failures import Failures
+from sim.page_source import PageSource
+from sim.robots import End, FreeRobots, JointRobots
+
+Table = Sequence[Sequence[Sequence[int]]]
+"""Robots by level, arrival phase and service phase; level 0 has one service phase."""
+
+_SERVICE = rules.tie_order(rules.SERVICE, 0)
+
+
+class QueueState:
+    """What a rule of level and phases looks at, apart from the phase of the deliveries.
+
+    Parameters
+    ----------
+    clock : Clock
+    buffer : Buffer
+    service : TrackedService or None
+        None where no rule asks for its phase.
+    """
+
+    def __init__(self, clock: Clock, buffer: Buffer, service: TrackedService | None) -> None:
+        self.clock = clock
+        self.buffer = buffer
+        self._service = service
+
+    def number(self, table: Table, arrival_phase: int, now: float) -> int:
+        """Robots that are to be active."""
+        level = self.buffer.level
+        phase = self._service.phase(now) if self._service and level else 0
+        return table[level][arrival_phase][phase]
+
+    def tell(self, action: Callable[[float], None]) -> None:
+        """Call an action whenever the level or the phase of the service has changed."""
+        self.buffer.level_changed = action
+        if self._service:
+            self._service.announce = lambda change: self.clock.once(
+                change, _SERVICE, lambda alarm: action(alarm.time)
+            )
+
+
+class ActiveTime:
+    """The time integral of the active robots, closed whenever their number changes."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._since = self._total = 0.0
+
+    def change(self, now: float, number: int) -> None:
+        """From now on so many are active."""
+        if number != self.number:
+            self.until(now)
+            self.number = number
+
+    def restart(self, now: float) -> None:
+        """Count from now on."""
+        self._since = now
+        self._total = 0.0
+
+    def until(self, now: float) -> float:
+        """The integral up to now."""
+        self._total += self.number * (now - self._since)
+        self._since = now
+        return self._total
+
+
+class FreeRobotsByPhase(FreeRobots):
+    """Robots with exponential accesses of their own; the state just before a delivery decides."""
+
+    def __init__(
+        self,
+        state: QueueState,
+        table: Table,
+        places: Mapping[int, int],
+        access_ends: Mapping[int, End],
+        source: PageSource,
+        failures: Failures | None = None,
+    ) -> None:
+        super().__init__(state.clock, state.buffer, (), places, access_ends, source, failures)
+        self._state = state
+        self._table = table
+        self._time = ActiveTime(table[0][0][0])
+        state.tell(self._follow)
+
+    @property
+    def active(self) -> int:
+        """Number of active robots now."""
+        return self._state.number(self._table, 0, self._clock.now)
+
+    def _follow(self, now: float) -> None:
+        self._time.change(now, self._state.number(self._table, 0, now))
+
+    def end_warmup(self, now: float) -> None:
+        """Forget what was counted so far: the warm-up is over."""
+        self._time.restart(now)
+
+    def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
+        """Time integral of the active robots since the end of the warm-up."""
+        return self._time.until(now)
+
+
+class JointRobotsByPhase(JointRobots):
+    """Joint deliveries, whose mode may change with their own phase, too."""
+
+    def __init__(
+        self,
+        state: QueueState,
+        table: Table,
+        modes: Any,
+        used: Sequence[int],
+        first: int,
+        stream: Any,
+        source: PageSource,
+        end: Callable[[float, float], float],
+    ) -> None:
+        super().__init__(
+            state.clock, state.buffer, [first], modes, used, first, stream, source, end
+        )
+        self._state = state
+        self._table = table
+        self._mode = table[0][self._phase][0]
+        self._time = ActiveTime(self._mode)
+        state.tell(self._follow_level)
+
+    @property
+    def active(self) -> int:
+        """Number of active robots now."""
+        return self._wanted(self._clock.now)
+
+    def _wanted(self, now: float) -> int:
+        return self._state.number(self._table, self._phase, now)
+
+    def _enter(self, now: float, mode: int) -> None:
+        super()._enter(now, mode)
+        self._time.change(now, mode)
+
+    def end_warmup(self, now: float) -> None:
+        """Forget what was counted so far: the warm-up is over."""
+        self._time.restart(now)
+
+    def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
+        """Time integral of the active robots since the end of the warm-up."""
+        return self._time.until(now)
