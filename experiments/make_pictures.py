@@ -15,7 +15,7 @@ from PIL import Image
 from analytic import optimize
 from crawlsim.cli import main
 from crawlsim.ledger import talim_tables
-from crawlsim.report import plot_best_probes, plot_threshold_costs
+from crawlsim.report import plot_best_probes, plot_rule_map, plot_threshold_costs
 from scenarios import load
 
 SCENARIO = "four-robots-one-threshold"
@@ -54,6 +54,13 @@ def make_threshold_picture(target: Path) -> None:
     figure.savefig(target, dpi=DOTS_PER_INCH, metadata={"Software": None})
 
 
+def make_region_picture(target: Path) -> None:
+    """The best rule of level and phases, as `crawlsim optimize --figure` draws it."""
+    search = optimize(load("pause-for-large-pages"), "free").search
+    figure = plot_rule_map(search).figure
+    figure.savefig(target, dpi=DOTS_PER_INCH, metadata={"Software": None})
+
+
 def make_switching_picture(target: Path) -> None:
     """Figure 3 of talim2001, as the script of its tables and figures draws it."""
     drawn = talim_tables.figure(talim_tables.FIGURES[3])
@@ -71,5 +78,6 @@ if __name__ == "__main__":
     pictures = Path(__file__).parents[1] / "docs/pictures"
     make_picture(pictures / "report.png")
     make_threshold_picture(pictures / "thresholds.png")
+    make_region_picture(pictures / "regions.png")
     make_switching_picture(pictures / "switching.png")
     make_probes_picture(pictures / "probes.png")

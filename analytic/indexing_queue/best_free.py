@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from analytic.indexing_queue.best_levels import RuleMap, Rung, best_levels, simpler_rules
-from analytic.indexing_queue.free_switching import AS_GOOD, FreeRule, best_free_rule
+from analytic.indexing_queue.free_switching import (
+    AS_GOOD,
+    FreeRule,
+    best_free_rule,
+    said_more,
+)
 from analytic.indexing_queue.measures import size_of
 from analytic.indexing_queue.searching import allowed_numbers
 from analytic.optimum import NoOptimumError, Optimum
@@ -78,8 +83,7 @@ def _beside(rung: Rung, least: float) -> str:
     costs = f"{name} cost{plural} {rung.cost:.6g}"
     if rung.cost - least <= AS_GOOD * abs(least):
         return f"{costs}, the same"
-    more = f"{100 * (rung.cost / least - 1):.2g} %" if least > 0 else f"{rung.cost - least:.6g}"
-    return f"{costs}, {more} more"
+    return f"{costs}, {said_more(rung.cost, least)} more"
 
 
 def _rows(best: FreeRule) -> Iterator[dict[str, Any]]:

@@ -36,6 +36,9 @@ AS_GOOD = 1e-9
 """What is above the bound by less, relatively, is the best rule: what is left is rounding."""
 
 
+_WHOLE_PER_CENT = 10.0
+"""From here on without decimals."""
+
 _RISING = "may use more robots at a higher level"
 """What no threshold rule does."""
 
@@ -108,6 +111,14 @@ def best_free_rule(scenario: Scenario, numbers: Sequence[int]) -> FreeRule:
     except ValueError as failure:
         raise NoOptimumError(str(failure)) from None
     return FreeRule(solution.upper, solution.lower, queue.rule(solution.policy))
+
+
+def said_more(cost: float, least: float) -> str:
+    """How far a cost is above the least, in words: in per cent, where that has a meaning."""
+    if least <= 0:
+        return f"{cost - least:.6g}"
+    more = 100.0 * (cost / least - 1.0)
+    return f"{more:.0f} %" if more >= _WHOLE_PER_CENT else f"{more:.2g} %"
 
 
 @dataclass(frozen=True)
@@ -211,9 +222,10 @@ def _above(cost: float, best: FreeRule) -> str:
     if cost - best.cost <= AS_GOOD * abs(best.cost):
         sees = "the level and the phases" if phased else "the level"
         return f"no rule costs less that switches robots freely by {sees}"
-    more = f"{100 * (cost / best.cost - 1):.2g} %" if best.cost > 0 else f"{cost - best.cost:.6g}"
     own = "sees the phases of deliveries and services" if phased else _RISING
-    return f"{more} above the best rule, which {own} and costs {best.cost:.6g}"
+    return (
+        f"{said_more(cost, best.cost)} above the best rule, which {own} and costs {best.cost:.6g}"
+    )
 
 
 def decision_process(rates: LevelRates) -> DecisionProcess:
