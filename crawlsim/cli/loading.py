@@ -8,7 +8,7 @@ import click
 
 from crawlsim.cli.output import warn
 from scenarios import Scenario, ScenarioError, load
-from scenarios.activation import Optimal, These
+from scenarios.activation import Free, Levels, Optimal, These
 from scenarios.base import most_like
 from scenarios.files import parse_value, value_text
 from scenarios.sections import Period, Times
@@ -91,7 +91,8 @@ def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:
     if resolved.activation is None:
         return None
     rule = resolved.activation.model_dump()
-    name = "these" if isinstance(resolved.activation, These) else "robots"
+    listed = isinstance(resolved.activation, These | Levels | Free)
+    name = resolved.activation.key if listed else "robots"
     entries = rule if isinstance(rule, dict) else {name: rule}
     return ", ".join(f"{key} = {value_text(value)}" for key, value in entries.items())
 

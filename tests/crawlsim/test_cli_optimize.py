@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analytic import optimize
 from analytic.indexing_queue.fixed_robots import best_fixed_number
 from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.robot_control import best_switching
 from crawlsim.report import (
+    plot_rule_map,
     plot_static_costs,
     plot_switching_curves,
     plot_switching_policy,
@@ -86,6 +88,36 @@ def test_switching_shows_the_target_of_each_level(
     costs = [row for row in json.loads(out)[0]["predictions"] if row["measure"] == "control_cost"]
     assert {row["kind"] for row in costs} == {"exact", "lower bound"}
     assert all(row["value"] == pytest.approx(found["cost"], abs=1e-11) for row in costs)
+
+
+def test_levels_and_phases_are_told_written_and_drawn(
+    crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The best numbers by level, and by level and phases: each a file that solves to its cost."""
+    monkeypatch.chdir(tmp_path)
+    for name, target in (("batches-that-fit", "levels"), ("pause-for-large-pages", "free")):
+        words = ("optimize", name, "--target", target)
+        code, out, _ = crawlsim(*words, "--out", f"{target}.toml", "--figure", f"{target}.svg")
+        assert code == 0
+        assert f"{name}: {target}: {target} = [" in out
+        _, out, _ = crawlsim(*words, "--json")
+        (found,) = json.loads(out)
+        assert found["proved"]
+        assert found["lower_bound"] == pytest.approx(found["cost"], rel=1e-9)
+        assert load(f"{target}.toml").activation == load(name).activation
+        _, out, _ = crawlsim("solve", f"{target}.toml", "--json")
+        rows = json.loads(out)[0]["predictions"]
+        (cost,) = [row["value"] for row in rows if row["measure"] == "control_cost"]
+        assert cost == pytest.approx(found["cost"], rel=1e-9)
+    assert "the best thresholds cost 109.669, 8.1 % more" in " ".join(found["notes"])
+    ax = plot_rule_map(optimize(load("pause-for-large-pages"), "free").search)
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        "thresholds",
+        *(f"arrivals {a}, service {s}" for a in (0, 1) for s in (0, 1)),
+    ]
+    assert [text.get_text() for text in ax.texts[14:21]] == ["4", *["1"] * 6]
+    _, out, err = crawlsim("solve", "batches-that-fit", "--set", "activation.optimal=levels")
+    assert 'activation.optimal = "levels" is levels = [2, 2, 2, 1, 2, 1, 1]' in err
 
 
 def test_of_very_many_lists_the_best_are_shown_each_cost_once(crawlsim: Any) -> None:
