@@ -187,7 +187,7 @@ def test_refused_batches_that_change_no_phase_would_be_seen() -> None:
     built = chain(3, admission="reject")
     modes = as_modes(Thinned.model_validate(THINNED["thinned"]))
     forgotten = tuple(
-        moves | {0: 2.0 * modes[int(robots[0])][:1] * (1 - np.eye(2))}
+        moves | {0: 2.0 * modes[int(robots[0, 0])][:1] * (1 - np.eye(2))}
         for moves, robots in zip(built.arrivals, built.active, strict=True)
     )
     wrong = iterate(replace(built, arrivals=forgotten)).stationary
