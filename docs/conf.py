@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from generator.places import place_of
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_extensions")]
@@ -66,6 +68,28 @@ def _name_without_page(
     return content if node.get("reftype") == "obj" else None
 
 
+_HEADING = re.compile(r"<h[1-4]>.*?</h[1-4]>", re.DOTALL)
+_JOINT = re.compile(r"(?<=\w)([._])(?=\w)(?![^<]*>)")
+
+
+def _break_after_joints(_app: Any, _page: str, _template: str, context: Any, _tree: Any) -> None:
+    """A long name in a heading may break after its dots and underscores."""
+    if "body" in context:
+        context["body"] = _HEADING.sub(
+            lambda heading: _JOINT.sub(r"\1<wbr>", heading.group()), context["body"]
+        )
+
+
+_CITED = re.compile(r"`*\b(docs/(?:[\w-]+/)?[\w-]+\.md)\b`*")
+
+
+def _link_pages(_app: Any, _what: str, _name: str, _thing: Any, _options: Any, lines: Any) -> None:
+    """Pages of the repository that docstrings cite are links."""
+    lines[:] = [_CITED.sub(lambda page: f":doc:`/{place_of(page[1])}`", line) for line in lines]
+
+
 def setup(app: Any) -> None:
     """Names that lead nowhere are no errors; pages and labels that lead nowhere are."""
     app.connect("missing-reference", _name_without_page)
+    app.connect("html-page-context", _break_after_joints)
+    app.connect("autodoc-process-docstring", _link_pages)

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from generator.links import relinked
 from generator.markdown import code, heading, page, prose, table, toctree
+from generator.places import pages_of, place_of
 from scenarios import schema
 
 FOLDER = "reference/keys"
 
 Node = dict[str, Any]
+
+_TOLD_IN = "docs/scenario-file.md"
+_SECTION = re.compile(r"\[([a-z][\w.]*)\]")
 
 _FAR = 1e100
 _LAW = "a [distribution](/reference/keys/distributions.md)"
@@ -287,6 +294,37 @@ def _section_of(key: Key) -> str:
     return page(heading(f"key-{key.path}", code(key.path), 2), *_told(key))
 
 
+@cache
+def meanings() -> dict[str, str]:
+    """What the tables of docs/scenario-file.md say of each key, as Markdown."""
+    root = Path(__file__).parents[2]
+    text = (root / _TOLD_IN).read_text("utf-8")
+    text = relinked(text, _TOLD_IN, pages_of(root), lambda _: None)
+    text = text.replace("](#", f"](/{place_of(_TOLD_IN)}.md#")
+    found: dict[str, str] = {}
+    sections, in_table = [""], False
+    for line in text.splitlines():
+        cells = re.split(r"(?<!\\) *\| *", line.strip("| "))
+        if line.startswith("## "):
+            sections = [f"{each}." for each in _SECTION.findall(line)[:1]] or [""]
+        elif line.startswith("| key"):
+            in_table = True
+            sections = [f"{each}." for each in _SECTION.findall(cells[0])] or sections
+        elif not line.startswith("|"):
+            in_table = False
+        elif in_table and len(cells) > 1:
+            for name in re.findall(r"`(\w+)", cells[0]):
+                for section in sections:
+                    found.setdefault(section + name, cells[-1].replace("\\|", "|"))
+    return found
+
+
+def _meaning(key: Key) -> str:
+    """What a key means, as a sentence; empty where the reference leaves it to the schema."""
+    text = meanings().get(key.path, "")
+    return f"{text[0].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
+
+
 def _told(key: Key) -> list[str]:
     about = {resolved(each).get("description") for each in key.nodes} - {None}
     lines = [f"- Allowed: {_allowed(key)}"]
@@ -296,8 +334,8 @@ def _told(key: Key) -> list[str]:
         lines.append(f"- Default: {_default(key)}")
     if key.of:
         lines.append(f"- With: {', '.join(code(each) for each in key.of)}")
-    told = [prose(about.pop())] if len(about) == 1 else []
-    return [*told, "\n".join(lines)]
+    told = [_meaning(key), prose(about.pop()) if len(about) == 1 else ""]
+    return [*filter(None, told), "\n".join(lines)]
 
 
 def _default(key: Key) -> str:

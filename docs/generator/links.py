@@ -7,6 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 
 _LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
+_NAMED = re.compile(r"\[[\w./-]+\.(?:md|ipynb)(?:#[\w-]*)?\](?=\()")
+"""The text of a link that is the path of a page: the site shows the title of the page instead."""
+
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1`*~*\s*$", re.MULTILINE | re.DOTALL)
 
 
@@ -49,9 +52,12 @@ def relinked(
             raise BrokenLinkError(f"{path} links to {link}, which is no page and no file")
         return f"{before}/{file}{after}"
 
+    def with_links(prose: str) -> str:
+        return _LINK.sub(target, _NAMED.sub("[]", prose))
+
     pieces = []
     end = 0
     for fence in _FENCE.finditer(text):
-        pieces += [_LINK.sub(target, text[end : fence.start()]), fence.group()]
+        pieces += [with_links(text[end : fence.start()]), fence.group()]
         end = fence.end()
-    return "".join([*pieces, _LINK.sub(target, text[end:])])
+    return "".join([*pieces, with_links(text[end:])])

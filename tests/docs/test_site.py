@@ -16,6 +16,7 @@ from typing import Any
 import click
 import pytest
 from generator.examples import example_of
+from generator.keys import meanings
 from generator.links import BrokenLinkError, relinked
 from generator.markdown import code, linked, plain, prose, slug
 from generator.notation import QUANTITIES, letters
@@ -95,6 +96,22 @@ def test_limits_of_keys_are_those_of_the_schema() -> None:
     _, policy = labels()["key-robots.accessing.policy"]
     assert '`"golden-ratio"`' in policy
     assert "- Required" in policy
+
+
+THIN = {
+    *("robots.deliveries.thinned.process", "robots.deliveries.thinned.keep"),
+    *("robots.deliveries.marked.D0", "robots.deliveries.marked.robots"),
+    *("activation.threshold.robots", "activation.threshold.at", "activation.switching.targets"),
+    *("buffer.service.page-size.time_per_unit", "buffer.service.page-size.constant"),
+}
+"""Parts of a value; the key above them says what they mean."""
+
+
+def test_every_key_says_what_it_means() -> None:
+    told = {key: labels()[f"key-{key}"][1].splitlines()[3] for key in keys_of_schema()}
+    assert {key for key, line in told.items() if line.startswith("- Allowed")} <= THIN
+    assert told["run.seed"].startswith("Of the random numbers, below 2^128")
+    assert meanings()["source.updates.period"] == meanings()["source.importance.period"]
 
 
 def test_every_measure_has_its_definition_and_unit() -> None:
@@ -321,6 +338,7 @@ def test_a_link_that_leads_nowhere_is_found_and_code_is_left_alone() -> None:
 
     assert link("[x](a.md#y)") == "[x](/howto/a.md#y)"
     assert link("[x](../../notebooks/b.ipynb)") == "[x](/notebooks/b.ipynb)"
+    assert link("[a.md](a.md), [a.md](a.md#y)") == "[](/howto/a.md), [](/howto/a.md#y)"
     assert link("![x](c.png)") == "![x](/c.png)"
     assert link("[x](https://example.org)") == "[x](https://example.org)"
     assert link("```\n[x](gone.md)\n```") == "```\n[x](gone.md)\n```"

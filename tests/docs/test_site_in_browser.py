@@ -43,6 +43,19 @@ new Promise(done => {
   look();
 })
 """
+BROKEN_WITHIN_A_WORD = """
+[...document.querySelectorAll('article h2 .pre')].flatMap(one => {
+  const walk = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+  const broken = [];
+  while (walk.nextNode()) {
+    const range = document.createRange();
+    range.selectNodeContents(walk.currentNode);
+    const tops = new Set([...range.getClientRects()].map(each => Math.round(each.top)));
+    if (tops.size > 1) broken.push(walk.currentNode.textContent);
+  }
+  return broken;
+})
+"""
 KINDS = (
     "index.html",
     "tutorials/index.html",
@@ -136,6 +149,19 @@ def test_the_search_finds_the_words_of_the_field(browser: Browser, word: str) ->
     browser.open(f"{(HTML / 'search.html').as_uri()}?q={word}")
     pages = browser.value(FOUND)
     assert any(WORDS[word] in page for page in pages), json.dumps(pages)
+
+
+def test_the_search_finds_the_glossary_among_the_first_two(browser: Browser) -> None:
+    browser.open(f"{(HTML / 'search.html').as_uri()}?q=patience")
+    assert any("glossary" in page for page in browser.value(FOUND)[:2])
+
+
+def test_long_names_in_headings_break_after_their_joints(browser: Browser) -> None:
+    """Where a heading has several lines, none but the last ends within a word."""
+    browser.resize(390)
+    for name in ("probing", "robots", "pages"):
+        browser.open((HTML / "reference" / "keys" / f"{name}.html").as_uri())
+        assert browser.value(BROKEN_WITHIN_A_WORD) == []
 
 
 def test_the_search_finds_nothing_for_nonsense(browser: Browser) -> None:
