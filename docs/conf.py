@@ -68,15 +68,15 @@ def _name_without_page(
     return content if node.get("reftype") == "obj" else None
 
 
-_HEADING = re.compile(r"<h[1-4]>.*?</h[1-4]>", re.DOTALL)
-_JOINT = re.compile(r"(?<=\w)([._])(?=\w)(?![^<]*>)")
+_CODE = re.compile(r'(?<=<span class="pre">)[^<]*')
+_JOINT = re.compile(r"(?<=\w)([._])(?=\w)")
 
 
 def _break_after_joints(_app: Any, _page: str, _template: str, context: Any, _tree: Any) -> None:
-    """A long name in a heading may break after its dots and underscores."""
+    """A long name within a line may break after its dots and underscores."""
     if "body" in context:
-        context["body"] = _HEADING.sub(
-            lambda heading: _JOINT.sub(r"\1<wbr>", heading.group()), context["body"]
+        context["body"] = _CODE.sub(
+            lambda name: _JOINT.sub(r"\1<wbr>", name.group()), context["body"]
         )
 
 

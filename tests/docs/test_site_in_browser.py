@@ -51,7 +51,8 @@ BROKEN_WITHIN_A_WORD = """
     const range = document.createRange();
     range.selectNodeContents(walk.currentNode);
     const tops = new Set([...range.getClientRects()].map(each => Math.round(each.top)));
-    if (tops.size > 1) broken.push(walk.currentNode.textContent);
+    if (tops.size > 1 && !walk.currentNode.textContent.includes('-'))
+      broken.push(walk.currentNode.textContent);
   }
   return broken;
 })
@@ -157,7 +158,7 @@ def test_the_search_finds_the_glossary_among_the_first_two(browser: Browser) -> 
 
 
 def test_long_names_in_headings_break_after_their_joints(browser: Browser) -> None:
-    """Where a heading has several lines, none but the last ends within a word."""
+    """Where a heading has several lines, none but the last ends within a word; hyphens may end one."""
     browser.resize(390)
     for name in ("probing", "robots", "pages"):
         browser.open((HTML / "reference" / "keys" / f"{name}.html").as_uri())
