@@ -158,7 +158,7 @@ def test_the_search_finds_the_glossary_among_the_first_two(browser: Browser) -> 
 
 
 def test_long_names_in_headings_break_after_their_joints(browser: Browser) -> None:
-    """Where a heading has several lines, none but the last ends within a word; hyphens may end one."""
+    """Where a heading has several lines, none but the last ends within a word, but at a hyphen."""
     browser.resize(390)
     for name in ("probing", "robots", "pages"):
         browser.open((HTML / "reference" / "keys" / f"{name}.html").as_uri())
