@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from analytic.targets import TARGETS
 from crawlsim.cli import main
 from crawlsim.cli.program import commands
 from scenarios import MEASURES, Scenario, dumps, library_names, load, scenario_from
@@ -114,6 +115,11 @@ def test_the_questions_name_every_command_and_only_those() -> None:
     named = set(re.findall(r"crawlsim ([a-z]+)", QUESTIONS))
     assert named == set(commands.commands)
     assert set(re.findall(r"crawlsim ([a-z]+)", README)) - {"takes", "simulates", "does"} <= named
+
+
+def test_the_table_of_decisions_has_every_target_and_only_those() -> None:
+    table = QUESTIONS.partition("| target |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(TARGETS)
 
 
 CALLS = [
