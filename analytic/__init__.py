@@ -1,21 +1,58 @@
 """What must come out: formulas, their predictions, and the verdict on a simulation."""
 
-from analytic.course.answers import Course, course_of
-from analytic.crosscheck import (
-    Comparison,
-    check_course,
-    check_scenario,
-    compare,
-    overall,
-    scope_of,
-)
-from analytic.formula import Formula, Prediction, Statement
-from analytic.indexing_queue import accuracy_of, exact_laws, points_of, relaxation_time_of
-from analytic.law_check import LawComparison, check_laws, compare_laws, with_laws
-from analytic.optimum import Optimum
-from analytic.predict import FORMULAS, STATEMENTS, NotApplicable, exact_values, predict
-from analytic.start_up import start_up_times, suggested_warmup
-from analytic.targets import optimize, resolve
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from analytic.course.answers import Course, course_of
+    from analytic.crosscheck import (
+        Comparison,
+        check_course,
+        check_scenario,
+        compare,
+        overall,
+        scope_of,
+    )
+    from analytic.formula import Formula, Prediction, Statement
+    from analytic.indexing_queue.exact_laws import exact_laws, points_of
+    from analytic.indexing_queue.formulas import accuracy_of, relaxation_time_of
+    from analytic.law_check import LawComparison, check_laws, compare_laws, with_laws
+    from analytic.optimum import Optimum
+    from analytic.predict import FORMULAS, STATEMENTS, NotApplicable, exact_values, predict
+    from analytic.start_up import start_up_times, suggested_warmup
+    from analytic.targets import optimize, resolve
+
+_HOMES = {
+    "Comparison": "analytic.crosscheck",
+    "Course": "analytic.course.answers",
+    "FORMULAS": "analytic.predict",
+    "Formula": "analytic.formula",
+    "LawComparison": "analytic.law_check",
+    "NotApplicable": "analytic.predict",
+    "Optimum": "analytic.optimum",
+    "Prediction": "analytic.formula",
+    "STATEMENTS": "analytic.predict",
+    "Statement": "analytic.formula",
+    "accuracy_of": "analytic.indexing_queue.formulas",
+    "check_course": "analytic.crosscheck",
+    "check_laws": "analytic.law_check",
+    "check_scenario": "analytic.crosscheck",
+    "compare": "analytic.crosscheck",
+    "compare_laws": "analytic.law_check",
+    "course_of": "analytic.course.answers",
+    "exact_laws": "analytic.indexing_queue.exact_laws",
+    "exact_values": "analytic.predict",
+    "optimize": "analytic.targets",
+    "overall": "analytic.crosscheck",
+    "points_of": "analytic.indexing_queue.exact_laws",
+    "predict": "analytic.predict",
+    "relaxation_time_of": "analytic.indexing_queue.formulas",
+    "resolve": "analytic.targets",
+    "scope_of": "analytic.crosscheck",
+    "start_up_times": "analytic.start_up",
+    "suggested_warmup": "analytic.start_up",
+    "with_laws": "analytic.law_check",
+}
 
 __all__ = [
     "FORMULAS",
@@ -48,3 +85,10 @@ __all__ = [
     "suggested_warmup",
     "with_laws",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load a name when it is asked for: a simulation needs few of the formulas."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

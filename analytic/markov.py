@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
-from scipy.sparse import csc_matrix, csr_matrix
-from scipy.sparse.csgraph import breadth_first_order, connected_components
-from scipy.sparse.linalg import splu
 
 from scenarios.arrays import Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix, csr_matrix
 
 LARGEST_WEIGHT = 1e100
 """Unnormalised probabilities are scaled down above this, and before a ratio of two rates above it
@@ -27,13 +29,15 @@ def closed_classes(generator: Array, start: int | None = None) -> list[NDArray[n
     start : int, optional
         Only the classes that can be reached from this state.
     """
-    edges = csr_matrix((generator > 0).astype(np.int8))
-    _, label = connected_components(edges, directed=True, connection="strong")
+    edges = scipy.sparse.csr_matrix((generator > 0).astype(np.int8))
+    _, label = scipy.sparse.csgraph.connected_components(edges, directed=True, connection="strong")
     rows, columns = edges.nonzero()
     open_labels = set(label[rows[label[rows] != label[columns]]].tolist())
     reached = label
     if start is not None:
-        reached = label[breadth_first_order(edges, start, return_predecessors=False)]
+        reached = label[
+            scipy.sparse.csgraph.breadth_first_order(edges, start, return_predecessors=False)
+        ]
     closed = sorted(set(reached.tolist()) - open_labels)
     return [np.flatnonzero(label == each) for each in closed]
 
@@ -121,7 +125,7 @@ def stationary_sparse(generator: csr_matrix) -> Array:
     have both.
     """
     recurrent = _closed_class(generator)
-    balance = csc_matrix(generator[recurrent][:, recurrent].T)
+    balance = scipy.sparse.csc_matrix(generator[recurrent][:, recurrent].T)
     result = np.zeros(generator.shape[0])
     likely = int(np.argmax(_relative_to(balance, 0)))
     weights = _relative_to(balance, likely)  # a rare state would be a poor unit
@@ -139,7 +143,7 @@ def _relative_to(balance: csc_matrix, state: int) -> Array:
     weights = np.ones(balance.shape[0])
     if len(others):
         right = -balance[:, [state]].toarray().ravel()[others]
-        lu = splu(balance[others][:, others], permc_spec="MMD_AT_PLUS_A")
+        lu = scipy.sparse.linalg.splu(balance[others][:, others], permc_spec="MMD_AT_PLUS_A")
         weights[others] = lu.solve(right)
     return weights
 
@@ -308,6 +312,8 @@ def _reached(generator: Array, start: int | None) -> NDArray[np.intp]:
     """The states that are reached from a state; none where no state is given."""
     if start is None:
         return np.zeros(0, dtype=np.intp)
-    edges = csr_matrix(generator > 0)
-    reached: NDArray[np.intp] = breadth_first_order(edges, start, return_predecessors=False)
+    edges = scipy.sparse.csr_matrix(generator > 0)
+    reached: NDArray[np.intp] = scipy.sparse.csgraph.breadth_first_order(
+        edges, start, return_predecessors=False
+    )
     return reached

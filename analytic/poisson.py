@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from scenarios.arrays import Array
 
@@ -62,7 +62,9 @@ def stirling(x: Array) -> Array:
     for coefficient in (-691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
         series = coefficient + series * square
     small = np.minimum(x, _SERIES_FROM)
-    exact = gammaln(small + 1) - (small + 0.5) * np.log(small) + small - _HALF_LOG_TWO_PI
+    exact = (
+        scipy.special.gammaln(small + 1) - (small + 0.5) * np.log(small) + small - _HALF_LOG_TWO_PI
+    )
     result: Array = np.where(x < _SERIES_FROM, exact, series / large)
     return result
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_matrix, csr_matrix, diags_array
-from scipy.sparse.linalg import splu
+import scipy
 
 from analytic.indexing_queue.chain import QueueChain
 from analytic.markov import stationary_sparse
 from analytic.progress import followed
 from analytic.refusal import NoAnswerError
 from scenarios.arrays import Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 State = Hashable
 
@@ -96,7 +98,7 @@ def explore(
 
 def _matrix(entries: list[tuple[float, int, int]], size: int) -> csr_matrix:
     rates, rows, columns = zip(*entries, strict=True) if entries else ((), (), ())
-    return csr_matrix((rates, (rows, columns)), shape=(size, size))
+    return scipy.sparse.csr_matrix((rates, (rows, columns)), shape=(size, size))
 
 
 def service_moves(
@@ -143,7 +145,7 @@ def total_rewards(rates: csr_matrix, exits: Array) -> Callable[[Array], Array]:
         is factorized once for all rewards.
     """
     out = np.asarray(rates.sum(axis=1)).ravel() + exits
-    solve: Callable[[Array], Array] = splu(
-        csc_matrix(diags_array(out) - rates), permc_spec="MMD_AT_PLUS_A"
+    solve: Callable[[Array], Array] = scipy.sparse.linalg.splu(
+        scipy.sparse.csc_matrix(scipy.sparse.diags_array(out) - rates), permc_spec="MMD_AT_PLUS_A"
     ).solve
     return solve

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 
 from crawlsim.cli import main
+
+os.environ.setdefault("CRAWLSIM_COMPILE", "wait")
+"""No test leaves a process behind that compiles."""
 
 
 @pytest.fixture

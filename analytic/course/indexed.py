@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+import scipy
 
 from analytic.course.pages import PageSegment, between
 from analytic.course.periodic import periodic_start
@@ -33,6 +33,9 @@ from analytic.phase_type import exponential_rate
 from analytic.refusal import NoAnswerError
 from scenarios.arrays import Array
 from scenarios.timeline import Piece
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _SETTLED = 1e-15
 _MOST_PERIODS = 10_000
@@ -76,8 +79,8 @@ class Jumps:
         self._rate = parts.rate + float(changes.max())
         self._settling = Settling(_largest, _SETTLED)
         if self._rate > 0:
-            stay = diags_array(np.ones(parts.common.shape[0]))
-            self._common = csr_array(stay + parts.common / self._rate)
+            stay = scipy.sparse.diags_array(np.ones(parts.common.shape[0]))
+            self._common = scipy.sparse.csr_array(stay + parts.common / self._rate)
             self._indexed = parts.indexed
             self._shares = shares / self._rate
             self._lost = changes / self._rate
@@ -254,7 +257,7 @@ class IndexedPages:
     def _matrix(self, entries: list[tuple[float, float, float]]) -> csr_array:
         rows, columns, rates = np.array(entries).reshape(-1, 3).T
         places = columns.astype(int), rows.astype(int)
-        return csr_array((rates, places), shape=(self._size, self._size))
+        return scipy.sparse.csr_array((rates, places), shape=(self._size, self._size))
 
 
 def _largest(change: Array) -> float:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import expm
+import scipy
 
 from analytic.active_robots import most_active
 from analytic.arrival_process import delivery_modes, start_phases
@@ -232,7 +232,7 @@ class DrawnPages:
         if key not in self._moves:
             if len(self._moves) > 8:
                 self._moves.clear()
-            self._moves[key] = expm(self._generators(piece, robots) * time)
+            self._moves[key] = scipy.linalg.expm(self._generators(piece, robots) * time)
         return self._moves[key]
 
     def _generators(self, piece: Piece, robots: int) -> Array:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import LinearOperator, gmres
+import scipy
 
 from analytic.course.queue import QueueOverTime
 from analytic.course.transitions import LARGEST_DENSE
@@ -16,6 +16,9 @@ from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.timeline import Piece, pieces
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _MULTIPLE = 1e-9
 """Relative; a period is a multiple of another one up to the rounding of both."""
@@ -87,13 +90,17 @@ def periodic_start(queue: QueueOverTime) -> Array:
     if states <= LARGEST_DENSE:
         products = np.stack([next_period(row) for row in np.eye(states)])
         return stationary(products, int(np.argmax(first)))
-    change = LinearOperator((states, states), lambda row: row - next_period(row), dtype=float)
+    change = scipy.sparse.linalg.LinearOperator(
+        (states, states), lambda row: row - next_period(row), dtype=float
+    )
     row = next_period(first)
     for _ in range(_MOST_PERIODS // 100):
         missing = next_period(row) - row
         if np.abs(missing).sum() <= _LEFT:
             return row
-        step, _ = gmres(change, missing, rtol=1e-10, atol=_LEFT / 10, restart=50, maxiter=2)
+        step, _ = scipy.sparse.linalg.gmres(
+            change, missing, rtol=1e-10, atol=_LEFT / 10, restart=50, maxiter=2
+        )
         row = np.maximum(row + step, 0.0)
         row /= row.sum()
     raise NoAnswerError("the iteration for the periodic regime does not converge")

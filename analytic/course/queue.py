@@ -14,7 +14,7 @@ from operator import add
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes, start_phases
@@ -75,7 +75,7 @@ class Rules:
         entries = rate_entries(chain) if isinstance(chain, QueueChain) else server_entries(chain)
         states = int(chain.starts[-1])
         places = entries.rows, entries.columns
-        self.rates = csr_array((entries.rates, places), shape=(states, states))
+        self.rates = scipy.sparse.csr_array((entries.rates, places), shape=(states, states))
         self.transitions: Transitions = transitions(self.rates, time)
 
     @property

@@ -10,14 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+import scipy
 
 from analytic.phase_type import doubled_times
 from analytic.poisson import poisson
 from scenarios.arrays import Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 LARGEST_DENSE = 400
 """States up to which matrices of all their pairs are kept."""
@@ -136,8 +139,10 @@ def transitions(rates: csr_array, time: float) -> Transitions:
 
 def with_diagonal(rates: csr_array) -> csr_array:
     """The generator with these rates off the diagonal."""
-    off = rates - diags_array(rates.diagonal())
-    return csr_array(off - diags_array(np.asarray(off.sum(axis=1)).ravel()))
+    off = rates - scipy.sparse.diags_array(rates.diagonal())
+    return scipy.sparse.csr_array(
+        off - scipy.sparse.diags_array(np.asarray(off.sum(axis=1)).ravel())
+    )
 
 
 class ByDoubling:
@@ -202,7 +207,7 @@ class ByJumps:
     """
 
     def __init__(self, generator: csr_array) -> None:
-        self._into = csr_array(generator.T)
+        self._into = scipy.sparse.csr_array(generator.T)
         self._out = -generator.diagonal()
         rows = np.repeat(np.arange(len(self._out)), np.diff(self._into.indptr))
         self._reach = int(np.abs(rows - self._into.indices).max(initial=1))
@@ -280,7 +285,11 @@ class ByJumps:
         """Probabilities of the jumps within a range, transposed; the last ones are kept."""
         if self._last is None or self._last[:2] != (range_, rate):
             into = self._into[range_, range_] / rate
-            self._last = range_, rate, csr_array(into + diags_array(np.ones(into.shape[0])))
+            self._last = (
+                range_,
+                rate,
+                scipy.sparse.csr_array(into + scipy.sparse.diags_array(np.ones(into.shape[0]))),
+            )
         return self._last[2]
 
 

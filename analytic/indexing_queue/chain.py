@@ -13,15 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, eye_array, issparse
-from scipy.sparse import kron as sparse_kron
 
 from analytic.phase_type import PhaseLaw
 from scenarios.arrays import Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import coo_array
 
 Indices = NDArray[np.intp]
 Moves = dict[int, Array]
@@ -366,12 +368,12 @@ def _identity_of(chain: QueueChain) -> Identity:
 
 
 def _sparse_identity(size: int) -> coo_array:
-    return eye_array(size, format="coo")
+    return scipy.sparse.eye_array(size, format="coo")
 
 
 def _entries_of(block: Matrix) -> tuple[Indices, Indices, Array]:
     """Rows, columns and values of what is not zero, row by row."""
-    if issparse(block):
+    if scipy.sparse.issparse(block):
         entries = block.tocsr().tocoo()
         return entries.row.astype(np.intp), entries.col.astype(np.intp), entries.data
     rows, columns = block.nonzero()
@@ -447,8 +449,8 @@ def _own_phases(chain: QueueChain, level: int, identity: Identity) -> Matrix:
 
 def kron(left: Matrix, right: Matrix) -> Matrix:
     """Kronecker product of two matrices, sparse if one is; of small ones faster than numpy's."""
-    if issparse(left) or issparse(right):
-        return sparse_kron(left, right, format="coo")
+    if scipy.sparse.issparse(left) or scipy.sparse.issparse(right):
+        return scipy.sparse.kron(left, right, format="coo")
     rows = left.shape[0] * right.shape[0]
     columns = left.shape[1] * right.shape[1]
     products: Array = left[:, None, :, None] * right[None, :, None, :]

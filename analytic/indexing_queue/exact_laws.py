@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_matrix
 
 from analytic.active_robots import require_decided
 from analytic.conditions import patience_of
@@ -31,6 +31,9 @@ from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.law_points import LAWS, Law, LawPoints
 from scenarios.scenario import require_scenario
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 """The distribution functions are compared near the times where they have these values."""
@@ -237,7 +240,7 @@ class _Cycles(NamedTuple):
     def cdf(self, times: Array) -> Array:
         """As `cycle_cdf`."""
         rate = float(self.out.max())
-        backwards = csr_matrix(self.moves.T)
+        backwards = scipy.sparse.csr_matrix(self.moves.T)
 
         def ends_by_jump() -> Iterator[Array]:
             state = self.begins / self.begins.sum()
@@ -298,5 +301,5 @@ def _cycles_of(chain: QueueChain, stationary: Array) -> _Cycles:
     np.add.at(begins, columns[first], stationary[rows[first]] * starting)
     kept = ~first & (rows != columns)
     shape = chain.states, chain.states
-    moves = csr_matrix((rates[kept], (rows[kept], columns[kept])), shape=shape)
+    moves = scipy.sparse.csr_matrix((rates[kept], (rows[kept], columns[kept])), shape=shape)
     return _Cycles(moves, ends, begins, np.asarray(moves.sum(axis=1)).ravel() + ends)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
 
 from analytic.elimination import eliminate, substitute
 from analytic.indexing_queue.chain import QueueChain
@@ -128,7 +128,7 @@ def _numbered(chain: QueueChain) -> tuple[list[Array], NDArray[np.int64], NDArra
 def _by_columns(matrices: list[Array]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
     """Pointers, rows and entries of the matrices that are not zero, column by column."""
     order = len(matrices[0])
-    together = csc_array(np.hstack(matrices))
+    together = scipy.sparse.csc_array(np.hstack(matrices))
     columns = order * np.arange(len(matrices))[:, None] + np.arange(order + 1)
     pointers = together.indptr[columns].astype(np.int64)
     return pointers, together.indices.astype(np.int64), together.data

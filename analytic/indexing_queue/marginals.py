@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix, diags_array
+import scipy
 
 from analytic.indexing_queue.chain import (
     UNLIMITED_PATIENCE,
@@ -255,11 +255,13 @@ def closed_class_count(chain: QueueChain) -> int:
     """
     patient = replace(chain, patience=UNLIMITED_PATIENCE)
     _, rows, columns, rates = rate_entries(patient)
-    edges = csr_matrix((rates, (rows, columns)), shape=(patient.states, patient.states))
+    edges = scipy.sparse.csr_matrix(
+        (rates, (rows, columns)), shape=(patient.states, patient.states)
+    )
     if chain.patience.exit_rates.any() and chain.top >= 2:
         starts = patient.starts
         leaving = np.arange(patient.states) >= starts[2]
-        edges += diags_array(
+        edges += scipy.sparse.diags_array(
             1.0 * leaving[starts[2] - starts[1] :], offsets=starts[1] - starts[2], shape=edges.shape
         )
     return len(closed_classes(edges, chain.start))

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_matrix
+import scipy
 
 from analytic import conditions, page_conditions
 from analytic.active_robots import robots_at
@@ -41,6 +42,9 @@ from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Distribution
 from scenarios.sections import Costs
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 _MOST_STATES = 870
 """States whose matrices take some ten seconds."""
@@ -137,7 +141,7 @@ def delivered_queue(
     reached = matrix_transform(access, generator)
     rises, rows, columns, rates = rate_entries(chain)
     up = rises > 0
-    enters = csr_matrix((rates[up], (rows[up], columns[up])), shape=reached.shape)
+    enters = scipy.sparse.csr_matrix((rates[up], (rows[up], columns[up])), shape=reached.shape)
     nowhere = np.zeros(chain.states)
     bare = DeliveredQueue(chain, access, failure, generator, enters, reached, nowhere)
     entered = reached * (1.0 - failure) @ enters.toarray()

@@ -11,7 +11,7 @@ of the time.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import loggamma
+import scipy
 
 from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.solution import NotConvergedError
@@ -103,7 +103,9 @@ def _times_per_doubling(chain: QueueChain, waiting: int) -> int:
     angle = np.pi / 2 - np.pi / max(patience, phases, 2)
     for points in range(1, 64):
         frequency = 2 * np.pi * points / np.log(2.0)
-        decay = loggamma(steps + 1 + 1j * frequency).real - loggamma(steps + 1.0)
+        decay = scipy.special.loggamma(steps + 1 + 1j * frequency).real - scipy.special.loggamma(
+            steps + 1.0
+        )
         if 2 * np.exp(decay.max() + angle * frequency) <= ALIASING:
             break
     return points

@@ -12,15 +12,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, combinations_with_replacement
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix, lil_matrix
+import scipy
 
 from analytic.indexing_queue.chain import Entries, QueueChain
 from analytic.indexing_queue.sojourns import Row, quantiles_by_jumps
 from analytic.markov import Band, stationary_banded, until_exit
 from scenarios.arrays import Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 Busy = tuple[int, ...]
 """The phase of each busy server, ascending."""
@@ -383,7 +386,7 @@ def _tagged_page(chain: ServersChain, stationary: list[Array]) -> _Tagged:
     ends[:own, 1] = chain.obsolescence
     ends[own:, 0] = service.exit_rates
     phases = service.generator - np.diag(np.diag(service.generator))
-    moves = lil_matrix((len(ends), len(ends)))
+    moves = scipy.sparse.lil_matrix((len(ends), len(ends)))
     moves[own:, own:] = phases.T
     for ahead in range(len(entering)):
         here = slice(ahead * size, (ahead + 1) * size)

@@ -17,9 +17,8 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
-from scipy.special import gammainc
 
 from analytic.indexing_queue.chain import QueueChain, kron, one_gone, with_patience
 from analytic.indexing_queue.marginals import fate_rates, marginals_of
@@ -265,7 +264,7 @@ def quantiles_by_jumps(
     jumps = np.arange(1, len(ended) + 1)
 
     def distribution(time: float) -> dict[str, Array]:
-        return by_class(gammainc(jumps, rate * time) @ ended)
+        return by_class(scipy.special.gammainc(jumps, rate * time) @ ended)
 
     longest = (len(ended) + 10 * math.sqrt(len(ended)) + 40) / rate
 
@@ -276,7 +275,7 @@ def quantiles_by_jumps(
         def excess(time: float) -> float:
             return float(distribution(time)[name]) - share
 
-        return float(brentq(excess, 0.0, longest, xtol=1e-14 * longest, rtol=1e-13))
+        return float(scipy.optimize.brentq(excess, 0.0, longest, xtol=1e-14 * longest, rtol=1e-13))
 
     return {
         name: np.array([quantile(name, share, float(atom)) for share in shares])
@@ -315,7 +314,7 @@ def uniformised(times: Array, rate: float, most: int, ends: Iterator[Array]) -> 
         )
     jumps = 1 + math.ceil(expected + 9 * math.sqrt(expected) + 30)
     total: Array = sum(
-        np.multiply.outer(gammainc(jump, rate * times), ended)
+        np.multiply.outer(scipy.special.gammainc(jump, rate * times), ended)
         for jump, ended in zip(range(1, jumps + 1), ends, strict=False)
     )
     return total

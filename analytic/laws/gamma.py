@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import fractional_matrix_power
-from scipy.special import gammaincc
+import scipy
 
 from analytic.poisson import negative_binomial
 from analytic.transforms import x_minus_log1p
@@ -38,12 +37,12 @@ def matrix_transform(law: Gamma | Erlang, generator: Array) -> Array:
     whole, part = divmod(law.shape_parameter, 1.0)
     step = np.linalg.inv(np.eye(len(generator)) - generator * (law.mean / law.shape_parameter))
     result: Array = np.linalg.matrix_power(step, int(whole))
-    return result @ np.real(fractional_matrix_power(step, part)) if part else result
+    return result @ np.real(scipy.linalg.fractional_matrix_power(step, part)) if part else result
 
 
 def survival(law: Gamma | Erlang, t: Array) -> Array:
     """The probability that a time is longer than t."""
-    result: Array = gammaincc(law.shape_parameter, law.shape_parameter * t / law.mean)
+    result: Array = scipy.special.gammaincc(law.shape_parameter, law.shape_parameter * t / law.mean)
     return result
 
 

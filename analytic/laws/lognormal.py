@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from analytic.quadrature import excess as excess
 from analytic.quadrature import log_transform as log_transform
@@ -30,7 +30,7 @@ def survival(law: Lognormal, t: Array) -> Array:
     """The probability that a time is longer than t."""
     mu, sigma = law.of_logarithm
     with np.errstate(divide="ignore"):
-        result: Array = ndtr((mu - np.log(t)) / sigma)
+        result: Array = scipy.special.ndtr((mu - np.log(t)) / sigma)
     return result
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
-from scipy.linalg import block_diag
+import scipy
 
 from analytic import transforms
 from analytic.phase_type import PhaseLaw, as_phase_type
@@ -100,7 +100,9 @@ def phases(law: Mixture) -> PhaseLaw | None:
     if len(known) < len(forms):
         return None
     starts = [p * form.start for (p, _), form in zip(_parts(law), known, strict=True)]
-    return PhaseLaw(np.concatenate(starts), block_diag(*(form.generator for form in known)))
+    return PhaseLaw(
+        np.concatenate(starts), scipy.linalg.block_diag(*(form.generator for form in known))
+    )
 
 
 def poisson_counts(law: Mixture, rate: float, below: int) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammainc, gammaincc
+import scipy
 
 from analytic.phase_type import mean_phases_until, phases_after
 from analytic.poisson import poisson
@@ -81,7 +81,7 @@ def poisson_counts(law: Uniform, rate: float, below: int) -> Array:
         times = low + (high - low) * (1 + nodes) / 2
         narrow: Array = weights / 2 @ poisson(rate * times[:, None], k)
         return narrow
-    lower = gammainc(k + 1, rate * high) - gammainc(k + 1, rate * low)
-    upper = gammaincc(k + 1, rate * low) - gammaincc(k + 1, rate * high)
+    lower = scipy.special.gammainc(k + 1, rate * high) - scipy.special.gammainc(k + 1, rate * low)
+    upper = scipy.special.gammaincc(k + 1, rate * low) - scipy.special.gammaincc(k + 1, rate * high)
     result: Array = np.where(k < rate * low, upper, lower) / (rate * (high - low))
     return result

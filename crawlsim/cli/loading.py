@@ -11,6 +11,7 @@ from scenarios import Scenario, ScenarioError, load
 from scenarios.activation import Free, Levels, Optimal, These
 from scenarios.base import most_like
 from scenarios.files import parse_value, value_text
+from scenarios.open_decisions import leaves_something_open
 from scenarios.sections import Period, Times
 from scenarios.text import units
 
@@ -53,11 +54,13 @@ def decided(scenario: Scenario) -> Scenario:
     ScenarioError
         As `analytic.resolve`.
     """
-    from analytic import resolve
-
     run = scenario.run
     if run.observe is not None and run.observe > run.horizon:
         warn(f"{scenario.name}: run.observe is above run.horizon: there is no course")
+    if not leaves_something_open(scenario):
+        return scenario
+    from analytic import resolve
+
     resolved = resolve(scenario)
     if decision := decision_of(scenario, resolved):
         if isinstance(scenario.activation, Optimal):

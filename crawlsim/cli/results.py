@@ -237,7 +237,7 @@ def _report(answers: Sequence[Answer], options: RunOptions) -> str:
             each.predictions,
             each.comparisons or (),
             each.not_applicable,
-            effect_of_doubling(each.scenario, each.results, options),
+            effect_of_doubling(each.scenario, each.results),
             each.laws or (),
             each.course,
         )
@@ -249,9 +249,7 @@ def _report(answers: Sequence[Answer], options: RunOptions) -> str:
     return html(entries, provenance=versions, folder=options.out or ".")
 
 
-def effect_of_doubling(
-    scenario: Scenario, results: Results, options: RunOptions
-) -> Sequence[Doubled]:
+def effect_of_doubling(scenario: Scenario, results: Results) -> Sequence[Doubled]:
     """How the estimates change with twice the warm-up: paired, over at most ten replications.
 
     The replications with the longer warm-up follow the same paths; only what is counted differs.
@@ -262,7 +260,6 @@ def effect_of_doubling(
     scenario : Scenario
     results : Results
         With the scenario's own warm-up.
-    options : RunOptions
     """
     from crawlsim.report import Doubled
     from sim.replicate import run
@@ -272,7 +269,7 @@ def effect_of_doubling(
     if scenario.probing is not None or count < 2 or not 0 < 2 * run_.warmup < run_.horizon:
         return ()
     longer = run(
-        scenario.with_("run.warmup", 2 * run_.warmup), replications=count, engine=options.engine
+        scenario.with_("run.warmup", 2 * run_.warmup), replications=count, engine=results.engine
     )
     quantile = t_quantile(count - 1)
     rows = []

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -40,6 +41,9 @@ _LONG = 1800.0
 
 _QUICK = 1e7
 """Events in all that take a few seconds at the usual pace, and seconds at most if they are slow."""
+
+_SHORT = 1.5e6
+"""Events in all that SimPy gets through in less time than the other engine takes to compile."""
 
 _TRIALS = (1e3, 1e4, 1e5)
 _LONG_ENOUGH = 0.2
@@ -189,25 +193,64 @@ def simulate_all(
     points : mapping name of the scenario -> LawPoints, optional
         Where distributions are to be compared.
     """
-    from sim.replicate import engine_for
+    from sim.compiled_engine.prepared import may_compile_behind, note_prepared
 
-    engines = [engine_for(scenario, options.engine) for scenario in scenarios]
+    engines = _engines_now(scenarios, options, bool(points))
     for scenario in scenarios:
         _warn_of_short_warmup(scenario)
         _warn_of_pages_left_out(scenario)
     say_how_long(scenarios, options, ", ".join(each.name for each in scenarios))
     simulated = []
     with workers(options, engines) as executor:
-        for scenario in scenarios:
+        for scenario, engine in zip(scenarios, engines, strict=True):
             name = scenario.name
             counted = points.get(name) if points else None
+            how = replace(options, engine=engine)
             results, shortfall = simulate_as_asked(
-                scenario, options, executor, name, options.as_json, counted
+                scenario, how, executor, name, options.as_json, counted
             )
             if shortfall:
                 warn(f"{name}: {shortfall}")
             simulated.append((scenario, results))
+            if engine == "compiled" and may_compile_behind():
+                note_prepared(scenario)
     return simulated
+
+
+def _engines_now(
+    scenarios: Sequence[Scenario], options: RunOptions, laws_compared: bool
+) -> list[str]:
+    """The engine that each scenario is simulated by: SimPy, where the other would first compile.
+
+    Of a short run SimPy gives the same numbers before the other engine is compiled; that goes on in
+    the background meanwhile.
+    """
+    from sim.compiled_engine.prepared import is_prepared, may_compile_behind, prepare_behind
+    from sim.replicate import engine_for
+
+    engines = [engine_for(scenario, options.engine) for scenario in scenarios]
+    chosen = options.engine is not None or options.cluster is not None
+    if chosen or laws_compared or options.precision is not None or not may_compile_behind():
+        return engines
+    waiting = [
+        scenario
+        for scenario, engine in zip(scenarios, engines, strict=True)
+        if engine == "compiled"
+        and scenario.run.replications * expected_events(scenario) <= _SHORT
+        and not is_prepared(scenario)
+    ]
+    if not waiting or not prepare_behind(waiting):
+        return engines
+    click.echo(
+        f"crawlsim: {', '.join(each.name for each in waiting)}: SimPy answers, with the same "
+        "numbers, while the faster engine is compiled in the background, about a minute, once",
+        err=True,
+    )
+    answered = {each.name for each in waiting}
+    return [
+        "simpy" if scenario.name in answered else engine
+        for scenario, engine in zip(scenarios, engines, strict=True)
+    ]
 
 
 def simulate_as_asked(

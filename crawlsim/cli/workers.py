@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import multiprocessing
 import os
@@ -47,6 +46,8 @@ def workers(options: RunOptions, engines: Iterable[str]) -> Iterator[Executor | 
 @contextmanager
 def _cluster(address: str) -> Iterator[Executor]:
     """The workers of a Dask scheduler that is there already."""
+    import asyncio  # only a cluster needs it, and it takes a while
+
     try:
         from distributed import Client
         from distributed.comm.core import connect

@@ -19,14 +19,10 @@ from analytic import (
     start_up_times,
     suggested_warmup,
 )
-from crawlsim.cli.options import RunOptions
 from crawlsim.cli.results import effect_of_doubling
 from scenarios import ScenarioError, dumps, library_names, load
 
 Commands = Any
-OPTIONS = RunOptions(
-    engine=None, jobs=1, cluster=None, out=None, precision=None, measures=(), max_replications=9
-)
 
 
 def test_after_the_warm_up_the_exact_course_is_near_the_long_run_and_not_before() -> None:
@@ -236,7 +232,7 @@ def test_twice_too_short_a_warm_up_changes_much_and_twice_a_long_one_nothing() -
     effects = {}
     for warmup in (5.0, 150.0):
         scenario = starting_empty(warmup)
-        rows = effect_of_doubling(scenario, sim.run(scenario), OPTIONS)
+        rows = effect_of_doubling(scenario, sim.run(scenario))
         effects[warmup] = {(row.measure, row.subject): row for row in rows}
     level = ("mean_in_system", None)
     assert effects[5.0][level].is_clear
@@ -251,7 +247,7 @@ def test_twice_too_short_a_warm_up_changes_much_and_twice_a_long_one_nothing() -
 def test_nothing_is_said_where_nothing_can_be_doubled() -> None:
     for changes in ({"run.warmup": 0.0}, {"run.warmup": 250.0}, {"run.replications": 1}):
         scenario = queue(changes)
-        assert effect_of_doubling(scenario, sim.run(scenario), OPTIONS) == ()
+        assert effect_of_doubling(scenario, sim.run(scenario)) == ()
 
 
 def test_a_warm_up_that_would_do_nothing_is_refused(crawlsim: Commands) -> None:

@@ -1,0 +1,194 @@
+"""Which systems the engine has been compiled for, and compiling it for another one meanwhile.
+
+Compiled code depends on what a system is made of, hardly on its numbers. A file beside the compiled
+code, named after that and after the sources, says that there is code for a system; it is found
+without numba, which takes a while to load. As a program (``python -m
+sim.compiled_engine.prepared``) it compiles for the scenarios that it is given, pickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from scenarios import Scenario
+
+MODE = "CRAWLSIM_COMPILE"
+"""Environment variable: "wait" compiles before the answer, whatever the run."""
+
+_WITHOUT_MEANING = ("name", "title", "paper", "time_unit", "judged", "costs", "check", "run")
+"""Sections that no compiled code depends on."""
+
+_FEW = 3
+"""From this number on, one more robot or place is nothing new to the compiled code."""
+
+
+def may_compile_behind() -> bool:
+    """Whether code can be compiled in the background and found later.
+
+    It cannot where compilation is switched off or is to be waited for, and where there is no place
+    to keep it.
+    """
+    waits = os.environ.get(MODE) == "wait" or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+    return not waits and os.access(_place(), os.W_OK)
+
+
+def is_prepared(scenario: Scenario) -> bool:
+    """Whether the engine has been compiled for such a system.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
+    return _mark(scenario).exists()
+
+
+def note_prepared(scenario: Scenario) -> None:
+    """Remember that it has been; where nothing can be written, it is not remembered.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
+    with suppress(OSError):
+        _mark(scenario).touch()
+
+
+def prepare_behind(scenarios: Sequence[Scenario]) -> bool:
+    """Compile the engine for such systems in a process of its own, which outlives this one.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+
+    Returns
+    -------
+    bool
+        Whether one was started.
+    """
+    try:
+        with tempfile.TemporaryFile() as given:
+            pickle.dump(list(scenarios), given)
+            given.seek(0)
+            subprocess.Popen(
+                [sys.executable, "-m", __name__],
+                stdin=given,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd=_root(),
+                start_new_session=True,
+            )
+    except (OSError, pickle.PicklingError):
+        return False
+    return True
+
+
+def prepare(given: BinaryIO) -> None:
+    """Compile the engine for pickled scenarios by running one replication of each.
+
+    Only where no other process is at it.
+
+    Parameters
+    ----------
+    given : file
+    """
+    scenarios: list[Scenario] = pickle.load(given)
+    with suppress(AttributeError, OSError):
+        os.nice(10)
+    lock = _place() / "crawlsim-preparing.lock"
+    with lock.open("a") as held:
+        if not _locked(held.fileno()):
+            return
+        from sim.compiled_engine import simulate
+
+        for scenario in scenarios:
+            simulate(scenario, 0, scenario.run.seed)
+            note_prepared(scenario)
+
+
+def _locked(file: int) -> bool:
+    """Hold a lock to the end of this process; False where another one holds it."""
+    try:
+        import fcntl
+    except ImportError:  # elsewhere than on Unix two may compile at once, which does no harm
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _root() -> Path:
+    """The folder that holds the packages."""
+    return Path(__file__).parents[2]
+
+
+def _place() -> Path:
+    """Where numba keeps compiled code."""
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(given) if given else Path(__file__).parent / "__pycache__"
+
+
+def _mark(scenario: Scenario) -> Path:
+    """The file that says that there is code for such a system."""
+    made_of = repr(_made_of(_described(scenario)))
+    name = hashlib.sha256(f"{_sources()} {made_of}".encode()).hexdigest()[:16]
+    return _place() / f"crawlsim-{name}.prepared"
+
+
+def _described(scenario: Scenario) -> Mapping[str, Any]:
+    """What of a scenario decides on the code."""
+    entries = scenario.as_file()
+    run = {"observed": scenario.run.observe is not None}
+    return {key: each for key, each in entries.items() if key not in _WITHOUT_MEANING} | run
+
+
+def _made_of(value: Any) -> Any:
+    """A value without what is only a number: keys, words, how many tables; small whole numbers."""
+    if isinstance(value, Mapping):
+        return sorted((key, _made_of(inner)) for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        inner = [_made_of(each) for each in value]
+        return "numbers" if all(each == "number" for each in inner) else inner
+    if isinstance(value, int) and not isinstance(value, bool):
+        return min(value, _FEW)
+    return "number" if isinstance(value, float) else value
+
+
+@cache
+def _sources() -> str:
+    """What the code was compiled from and with, without reading it."""
+    versions = [sys.version, np.__version__, *(f"{path} {_age(path)}" for path in _files())]
+    settings = [os.environ.get(name, "") for name in ("NUMBA_BOUNDSCHECK", "NUMBA_CPU_NAME")]
+    return hashlib.sha256("\n".join([*versions, *settings]).encode()).hexdigest()
+
+
+def _files() -> Iterator[Path]:
+    """The sources of both packages, and numba's own."""
+    for package in ("scenarios", "sim"):
+        yield from sorted((_root() / package).rglob("*.py"))
+    numba = find_spec("numba")
+    if numba is not None and numba.origin is not None:
+        yield Path(numba.origin)
+
+
+def _age(path: Path) -> str:
+    known = path.stat()
+    return f"{known.st_mtime_ns} {known.st_size}"
+
+
+if __name__ == "__main__":
+    prepare(sys.stdin.buffer)
