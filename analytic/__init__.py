@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from analytic.indexing_queue.formulas import accuracy_of, relaxation_time_of
     from analytic.law_check import LawComparison, check_laws, compare_laws, with_laws
     from analytic.optimum import Optimum
-    from analytic.predict import FORMULAS, STATEMENTS, NotApplicable, exact_values, predict
+    from analytic.predictions import FORMULAS, STATEMENTS, NotApplicable, exact_values, predict
     from analytic.start_up import start_up_times, suggested_warmup
     from analytic.targets import optimize, resolve
 
 _HOMES = {
     "Comparison": "analytic.crosscheck",
     "Course": "analytic.course.answers",
-    "FORMULAS": "analytic.predict",
+    "FORMULAS": "analytic.predictions",
     "Formula": "analytic.formula",
     "LawComparison": "analytic.law_check",
-    "NotApplicable": "analytic.predict",
+    "NotApplicable": "analytic.predictions",
     "Optimum": "analytic.optimum",
     "Prediction": "analytic.formula",
-    "STATEMENTS": "analytic.predict",
+    "STATEMENTS": "analytic.predictions",
     "Statement": "analytic.formula",
     "accuracy_of": "analytic.indexing_queue.formulas",
     "check_course": "analytic.crosscheck",
@@ -41,11 +41,11 @@ _HOMES = {
     "compare_laws": "analytic.law_check",
     "course_of": "analytic.course.answers",
     "exact_laws": "analytic.indexing_queue.exact_laws",
-    "exact_values": "analytic.predict",
+    "exact_values": "analytic.predictions",
     "optimize": "analytic.targets",
     "overall": "analytic.crosscheck",
     "points_of": "analytic.indexing_queue.exact_laws",
-    "predict": "analytic.predict",
+    "predict": "analytic.predictions",
     "relaxation_time_of": "analytic.indexing_queue.formulas",
     "resolve": "analytic.targets",
     "scope_of": "analytic.crosscheck",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,3 +79,11 @@ def test_there_is_no_import_cycle() -> None:
 
     for name in sorted(EDGES):
         visit(name, ())
+
+
+@pytest.mark.parametrize("package", ["analytic", "crawlsim", "scenarios"])
+def test_no_name_that_is_loaded_when_asked_for_is_that_of_a_module(package: str) -> None:
+    """The module would take its place once it is loaded."""
+    loaded = importlib.import_module(package)
+    modules = {path.stem for path in Path(loaded.__path__[0]).iterdir()}
+    assert set(loaded.__all__) & modules == set()

@@ -16,7 +16,7 @@ from analytic.course.pages import DrawnPages, pages_followed
 from analytic.course.periodic import one_period, period_of, periodic_start
 from analytic.formula import reason_against
 from analytic.page_conditions import accessed_pages, constant_accesses
-from analytic.predict import NotApplicable
+from analytic.predictions import NotApplicable
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.arrays import Array

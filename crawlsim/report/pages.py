@@ -17,7 +17,7 @@ from analytic.bibliography import REFERENCES
 from analytic.crosscheck import Comparison, overall, scope_of
 from analytic.formula import Prediction
 from analytic.law_check import LawComparison, with_laws
-from analytic.predict import NotApplicable
+from analytic.predictions import NotApplicable
 from crawlsim.opening import (
     Naming,
     names_of_worst_pages,
