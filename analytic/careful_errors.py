@@ -88,7 +88,7 @@ def prices_of(scenario: Scenario, predictions: Sequence[Prediction]) -> dict[str
         Obsolete pages have a price each; their share is one of the predicted arrivals.
     """
     arrivals = next((p.value for p in predictions if p.measure == "arrival_rate"), 0.0)
-    costs = scenario.costs
+    costs = scenario.prices
     return {
         "loss_rate": costs.loss,
         "obsolescence_probability": costs.obsolescence * arrivals,

@@ -219,17 +219,25 @@ def priced(scenario: Scenario) -> str | None:
     """[costs] sets a price, none of them on staleness."""
     if not scenario.costs.model_fields_set:
         return "there are no [costs]"
-    return "[costs] prices staleness" if scenario.costs.staleness else None
+    return "[costs] prices staleness" if scenario.prices.staleness else None
+
+
+def one_price_of_robots(scenario: Scenario) -> str | None:
+    """[costs] has one price for every robot."""
+    given = scenario.costs.robots
+    if not isinstance(given, tuple) or len(set(given)) == 1:
+        return None
+    return "[costs] has a price of robots for each of several, which needs a fixed number or set"
 
 
 def response_priced(scenario: Scenario) -> str | None:
     """[costs] prices the response time."""
-    return None if scenario.costs.response else "[costs] does not price the response time"
+    return None if scenario.prices.response else "[costs] does not price the response time"
 
 
 def response_known(scenario: Scenario) -> str | None:
     """[costs] prices the response time only where pages are served in their order."""
-    if not scenario.costs.response or first_come_first_served(scenario) is None:
+    if not scenario.prices.response or first_come_first_served(scenario) is None:
         return None
     return "[costs] prices the response time of pages that are not served in their order"
 
@@ -334,7 +342,7 @@ def memoryless_or_ordered(scenario: Scenario) -> str | None:
 
 def priced_by_loss_and_starvation(scenario: Scenario) -> str | None:
     """[costs] prices loss and starvation only."""
-    costs = scenario.costs
+    costs = scenario.prices
     others = costs.obsolescence or costs.response or costs.robots or costs.staleness
     if others:
         return "[costs] prices more than loss and starvation"

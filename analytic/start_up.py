@@ -338,7 +338,7 @@ class StartShifts:
         self._sums = {
             "weighted_obsolescence": stale,
             "stale_answer_probability": stale / weights.sum() if weights.sum() > 0 else 0.0,
-            "control_cost": scenario.costs.staleness * stale,
+            "control_cost": scenario.prices.staleness * stale,
         }
 
     def of(self, prediction: Prediction, estimate: float) -> float:

@@ -117,7 +117,7 @@ def best_within(scenario: Scenario, target: str, limit: Limit) -> Optimum:
     within = replace(search, costs=np.where(keeps, search.costs, np.nan))
     best = float(np.nanmin(within.costs))
     rule = int(np.nanargmin(within.costs))
-    mixture = None if scenario.costs.response else cheapest_mixture(excess, search.costs)
+    mixture = None if scenario.prices.response else cheapest_mixture(excess, search.costs)
     notes = [
         f"{limit.measure} = {values[rule]:.6g}",
         f"{int(keeps.sum()):,} of {len(keeps):,} rules keep {limit}; the others are not shown",

@@ -313,7 +313,16 @@ class Family:
 
 
 def _static_family(scenario: Scenario) -> Family:
+    """Numbers of robots of each class; of many classes and without any, the first so many."""
     available = _robots(scenario)
+    classes = (scenario.robots.classes if scenario.robots else None) or ()
+    if len(classes) > 1 and 2 ** len(classes) <= _MOST_RULES:
+        return Family(
+            ranges=tuple(range(each.available + 1) for each in classes),
+            rule=lambda point: {"static": list(point)},
+            decision=lambda rule: {"robots": rule["static"]},
+            words="numbers of robots of each class, in the order of the file",
+        )
     return Family(
         ranges=(range(available + 1),),
         rule=lambda point: {"static": point[0]},
@@ -326,7 +335,7 @@ def _threshold_family(scenario: Scenario) -> Family:
     """Two numbers of robots and the level up to which there are more; fixed numbers, too."""
     activation = scenario.activation
     listed = isinstance(activation, Threshold | Levels | Free) and 0 in activation.robots
-    least = 0 if listed or scenario.costs.staleness else 1
+    least = 0 if listed or scenario.prices.staleness else 1
     available = _robots(scenario)
 
     def rule(point: Point) -> Rule | None:
@@ -639,8 +648,10 @@ def _notes(family: Family, promise: dict[str, Any], left_out: int) -> list[str]:
     return notes
 
 
-def _static_search(scenario: Scenario, table: Sequence[dict[str, Any]]) -> StaticSearch:
-    """What a figure of the costs is drawn from."""
+def _static_search(scenario: Scenario, table: Sequence[dict[str, Any]]) -> StaticSearch | None:
+    """What a figure of the costs is drawn from, where the number of robots is all that differs."""
+    if not all(isinstance(row["robots"], int) for row in table):
+        return None
     costs = np.full(_robots(scenario) + 1, math.nan)
     for row in table:
         costs[row["robots"]] = row["cost"]

@@ -20,7 +20,7 @@ from scenarios.base import LARGEST, SMALLEST, listed, one_of
 from scenarios.columns import Column, given_numbers
 from scenarios.deliveries import Independent, Marked, joint_size
 from scenarios.errors import refused
-from scenarios.fleet import access_times, numbers_by_class
+from scenarios.fleet import access_times, numbers_by_class, priced_alone
 from scenarios.laws import Exponential, PhaseType
 from scenarios.measures import MEASURES
 from scenarios.page_data import page_service_times
@@ -315,6 +315,30 @@ def _optimal_needs_costs(scenario: System) -> None:
         raise refused("needs [costs]", key="activation.optimal")
 
 
+def _prices_of_robots_fit(scenario: System) -> None:
+    """A price for each class or robot goes with a fixed set of robots that are told apart."""
+    robots = scenario.robots
+    given = scenario.costs.robots
+    if not isinstance(given, tuple):
+        return
+    key = "costs.robots"
+    kinds = None if robots is None else priced_alone(robots)
+    if kinds is None:
+        needs = "robots.classes, or robots.deliveries = independent or marked"
+        raise refused(f"must be one number; a list needs {needs}", key=key, value=given)
+    if len(given) != kinds[1]:
+        allowed = f"has {len(given)} entries; must have {kinds[1]}, one per {kinds[0]}"
+        raise refused(allowed, key=key, value=given)
+    rule = scenario.activation
+    sought = isinstance(rule, Optimal) and rule.family == "static"
+    if not (rule is None or sought or isinstance(rule, Static | These)):
+        allowed = f"must be one number with activation.{rule.key}; a list goes with static or these"
+        raise refused(allowed, key=key, value=given)
+    if any(each.robots is not None for each in scenario.interventions):
+        allowed = "must be one number where interventions limit the robots"
+        raise refused(allowed, key=key, value=given)
+
+
 _MOST_CHANGES = 100_000
 """Begins and ends of interventions up to the horizon."""
 
@@ -378,6 +402,7 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _levels_fit,
     _free_fits,
     _optimal_needs_costs,
+    _prices_of_robots_fit,
     _interventions_fit,
     _course_needs_robots,
 )

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
+from math import fsum
 
-from scenarios.activation import Activation, ByName, Numbers, Static, Threshold
+from scenarios.activation import Activation, ByName, Numbers, Static, These, Threshold
+from scenarios.deliveries import Independent, Marked
 from scenarios.errors import refused
 from scenarios.sections import AccessTime, Robots
 
@@ -86,3 +88,33 @@ def classes_in_order(robots: Robots, rule: Activation | None) -> list[int]:
     counts = [count for _, count in access_times(robots)]
     of_robot = [index for index, count in enumerate(counts) for _ in range(count)]
     return [of_robot[robot] for robot in order_of_activation(robots, rule)]
+
+
+def priced_alone(robots: Robots) -> tuple[str, int] | None:
+    """What has a price of its own, and how many of them: robots or classes; None: neither."""
+    if robots.classes is not None:
+        return "class", len(robots.classes)
+    told_apart = isinstance(robots.deliveries, Independent | Marked)
+    return ("robot", robots.available) if told_apart else None
+
+
+def mean_price(robots: Robots, rule: Activation | None, prices: Sequence[float]) -> float:
+    """The mean price of the active robots where always the same ones are active; 0 of none.
+
+    Parameters
+    ----------
+    robots : Robots
+    rule : Activation or None
+        A fixed number or set of robots; all of them otherwise.
+    prices : sequence of float
+        One for each of `priced_alone`.
+    """
+    if isinstance(rule, These):
+        active: Sequence[int] = rule.root
+    else:
+        count = rule.robots if isinstance(rule, Static) else robots.available
+        active = order_of_activation(robots, rule)[:count]
+    counts = [count for _, count in access_times(robots)]
+    of_robot = [index for index, count in enumerate(counts) for _ in range(count)]
+    paid = [prices[of_robot[robot] if of_robot else robot] for robot in active]
+    return fsum(paid) / len(paid) if paid else 0.0

@@ -10,8 +10,9 @@ from pydantic import ValidationError, model_validator
 
 from scenarios.changes import plain, with_changes
 from scenarios.cross_checks import CHECKS
+from scenarios.fleet import mean_price
 from scenarios.messages import first_error
-from scenarios.sections import System
+from scenarios.sections import Costs, System
 
 
 class Scenario(System):
@@ -40,6 +41,15 @@ class Scenario(System):
         for check in CHECKS:
             check(self)
         return self
+
+    @property
+    def prices(self) -> Costs:
+        """The prices, one of each: of an active robot the mean of those that are active."""
+        given = dict(self.costs)
+        if isinstance(self.costs.robots, tuple):
+            assert self.robots is not None
+            given["robots"] = mean_price(self.robots, self.activation, self.costs.robots)
+        return Costs.model_construct(self.costs.model_fields_set, **given)
 
     def as_file(self) -> dict[str, Any]:
         """The entries that were given, as a scenario file would hold them."""

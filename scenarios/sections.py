@@ -424,15 +424,26 @@ class Servers(Section):
         return self.service or tuple(Exponential(rate=rate) for rate in self.rates or ())
 
 
-class Costs(Section):
+class _Prices(Section):
     """Prices of what goes wrong; see the measure control_cost."""
 
     loss: NonNegative = 0.0
     obsolescence: NonNegative = 0.0
     starvation: NonNegative = 0.0
     response: NonNegative = 0.0
-    robots: NonNegative = 0.0
     staleness: NonNegative = 0.0
+
+
+class Costs(_Prices):
+    """Prices of what goes wrong, one of each: of an active robot that of a mean one."""
+
+    robots: NonNegative = 0.0
+
+
+class GivenCosts(_Prices):
+    """Prices of what goes wrong, as the file gives them; see the measure control_cost."""
+
+    robots: Annotated[NonNegative | tuple[NonNegative, ...], ByType()] = 0.0
 
 
 class Check(Section):
@@ -497,6 +508,6 @@ class System(Section):
     probing: Probing | None = None
     servers: Servers | None = None
     interventions: tuple[Intervention, ...] = ()
-    costs: Costs = Costs()
+    costs: GivenCosts = GivenCosts()
     check: Check = Check()
     run: Run = Run()

@@ -89,13 +89,13 @@ def no_response_priced(scenario: Scenario) -> str | None:
 
 def staleness_priced(scenario: Scenario) -> str | None:
     """[costs] prices staleness, and not the response time."""
-    if not scenario.costs.staleness:
+    if not scenario.prices.staleness:
         return "[costs] does not price staleness"
     return _response_priced(scenario)
 
 
 def _response_priced(scenario: Scenario) -> str | None:
-    if scenario.costs.response:
+    if scenario.prices.response:
         return "[costs] prices the response time, which is not known over time"
     return None
 
@@ -189,7 +189,7 @@ def _pages_window(scenario: Scenario) -> Values:
     for page, pages in enumerate(seen.crawled.tolist()):
         yield "crawl_rate", page, pages / window
     yield "stale_answer_probability", None, seen.stale_answers
-    costs = scenario.costs
+    costs = scenario.prices
     if costs.model_fields_set and scenario.buffer is None:
         cost = costs.staleness * weighted + costs.robots * seen.robots_time / window
         yield "control_cost", None, cost
@@ -265,7 +265,7 @@ def _cost(scenario: Scenario) -> Values:
 def _cost_to_the_index(scenario: Scenario) -> Values:
     run = scenario.run
     stale = page_weights_of(scenario) @ pages_seen(scenario).stale_time
-    cost = scenario.costs.staleness * float(stale) / (run.horizon - run.warmup)
+    cost = scenario.prices.staleness * float(stale) / (run.horizon - run.warmup)
     yield "control_cost", None, _cost_of_queue(scenario) + cost
 
 
@@ -280,7 +280,7 @@ def _cost_of_queue(scenario: Scenario) -> float:
         "robots": sums.robots / window,
         "response": math.nan,
     }
-    return control_cost(rates, others, scenario.costs)
+    return control_cost(rates, others, scenario.prices)
 
 
 def _recovery(scenario: Scenario) -> Values:

@@ -4,32 +4,42 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from analytic import conditions
+from analytic.arrival_process import delivery_modes
 from analytic.conditions import buffer_and_robots
+from analytic.formula import reason_against
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.measures import service_and_patience, size_of
 from analytic.indexing_queue.policy_costs import level_rates, policy_costs
 from analytic.indexing_queue.searching import (
     CONSTANT,
+    COVERED,
     all_costs,
     always,
     check_time,
     cost_of_none,
     descended,
+    exact_cost,
     seconds_together,
     uncontrolled,
 )
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.progress import Progress
 from scenarios import Scenario
+from scenarios.activation import Static, These
 from scenarios.arrays import Array
 from scenarios.deliveries import Independent, Marked, alone, as_modes, order_of
+from scenarios.fleet import mean_price
+from scenarios.sections import Costs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,6 +99,8 @@ class StaticSearch:
         Another criterion, the cost of what it decides, and that number of robots.
     best : BestSets, optional
         Where robots are not alike: the best ones of each number, whose costs these are.
+    classes : tuple of int
+        Robots of each class, in the order of the file; empty where there are no classes.
     """
 
     scenario: str
@@ -96,6 +108,7 @@ class StaticSearch:
     costs: Array = field(repr=False)
     other: tuple[str, float, int] | None = None
     best: BestSets | None = field(default=None, repr=False)
+    classes: tuple[int, ...] = ()
 
     @property
     def optimum(self) -> int:
@@ -105,15 +118,23 @@ class StaticSearch:
 
     @property
     def decision(self) -> dict[str, Any]:
-        """The best number, or the best robots where they are not alike."""
+        """The best number, or the best robots where they are not alike, of classes how many."""
+        return self._chosen(self.optimum)
+
+    def _chosen(self, number: int) -> dict[str, Any]:
+        """So many robots, the best ones."""
         if self.best is None:
-            return {"robots": self.optimum}
-        return {"these": list(self.best.sets[self.optimum])}
+            return {"robots": number}
+        chosen = self.best.sets[number]
+        if self.classes:
+            return {"robots": list(numbers_of_classes(chosen, self.classes))}
+        return {"these": list(chosen)}
 
     @property
     def changes(self) -> dict[str, Any]:
         """The decision as it stands in a scenario file."""
-        rule = {"static": self.optimum} if self.best is None else self.decision
+        decision = self.decision
+        rule = {"static": decision["robots"]} if "robots" in decision else decision
         return {"activation": rule}
 
     @property
@@ -124,8 +145,7 @@ class StaticSearch:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Number of robots, the best ones where they are not alike, and cost."""
         for robots, cost in enumerate(self.costs.tolist()):
-            these = {} if self.best is None else {"these": list(self.best.sets[robots])}
-            yield {"robots": robots, **these, "cost": cost}
+            yield {"robots": robots} | self._chosen(robots) | {"cost": cost}
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the rows should know."""
@@ -136,7 +156,8 @@ class StaticSearch:
             )
         best = self.best
         if best is not None and best.is_complete:
-            notes.append(f"the best of all {best.distinct:,} different sets of robots")
+            of_each = ", by class in the order of the file" if self.classes else ""
+            notes.append(f"the best of all {best.distinct:,} different sets of robots{of_each}")
         elif best is not None:
             distinct = best.distinct
             shown = f"{distinct:,}" if distinct < 10**9 else f"{distinct:.1e}"
@@ -156,8 +177,8 @@ class StaticSearch:
 def best_fixed_number(scenario: Scenario) -> StaticSearch:
     """The cost of each fixed number of robots, from 0 to all that are available.
 
-    Where the robots of an independent or marked process are not alike, that of the best ones of
-    each number.
+    Where robots are of several classes, or those of an independent or marked process are not alike,
+    that of the best ones of each number.
 
     Raises
     ------
@@ -171,6 +192,8 @@ def best_fixed_number(scenario: Scenario) -> StaticSearch:
     if scenario.buffer is None or scenario.robots is None:
         raise NoOptimumError("there is no [buffer]")
     if (kinds := kinds_of_robots(scenario)) and len(kinds) > 1:
+        if scenario.robots.classes is not None:
+            return static_search(scenario, cheapest_numbers(scenario, kinds))
         return static_search(scenario, cheapest_sets(scenario, kinds))
     every = range(scenario.robots.available + 1)
     parts = [every[start : start + _TOGETHER] for start in range(0, len(every), _TOGETHER)]
@@ -192,7 +215,10 @@ def static_search(scenario: Scenario, costs: Array | BestSets) -> StaticSearch:
     if np.isnan(values).all():
         why = "nothing is served, or the steady state is not unique"
         raise NoOptimumError(f"no number has a cost: {why}")
-    return StaticSearch(scenario.name, scenario.time_unit, values, best=best)
+    robots = scenario.robots
+    sizes = [each.available for each in (robots.classes if robots else None) or ()]
+    classes = tuple(sizes) if best else ()
+    return StaticSearch(scenario.name, scenario.time_unit, values, best=best, classes=classes)
 
 
 def optimal_fixed_number(scenario: Scenario) -> Optimum:
@@ -224,14 +250,22 @@ def static_optimum(search: StaticSearch) -> Optimum:
 
 
 def kinds_of_robots(scenario: Scenario) -> list[list[int]]:
-    """The robots of an independent or marked process, those with equal entries together.
+    """The robots by class, or those of an independent or marked process that are alike together.
 
-    Empty where robots are not told apart: free modes, thinned batches, accesses of their own.
+    Alike are those with equal entries and prices. Empty where robots are not told apart: free
+    modes, thinned batches, accesses of their own without classes.
     """
-    deliveries = scenario.robots.deliveries if scenario.robots else None
+    robots = scenario.robots
+    if robots is not None and robots.classes is not None:
+        starts = [0, *itertools.accumulate(each.available for each in robots.classes)]
+        return [list(range(start, end)) for start, end in itertools.pairwise(starts)]
+    deliveries = robots.deliveries if robots else None
     if not isinstance(deliveries, Independent | Marked):
         return []
-    entries = deliveries.root if isinstance(deliveries, Independent) else deliveries.root.robots
+    prices = scenario.costs.robots
+    processes = deliveries.root if isinstance(deliveries, Independent) else deliveries.root.robots
+    paid = prices if isinstance(prices, tuple) else [prices] * len(processes)
+    entries = list(zip(processes, paid, strict=True))
     kinds: list[list[int]] = []
     for robot, entry in enumerate(entries):
         same = next((kind for kind in kinds if entries[kind[0]] == entry), None)
@@ -252,7 +286,7 @@ def cheapest_sets(scenario: Scenario, kinds: list[list[int]]) -> BestSets:
     NoOptimumError
         If the cost has no exact value, or the sets take too long.
     """
-    free = uncontrolled(scenario)
+    free = uncontrolled(_unpriced(scenario))
     buffer, robots = buffer_and_robots(scenario)
     deliveries = robots.deliveries
     assert isinstance(deliveries, Independent | Marked)
@@ -264,8 +298,8 @@ def cheapest_sets(scenario: Scenario, kinds: list[list[int]]) -> BestSets:
         return seconds_together([float(order), *(order * sizes).tolist()], 1, CONSTANT)
 
     some = itertools.islice(_all_counts(kinds), MOST_SETS)
-    time = sum(seconds(_named(kinds, counts)) for counts in some)
-    check_time(time, "the sets of robots take")
+    spent = sum(seconds(_named(kinds, counts)) for counts in some)
+    check_time(spent, "the sets of robots take")
     laws = service_and_patience(free)
     capacity = buffer.capacity
 
@@ -274,13 +308,89 @@ def cheapest_sets(scenario: Scenario, kinds: list[list[int]]) -> BestSets:
             return cost_of_none(scenario)
         modes = as_modes(alone(deliveries, chosen))
         chain = controlled_chain(modes, always(len(chosen)), *laws, capacity, buffer.admission)
-        return float(policy_costs(level_rates([chain], scenario.costs), CONSTANT.follows(1))[0])
+        prices = prices_of_set(scenario, These(chosen))
+        return float(policy_costs(level_rates([chain], prices), CONSTANT.follows(1))[0])
 
     return best_sets(kinds, cost, f"{scenario.name}: sets of robots")
 
 
+def _unpriced(scenario: Scenario) -> Scenario:
+    """The scenario without prices of single robots, which do not matter to what is covered."""
+    priced = isinstance(scenario.costs.robots, tuple)
+    return scenario.with_("costs.robots", 0.0) if priced else scenario
+
+
+def prices_of_set(scenario: Scenario, rule: Static | These) -> Costs:
+    """The prices while always the same robots are active."""
+    _, robots = buffer_and_robots(scenario)
+    given = scenario.costs.robots
+    price = mean_price(robots, rule, given) if isinstance(given, tuple) else given
+    return scenario.prices.model_copy(update={"robots": price})
+
+
+def numbers_of_classes(chosen: Set, classes: Sequence[int]) -> Counts:
+    """How many robots of each class are in a set; `classes` says how many there are."""
+    ends = list(itertools.accumulate(classes))
+    which = [bisect_right(ends, robot) for robot in chosen]
+    return tuple(which.count(index) for index in range(len(classes)))
+
+
+def cheapest_numbers(scenario: Scenario, kinds: list[list[int]]) -> BestSets:
+    """The cheapest numbers of robots of each class, for each number of robots together.
+
+    By elimination where the queue is a Markov chain with one server, else by the formula of the
+    control cost that covers it.
+
+    Raises
+    ------
+    NoOptimumError
+        If the cost has no exact value, or the sets take too long.
+    """
+    buffer, robots = buffer_and_robots(scenario)
+    sizes = tuple(map(len, kinds))
+    free = _unpriced(scenario).with_("activation", None)
+    reason = reason_against(COVERED, free)
+
+    def by_formula(numbers: Counts) -> float:
+        given = scenario.with_("activation", {"static": list(numbers)})
+        return exact_cost(given, reason or "its cost has no formula")
+
+    def by_elimination(numbers: Counts) -> float:
+        rule = Static(numbers)
+        active = rule.robots
+        modes = delivery_modes(robots, active, rule)
+        laws = service_and_patience(free)
+        chain = controlled_chain(modes, always(active), *laws, buffer.capacity, buffer.admission)
+        prices = prices_of_set(scenario, rule)
+        return float(policy_costs(level_rates([chain], prices), CONSTANT.follows(1))[0])
+
+    eliminated = reason is None and conditions.one_server(scenario) is None
+    cost_of = by_elimination if eliminated else by_formula
+
+    def cost(chosen: Set) -> float:
+        if not chosen:
+            return cost_of_none(scenario)
+        return cost_of(numbers_of_classes(chosen, sizes))
+
+    every = tuple(range(sum(sizes)))
+    begun = time.perf_counter()
+    cost(every)
+    spent = time.perf_counter() - begun
+    check_time(spent * min(_distinct(kinds), MOST_SETS), "the numbers of robots by class take")
+    return best_sets(kinds, cost, f"{scenario.name}: robots by class", prefer=max)
+
+
+def _distinct(kinds: list[list[int]]) -> int:
+    """How many sets differ in more than the numbers of robots that are alike."""
+    return math.prod(len(kind) + 1 for kind in kinds)
+
+
 def best_sets(
-    kinds: list[list[int]], cost: Callable[[Set], float], doing: str, most: int = MOST_SETS
+    kinds: list[list[int]],
+    cost: Callable[[Set], float],
+    doing: str,
+    most: int = MOST_SETS,
+    prefer: Callable[[Iterable[Set]], Set] = min,
 ) -> BestSets:
     """The cheapest set of each size.
 
@@ -298,8 +408,11 @@ def best_sets(
     doing : str
         What a long search says that it does.
     most : int
+    prefer : callable
+        Which of equally cheap sets of one size is given: the first in lexicographic order, or with
+        `max` the last, which has fewest robots of the first class.
     """
-    distinct = math.prod(len(kind) + 1 for kind in kinds)
+    distinct = _distinct(kinds)
     tried: dict[Set, float] = {}
     progress = Progress(doing, distinct if distinct <= most else None)
 
@@ -323,7 +436,7 @@ def best_sets(
         for start in (first[0], first[-1], best):
             descended(start, [move], costs_of)
     sizes = range(sum(map(len, kinds)) + 1)
-    sets = tuple(_cheapest(tried, size) for size in sizes)
+    sets = tuple(_cheapest(tried, size, prefer) for size in sizes)
     costs = tuple(tried.get(each, math.nan) for each in sets)
     return BestSets(sets, costs, len(tried), distinct)
 
@@ -339,12 +452,12 @@ def _named(kinds: list[list[int]], counts: Counts) -> Set:
     return tuple(sorted(itertools.chain.from_iterable(chosen)))
 
 
-def _cheapest(tried: dict[Set, float], size: int) -> Set:
-    """The cheapest set of a size; of equals the first in lexicographic order."""
+def _cheapest(tried: dict[Set, float], size: int, prefer: Callable[[Iterable[Set]], Set]) -> Set:
+    """The cheapest set of a size; of equals the preferred one."""
     some = {each: cost for each, cost in tried.items() if len(each) == size}
     least = min((cost for cost in some.values() if not math.isnan(cost)), default=math.nan)
-    alike = (each for each, cost in some.items() if cost <= least + _ALIKE * abs(least))
-    return min(alike, default=min(some, default=()))
+    alike = [each for each, cost in some.items() if cost <= least + _ALIKE * abs(least)]
+    return prefer(alike or some or [()])
 
 
 def _neighbours(counts: Counts, most: Counts) -> Iterator[Counts]:

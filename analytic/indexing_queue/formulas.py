@@ -311,7 +311,7 @@ def _cost_out_of_order(scenario: Scenario) -> Values:
     others = next(value for name, _, value in rows if name == "control_cost")
     sojourns = sojourns_out_of_order(scenario)
     means = {subject: value for name, subject, value in sojourns if name == "sojourn_time"}
-    yield "control_cost", None, others + scenario.costs.response * means.get("served", math.nan)
+    yield "control_cost", None, others + scenario.prices.response * means.get("served", math.nan)
 
 
 def _idle_server(scenario: Scenario) -> Values:

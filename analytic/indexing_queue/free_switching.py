@@ -45,7 +45,7 @@ _RISING = "may use more robots at a higher level"
 
 def _response_free(scenario: Scenario) -> str | None:
     """The response time has no price: it is a ratio, not a cost per unit time."""
-    return "the response time has a price" if scenario.costs.response else None
+    return "the response time has a price" if scenario.prices.response else None
 
 
 @dependent
@@ -190,7 +190,7 @@ def queue_process(scenario: Scenario, numbers: Sequence[int]) -> QueueProcess:
         controlled_chain(modes, always(number), *laws, buffer.capacity, buffer.admission)
         for number in numbers
     ]
-    process = decision_process(level_rates(chains, free.costs))
+    process = decision_process(level_rates(chains, free.prices))
     return QueueProcess(process, tuple(numbers), order, phases, top)
 
 

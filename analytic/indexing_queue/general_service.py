@@ -401,4 +401,4 @@ def of_costs(scenario: Scenario) -> Values:
         "robots": _mean_active(scenario),
         "response": float(served[1] / served[0]),
     }
-    yield "control_cost", None, control_cost(rates, others, scenario.costs)
+    yield "control_cost", None, control_cost(rates, others, scenario.prices)

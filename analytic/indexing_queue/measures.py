@@ -247,9 +247,9 @@ def solved(scenario: Scenario) -> Solved:
     accuracy = Accuracy(chain.states, *solution[1:])
     stationary = solution.stationary
     try:
-        rows = tuple(queue_measures(chain, stationary, scenario.costs, ordered=ordered))
+        rows = tuple(queue_measures(chain, stationary, scenario.prices, ordered=ordered))
     except NotConvergedError as failure:
-        rows = tuple(queue_measures(chain, stationary, scenario.costs, ordered=False))
+        rows = tuple(queue_measures(chain, stationary, scenario.prices, ordered=False))
         return Solved(rows, accuracy, str(failure))
     return Solved(rows, accuracy)
 
@@ -269,7 +269,7 @@ def approximated(scenario: Scenario) -> tuple[Row, ...]:
     except NotConvergedError as failure:
         raise NoAnswerError(f"the closure of its chain does not converge: {failure}") from None
     rates = fate_rates(chain, marginals)
-    return tuple(chain_measures(chain, marginals, rates, scenario.costs, None))
+    return tuple(chain_measures(chain, marginals, rates, scenario.prices, None))
 
 
 def servers_chain_of(scenario: Scenario, settings: Piece = UNCHANGED) -> ServersChain:
@@ -302,7 +302,7 @@ def solved_servers(scenario: Scenario) -> tuple[Row, ...]:
     levels = phases.sum(axis=1)
     robots = float((phases * chain.deliveries.active[..., 0]).sum())
     rates = rates_of_fates(chain, stationary)
-    rows = list(_all_rows(levels, robots, rates, scenario.costs, sojourns))
+    rows = list(_all_rows(levels, robots, rates, scenario.prices, sojourns))
     return (*rows, ("idle_indexers", None, idle_servers(levels, buffer.servers)))
 
 
@@ -513,6 +513,6 @@ def sojourns_solved(scenario: Scenario) -> str | None:
 def response_solved(scenario: Scenario) -> str | None:
     """The tagged page can be followed to its end, where the response has a price."""
     missing = sojourns_solved(scenario)
-    if missing is None or not scenario.costs.response:
+    if missing is None or not scenario.prices.response:
         return None
     return f"[costs] prices the response time: {missing}"

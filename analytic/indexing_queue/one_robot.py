@@ -231,4 +231,4 @@ def queue_of_one_robot(scenario: Scenario) -> DeliveredQueue:
 def rows_of_one_robot(scenario: Scenario) -> Values:
     """Every measure of the queue of one robot."""
     ordered = conditions.first_come_first_served(scenario) is None
-    return one_robot_measures(queue_of_one_robot(scenario), scenario.costs, ordered=ordered)
+    return one_robot_measures(queue_of_one_robot(scenario), scenario.prices, ordered=ordered)

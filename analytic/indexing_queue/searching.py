@@ -62,6 +62,7 @@ COVERED: tuple[Condition, ...] = (
     conditions.has_buffer,
     conditions.no_host_spacing,
     conditions.priced,
+    conditions.one_price_of_robots,
     conditions.pages_leave_the_queue_alone,
     conditions.markovian_accesses,
     conditions.phase_type_service,
@@ -361,11 +362,22 @@ def _costs_one_by_one(
             costs.append(cost_of_none(scenario))
             continue
         policy = by_level(scenario, robots)
-        own = _exact_cost(policy)
-        if own is None:
-            raise NoOptimumError(reason)
-        costs.append(next((each.value for each in own.predict(policy)), math.nan))
+        costs.append(exact_cost(policy, reason))
     return np.array(costs)
+
+
+def exact_cost(policy: Scenario, reason: str) -> float:
+    """The cost of a queue by a formula of the index; NaN where it has none.
+
+    Raises
+    ------
+    NoOptimumError
+        If no formula covers it, for this reason.
+    """
+    own = _exact_cost(policy)
+    if own is None:
+        raise NoOptimumError(reason)
+    return next((each.value for each in own.predict(policy)), math.nan)
 
 
 def _exact_cost(policy: Scenario) -> Formula | None:
@@ -387,7 +399,7 @@ def check_time(seconds: float, what: str) -> None:
 
 def cost_of_none(scenario: Scenario) -> float:
     """Cost while no robot ever works: always empty, and without a response."""
-    return math.nan if scenario.costs.response else scenario.costs.starvation
+    return math.nan if scenario.prices.response else scenario.prices.starvation
 
 
 def seconds_together(sizes: Sequence[float], numbers: int, family: Family) -> float:
@@ -418,7 +430,7 @@ def _together(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arr
         controlled_chain(modes, always(number), *laws, capacity, buffer.admission)
         for number in numbers
     ]
-    return policy_costs(level_rates(chains, scenario.costs), family.follows(len(numbers)))
+    return policy_costs(level_rates(chains, scenario.prices), family.follows(len(numbers)))
 
 
 def always(robots: int) -> Callable[[int], int]:

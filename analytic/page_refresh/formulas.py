@@ -110,7 +110,7 @@ def freshness_measures(scenario: Scenario, weights: Array, obsolescence: Array) 
         yield "obsolescence_rate", page, rate
     if scenario.clients is not None and weights.any():
         yield "stale_answer_probability", None, stale_answers(obsolescence, weights)
-    costs = scenario.costs
+    costs = scenario.prices
     if costs.model_fields_set:
         cost = costs.staleness * total + costs.robots * most_active(scenario)
         yield "control_cost", None, cost

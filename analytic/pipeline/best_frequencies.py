@@ -298,13 +298,13 @@ class _Units(NamedTuple):
 
 def _units(scenario: Scenario, row: Formula = COST) -> _Units:
     plain = "weighted_obsolescence"
-    if not scenario.costs.staleness:
+    if not scenario.prices.staleness:
         return _Units(1.0, 0.0, plain, ())
     reason = row.reason_against(scenario)
     if reason is not None:
         said = f"without the other prices, whose cost does not depend on frequencies: {reason}"
         return _Units(1.0, 0.0, plain, (said,))
-    return _Units(scenario.costs.staleness, queue_cost(scenario), "control_cost", ())
+    return _Units(scenario.prices.staleness, queue_cost(scenario), "control_cost", ())
 
 
 def _rows(costs: Mapping[str, float | None], best: float | None) -> list[dict[str, Any]]:

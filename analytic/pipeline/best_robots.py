@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from analytic.indexing_queue.fixed_robots import (
     StaticSearch,
     best_sets,
     kinds_of_robots,
+    numbers_of_classes,
     optimal_fixed_number,
     static_optimum,
     static_search,
@@ -27,6 +29,7 @@ from analytic.pipeline.costs import (
     own_criterion,
     price_of_alone,
     prices_staleness,
+    require_one_price,
     require_prices,
 )
 from analytic.progress import Progress, followed
@@ -60,8 +63,7 @@ def end_to_end_robots(scenario: Scenario, cost: CostOf = cost_of) -> Optimum:
     search = _searched(scenario, cost)
     alone, reason = price_of_alone(scenario, _by_papers, cost)
     if alone is not None:
-        decision = alone.decision
-        number = int(decision["robots"]) if "robots" in decision else len(decision["these"])
+        number = _how_many(alone.decision)
         search = replace(search, other=(*alone.short, number))
     beside = alone.note(float(search.costs[search.optimum])) if alone else reason
     return _optimum(scenario, search, ["more: per cent above the best", beside])
@@ -77,18 +79,36 @@ def _by_papers(scenario: Scenario) -> Optimum:
 def _searched(scenario: Scenario, cost: CostOf) -> StaticSearch:
     """The cost of each number of robots from 0 on; of the best ones where they are not alike."""
     kinds = kinds_of_robots(scenario)
+    _, robots = buffer_and_robots(scenario)
+    doing = f"{scenario.name}: sets of robots"
+    if len(kinds) > 1 and robots.classes is not None:
+        sizes = tuple(map(len, kinds))
+
+        def cost_of_numbers(chosen: tuple[int, ...]) -> float:
+            if not chosen:
+                return cost_of_no_robot(scenario)
+            numbers = list(numbers_of_classes(chosen, sizes))
+            return cost(scenario.with_("activation", {"static": numbers}))
+
+        best = best_sets(kinds, cost_of_numbers, doing, prefer=max)
+        return static_search(scenario, best)
     if len(kinds) > 1:
 
         def cost_of_set(chosen: tuple[int, ...]) -> float:
             return cost(scenario.with_("activation", {"these": list(chosen)}))
 
-        best = best_sets(kinds, cost_of_set, f"{scenario.name}: sets of robots")
-        return static_search(scenario, best)
-    _, robots = buffer_and_robots(scenario)
+        return static_search(scenario, best_sets(kinds, cost_of_set, doing))
     available = robots.available
     numbers = followed(range(1, available + 1), f"{scenario.name}: numbers of robots", available)
     some = [cost(scenario.with_("activation", {"static": each})) for each in numbers]
     return static_search(scenario, np.array([cost_of_no_robot(scenario), *some]))
+
+
+def _how_many(decision: Mapping[str, Any]) -> int:
+    """Number of robots of a decision: so many, so many of each class, or these."""
+    if "these" in decision:
+        return len(decision["these"])
+    return int(np.sum(decision["robots"]))
 
 
 def _optimum(scenario: Scenario, search: StaticSearch, said: Sequence[str]) -> Optimum:
@@ -144,6 +164,7 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
     if not prices_staleness(scenario):
         require_prices(scenario)
         return optimal_switching(scenario)
+    require_one_price(scenario)
     buffer, robots = buffer_and_robots(scenario)
     levels = buffer.capacity + 1
     available = robots.available

@@ -47,6 +47,7 @@ from analytic.pipeline.costs import (
     more_may_be_better,
     price_of_alone,
     prices_staleness,
+    require_one_price,
     require_prices,
 )
 from analytic.progress import Progress
@@ -98,6 +99,7 @@ def end_to_end_thresholds(scenario: Scenario, cost: CostOf = cost_of) -> Optimum
     if not prices_staleness(scenario):
         require_prices(scenario)
         return _searched(scenario) if copies_leave_together(scenario) else _by_papers(scenario)
+    require_one_price(scenario)
     _refuse_without_cost(scenario.with_("activation", None), cost)
     alone, reason = price_of_alone(scenario, _by_papers_with_none, cost)
     return _searched(scenario, alone, reason, cost)
@@ -350,14 +352,14 @@ def birth_death(scenario: Scenario) -> BirthDeath:
     capacity = buffer.capacity
     pages = accessed_pages(scenario)
     mu = pages.change_rates
-    weights = scenario.costs.staleness * pages.weights
+    weights = scenario.prices.staleness * pages.weights
     asked = (mu > 0) & (weights > 0)
     alike = np.stack([mu, pages.shares])[:, asked]
     (changes, shares), which = np.unique(alike, axis=1, return_inverse=True)
     summed: Array = np.bincount(which.ravel(), weights[asked], len(changes)).astype(float)
     missed = changes / (changes + service)
     waits = -np.expm1((np.arange(capacity + 1) + 1.0)[:, None] * np.log1p(-missed))
-    costs = scenario.costs
+    costs = scenario.prices
     prices = np.array([costs.loss, costs.starvation, costs.response, costs.robots / access])
     return BirthDeath(access, service, prices, changes, shares, summed, waits)
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from analytic import conditions
 from analytic.conditions import buffer_of
 from analytic.formula import dependent
 from analytic.indexing_queue import FORMULAS as QUEUE_FORMULAS
@@ -42,13 +43,13 @@ def _without_staleness(scenario: Scenario) -> Scenario:
 
 def _priced_names(scenario: Scenario) -> list[str]:
     """What has a price."""
-    names = type(scenario.costs).model_fields
-    return [name for name in names if getattr(scenario.costs, name)]
+    names = type(scenario.prices).model_fields
+    return [name for name in names if getattr(scenario.prices, name)]
 
 
 def _staleness_priced(scenario: Scenario) -> str | None:
     """[costs] prices staleness."""
-    return None if scenario.costs.staleness else "[costs] does not price staleness"
+    return None if scenario.prices.staleness else "[costs] does not price staleness"
 
 
 @dependent
@@ -95,7 +96,7 @@ def end_to_end_cost(scenario: Scenario) -> float:
     method = exact_method(scenario)
     assert method is not None
     stale = float(accessed_pages(scenario).weights @ method.rates(scenario))
-    return queue_cost(scenario) + scenario.costs.staleness * stale
+    return queue_cost(scenario) + scenario.prices.staleness * stale
 
 
 COST = exact_row(
@@ -119,7 +120,7 @@ def approximate_cost(scenario: Scenario) -> float:
     row = approximation_of(scenario)
     assert row is not None
     stale = next(value for measure, _, value in row.evaluate(scenario) if measure == _STALE)
-    return queue_cost(scenario) + scenario.costs.staleness * stale
+    return queue_cost(scenario) + scenario.prices.staleness * stale
 
 
 APPROXIMATE_COST = approximation_row(
@@ -141,7 +142,7 @@ APPROXIMATE_COST = approximation_row(
 
 def prices_staleness(scenario: Scenario) -> bool:
     """Whether the cost of a scenario goes end to end."""
-    return scenario.buffer is not None and scenario.costs.staleness > 0
+    return scenario.buffer is not None and scenario.prices.staleness > 0
 
 
 def require_prices(scenario: Scenario) -> None:
@@ -155,6 +156,18 @@ def require_prices(scenario: Scenario) -> None:
     if scenario.buffer and scenario.pages and not scenario.costs.model_fields_set:
         added = "for the freshness of the index add [costs] staleness = 1"
         raise NoOptimumError(f"there are no [costs]; {added} (--set costs.staleness=1)")
+
+
+def require_one_price(scenario: Scenario) -> None:
+    """Nothing, where every robot has the same price.
+
+    Raises
+    ------
+    NoOptimumError
+        If robots have prices of their own, and how many are active is to depend on the level.
+    """
+    if reason := conditions.one_price_of_robots(scenario):
+        raise NoOptimumError(reason)
 
 
 def own_criterion(scenario: Scenario) -> tuple[Scenario, str]:
@@ -216,11 +229,11 @@ def approximate_cost_of(scenario: Scenario) -> float:
 
 def cost_of_no_robot(scenario: Scenario) -> float:
     """The cost while nothing is ever fetched: always empty, every page that changes is stale."""
-    if scenario.costs.response:
+    if scenario.prices.response:
         return math.nan
     pages = accessed_pages(scenario)
     stale = float(pages.weights @ (pages.change_rates > 0))
-    return scenario.costs.starvation + scenario.costs.staleness * stale
+    return scenario.prices.starvation + scenario.prices.staleness * stale
 
 
 def more_than(cost: float | None, best: float | None) -> float | None:

@@ -579,7 +579,7 @@ def cost_with_labels(scenario: Scenario) -> float:
         "robots": _mean_active(scenario, page.levels),
         "response": math.nan,
     }
-    return control_cost(page.fates._asdict(), others, scenario.costs)
+    return control_cost(page.fates._asdict(), others, scenario.prices)
 
 
 def _mean_active(scenario: Scenario, levels: Array) -> float:

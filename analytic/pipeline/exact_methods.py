@@ -269,7 +269,7 @@ def no_exact_method(scenario: Scenario) -> str | None:
 
 def no_response_priced(scenario: Scenario) -> str | None:
     """[costs] does not price the response time."""
-    priced = scenario.costs.response
+    priced = scenario.prices.response
     return "[costs] prices the response time of pages that wait for others" if priced else None
 
 

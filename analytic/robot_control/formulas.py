@@ -45,8 +45,8 @@ def _static(scenario: Scenario) -> Values:
 
 def _cost(scenario: Scenario) -> Values:
     load, capacity, service = _parameters(scenario)
-    price = scenario.costs.loss
-    costs = scenario.costs
+    price = scenario.prices.loss
+    costs = scenario.prices
     if price > 0:
         cost = price * static_cost(load, capacity, service, costs.starvation / price)
     else:
@@ -73,7 +73,7 @@ def _switching(scenario: Scenario) -> Values:
 
 
 def _switching_cost(scenario: Scenario) -> Values:
-    yield "control_cost", None, _measures(scenario).cost(scenario.costs)
+    yield "control_cost", None, _measures(scenario).cost(scenario.prices)
 
 
 def _least_cost(scenario: Scenario) -> Values:
@@ -107,7 +107,7 @@ def falling_targets(scenario: Scenario) -> str | None:
 def optimum_known(scenario: Scenario) -> str | None:
     """The optimal rule is known; its chain has at most 20000 states, 2000 if not exponential."""
     queue = queue_of(scenario)
-    if scenario.costs.response and not is_covered(queue):
+    if scenario.prices.response and not is_covered(queue):
         return "[costs] prices the response; the search for the bound is left to `optimize`"
     states = queue.states
     most = LARGEST_BOUND if is_covered(queue) else LARGEST_GENERAL

@@ -160,6 +160,7 @@ _COVERED: tuple[Condition, ...] = (
     conditions.one_server,
     conditions.no_host_spacing,
     conditions.priced,
+    conditions.one_price_of_robots,
     conditions.pages_leave_the_queue_alone,
     conditions.poisson_accesses,
     conditions.robots_alike,
@@ -240,7 +241,7 @@ def best_switching(scenario: Scenario) -> SwitchingSearch:
     the bound.
     """
     queue = queue_of(scenario)
-    costs = scenario.costs
+    costs = scenario.prices
     _check_size(queue, costs)
     plain = not costs.response
     best = solved(queue, queue.rewards(costs)) if plain else with_response(queue, costs)

@@ -173,7 +173,7 @@ def left_null(matrix: Array) -> Array:
 def cost() -> float:
     """(2)."""
     queue = by_events()
-    prices = example().costs
+    prices = example().prices
     by_words = (
         prices.loss * queue.pages("lost")
         + prices.obsolescence * queue.pages("obsolete")

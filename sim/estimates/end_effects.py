@@ -155,7 +155,7 @@ def _of_servers(part: Part, window: float, section: Servers) -> Bounds:
 
 def _of_cost(bounds: Bounds, obsolete: Array, scenario: Scenario) -> Array:
     """Prices times the shifts of what they are paid for."""
-    costs = scenario.costs
+    costs = scenario.prices
     none = np.zeros(1)
     cost = costs.staleness * bounds.get("weighted_obsolescence", none)
     cost = cost + costs.loss * bounds.get("loss_rate", none)

@@ -186,7 +186,7 @@ def _control_cost(values: Values, totals: Totals, scenario: Scenario) -> Array:
         terms["staleness"] = measured("weighted_obsolescence")
     cost = np.zeros(totals.count)
     for name, value in terms.items():
-        price = getattr(scenario.costs, name)
+        price = getattr(scenario.prices, name)
         if price:
             cost = cost + price * value
     return cost
