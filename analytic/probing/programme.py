@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from analytic.probing.grid import Schedule, check_room
 from analytic.probing.profile import Profile
 from analytic.probing.refinement import with_start
+from scenarios.arrays import Array
 
 if TYPE_CHECKING:
     from analytic.probing.kernels import Grid
@@ -61,6 +62,39 @@ def layered_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
     _, path = least_cost_by_layers(grid, probes, apart)
     cost = links_cost(grid, path)
     return Schedule(path[1:], cost, cost)
+
+
+def costs_up_to(grid: Grid, probes: int, apart: int = 1) -> Array:
+    """Least expected costs of exactly 1, 2, …, n probes on a grid, from one run.
+
+    Parameters
+    ----------
+    grid : Grid
+        `grid_of` a profile.
+    probes : int
+        n.
+    apart : int
+        Slots from each probe to the next, at least.
+
+    Returns
+    -------
+    ndarray, shape (probes,)
+        Convex in the number.
+
+    Raises
+    ------
+    ValueError
+        If n probes have no room.
+
+    Notes
+    -----
+    eckstein2005 (11): the layers of the dynamic programme for n are those for every smaller number.
+    """
+    check_room(len(grid.cost), probes, apart)
+    from analytic.probing.programme_kernels import least_costs
+
+    costs: Array = least_costs(grid, probes, apart)
+    return costs
 
 
 def improved_by_moves(

@@ -65,6 +65,22 @@ def least_cost_by_layers(grid: Grid, probes: int, apart: int) -> tuple[float, Ar
 
 
 @compiled
+def least_costs(grid: Grid, probes: int, apart: int) -> Array:
+    """Least costs of exactly 1, 2, … probes, by the same layers, of which only the last is kept."""
+    slots = len(grid.cost)
+    following = np.zeros(slots + 1, np.int32)
+    last = np.full(slots + 1, np.inf)
+    last[slots] = 0.0
+    costs = np.empty(probes)
+    for m in range(probes):
+        best = np.full(slots + 1, np.inf)
+        add_link(grid, apart, 0, 0.0, last, best, following)
+        last = best
+        costs[m] = last[0]
+    return costs
+
+
+@compiled
 def _gain(cells: Cells, times: Array, k: int, mu: float, spacing: float) -> float:
     """What a mu-move saves; move 2 i is that of probe i to the left, 2 i + 1 to the right."""
     i = k // 2

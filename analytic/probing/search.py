@@ -26,9 +26,10 @@ from analytic.probing.profile import (
     expected_freshness,
     step_error,
 )
-from analytic.probing.programme import improved_by_moves
+from analytic.probing.programme import costs_up_to, improved_by_moves
 from analytic.probing.refinement import Refined, refined
 from scenarios import Scenario, ScenarioError
+from scenarios.arrays import Array
 from scenarios.sections import ByParameter, Moves, Probing, Times, slots_apart
 
 _KEY = "probing.policy"
@@ -37,6 +38,9 @@ _ROUNDING = 1e-9
 _LINK_ROUNDING = 4 * float(np.finfo(float).eps)
 _LARGEST_GRID = 10_000_000
 _MOST_COMPARED = 2000
+
+_MOST_LAYERED = 100_000_000
+"""Probes times slots up to which the costs of all smaller numbers are computed: a second or two."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,14 @@ class ProbeSearch:
         whole = self.profile.between(0.0, self.profile.horizon)
         rounding = _LINK_ROUNDING * probes * float(whole.updates * whole.importance)
         return schedule.lower_bound - grid_error(self.profile, slots, probes)[0] - rounding
+
+    @cached_property
+    def costs_of_fewer(self) -> Array | None:
+        """Least costs on the grid of 1, 2, … probes up to their number; None: too much work."""
+        probes = len(self.schedule.slots)
+        if probes * self.slots > _MOST_LAYERED:
+            return None
+        return costs_up_to(grid_of(self.profile, self.slots), probes, self.apart)
 
     @property
     def error(self) -> float:
@@ -244,6 +256,7 @@ def optimal_probes(scenario: Scenario) -> Optimum:
             f"refined: not converged after {rounds} rounds, slack {search.refined.slack:.2g}"
         )
     notes.append(_certificate(search))
+    notes += _fewer(search)
     assert scenario.source is not None
     of_steps, _ = step_error(scenario.source, search.profile)
     if of_steps > 0:
@@ -262,6 +275,18 @@ def optimal_probes(scenario: Scenario) -> Optimum:
         search=search,
         horizon=search.profile.horizon,
     )
+
+
+def _fewer(search: ProbeSearch) -> list[str]:
+    """What the best times of fewer probes cost: one less, and each time half as many."""
+    costs = search.costs_of_fewer
+    if costs is None or len(costs) == 1:
+        return []
+    numbers = [len(costs) - 1]
+    while (half := (numbers[-1] if len(numbers) > 1 else len(costs)) // 2) > 0:
+        numbers.append(half)
+    told = (f"{costs[count - 1]:.6g} with {count}" for count in dict.fromkeys(numbers))
+    return [f"fewer probes on this grid cost {', '.join(told)}"]
 
 
 def _certificate(search: ProbeSearch) -> str:

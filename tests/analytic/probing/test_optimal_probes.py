@@ -31,7 +31,12 @@ from analytic.probing import (
     times_of,
     uniform_times,
 )
-from analytic.probing.programme import improved_by_moves, layered_schedule, paper_schedule
+from analytic.probing.programme import (
+    costs_up_to,
+    improved_by_moves,
+    layered_schedule,
+    paper_schedule,
+)
 from analytic.probing.search import best_probes, optimal_probes
 from scenarios import Scenario, ScenarioError, load
 from scenarios.rates import Rate
@@ -348,6 +353,26 @@ def test_moves_end_where_only_rounding_is_left_to_save(monkeypatch: pytest.Monke
     )
     monkeypatch.setattr("analytic.probing.programme._PAUSE", 7)
     assert improved_by_moves(profile, start, least=1e-300) == (times, moves)
+
+
+@pytest.mark.parametrize("apart", [1, 3])
+def test_one_run_has_the_costs_of_all_smaller_numbers(apart: int) -> None:
+    """Each as its own search has it; a spacing that is left out would be cheaper."""
+    grid = grid_of(source("dbworld"), 168)
+    costs = costs_up_to(grid, 56, apart)
+    each = [best_schedule(grid, probes, apart).cost for probes in range(1, 57)]
+    assert costs == pytest.approx(each, rel=1e-9)
+    assert (np.diff(costs, 2) > -1e-9).all()
+    with pytest.raises(ValueError, match="room"):
+        costs_up_to(grid, 57, 3)
+
+
+def test_the_cost_of_fewer_probes_is_told() -> None:
+    found = optimal_probes(load("dbworld-optimal"))
+    (said,) = (note for note in found.notes if "fewer" in note)
+    costs = [best_schedule(grid_of(source("dbworld"), 672), n).cost for n in (27, 14, 7, 3, 1)]
+    told = [f"{cost:.6g} with {n}" for cost, n in zip(costs, (27, 14, 7, 3, 1), strict=True)]
+    assert said == f"fewer probes on this grid cost {', '.join(told)}"
 
 
 def moved_by_hand(
