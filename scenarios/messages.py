@@ -149,6 +149,8 @@ def _suggestion(path: str, model: type[BaseModel]) -> str:
     if near is None:
         return f"; known here: {listed(sorted(here))}" if here else ""
     place = section if section in places[near] else places[near][0]
+    if (place, near) == (section, key):
+        return "; it does not go with the other keys that are given"
     return f"; did you mean {near} {f'in [{place}]' if place else 'at the top of the file'}?"
 
 

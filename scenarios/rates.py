@@ -15,8 +15,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from scenarios.arrays import Array
-from scenarios.base import NonNegative, Number, OneKey, Positive, Section
+from scenarios.base import NonNegative, OneKey, Positive, Section
 from scenarios.errors import refused
+
+_LEAST_POINTS = 2
+_NUMBERS = 2
 
 
 class PiecewiseConstant(Protocol):
@@ -113,10 +116,15 @@ class Lines(_Smooth):
 
     key: ClassVar[str] = "points"
     whole: ClassVar[bool] = True
-    points: Annotated[tuple[tuple[NonNegative, NonNegative], ...], Field(min_length=2)]
+    points: tuple[tuple[NonNegative, ...], ...]
 
     @model_validator(mode="after")
     def _valid(self) -> Lines:
+        if len(self.points) < _LEAST_POINTS:
+            raise refused("must have two points or more", key="points", value=self.points)
+        for index, point in enumerate(self.points):
+            if len(point) != _NUMBERS:
+                raise refused("must be [time, rate]", key=f"points[{index}]", value=point)
         _check_increasing("points", [time for time, _ in self.points], self.period)
         if not any(value for _, value in self.points):
             raise refused("must have a positive value", key="points", value=self.points)
@@ -152,13 +160,15 @@ class Sine(_Smooth):
     whole: ClassVar[bool] = True
     mean: Positive
     amplitude: NonNegative
-    peak: Number = 0.0
+    peak: NonNegative = 0.0
 
     @model_validator(mode="after")
     def _valid(self) -> Sine:
         if self.amplitude > self.mean:
             allowed = f"must be at most mean ({self.mean!r}): a rate is not negative"
             raise refused(allowed, key="amplitude", value=self.amplitude)
+        if self.peak >= self.period:
+            raise refused(f"must be below period ({self.period!r})", key="peak", value=self.peak)
         return self
 
     def _integral(self, times: Array) -> Array:

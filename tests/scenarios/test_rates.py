@@ -27,9 +27,10 @@ sizes = st.floats(0.1, 10.0)
 def sines(draw: Any) -> Sine:
     mean = draw(sizes)
     swing = draw(st.floats(0.0, 1.0))
-    peak = draw(st.floats(-3.0, 3.0))
+    period = draw(sizes)
+    peak = draw(st.floats(0.0, 0.99)) * period
     steps = draw(st.integers(1, 40))
-    return Sine(mean=mean, amplitude=swing * mean, peak=peak, period=draw(sizes), steps=steps)
+    return Sine(mean=mean, amplitude=swing * mean, peak=peak, period=period, steps=steps)
 
 
 @st.composite
@@ -142,6 +143,13 @@ CHANGES = {
     "time runs back": ({"points": [[0.5, 1], [0.2, 2]], "period": 1.0, "steps": 4}, "points[0]"),
     "a point at the period": ({"points": [[0, 1], [1, 2]], "period": 1.0, "steps": 4}, "points[1]"),
     "nothing but 0": ({"points": [[0, 0], [0.5, 0]], "period": 1.0, "steps": 4}, "points"),
+    "one point": ({"points": [[0, 1]], "period": 1.0, "steps": 4}, "points"),
+    "three numbers": ({"points": [[0, 1], [0.5, 2, 3]], "period": 1.0, "steps": 4}, "points[1]"),
+    "a peak in another period": (
+        {"mean": 1.0, "amplitude": 0.5, "peak": 1.0, "period": 1.0, "steps": 4},
+        "peak",
+    ),
+    "keys of two kinds": ({"mean": 1.0, "breaks": [0], "values": [1], "period": 1.0}, "mean"),
     "two kinds": (
         {"mean": 1.0, "amplitude": 0.5, "points": [[0, 1]], "period": 1.0, "steps": 4},
         "",
