@@ -98,13 +98,15 @@ def active_accesses(scenario: Scenario) -> list[tuple[AccessTime, int]]:
 def access_law(scenario: Scenario) -> Distribution | None:
     """Law of one access time, where successive times are independent and robots alike; else None.
 
-    Robots are alike if all that work have the same law.
+    Robots are alike if all that work have the same law; where none works, the first one's stands
+    for all.
     """
     robots = scenario.robots
     if robots is None or robots.classes is None:
         access = robots.access_time if robots else None
         return None if access is None else gap_law(access)
-    laws = {gap_law(time) for time, _ in active_accesses(scenario)}
+    working = active_accesses(scenario) or access_times(robots)[:1]
+    laws = {gap_law(time) for time, _ in working}
     return laws.pop() if len(laws) == 1 else None
 
 

@@ -6,8 +6,13 @@ import os
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from crawlsim.cli import main
+
+settings.register_profile("ours", deadline=None)
+settings.load_profile("ours")
+"""An example that loads a library, or shares the machine, is no error."""
 
 os.environ.setdefault("CRAWLSIM_COMPILE", "wait")
 """No test leaves a process behind that compiles."""

@@ -18,6 +18,7 @@ from crawlsim.explore.lesson import (
 )
 from crawlsim.explore.sides import in_words, value_at
 from scenarios import Scenario, load
+from scenarios.activation import Free, Levels
 from scenarios.files import read_entries
 from scenarios.laws import Law
 from scenarios.measures import MEASURES
@@ -108,9 +109,10 @@ def _horizon(scenario: Scenario) -> float:
 
 
 def _knobs(scenario: Scenario) -> Iterator[Knob]:
+    fixed = _fixed_by_rule(scenario)
     for key, (label, least) in _COUNTS.items():
         count = value_at(scenario, key)
-        if isinstance(count, int):
+        if isinstance(count, int) and key not in fixed:
             yield Knob(key=key, label=label, min=least, max=max(2 * count, least + 5), step=1)
     for key, law in _laws(scenario):
         label = _LABELS.get(key, key)
@@ -125,7 +127,17 @@ def _knobs(scenario: Scenario) -> Iterator[Knob]:
                     max=number * 4,
                     step=number / 20,
                 )
-        yield Knob(key=key, label=label, choices=tuple(_choices({name: parameters}, law)))
+        if key not in fixed:
+            yield Knob(key=key, label=label, choices=tuple(_choices({name: parameters}, law)))
+
+
+def _fixed_by_rule(scenario: Scenario) -> tuple[str, ...]:
+    """Keys that a rule with a number for each level, or for each state, leaves no choice of."""
+    if isinstance(scenario.activation, Free):
+        return ("buffer.waiting_places", "buffer.servers", "buffer.service")
+    if isinstance(scenario.activation, Levels):
+        return ("buffer.waiting_places", "buffer.servers")
+    return ()
 
 
 def _choices(own: Mapping[str, Any], law: Law) -> Iterator[Choice]:

@@ -210,3 +210,13 @@ def test_robots_that_never_work_take_no_page() -> None:
     simulate(scenario, 0, 1, log=Log())  # type: ignore[arg-type]
     delivered = [row[3:5] for row in rows if row[2] == "delivery"]
     assert delivered == [(2, count % 3) for count in range(9)]
+
+
+def test_no_robot_of_a_class_is_at_work() -> None:
+    """The engine starves for ever, whatever the law of the accesses that nobody makes."""
+    robots = {"classes": [{"available": 1, "access_time": {"gamma": {"shape": 0.3, "mean": 0.25}}}]}
+    buffer = {"waiting_places": 0, "service": {"exponential": {"mean": 0.25}}}
+    tables = {"name": "idle", "robots": robots, "buffer": buffer, "activation": {"static": 0}}
+    rows = {(row.measure, row.subject): row.value for row in predict(scenario_from(tables))[0]}
+    assert rows["starvation_probability", None] == 1
+    assert rows["arrival_rate", None] == 0

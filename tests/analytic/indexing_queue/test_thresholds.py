@@ -535,7 +535,7 @@ def test_refusals_name_the_entry_that_asked() -> None:
         with pytest.raises(ScenarioError, match="not of phase type") as refusal:
             resolve(scenario.with_("activation.optimal", target))
         assert (refusal.value.key, refusal.value.value) == ("activation.optimal", target)
-    with pytest.raises(ScenarioError, match="must be static, threshold, switching, frequencies"):
+    with pytest.raises(ScenarioError, match="must be static, threshold, levels, free, switching"):
         optimize(queue(), "templates")
     with pytest.raises(ScenarioError, match=r"there is no \[buffer\]"):
         optimize(load("cyclic-constant"), "static")

@@ -78,6 +78,13 @@ def test_every_scenario_of_the_library_is_a_lesson_whose_knobs_turn() -> None:
                 sides_of(lesson, {knob.key: choice.value})
 
 
+@pytest.mark.parametrize("name", ["batches-that-fit", "pause-for-large-pages"])
+def test_a_rule_by_level_leaves_the_places_alone(name: str) -> None:
+    keys = {knob.key for knob in opened(name).lesson.knobs}
+    assert keys & {"buffer.waiting_places", "buffer.servers"} == set()
+    assert "buffer.waiting_places" in {knob.key for knob in opened("batches").lesson.knobs}
+
+
 def test_what_cannot_be_simulated_is_refused() -> None:
     with pytest.raises(ScenarioError, match="waiting_places"):
         sides_of(QUEUE, {"buffer.waiting_places": -1})
