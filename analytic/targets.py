@@ -16,7 +16,16 @@ from analytic.pipeline.best_frequencies import approximate_frequencies, end_to_e
 from analytic.pipeline.best_robots import end_to_end_robots, end_to_end_switching
 from analytic.pipeline.best_thresholds import end_to_end_thresholds
 from analytic.pipeline.costs import approximate_cost_of, prices_staleness
-from analytic.probing import best_probes, given_probes, optimal_probes, probe_times
+from analytic.probing import (
+    best_budget,
+    best_probes,
+    best_times,
+    best_times_of_split,
+    given_probes,
+    given_to_each,
+    probe_times,
+    times_of_each,
+)
 from analytic.refusal import NoAnswerError
 from analytic.routing import optimal_routing, optimal_template
 from scenarios import Scenario, ScenarioError
@@ -25,7 +34,7 @@ from scenarios.activation import Optimal
 from scenarios.base import one_of
 from scenarios.errors import MISSING
 from scenarios.scenario import require_scenario
-from scenarios.sections import Times
+from scenarios.sections import Probing, Times
 
 T = TypeVar("T")
 Solver = Callable[[Scenario], Optimum]
@@ -39,7 +48,7 @@ TARGETS: dict[str, Solver] = {
     "frequencies": end_to_end_frequencies,
     "template": optimal_template,
     "routing": optimal_routing,
-    "probes": optimal_probes,
+    "probes": best_times,
 }
 """Every target by its name; a new one is one function and one line here."""
 
@@ -165,9 +174,25 @@ def resolve(scenario: Scenario) -> Scenario:
         scenario = scenario.with_(best.changes)
     if scenario.probing is None or isinstance(scenario.probing.policy, Times):
         return scenario
+    if scenario.sources is not None:
+        return _with_times_of_each(scenario, scenario.probing)
     if scenario.probing.policy == "optimal":
         return answered(best_probes, scenario, "optimal", "probing.policy").scenario
     return scenario.with_(given_probes(scenario.probing, probe_times(scenario)))
+
+
+def _with_times_of_each(scenario: Scenario, probing: Probing) -> Scenario:
+    """The scenario with the probe times of every source, by its split and its policy."""
+    if probing.split == "optimal":
+        key = "probing.policy" if probing.policy == "optimal" else "probing.split"
+        best = answered(best_budget, scenario, "optimal", key)
+        if probing.policy == "optimal":
+            return scenario.with_(given_to_each(probing, best.times))
+        scenario = scenario.with_("probing.split", [len(own) for own in best.times])
+    elif probing.policy == "optimal":
+        times = answered(best_times_of_split, scenario, "optimal", "probing.policy")
+        return scenario.with_(given_to_each(probing, times))
+    return scenario.with_(given_to_each(probing, times_of_each(scenario)))
 
 
 def _with_index(scenario: Scenario, policy: IndexPolicy) -> Scenario:

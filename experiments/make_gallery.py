@@ -24,6 +24,7 @@ from crawlsim.report import (
     plot_levels,
     plot_obsolescence_rates,
     plot_probes,
+    plot_shared_probes,
 )
 from crawlsim.report.course_figures import SHOWN
 from scenarios import Scenario, library_names, load
@@ -43,6 +44,8 @@ def digest_of(name: str) -> str:
 
 def picture_of(scenario: Scenario) -> Axes:
     """The figure that says most about a scenario: its course, levels, pages, probes or verdicts."""
+    if scenario.sources is not None:
+        return plot_shared_probes(scenario)
     if scenario.probing is not None:
         return plot_probes(scenario)
     results = crawlsim.run(scenario, replications=min(scenario.run.replications, REPLICATIONS))

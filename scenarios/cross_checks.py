@@ -24,6 +24,7 @@ from scenarios.fleet import access_times, numbers_by_class, priced_alone
 from scenarios.laws import Exponential, PhaseType
 from scenarios.measures import MEASURES
 from scenarios.page_data import page_service_times
+from scenarios.probing import check_probing
 from scenarios.processes import gap_law
 from scenarios.sections import Buffer, PageSize, Robots, System, Zipf
 from scenarios.service_phases import seen_phases
@@ -35,7 +36,7 @@ _SEARCH_ENGINE = ("pages", "robots", "activation", "buffer", "clients")
 def _one_system(scenario: System) -> None:
     kinds = {
         "pages, robots, activation, buffer, clients": _SEARCH_ENGINE,
-        "source, probing": ("source", "probing"),
+        "source or sources, probing": ("source", "sources", "probing"),
         "servers": ("servers",),
     }
     present = {
@@ -48,6 +49,11 @@ def _one_system(scenario: System) -> None:
     if len(systems) > 1:
         names = [section for sections in systems for section in sections]
         raise refused(f"mixes the sections of several systems: {', '.join(names)}")
+
+
+def _one_or_several_sources(scenario: System) -> None:
+    if scenario.source is not None and scenario.sources is not None:
+        raise refused("does not go with [source]; put that into the list", key="sources")
 
 
 def _known_measures(scenario: System) -> None:
@@ -387,7 +393,10 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _needs("activation", ("robots",)),
     _needs("clients", ("pages",)),
     _needs("source", ("probing",)),
-    _needs("probing", ("source",)),
+    _needs("sources", ("probing",)),
+    _needs("probing", ("source", "sources")),
+    _one_or_several_sources,
+    check_probing,
     _accessing_with_pages,
     _freshness_needs_pages,
     _policy_fits_pages,

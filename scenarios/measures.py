@@ -200,13 +200,19 @@ _ALL = (
     _row(
         "obsolescence_cost",
         "weighted waiting of the updates",
+        subject="source",
         unit="importance × time",
         probing=lambda p: p.cost / p.paths,
+        sources=lambda s: (
+            {None: s.cost.sum(axis=1) / s.paths} | dict(enumerate(s.cost.T / s.paths))
+        ),
     ),
     _row(
         "source_freshness",
         "fraction of time without an update still to be seen",
+        subject="source",
         probing=lambda p: p.fresh_time / p.window,
+        sources=lambda s: s.fresh_time / s.window[:, None],
     ),
     # The last row: it is made of the measures above.
     _row(

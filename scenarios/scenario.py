@@ -30,6 +30,8 @@ class Scenario(System):
         Measures that a check judges; empty: all that it can.
     pages, robots, activation, buffer, clients, source, probing, servers : section or None
         Parts of the system; None: there is no such part.
+    sources : tuple of Source, optional
+        Several that share the probes of [probing], instead of `source`.
     interventions : tuple of Intervention
         Changes of the system in time.
     costs, check, run : section

@@ -272,10 +272,24 @@ def slots_apart(spacing: float, horizon: float, slots: int) -> int:
     return max(1, math.ceil(spacing / horizon * slots * (1 - 1e-12) - 1e-9))
 
 
-class Times(Keyed[Annotated[tuple[Positive, ...], Field(min_length=1)]]):
-    """Given probe times."""
+ProbeTime = Annotated[Positive | tuple[Positive, ...], ByType()]
+"""A time, or where there are several sources the times of one."""
+
+
+class Times(Keyed[Annotated[tuple[ProbeTime, ...], Field(min_length=1)]]):
+    """Given probe times: of one source, or a list for each of several."""
 
     key = "times"
+
+    @property
+    def of_one(self) -> tuple[float, ...]:
+        """Those of a scenario with one source, [source]."""
+        return tuple(time for time in self.root if not isinstance(time, tuple))
+
+    @property
+    def of_each(self) -> tuple[tuple[float, ...], ...]:
+        """Those of each source, of a scenario with `sources`."""
+        return tuple(times for times in self.root if isinstance(times, tuple))
 
 
 class AtCost(Keyed[Positive]):
@@ -319,7 +333,7 @@ class Moves(Section):
 
 
 class Probing(Section):
-    """When the monitor probes its source; one replication is one path of [0, horizon]."""
+    """When the monitor probes its source or sources; a replication is a path of [0, horizon]."""
 
     horizon: Positive
     probes: Annotated[int, Field(strict=True, ge=1, le=10_000_000)] | None = None
@@ -328,47 +342,26 @@ class Probing(Section):
         | Annotated[Times | AtCost | AtProbability | Apart, OneKey()],
         ByType(),
     ]
-    minimum_spacing: NonNegative = 0.0
+    minimum_spacing: Annotated[NonNegative | tuple[NonNegative, ...], ByType()] = 0.0
     slots: Annotated[int, Field(strict=True, ge=1, le=100_000_000)] | None = None
     refine: Annotated[Annotated[bool, Field(strict=True)] | Moves, ByType()] = False
+    split: Annotated[
+        Literal["optimal", "equal", "updates", "square-root"]
+        | tuple[Annotated[int, Field(strict=True, ge=1, le=10_000_000)], ...],
+        ByType(),
+    ] = "optimal"
 
     @model_validator(mode="after")
     def _valid(self) -> Probing:
-        if isinstance(self.policy, Times):
-            self._check_times(self.policy.root)
-        elif isinstance(self.policy, ByParameter):
-            return self
-        elif self.probes is None:
+        if self.probes is None and isinstance(self.policy, str):
             raise refused("is missing; how many probes?", key="probes")
-        count = self.probes or len(self.policy.root)  # type: ignore[union-attr]  # times, when probes is None
-        if count * self.minimum_spacing > self.horizon * (1 + 1e-9):
-            allowed = f"times {count} probes must not exceed horizon ({self.horizon!r})"
-            raise refused(allowed, key="minimum_spacing", value=self.minimum_spacing)
-        if self.policy == "optimal":
-            self._check_grid(count)
         return self
 
-    def _check_grid(self, count: int) -> None:
-        if self.slots is None:
-            raise refused('is missing; policy = "optimal" needs it', key="slots")
-        spacing = slots_apart(self.minimum_spacing, self.horizon, self.slots)
-        if count * spacing > self.slots:
-            allowed = f"has no room for {count} probes, each {spacing} slots after the last"
-            raise refused(allowed, key="slots", value=self.slots)
-
-    def _check_times(self, times: tuple[float, ...]) -> None:
-        gaps = [after - before for before, after in zip((0.0, *times), times, strict=False)]
-        if min(gaps[1:], default=1.0) <= 0:
-            raise refused("must increase", key="policy.times", value=times)
-        if times[-1] != self.horizon:
-            allowed = f"the last must be the horizon ({self.horizon!r})"
-            raise refused(allowed, key="policy.times", value=times)
-        if min(gaps) < self.minimum_spacing * (1 - 1e-9) - 1e-15 * self.horizon:
-            allowed = f"must lie minimum_spacing ({self.minimum_spacing!r}) apart, from 0 on"
-            raise refused(allowed, key="policy.times", value=times)
-        if self.probes not in (None, len(times)):
-            allowed = f"must be the number of times ({len(times)}), or be left out"
-            raise refused(allowed, key="probes", value=self.probes)
+    @property
+    def spacing(self) -> float:
+        """The minimum spacing of a scenario with one source, [source]."""
+        assert not isinstance(self.minimum_spacing, tuple)
+        return self.minimum_spacing
 
 
 class Period(Keyed[Annotated[tuple[Count, ...], Field(min_length=1)]]):
@@ -505,6 +498,7 @@ class System(Section):
     buffer: Buffer | None = None
     clients: Clients | None = None
     source: Source | None = None
+    sources: Annotated[tuple[Source, ...], Field(min_length=1)] | None = None
     probing: Probing | None = None
     servers: Servers | None = None
     interventions: tuple[Intervention, ...] = ()

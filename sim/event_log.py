@@ -43,8 +43,9 @@ class EventLog:
     "service"; `robot` is the server, `page` the running number of the packet, counted from 0,
     `level` the number of busy servers after the event; `active` is 0.
 
-    With [probing], events are "update" and "probe"; `robot` and `page` are empty, `level` is the
-    number of updates that no probe has seen yet, after the event; `active` is 0.
+    With [probing], events are "update" and "probe"; `robot` is empty, and so is `page`, but where
+    there are several sources it is the number of one; `level` is the number of its updates that no
+    probe has seen yet, after the event; `active` is 0.
 
     Parameters
     ----------

@@ -34,7 +34,9 @@ def require_progress(scenario: Scenario) -> None:
                 f"asks for about {rate * horizon:.0e} events up to the horizon ({horizon:g}), more "
                 "than any clock can tell apart; choose another unit of time"
             )
-            raise ScenarioError(f"{section}.{name}", scenario.as_file()[section][name], allowed)
+            key = f"{section}.{name}" if section else name
+            given = scenario.as_file()
+            raise ScenarioError(key, (given[section] if section else given)[name], allowed)
 
 
 def expected_events(scenario: Scenario) -> float:
@@ -75,6 +77,9 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
         yield ("servers", "arrivals"), _draws(servers.arrivals), horizon
     if scenario.source is not None and scenario.probing is not None:
         yield ("source", "updates"), _average(scenario.source.updates), scenario.probing.horizon
+    if scenario.sources is not None and scenario.probing is not None:
+        rate = sum(_average(source.updates) for source in scenario.sources)
+        yield ("", "sources"), rate, scenario.probing.horizon
 
 
 def _progress(scenario: Scenario, effect: str) -> float:

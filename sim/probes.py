@@ -1,13 +1,14 @@
-"""A source, its updates, and the monitor that probes it (eckstein2005), put together."""
+"""Sources, their updates, and the monitors that probe them (eckstein2005), put together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from scenarios import Scenario
+from scenarios.probing import sources_of
 from scenarios.rates import PiecewiseConstant
 from scenarios.sections import Probing, Times
 from sim import rules
@@ -15,16 +16,48 @@ from sim.clock import Alarm, Clock
 from sim.event_log import Log
 from sim.rates import Cycle, cycle, integral, mark, reached
 from sim.streams import stream
-from sim.tally import ProbingTally, Tally
+from sim.tally import ProbingTally, SourcesTally, Tally
 
-_UPDATE = rules.tie_order(rules.UPDATE, 0)
-_PROBE = rules.tie_order(rules.QUERY, 0)
+
+class Probed(NamedTuple):
+    """One source of a scenario: its rates, and when it is probed."""
+
+    updates: Cycle
+    importance: Cycle
+    times: tuple[float, ...]
+
+
+def probed_sources(scenario: Scenario) -> tuple[Probed, ...]:
+    """Every source of a scenario, with its probe times."""
+    assert scenario.probing is not None
+    sources = sources_of(scenario)
+    if scenario.sources is None:
+        times: tuple[tuple[float, ...], ...] = (given_times(scenario.probing),)
+    else:
+        assert isinstance(scenario.probing.policy, Times)
+        times = scenario.probing.policy.of_each
+    return tuple(
+        Probed(_cycle(source.updates), _cycle(source.importance), own)
+        for source, own in zip(sources, times, strict=True)
+    )
+
+
+def probing_tally(scenario: Scenario, counted: Sequence[ProbingTally]) -> Tally:
+    """The checked tally of a replication, from what was counted of each source."""
+    assert scenario.probing is not None
+    end = scenario.probing.horizon
+    if scenario.sources is None:
+        tally = Tally(window=end, probing=counted[0])
+    else:
+        tally = Tally(window=end, sources=SourcesTally.of(counted))
+    tally.check(end, 0)
+    return tally
 
 
 def given_times(probing: Probing) -> tuple[float, ...]:
-    """Probe times that are given or equally spaced."""
+    """Probe times of one source that are given or equally spaced."""
     if isinstance(probing.policy, Times):
-        return probing.policy.root
+        return probing.policy.of_one
     assert probing.probes is not None
     count = probing.probes
     horizon = probing.horizon
@@ -51,12 +84,20 @@ class Updates:
         The stream "update".
     happened : callable
         Called with the time of every update.
+    source : int
+        Its number among several.
     """
 
     def __init__(
-        self, clock: Clock, rate: Cycle, stream: Any, happened: Callable[[float], None]
+        self,
+        clock: Clock,
+        rate: Cycle,
+        stream: Any,
+        happened: Callable[[float], None],
+        source: int = 0,
     ) -> None:
         self._clock = clock
+        self._order = rules.tie_order(rules.UPDATE, source)
         self._rate = rate
         self._stream = stream
         self._happened = happened
@@ -69,7 +110,7 @@ class Updates:
 
     def _wait(self, alarm: Alarm) -> None:
         self._expected += rules.draw_exponential(self._stream, 1.0)
-        self._clock.at(reached(self._rate, self._expected), _UPDATE, alarm)
+        self._clock.at(reached(self._rate, self._expected), self._order, alarm)
 
     def _update(self, alarm: Alarm) -> None:
         self.count += 1
@@ -89,6 +130,8 @@ class Monitor:
         What a unit of waiting costs.
     log_event : callable, optional
         Writes the event log: time, event, updates that are pending after it.
+    source : int
+        Its number among several.
     """
 
     def __init__(
@@ -97,8 +140,10 @@ class Monitor:
         times: Sequence[float],
         importance: Cycle,
         log_event: Callable[[float, str, int], None] | None = None,
+        source: int = 0,
     ) -> None:
         self._clock = clock
+        self._order = rules.tie_order(rules.QUERY, source)
         self._times = times
         self._importance = importance
         self._log_event = log_event
@@ -108,7 +153,7 @@ class Monitor:
 
     def start(self) -> None:
         """Wait for the first probe."""
-        self._clock.at(self._times[0], _PROBE, Alarm(self._clock, self._probe))
+        self._clock.at(self._times[0], self._order, Alarm(self._clock, self._probe))
 
     def update(self, now: float) -> None:
         """The source was updated; an update at the very time of a probe comes before it."""
@@ -128,7 +173,7 @@ class Monitor:
         if self._log_event:
             self._log_event(alarm.time, "probe", 0)
         if self._probes < len(self._times):
-            self._clock.at(self._times[self._probes], _PROBE, alarm)
+            self._clock.at(self._times[self._probes], self._order, alarm)
 
     def tally(self, updates: int) -> ProbingTally:
         """What was counted, beside the source's own number of updates."""
@@ -143,52 +188,54 @@ class Monitor:
         )
 
 
-class ProbedSource:
+class ProbedSources:
     """The components of one replication: one path of [0, horizon].
 
     Parameters
     ----------
     scenario : Scenario
     replication, seed : int
-        They select the random stream.
+        They select the random streams, one for each source.
     log : Log, optional
         Receives every event.
     """
 
     def __init__(self, scenario: Scenario, replication: int, seed: int, log: Log | None) -> None:
-        assert scenario.source is not None
         assert scenario.probing is not None
+        self._scenario = scenario
         self._replication = replication
         self.clock = Clock()
         self.end = scenario.probing.horizon
-        self._monitor = Monitor(
-            self.clock,
-            given_times(scenario.probing),
-            _cycle(scenario.source.importance),
-            partial(self._write, log) if log else None,
-        )
-        self._updates = Updates(
-            self.clock,
-            _cycle(scenario.source.updates),
-            stream(seed, replication, "update"),
-            self._monitor.update,
-        )
+        self._pairs = [
+            self._put_together(source, probed, seed, log)
+            for source, probed in enumerate(probed_sources(scenario))
+        ]
+
+    def _put_together(
+        self, source: int, probed: Probed, seed: int, log: Log | None
+    ) -> tuple[Updates, Monitor]:
+        """One source and its monitor."""
+        page = None if self._scenario.sources is None else source
+        written = partial(self._write, log, page) if log else None
+        monitor = Monitor(self.clock, probed.times, probed.importance, written, source)
+        own = stream(seed, self._replication, "update", source)
+        return Updates(self.clock, probed.updates, own, monitor.update, source), monitor
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon."""
         self.start()
         self.clock.run_to(self.end)
-        tally = Tally(window=self.end, probing=self._monitor.tally(self._updates.count))
-        tally.check(self.end, 0)
-        return tally
+        counted = [monitor.tally(updates.count) for updates, monitor in self._pairs]
+        return probing_tally(self._scenario, counted)
 
     def start(self) -> None:
         """Set everything going, at time 0."""
-        self._updates.start()
-        self._monitor.start()
+        for updates, monitor in self._pairs:
+            updates.start()
+            monitor.start()
 
-    def _write(self, log: Log, now: float, event: str, pending: int) -> None:
-        log.add((self._replication, now, event, None, None, pending, 0))
+    def _write(self, log: Log, page: int | None, now: float, event: str, pending: int) -> None:
+        log.add((self._replication, now, event, None, page, pending, 0))
 
 
 def _cycle(rate: PiecewiseConstant) -> Cycle:

@@ -11,12 +11,12 @@ from scenarios.errors import MISSING
 from scenarios.law_points import LawPoints
 from scenarios.sections import Times
 from sim.event_log import Log
-from sim.probes import ProbedSource
+from sim.probes import ProbedSources
 from sim.search_engine import SearchEngine
 from sim.servers import ParallelServers
 from sim.tally import Tally
 
-System = SearchEngine | ParallelServers | ProbedSource
+System = SearchEngine | ParallelServers | ProbedSources
 
 writes_log = True
 unlocked = False
@@ -40,8 +40,8 @@ def _unresolved(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:
     if scenario.servers is not None and scenario.servers.routing == "optimal":
         yield "servers.routing", "optimal", "period or random"
     probes = scenario.probing.policy if scenario.probing else "uniform"
-    if probes != "uniform" and not isinstance(probes, Times):
-        yield "probing.policy", probes, "times or uniform"
+    if not isinstance(probes, Times) and (probes != "uniform" or scenario.sources is not None):
+        yield "probing.policy", probes, "times" if scenario.sources else "times or uniform"
 
 
 def simulate(
@@ -84,5 +84,5 @@ def put_together(
     if scenario.servers is not None:
         return ParallelServers(scenario, replication, seed, log)
     if scenario.probing is not None:
-        return ProbedSource(scenario, replication, seed, log)
+        return ProbedSources(scenario, replication, seed, log)
     return SearchEngine(scenario, replication, seed, log, points)

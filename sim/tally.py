@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
@@ -373,6 +374,37 @@ class CourseTally:
 
 
 @dataclass(frozen=True, slots=True)
+class SourcesTally:
+    """Counts and costs of several sources over one path of [0, horizon].
+
+    Attributes
+    ----------
+    updates, probes, seen, pending, cost, fresh_time, largest_wait : tuple, indexed by source
+        Those of a `ProbingTally`.
+    """
+
+    updates: tuple[int, ...]
+    probes: tuple[int, ...]
+    seen: tuple[int, ...]
+    pending: tuple[int, ...]
+    cost: tuple[float, ...]
+    fresh_time: tuple[float, ...]
+    largest_wait: tuple[float, ...]
+
+    @classmethod
+    def of(cls, each: Sequence[ProbingTally]) -> SourcesTally:
+        """What was counted of each source, put together."""
+        names = [field.name for field in fields(ProbingTally)]
+        return cls(*(tuple(getattr(one, name) for one in each) for name in names))
+
+    def check(self, window: float, horizon: float) -> None:
+        """Raise `ConservationError` unless each update was seen once, at a possible cost."""
+        columns = [getattr(self, field.name) for field in fields(self)]
+        for values in zip(*columns, strict=True):
+            ProbingTally(*values).check(window, horizon)
+
+
+@dataclass(frozen=True, slots=True)
 class Tally:
     """Everything that one replication counted over the window (warm-up, horizon].
 
@@ -382,7 +414,7 @@ class Tally:
         Length of the window.
     robots_time : float
         Time integral of the number of active robots.
-    buffer, pages, ages, clients, servers, probing
+    buffer, pages, ages, clients, servers, probing, sources
         The parts that the scenario has, else None.
     sojourns : SojournsTally or None
         Where there is a buffer.
@@ -400,14 +432,15 @@ class Tally:
     clients: ClientsTally | None = None
     servers: ServersTally | None = None
     probing: ProbingTally | None = None
+    sources: SourcesTally | None = None
     sojourns: SojournsTally | None = None
     laws: LawsTally | None = None
     course: CourseTally | None = None
 
     def check(self, horizon: float, robots: int) -> None:
         """Raise `ConservationError` unless all parts add up; `robots` is the number available."""
-        parts = self.buffer, self.pages, self.ages, self.clients, self.servers, self.probing
-        for part in parts:
+        whole = self.buffer, self.pages, self.ages, self.clients, self.servers
+        for part in (*whole, self.probing, self.sources):
             if part is not None:
                 part.check(self.window, horizon)
         most = robots * self.window * (1 + RELATIVE)

@@ -2,16 +2,19 @@
 
 `profile` has what lies between two probes and what schedules cost, `policies` those with one
 parameter, `grid` the best times on a grid and how good a grid is, `refinement` the local optimum in
-continuous time, `programme` the algorithms of the paper, `search` all of it for a scenario,
-`formulas` the index.
+continuous time, `programme` the algorithms of the paper, `search` all of it for a scenario with one
+source. Of several sources `sources` looks at each alone, `budget` divides the probes among them,
+and `shared` does so for a scenario. `formulas` is the index.
 """
 
 from analytic.probing.formulas import (
     FORMULAS,
     STATEMENTS,
     given_probes,
+    given_to_each,
     probe_times,
     profile_of,
+    times_of_each,
 )
 from analytic.probing.grid import (
     Schedule,
@@ -42,18 +45,24 @@ from analytic.probing.profile import (
 )
 from analytic.probing.refinement import Refined, refined, slack
 from analytic.probing.search import ProbeSearch, best_probes, optimal_probes
+from analytic.probing.shared import BudgetSearch, best_budget, best_times, best_times_of_split
+from analytic.probing.sources import natural_split
 
 __all__ = [
     "FORMULAS",
     "STATEMENTS",
+    "BudgetSearch",
     "Interval",
     "ProbeSearch",
     "Profile",
     "Refined",
     "Schedule",
     "actual_cost",
+    "best_budget",
     "best_probes",
     "best_schedule",
+    "best_times",
+    "best_times_of_split",
     "breaks_on_grid",
     "cell",
     "cost_variance",
@@ -63,9 +72,11 @@ __all__ = [
     "first_arrival_times",
     "first_arrival_times_at",
     "given_probes",
+    "given_to_each",
     "grid_error",
     "grid_of",
     "join",
+    "natural_split",
     "optimal_probes",
     "probe_times",
     "profile_of",
@@ -74,6 +85,7 @@ __all__ = [
     "threshold_times",
     "threshold_times_at",
     "times_of",
+    "times_of_each",
     "uniform_times",
     "uniform_times_at",
 ]

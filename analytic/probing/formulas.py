@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -29,7 +30,9 @@ from analytic.probing.profile import (
 )
 from analytic.probing.programme import improved_by_moves, paper_schedule
 from analytic.probing.refinement import refined
+from analytic.probing.sources import each_alone
 from scenarios import Scenario, ScenarioError
+from scenarios.probing import sources_of
 from scenarios.sections import Apart, AtCost, AtProbability, Probing, Source, Times
 
 
@@ -40,7 +43,7 @@ def _sections(scenario: Scenario) -> tuple[Source, Probing]:
 
 
 def profile_of(scenario: Scenario) -> Profile:
-    """Update rate and importance of the scenario's source, up to its horizon.
+    """Update rate and importance of the scenario's one source, up to its horizon.
 
     Parameters
     ----------
@@ -51,7 +54,7 @@ def profile_of(scenario: Scenario) -> Profile:
 
 
 def probe_times(scenario: Scenario) -> tuple[float, ...]:
-    """Probe times of the scenario's policy, computed where they are not given.
+    """Probe times of the policy for one source, computed where they are not given.
 
     Parameters
     ----------
@@ -65,7 +68,7 @@ def probe_times(scenario: Scenario) -> tuple[float, ...]:
     """
     _, probing = _sections(scenario)
     if isinstance(probing.policy, Times):
-        return probing.policy.root
+        return probing.policy.of_one
 
     def refused(reason: str) -> ScenarioError:
         policy = probing.policy
@@ -83,8 +86,8 @@ def probe_times(scenario: Scenario) -> tuple[float, ...]:
     closest = float(np.diff([0.0, *times]).min())
     if closest <= 0:
         raise refused(f"has no room for {len(times)} probes at different times")
-    if closest < probing.minimum_spacing * (1 - 1e-9):
-        spacing = f"minimum_spacing is {probing.minimum_spacing!r}"
+    if closest < probing.spacing * (1 - 1e-9):
+        spacing = f"minimum_spacing is {probing.spacing!r}"
         raise refused(f"probes as little as {closest:.6g} apart; {spacing}")
     return times
 
@@ -119,51 +122,124 @@ def _times(probing: Probing, profile: Profile) -> tuple[float, ...]:
     return of_number(profile, probing.probes)
 
 
+def times_of_each(scenario: Scenario) -> tuple[tuple[float, ...], ...]:
+    """Probe times of every source, by the policy of the file, which is not "optimal".
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    Raises
+    ------
+    ScenarioError
+        As `probe_times`, naming the source where there are several.
+    """
+    if scenario.sources is None:
+        return (probe_times(scenario),)
+    found = []
+    for source, own in enumerate(each_alone(scenario)):
+        try:
+            found.append(probe_times(own))
+        except ScenarioError as refusal:
+            refusal.allowed = f"source {source}: {refusal.allowed}"
+            raise
+    return tuple(found)
+
+
+def given_to_each(probing: Probing, times: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Keys and values that put the probe times of every source into a scenario.
+
+    Parameters
+    ----------
+    probing : Probing
+        The section that they are put into.
+    times : sequence of sequences of float
+        Probe times of each source, in the order of the file.
+    """
+    changes: dict[str, Any] = {"probing.policy": {"times": [list(own) for own in times]}}
+    if probing.probes is not None:
+        changes["probing.probes"] = sum(map(len, times))
+    if "split" in probing.model_fields_set:
+        changes["probing.split"] = None
+    return changes
+
+
 @premise
 def has_source(scenario: Scenario) -> str | None:
-    """A source is probed."""
-    return None if scenario.source is not None else "there is no [source]"
+    """A source is probed, or several."""
+    return None if sources_of(scenario) else "there is no [source], and there are no sources"
 
 
 def known_times(scenario: Scenario) -> str | None:
     """The probe times are given, or follow from the policy ("optimal" is decided before)."""
-    _, probing = _sections(scenario)
-    return "the probe times are still to be optimised" if probing.policy == "optimal" else None
+    probing = scenario.probing
+    assert probing is not None
+    if probing.policy == "optimal":
+        return "the probe times are still to be optimised"
+    if scenario.sources is None or isinstance(probing.policy, Times) or probing.split != "optimal":
+        return None
+    return "the split of the probes is still to be optimised"
 
 
 def few_cells(scenario: Scenario) -> str | None:
-    """Both rates together have at most a million pieces up to the horizon."""
-    source, probing = _sections(scenario)
-    cells = cells_needed((source.updates, source.importance), probing.horizon)
+    """Both rates of a source together have at most a million pieces up to the horizon."""
+    probing = scenario.probing
+    assert probing is not None
+    cells = max(
+        cells_needed((source.updates, source.importance), probing.horizon)
+        for source in sources_of(scenario)
+    )
     few = cells <= LARGEST_PROFILE
     return None if few else f"the rates have more than {LARGEST_PROFILE} pieces up to the horizon"
 
 
+def _of_each(scenario: Scenario, value: Callable[[Profile, Sequence[float]], float]) -> list[float]:
+    """A number of every source, from its rates and its probe times."""
+    alone = each_alone(scenario)
+    times = times_of_each(scenario)
+    return [value(profile_of(own), given) for own, given in zip(alone, times, strict=True)]
+
+
 def _cost(scenario: Scenario) -> Values:
-    yield "obsolescence_cost", None, expected_cost(profile_of(scenario), probe_times(scenario))
+    costs = _of_each(scenario, expected_cost)
+    yield "obsolescence_cost", None, math.fsum(costs)
+    for source, cost in enumerate(costs if scenario.sources is not None else ()):
+        yield "obsolescence_cost", source, cost
 
 
 def _freshness(scenario: Scenario) -> Values:
-    fresh = expected_freshness(profile_of(scenario), probe_times(scenario))
-    yield "source_freshness", None, fresh
+    fresh = _of_each(scenario, expected_freshness)
+    if scenario.sources is None:
+        yield "source_freshness", None, fresh[0]
+        return
+    for source, share in enumerate(fresh):
+        yield "source_freshness", source, share
 
 
 def smooth_rates(scenario: Scenario) -> str | None:
     """A rate changes along lines or a sine, and is taken in steps."""
-    source, _ = _sections(scenario)
-    smooth = source.updates.most_off > 0 or source.importance.most_off > 0
-    return None if smooth else "the rates are steps, taken as they are"
+    rates = [rate for each in sources_of(scenario) for rate in (each.updates, each.importance)]
+    return (
+        None
+        if any(rate.most_off > 0 for rate in rates)
+        else "the rates are steps, taken as they are"
+    )
 
 
 def _beside_the_steps(scenario: Scenario, side: int) -> Values:
     """What the same probe times cost with the rates of the file: at least (-1), at most (+1)."""
-    source, _ = _sections(scenario)
-    profile = profile_of(scenario)
-    times = probe_times(scenario)
-    of_cost, of_freshness = step_error(source, profile)
-    yield "obsolescence_cost", None, max(expected_cost(profile, times) + side * of_cost, 0.0)
-    fresh = expected_freshness(profile, times) + side * of_freshness
-    yield "source_freshness", None, min(max(fresh, 0.0), 1.0)
+    cost = 0.0
+    for index, (own, times) in enumerate(
+        zip(each_alone(scenario), times_of_each(scenario), strict=True)
+    ):
+        source, _ = _sections(own)
+        profile = profile_of(own)
+        of_cost, of_freshness = step_error(source, profile)
+        cost += max(expected_cost(profile, times) + side * of_cost, 0.0)
+        fresh = expected_freshness(profile, times) + side * of_freshness
+        subject = None if scenario.sources is None else index
+        yield "source_freshness", subject, min(max(fresh, 0.0), 1.0)
+    yield "obsolescence_cost", None, cost
 
 
 _SIDES: tuple[tuple[Literal["lower bound", "upper bound"], int], ...] = (

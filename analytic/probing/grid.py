@@ -135,7 +135,7 @@ def best_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
     ``C(a,d) + C(b,c) - C(a,c) - C(b,d) = Lambda(a,b) A(c,d) >= 0``, also with a spacing (too near
     is infinitely dear: the right side is then infinite whenever the left is). So the least cost
     f(n) is convex in n, and a price on each probe has the optimum for any n as its own, alone or
-    among paths of the same priced cost, of which two are joined (`_joined`). For any price,
+    among paths of the same priced cost, of which two are joined (`joined`). For any price,
     ``least priced cost - price n`` is a bound below f(n).
     """
     check_room(len(grid.cost), probes, apart)
@@ -172,7 +172,7 @@ class _Search:
             fewer = self._fewer
             more = self._more
             if fewer and more and on_chord and self._is_flat(tried, fewer, more):
-                return _joined(fewer.path, more.path, self._probes)
+                return joined(fewer.path, more.path, self._probes)
             if tried.links < self._probes:
                 self._fewer = tried
             else:
@@ -237,7 +237,7 @@ class _Search:
         return max(power, self._stride) * tried.price if tried.price > 0 else hair
 
 
-def _joined(fewer: Path, more: Path, links: int) -> Path:
+def joined(fewer: Path, more: Path, links: int) -> Path:
     """A path with so many links from two that are best at one price, with fewer and with more.
 
     Where one link of `fewer` holds a link of `more`, ``P_i <= Q_{i+y} < Q_{i+y+1} <= P_{i+1}``, the

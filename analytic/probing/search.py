@@ -36,7 +36,7 @@ _KEY = "probing.policy"
 _POLICIES = ("uniform", "first-arrival", "threshold")
 _ROUNDING = 1e-9
 _LINK_ROUNDING = 4 * float(np.finfo(float).eps)
-_LARGEST_GRID = 10_000_000
+LARGEST_GRID = 10_000_000
 _MOST_COMPARED = 2000
 
 _MOST_LAYERED = 100_000_000
@@ -91,13 +91,13 @@ class ProbeSearch:
     @property
     def rounds_up(self) -> bool:
         """Whether the minimum spacing is no whole number of slots."""
-        spacing = self.probing.minimum_spacing
+        spacing = self.probing.spacing
         return self.kept_spacing > spacing * (1 + _ROUNDING) and spacing > 0
 
     @cached_property
     def refined(self) -> Refined:
         """What continuous refinement makes of the times on the grid."""
-        return refined(self.profile, self.grid_times, self.probing.minimum_spacing)
+        return refined(self.profile, self.grid_times, self.probing.spacing)
 
     @cached_property
     def moved(self) -> tuple[tuple[float, ...], int]:
@@ -107,7 +107,7 @@ class ProbeSearch:
         return improved_by_moves(
             self.profile,
             self.grid_times,
-            self.probing.minimum_spacing,
+            self.probing.spacing,
             least=moves.least_saving,
             largest=moves.largest_move,
             ratio=moves.ratio,
@@ -120,8 +120,8 @@ class ProbeSearch:
 
         The better one of this grid's and of that of `default_slots`, if that is not too fine.
         """
-        other = default_slots(self.profile, len(self.schedule.slots), self.probing.minimum_spacing)
-        grids = {self.slots, other} if other <= _LARGEST_GRID else {self.slots}
+        other = default_slots(self.profile, len(self.schedule.slots), self.probing.spacing)
+        grids = {self.slots, other} if other <= LARGEST_GRID else {self.slots}
         return max(0.0, *(self._bound_on(slots) for slots in grids))
 
     def _bound_on(self, slots: int) -> float:
@@ -133,8 +133,7 @@ class ProbeSearch:
         probes = len(self.schedule.slots)
         schedule = self.schedule
         if slots != self.slots or self.rounds_up:
-            relative = self.probing.minimum_spacing / self.profile.horizon
-            apart = max(1, math.floor(relative * slots * (1 + 1e-12) + 1e-9))
+            apart = rounded_down(self.probing.spacing, self.profile.horizon, slots)
             schedule = best_schedule(grid_of(self.profile, slots), probes, apart)
         whole = self.profile.between(0.0, self.profile.horizon)
         rounding = _LINK_ROUNDING * probes * float(whole.updates * whole.importance)
@@ -184,6 +183,14 @@ class ProbeSearch:
         return expected_cost(self.profile, self.times)
 
 
+def rounded_down(spacing: float, horizon: float, slots: int) -> int:
+    """Slots from one probe to the next where the spacing may be kept a little less, at least one.
+
+    A whole number up to rounding is whole.
+    """
+    return max(1, math.floor(spacing / horizon * slots * (1 + 1e-12) + 1e-9))
+
+
 def best_probes(scenario: Scenario) -> ProbeSearch:
     """The best probe times for a scenario's source, number of probes and minimum spacing.
 
@@ -208,10 +215,10 @@ def best_probes(scenario: Scenario) -> ProbeSearch:
     times = isinstance(probing.policy, Times | ByParameter)
     probes = len(probe_times(scenario)) if times else probing.probes
     assert probes is not None
-    spacing = probing.minimum_spacing
+    spacing = probing.spacing
     slots = probing.slots or _roomy_slots(profile, probes, spacing)
-    if slots > _LARGEST_GRID:
-        raise NoOptimumError(f"needs {slots} slots; at most {_LARGEST_GRID} are searched")
+    if slots > LARGEST_GRID:
+        raise NoOptimumError(f"needs {slots} slots; at most {LARGEST_GRID} are searched")
     apart = slots_apart(spacing, profile.horizon, slots)
     if probes * apart > slots:
         rounded = apart * profile.horizon / slots
@@ -292,7 +299,7 @@ def _fewer(search: ProbeSearch) -> list[str]:
 def _certificate(search: ProbeSearch) -> str:
     """What the grid can cost, in words."""
     if search.rounds_up:
-        spacing = search.probing.minimum_spacing
+        spacing = search.probing.spacing
         return (
             f"minimum_spacing {spacing:.6g} is no whole number of slots: the grid keeps "
             f"{search.kept_spacing:.6g}, which costs at most {search.error:.3g} more than "

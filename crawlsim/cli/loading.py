@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -16,7 +17,7 @@ from scenarios.sections import Period, Times
 from scenarios.text import units
 
 _FEW = 8
-"""Probes that a line names."""
+"""Probes, or sources, that a line names."""
 
 
 def load_scenarios(
@@ -66,17 +67,26 @@ def decided(scenario: Scenario) -> Scenario:
         if isinstance(scenario.activation, Optimal):
             asked = f'activation.optimal = "{scenario.activation.family}"'
         else:
-            key = "probing.policy" if scenario.probing else "servers.routing"
-            asked = f'{key} = "optimal"'
+            asked = f'{_optimal_key(scenario)} = "optimal"'
         click.echo(f"{scenario.name}: {asked} is {decision}", err=True)
     return resolved
 
 
+def _optimal_key(scenario: Scenario) -> str:
+    """The key of what is sought, beside an activation."""
+    if scenario.probing is None:
+        return "servers.routing"
+    return "probing.policy" if scenario.probing.policy == "optimal" else "probing.split"
+
+
 def is_to_decide(scenario: Scenario) -> bool:
     """Whether an activation or a routing is sought that `decision_of` puts into words."""
-    policy = scenario.probing.policy if scenario.probing else None
+    probing = scenario.probing
+    policy = probing.policy if probing else None
     routing = scenario.servers.routing if scenario.servers else None
-    return "optimal" in (policy, routing) or isinstance(scenario.activation, Optimal)
+    shared = scenario.sources is not None and not isinstance(policy, Times)
+    split = probing.split if probing and shared else None
+    return "optimal" in (policy, routing, split) or isinstance(scenario.activation, Optimal)
 
 
 def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:
@@ -84,10 +94,11 @@ def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:
     if not is_to_decide(scenario):
         return None
     probes = resolved.probing.policy if resolved.probing else None
+    if isinstance(probes, Times) and resolved.sources is not None:
+        split = [f"{len(times)}" for times in probes.of_each]
+        return f"{_shortened(split)} probes"
     if isinstance(probes, Times):
-        times = ", ".join(f"{time:.6g}" for time in probes.root[:_FEW])
-        more = f", … {len(probes.root)} in all" if len(probes.root) > _FEW else ""
-        return f"times = [{times}{more}]"
+        return f"times = {_shortened([f'{time:.6g}' for time in probes.of_one])}"
     routing = resolved.servers.routing if resolved.servers else None
     if isinstance(routing, Period):
         return f"period = {value_text(list(routing.root))}"
@@ -98,6 +109,12 @@ def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:
     name = resolved.activation.key if listed else "robots"
     entries = rule if isinstance(rule, dict) else {name: rule}
     return ", ".join(f"{key} = {value_text(value)}" for key, value in entries.items())
+
+
+def _shortened(entries: Sequence[str]) -> str:
+    """A list of which only the first entries are named, where it is long."""
+    more = f", … {len(entries)} in all" if len(entries) > _FEW else ""
+    return f"[{', '.join(entries[:_FEW])}{more}]"
 
 
 def with_warmup(scenario: Scenario, asked: str | None, quiet: bool = False) -> Scenario:

@@ -302,7 +302,10 @@ def _named_pages(scenario: Scenario, optimum: Optimum) -> list[str]:
 
 def _decided(value: Any) -> str:
     """A decision on one line; of a long list its beginning, and its length."""
-    if isinstance(value, list) and any(isinstance(each, list) for each in value):
+    nested = isinstance(value, list) and any(isinstance(each, list) for each in value)
+    if nested and any(isinstance(time, float) for each in value for time in each):
+        return f"those of {len(value)} sources"
+    if nested:
         return f"by level, {len(value)} in all" if len(value) > _LONGEST_LIST else value_text(value)
     if isinstance(value, list) and len(value) > _LONGEST_LIST:
         first = ", ".join(number(each) for each in value[:_LONGEST_LIST])

@@ -21,6 +21,7 @@ from crawlsim.report.run_figures import (
     plot_levels,
     plot_obsolescence_rates,
     plot_probes,
+    plot_shared_probes,
 )
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "plot_obsolescence_rates",
     "plot_probes",
     "plot_rule_map",
+    "plot_shared_probes",
     "plot_static_costs",
     "plot_switching_curves",
     "plot_switching_policy",

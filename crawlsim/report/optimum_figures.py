@@ -17,6 +17,7 @@ from analytic.page_refresh import FrequencySearch
 from analytic.pipeline.best_robots import BestTargets
 from analytic.pipeline.best_thresholds import BestThresholds
 from analytic.probing.search import ProbeSearch
+from analytic.probing.shared import BudgetSearch
 from analytic.robot_control.switching import SwitchingSearch
 from analytic.routing.search import WordSearch
 from crawlsim.report.drawing import (
@@ -29,7 +30,7 @@ from crawlsim.report.drawing import (
     plain,
     whole_numbers,
 )
-from crawlsim.report.run_figures import plot_probes
+from crawlsim.report.run_figures import plot_probes, plot_shared_probes
 from scenarios.arrays import Array
 
 _COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
@@ -210,16 +211,18 @@ def _curve(
     ax.plot(values, **{"color": colour, "marker": mark, "ms": 3.5, "lw": 1.1, **how})
 
 
-def plot_best_probes(search: ProbeSearch, ax: Axes | None = None) -> Axes:
+def plot_best_probes(search: ProbeSearch | BudgetSearch, ax: Axes | None = None) -> Axes:
     """Intensity of the updates, their importance, and the best probe times.
 
     Parameters
     ----------
-    search : ProbeSearch
+    search : ProbeSearch or BudgetSearch
         Of `analytic.optimize(scenario, "probes").search`.
     ax : Axes, optional
         Where to draw; a new figure otherwise.
     """
+    if isinstance(search, BudgetSearch):
+        return plot_shared_probes(search.scenario, ax)
     return plot_probes(search.scenario, axes_for(ax, _HEIGHT))
 
 

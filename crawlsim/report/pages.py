@@ -34,6 +34,7 @@ from crawlsim.report.run_figures import (
     plot_levels,
     plot_obsolescence_rates,
     plot_probes,
+    plot_shared_probes,
 )
 from crawlsim.report.sweep_figures import Key, Row, heat_figure, sweep_figure, text_of
 from crawlsim.report.words import (
@@ -278,6 +279,8 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
         )
     if scenario.source is not None and scenario.probing is not None:
         yield plot_probes(scenario), "Updates of the source, their importance, and the probes."
+    if scenario.sources is not None and scenario.probing is not None:
+        yield plot_shared_probes(scenario), "What is at stake at each source, and its probes."
 
 
 def _course_figures(entry: Entry) -> Iterator[tuple[Axes, str]]:

@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 from analytic.crosscheck import Comparison
 from analytic.formula import Prediction
 from analytic.law_check import LAW_TOLERANCE, LawComparison
-from analytic.probing import probe_times
+from analytic.probing import Profile, probe_times, times_of_each
 from crawlsim.opening import Naming
 from crawlsim.report.drawing import (
     MANY_POINTS,
@@ -34,10 +34,14 @@ from scenarios import Results, Scenario, ScenarioError
 from scenarios.arrays import Array
 from scenarios.rates import PiecewiseConstant
 from scenarios.results import Estimate
+from scenarios.sections import Source
 
 _MOST_STEPS = 150
 _FEW_PAGES = 20
 _FEW_PROBES = 60
+_MOST_LANES = 12
+_LANE = 0.8
+"""Share of a lane that is drawn in."""
 _FAR_APART = 40
 """Points whose intervals have room for caps."""
 
@@ -168,10 +172,7 @@ def plot_probes(scenario: Scenario, ax: Axes | None = None) -> Axes:
     probing = scenario.probing
     if source is None or probing is None:
         raise ValueError(f"{scenario.name} has no [source] and [probing] to draw")
-    rates = (source.updates, source.importance)
-    steps = max(len(rate.breaks) / rate.period for rate in rates)
-    # All of the horizon, or as much as a figure can show: at least one period.
-    shown = min(probing.horizon, max(_MOST_STEPS / steps, *(rate.period for rate in rates)))
+    shown = _shown_of(source, probing.horizon)
     unit = plain(scenario.time_unit)
     part = f", the first {shown:g} of {probing.horizon:g}" if shown < probing.horizon else ""
     ax = panel(ax, f"time ({unit}){part}", f"updates per {unit}")
@@ -192,6 +193,75 @@ def plot_probes(scenario: Scenario, ax: Axes | None = None) -> Axes:
     strip = _strip_above(ax, "importance", top, ticks, 1.55 * top, 0.26)
     _draw_rate(strip, source.importance, shown, _IMPORTANCE)
     return ax
+
+
+def plot_shared_probes(scenario: Scenario, ax: Axes | None = None) -> Axes:
+    """Probe times of several sources, above what would be at stake at that time.
+
+    The height of a lane is ``sqrt(lambda a)`` of its source, to which the density of the best
+    probes tends as they become many, on one scale for all. Of many sources the first are shown, of
+    a long horizon the first part, and the labels say so.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With sources and [probing].
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Raises
+    ------
+    ValueError
+        If the scenario has no sources.
+    """
+    probing = scenario.probing
+    if scenario.sources is None or probing is None:
+        raise ValueError(f"{scenario.name} has no sources and [probing] to draw")
+    sources = scenario.sources[:_MOST_LANES]
+    shown = min([probing.horizon, *(_shown_of(source, probing.horizon) for source in sources)])
+    try:
+        times = times_of_each(scenario)
+    except ScenarioError:  # they are still to be found
+        times = ((),) * len(scenario.sources)
+    unit = plain(scenario.time_unit)
+    part = f", the first {shown:g} of {probing.horizon:g}" if shown < probing.horizon else ""
+    rest = len(scenario.sources) - len(sources)
+    others = f" ({rest} more are not shown)" if rest else ""
+    ax = panel(ax, f"time ({unit}){part}", f"source and its probes{others}", _lanes(len(sources)))
+    stakes = [_at_stake(source, shown) for source in sources]
+    highest = max(float(values.max()) for _, values in stakes)
+    lanes = range(len(sources) - 1, -1, -1)
+    for lane, (edges, values), own in zip(lanes, stakes, times, strict=False):
+        level = lane + _LANE * values / highest
+        ax.fill_between(edges, lane, level, step="post", color=SIMULATED, alpha=0.25, lw=0)
+        inside = [time for time in own if time <= shown]
+        ax.plot(inside, [lane + _LANE / 2] * len(inside), "|", ms=14, color=THEORY)
+    ax.plot([], [], "|", ms=14, color=THEORY, label="probe")
+    ax.fill_between([], [], color=SIMULATED, alpha=0.25, lw=0, label="√(updates × importance)")
+    ax.set_yticks(lanes, [f"{k}: {len(times[k])}" for k in range(len(sources))])
+    ax.set_ylim(-0.1, len(sources) - 0.1)
+    ax.set_xlim(0, shown)
+    legend_above(ax)
+    return ax
+
+
+def _shown_of(source: Source, horizon: float) -> float:
+    """All of the horizon, or as much as a figure can show: at least one period."""
+    rates = (source.updates, source.importance)
+    steps = max(len(rate.breaks) / rate.period for rate in rates)
+    return min(horizon, max(_MOST_STEPS / steps, *(rate.period for rate in rates)))
+
+
+def _lanes(count: int) -> float:
+    """Height of a figure with so many lanes."""
+    return 1.6 + 0.5 * count
+
+
+def _at_stake(source: Source, shown: float) -> tuple[Array, Array]:
+    """Edges of the cells, and in each ``sqrt(lambda a)``; the last value twice."""
+    profile = Profile(source.updates, source.importance, shown)
+    values = np.sqrt(profile.updates * profile.importance)
+    return profile.edges, np.append(values, values[-1])
 
 
 def _by_index(results: Results, measure: str) -> dict[int, Estimate]:

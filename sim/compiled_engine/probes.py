@@ -1,4 +1,4 @@
-"""A probed source as compiled code: the path of `sim.probes`, update by update."""
+"""Probed sources as compiled code: the path of each of `sim.probes`, update by update."""
 
 from __future__ import annotations
 
@@ -7,41 +7,38 @@ from typing import Any
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.rates import PiecewiseConstant
 from sim import rules
 from sim.compiled_engine.jit import PAUSE, inner, kernel
 from sim.compiled_engine.world import record
-from sim.probes import given_times, largest_wait
-from sim.rates import Cycle, cycle, integral, mark, reached
+from sim.probes import Probed, largest_wait, probed_sources, probing_tally
+from sim.rates import Cycle, integral, mark, reached
 from sim.streams import stream
 from sim.tally import ProbingTally, Tally
 
 
 def simulate_probing(scenario: Scenario, replication: int, seed: int) -> Tally:
-    """One replication: one path of [0, horizon]."""
-    assert scenario.source is not None
-    assert scenario.probing is not None
-    times = given_times(scenario.probing)
-    importance = _cycle(scenario.source.importance)
-    rate = _cycle(scenario.source.updates)
-    own = stream(seed, replication, "update")
-    path = _path(np.array(times), rate, importance, own)
-    counted = ProbingTally(
+    """One replication: one path of [0, horizon] of each source."""
+    counted = [
+        _simulate_source(probed, stream(seed, replication, "update", source))
+        for source, probed in enumerate(probed_sources(scenario))
+    ]
+    return probing_tally(scenario, counted)
+
+
+def _simulate_source(probed: Probed, own: Any) -> ProbingTally:
+    path = _path(np.array(probed.times), _arrays(probed.updates), _arrays(probed.importance), own)
+    return ProbingTally(
         updates=int(path.updates),
-        probes=len(times),
+        probes=len(probed.times),
         seen=int(path.updates),
         pending=0,
         cost=float(path.cost),
         fresh_time=float(path.fresh_time),
-        largest_wait=float(largest_wait(times, importance)),
+        largest_wait=float(largest_wait(probed.times, probed.importance)),
     )
-    tally = Tally(window=scenario.probing.horizon, probing=counted)
-    tally.check(scenario.probing.horizon, 0)
-    return tally
 
 
-def _cycle(rate: PiecewiseConstant) -> Cycle:
-    made = cycle(rate.breaks, rate.values, rate.period)
+def _arrays(made: Cycle) -> Cycle:
     edges, values, sums = map(np.array, made)
     return Cycle(edges, values, sums)  # type: ignore[arg-type]  # arrays are what compiles
 

@@ -89,8 +89,9 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
         run["pages"].weights = page_weights(scenario.pages)
     if "servers" in run:
         run["servers"].ended = packets_ended(totals.parts["servers"])
-    if "probing" in run and scenario.probing is not None:
-        run["probing"].paths = window / scenario.probing.horizon  # windows are as long as it
+    if scenario.probing is not None:
+        probed = run["sources" if "sources" in run else "probing"]
+        probed.paths = window / scenario.probing.horizon  # windows are as long as it
     return run
 
 

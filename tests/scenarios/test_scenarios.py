@@ -100,6 +100,25 @@ horizon = 28.0
 policy = { times = [14.0, 28.0] }
 minimum_spacing = 1.0
 """
+SHARED = """
+name = "shared"
+
+[[sources]]
+updates = { breaks = [0.0, 0.5], values = [2.0, 1.0], period = 1.0 }
+importance = { breaks = [0.0], values = [1.0], period = 1.0 }
+
+[[sources]]
+updates = { breaks = [0.0], values = [3.0], period = 1.0 }
+importance = { breaks = [0.0], values = [0.5], period = 1.0 }
+
+[probing]
+horizon = 8.0
+probes = 6
+minimum_spacing = [0.5, 1.0]
+slots = 64
+split = [2, 4]
+policy = "optimal"
+"""
 PARALLEL = """
 name = "parallel"
 
@@ -132,6 +151,7 @@ loss = 1.0
 FILES = {
     "search-engine": SEARCH_ENGINE,
     "monitor": MONITOR,
+    "shared": SHARED,
     "parallel": PARALLEL,
     "joint": JOINT,
 }

@@ -680,7 +680,7 @@ def test_a_file_that_asks_for_times_on_the_grid_pays_for_no_more(
 def test_a_default_grid_that_is_too_fine_gives_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     from analytic.probing import search as probe_search
 
-    monkeypatch.setattr(probe_search, "_LARGEST_GRID", 5000)
+    monkeypatch.setattr(probe_search, "LARGEST_GRID", 5000)
     search = best_probes(load("dbworld-uniform").with_("probing.slots", 672))
     assert search.lower_bound == pytest.approx(search.grid_cost - search.error, rel=1e-9)
 

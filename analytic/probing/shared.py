@@ -1,0 +1,282 @@
+"""The best probe times of several sources that share a number of probes, and natural splits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from analytic.optimum import NoOptimumError, Optimum
+from analytic.probing.budget import Division, Grids, divided
+from analytic.probing.formulas import few_cells, given_to_each
+from analytic.probing.grid import best_schedule, grid_error, times_of
+from analytic.probing.profile import Profile
+from analytic.probing.search import LARGEST_GRID, best_probes, optimal_probes, rounded_down
+from analytic.probing.sources import WEIGHTS, alone, natural_split, shares
+from scenarios import Scenario
+from scenarios.probing import sources_of, spacing_of
+from scenarios.sections import Probing, Times, slots_apart
+
+_ROUNDING = 4 * float(np.finfo(float).eps)
+_AS_GOOD = 1e-9
+_FEW = 12
+"""Sources whose probes the notes name."""
+
+Schedules = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class BudgetSearch:
+    """The best way to share probes on a grid, with bounds below it.
+
+    Parameters
+    ----------
+    asked : Scenario
+        Whose sources are to be probed.
+    grids : Grids
+    division : Division
+        The best one on the grid.
+    """
+
+    asked: Scenario = field(repr=False)
+    grids: Grids = field(repr=False)
+    division: Division = field(repr=False)
+
+    @property
+    def probing(self) -> Probing:
+        """The section of the scenario."""
+        assert self.asked.probing is not None
+        return self.asked.probing
+
+    @property
+    def split(self) -> list[int]:
+        """Probes of each source."""
+        return [len(path) for path in self.division.paths]
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario with these times in place of its policy."""
+        return self.asked.with_(given_to_each(self.probing, self.times))
+
+    @property
+    def cost(self) -> float:
+        """Expected cost of all sources."""
+        return self.division.cost
+
+    @cached_property
+    def costs(self) -> list[float]:
+        """Expected cost of each source."""
+        from analytic.probing.kernels import links_cost
+
+        return [
+            links_cost(self.grids[source], np.append(0, path))
+            for source, path in enumerate(self.division.paths)
+        ]
+
+    @cached_property
+    def times(self) -> Schedules:
+        """Probe times of each source."""
+        return _times(self.grids, self.division.paths)
+
+    @property
+    def proved(self) -> bool:
+        """Whether no other times on this grid cost less."""
+        return self.cost <= self.division.lower_bound + _AS_GOOD * abs(self.cost)
+
+    @property
+    def gap(self) -> float:
+        """How far the cost may be above the least one on this grid, in per cent of that."""
+        if self.proved:
+            return 0.0
+        bound = self.division.lower_bound
+        return 100 * (self.cost / bound - 1) if bound > 0 else math.inf
+
+    @cached_property
+    def lower_bound(self) -> float:
+        """Below the cost of so many probes, however they are shared, at any times whatever.
+
+        Notes
+        -----
+        The best times of a source in continuous time cost at least the best ones on the grid less
+        ``e_k + n_k d_k`` (`grid_error`). Taken off the costs, d_k is a discount on each probe, and
+        the best division at these costs is a bound. A spacing that is no whole number of slots is
+        rounded down for it.
+        """
+        if len(self.split) == 1:
+            return best_probes(alone(self.asked, 0, self.split[0])).lower_bound
+        grids = self.grids
+        fixed = 0.0
+        discounts = []
+        total = sum(self.split)
+        for profile in grids.profiles:
+            none = grid_error(profile, grids.slots, 0)[0]
+            discounts.append(grid_error(profile, grids.slots, 1)[0] - none)
+            whole = profile.between(0.0, profile.horizon)
+            rounding = _ROUNDING * total * float(whole.updates * whole.importance)
+            fixed += none + rounding
+        apart = [
+            rounded_down(spacing_of(self.probing, source), grids.profiles[0].horizon, grids.slots)
+            for source in range(len(grids.profiles))
+        ]
+        free = divided(grids, total, apart, discounts, self.division.price)
+        return max(0.0, free.lower_bound - fixed)
+
+
+def best_budget(scenario: Scenario) -> BudgetSearch:
+    """The best probe times of all sources, whatever the split and the policy of the file.
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    Raises
+    ------
+    NoOptimumError
+        If there are no slots, if they have no room for so many probes, or if the rates have too
+        many pieces.
+    """
+    grids = _grids(scenario)
+    probing = scenario.probing
+    assert probing is not None
+    total = _total(probing)
+    apart = _apart(probing, len(grids.profiles))
+    room = sum(grids.slots // each for each in apart)
+    if total > room:
+        raise NoOptimumError(f"{grids.slots} slots have room for {room} probes of these sources")
+    return BudgetSearch(scenario, grids, divided(grids, total, apart))
+
+
+def best_times_of_split(scenario: Scenario) -> Schedules:
+    """The best probe times of each source with its share of the probes, by the split of the file.
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    Raises
+    ------
+    NoOptimumError
+        As `best_budget`.
+    """
+    grids = _grids(scenario)
+    assert scenario.probing is not None
+    apart = _apart(scenario.probing, len(grids.profiles))
+    paths = [
+        best_schedule(grids[source], probes, apart[source]).slots
+        for source, probes in enumerate(shares(scenario))
+    ]
+    return _times(grids, paths)
+
+
+def _grids(scenario: Scenario) -> Grids:
+    probing = scenario.probing
+    assert probing is not None
+    if probing.slots is None:
+        raise NoOptimumError("needs probing.slots, the number of times that may be chosen")
+    if probing.slots > LARGEST_GRID:
+        raise NoOptimumError(f"has {probing.slots} slots; at most {LARGEST_GRID} are searched")
+    if (reason := few_cells(scenario)) is not None:
+        raise NoOptimumError(reason)
+    sources = sources_of(scenario)
+    horizon = probing.horizon
+    profiles = [Profile(each.updates, each.importance, horizon) for each in sources]
+    return Grids(profiles, probing.slots)
+
+
+def _total(probing: Probing) -> int:
+    if probing.probes is not None:
+        return probing.probes
+    assert isinstance(probing.policy, Times)
+    return sum(map(len, probing.policy.of_each))
+
+
+def _apart(probing: Probing, count: int) -> list[int]:
+    assert probing.slots is not None
+    spacings = (spacing_of(probing, source) for source in range(count))
+    return [slots_apart(each, probing.horizon, probing.slots) for each in spacings]
+
+
+def _times(grids: Grids, paths: Sequence[Any]) -> Schedules:
+    horizon = grids.profiles[0].horizon
+    return tuple(times_of(horizon, grids.slots, path) for path in paths)
+
+
+def optimal_budget(scenario: Scenario) -> Optimum:
+    """The probe times of several sources with the least expected cost of all together.
+
+    Raises
+    ------
+    NoOptimumError
+        As `best_budget`.
+    """
+    search = best_budget(scenario)
+    return Optimum(
+        target="probes",
+        cost=search.cost,
+        lower_bound=search.lower_bound,
+        decision={"probes": search.split, "times": [list(times) for times in search.times]},
+        changes=given_to_each(search.probing, search.times),
+        table=_splits(search),
+        notes=list(_notes(search)),
+        search=search,
+        measure="obsolescence_cost",
+        horizon=search.probing.horizon,
+        proved=search.proved,
+        gap=search.gap,
+    )
+
+
+def best_times(scenario: Scenario) -> Optimum:
+    """The best probe times, of one source or of several that share their probes.
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    Raises
+    ------
+    NoOptimumError
+        As `optimal_probes` and `optimal_budget`.
+    """
+    return optimal_probes(scenario) if scenario.sources is None else optimal_budget(scenario)
+
+
+def _notes(search: BudgetSearch) -> Iterator[str]:
+    """What each source gets, and what the grid can cost."""
+    split = ", ".join(map(str, search.split[:_FEW])) + ", …" * (len(search.split) > _FEW)
+    yield f"probes of the sources in the order of the file: {split}"
+    above = search.cost - search.lower_bound
+    yield f"{search.grids.slots} slots cost at most {above:.3g} more than continuous time"
+
+
+def _splits(search: BudgetSearch) -> list[dict[str, Any]]:
+    """The optimal split and the natural ones, with the best grid times of each."""
+    splits = {name: natural_split(search.asked, name) for name in WEIGHTS}
+    costs = dict.fromkeys(splits, 0.0)
+    apart = _apart(search.probing, len(search.split))
+    for source, path in enumerate(search.division.paths):
+        wanted = {split[source] for split in splits.values()}
+        grid = search.grids[source]
+        known = {len(path): search.costs[source]}
+        known |= {
+            probes: best_schedule(grid, probes, apart[source]).cost
+            for probes in wanted - known.keys()
+        }
+        for name, split in splits.items():
+            costs[name] += known[split[source]]
+    rows = {"optimal": (search.split, search.cost)}
+    rows |= {name: (list(split), costs[name]) for name, split in splits.items()}
+    least = search.cost
+    return [
+        {
+            "split": name,
+            "probes": split,
+            "cost": cost,
+            "above, %": 100 * (cost / least - 1) if least > 0 else 0.0,
+        }
+        for name, (split, cost) in rows.items()
+    ]

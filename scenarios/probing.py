@@ -1,0 +1,178 @@
+"""Probed sources: one, or several that share their probes, and whether [probing] fits them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from scenarios.errors import refused
+from scenarios.sections import (
+    Apart,
+    AtCost,
+    AtProbability,
+    Probing,
+    Source,
+    System,
+    Times,
+    slots_apart,
+)
+
+_ROUNDING = 1e-9
+
+
+def sources_of(system: System) -> tuple[Source, ...]:
+    """The sources that are probed, in the order of the file; none in a system without."""
+    if system.sources is not None:
+        return system.sources
+    return () if system.source is None else (system.source,)
+
+
+def spacing_of(probing: Probing, source: int) -> float:
+    """The minimum spacing of one source of several."""
+    spacing = probing.minimum_spacing
+    return spacing[source] if isinstance(spacing, tuple) else spacing
+
+
+def most_probes(probing: Probing, source: int) -> int:
+    """Probes of one source that have room up to the horizon, on the grid where there is one."""
+    spacing = spacing_of(probing, source)
+    if probing.slots is not None:
+        return probing.slots // slots_apart(spacing, probing.horizon, probing.slots)
+    if probing.probes is not None and probing.probes * spacing <= probing.horizon * (1 + _ROUNDING):
+        return probing.probes
+    return int(probing.horizon * (1 + _ROUNDING) / spacing)
+
+
+def check_probing(system: System) -> None:
+    """Refuse a [probing] that does not fit its source, or its sources."""
+    probing = system.probing
+    if probing is None:
+        return
+    if system.sources is not None:
+        _check_several(probing, len(system.sources))
+    else:
+        _check_one(probing)
+
+
+def _check_one(probing: Probing) -> None:
+    if "split" in probing.model_fields_set:
+        allowed = "needs sources, a list; [source] is one"
+        raise refused(allowed, key="probing.split", value=probing.split)
+    if isinstance(probing.minimum_spacing, tuple):
+        allowed = "must be a number; a list goes with sources, one entry for each"
+        raise refused(allowed, key="probing.minimum_spacing", value=probing.minimum_spacing)
+    policy = probing.policy
+    if isinstance(policy, Times):
+        if policy.of_each:
+            allowed = "must be numbers; lists go with sources, one for each"
+            raise refused(allowed, key="probing.policy.times", value=policy.root)
+        _check_times(probing, policy.of_one, probing.spacing, "probing.policy.times")
+        if probing.probes not in (None, len(policy.root)):
+            allowed = f"must be the number of times ({len(policy.root)}), or be left out"
+            raise refused(allowed, key="probing.probes", value=probing.probes)
+    elif not isinstance(policy, str):
+        return
+    count = probing.probes or len(policy.root)  # type: ignore[union-attr]  # times, when probes is None
+    if count * probing.spacing > probing.horizon * (1 + _ROUNDING):
+        allowed = f"times {count} probes must not exceed horizon ({probing.horizon!r})"
+        raise refused(allowed, key="probing.minimum_spacing", value=probing.spacing)
+    if policy == "optimal":
+        _check_grid(probing, count)
+
+
+def _check_grid(probing: Probing, count: int) -> None:
+    slots = _needed_slots(probing, 'policy = "optimal"')
+    spacing = slots_apart(probing.spacing, probing.horizon, slots)
+    if count * spacing > slots:
+        allowed = f"has no room for {count} probes, each {spacing} slots after the last"
+        raise refused(allowed, key="probing.slots", value=slots)
+
+
+def _needed_slots(probing: Probing, asked: str) -> int:
+    if probing.slots is None:
+        raise refused(f"is missing; {asked} needs it", key="probing.slots")
+    return probing.slots
+
+
+def _check_times(probing: Probing, times: tuple[float, ...], spacing: float, key: str) -> None:
+    """Refuse times of one source that do not increase up to the horizon, or lie too close."""
+    gaps = [after - before for before, after in pairwise((0.0, *times))]
+    if not times or min(gaps[1:], default=1.0) <= 0:
+        allowed = "must increase" if times else f"must end with the horizon ({probing.horizon!r})"
+        raise refused(allowed, key=key, value=times)
+    if times[-1] != probing.horizon:
+        allowed = f"the last must be the horizon ({probing.horizon!r})"
+        raise refused(allowed, key=key, value=times)
+    if min(gaps) < spacing * (1 - _ROUNDING) - 1e-15 * probing.horizon:
+        allowed = f"must lie minimum_spacing ({spacing!r}) apart, from 0 on"
+        raise refused(allowed, key=key, value=times)
+
+
+def _check_several(probing: Probing, count: int) -> None:
+    policy = probing.policy
+    spacing = probing.minimum_spacing
+    if isinstance(spacing, tuple) and len(spacing) != count:
+        allowed = f"has {len(spacing)} entries; must have {count}, one per source"
+        raise refused(allowed, key="probing.minimum_spacing", value=spacing)
+    if isinstance(policy, AtCost | AtProbability | Apart):
+        allowed = "does not go with sources, which share a number of probes"
+        raise refused(allowed, key=f"probing.policy.{policy.key}", value=policy.root)
+    if probing.refine:
+        allowed = "does not go with sources: their probes stay on the grid"
+        raise refused(allowed, key="probing.refine", value=True)
+    if isinstance(policy, Times):
+        _check_times_of_each(probing, policy, count)
+        return
+    assert probing.probes is not None
+    _check_room(probing, count)
+    if probing.split == "optimal" or policy == "optimal":
+        asked = 'split = "optimal"' if probing.split == "optimal" else 'policy = "optimal"'
+        _needed_slots(probing, asked)
+    _check_split(probing, count)
+
+
+def _check_room(probing: Probing, count: int) -> None:
+    """Refuse fewer probes than sources, or more than all of them together have room for."""
+    assert probing.probes is not None
+    if probing.probes < count:
+        allowed = f"must be >= {count}: each source has one at the horizon"
+        raise refused(allowed, key="probing.probes", value=probing.probes)
+    room = [most_probes(probing, source) for source in range(count)]
+    if not min(room):
+        allowed = f"source {room.index(0)} has no room for its probe at the horizon"
+        raise refused(allowed, key="probing.minimum_spacing", value=probing.minimum_spacing)
+    most = sum(room)
+    if probing.probes > most:
+        allowed = f"must be <= {most}: the sources have room for no more"
+        raise refused(allowed, key="probing.probes", value=probing.probes)
+
+
+def _check_split(probing: Probing, count: int) -> None:
+    split = probing.split
+    if isinstance(split, str):
+        return
+    if len(split) != count:
+        allowed = f"has {len(split)} entries; must have {count}, one per source"
+        raise refused(allowed, key="probing.split", value=split)
+    if sum(split) != probing.probes:
+        allowed = f"sums to {sum(split)}; must sum to probes ({probing.probes})"
+        raise refused(allowed, key="probing.split", value=split)
+    for source, probes in enumerate(split):
+        if probes > (most := most_probes(probing, source)):
+            allowed = f"must be <= {most}: source {source} has room for no more"
+            raise refused(allowed, key=f"probing.split[{source}]", value=probes)
+
+
+def _check_times_of_each(probing: Probing, policy: Times, count: int) -> None:
+    key = "probing.policy.times"
+    if len(policy.of_each) != len(policy.root) or len(policy.root) != count:
+        allowed = f"must have {count} lists of times, one per source"
+        raise refused(allowed, key=key, value=policy.root)
+    if probing.split != "optimal":
+        allowed = "does not go with times, which say how many each source has"
+        raise refused(allowed, key="probing.split", value=probing.split)
+    for source, times in enumerate(policy.of_each):
+        _check_times(probing, times, spacing_of(probing, source), f"{key}[{source}]")
+    total = sum(map(len, policy.of_each))
+    if probing.probes not in (None, total):
+        allowed = f"must be the number of times ({total}), or be left out"
+        raise refused(allowed, key="probing.probes", value=probing.probes)

@@ -1,0 +1,229 @@
+"""Several sources that share a number of probes: the best split, its bounds, natural splits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analytic import Prediction, optimize, predict, resolve
+from analytic.probing import Profile, expected_cost
+from analytic.probing.shared import best_budget
+from analytic.probing.sources import natural_split
+from scenarios import Scenario, ScenarioError, load, scenario_from
+from scenarios.probing import sources_of
+
+SLOTS = 6
+HORIZON = 3.0
+
+
+def rate(values: list[float]) -> dict[str, Any]:
+    """Constant for half a unit of time each, so that all its breaks are on the grid."""
+    breaks = [index / 2 for index in range(len(values))]
+    return {"breaks": breaks, "values": values, "period": len(values) / 2}
+
+
+def system(
+    updates: list[list[float]], importance: list[list[float]], probes: int, **probing: Any
+) -> Scenario:
+    entries = {
+        "name": "shared",
+        "sources": [
+            {"updates": rate(one), "importance": rate(other)}
+            for one, other in zip(updates, importance, strict=True)
+        ],
+        "probing": {"horizon": HORIZON, "probes": probes, "slots": SLOTS, "policy": "optimal"}
+        | probing,
+    }
+    return scenario_from(entries)
+
+
+def schedules(apart: int) -> list[tuple[int, ...]]:
+    """Every choice of slots that ends with the last one, each so far after the one before."""
+    inner = range(1, SLOTS)
+    every = [(0, *chosen, SLOTS) for count in range(SLOTS) for chosen in combinations(inner, count)]
+    return [path[1:] for path in every if min(np.diff(path)) >= apart]
+
+
+def least_by_hand(scenario: Scenario, aparts: list[int]) -> float:
+    """Of all choices of slots of all sources that have as many probes as there are."""
+    probing = scenario.probing
+    assert probing is not None
+    costs: list[list[tuple[int, float]]] = []
+    for source, apart in zip(sources_of(scenario), aparts, strict=True):
+        profile = Profile(source.updates, source.importance, HORIZON)
+        times = [[slot * HORIZON / SLOTS for slot in path] for path in schedules(apart)]
+        costs.append([(len(each), expected_cost(profile, each)) for each in times])
+    fitting = (
+        sum(cost for _, cost in choice)
+        for choice in product(*costs)
+        if sum(count for count, _ in choice) == probing.probes
+    )
+    return min(fitting)
+
+
+levels = st.sampled_from([0.0, 0.1, 1.0, 3.0])
+rates = st.lists(levels, min_size=1, max_size=3).filter(any)
+
+
+@st.composite
+def systems(draw: Any) -> tuple[Scenario, list[int]]:
+    count = draw(st.integers(1, 3))
+    aparts = [draw(st.integers(1, 3)) for _ in range(count)]
+    room = sum(SLOTS // apart for apart in aparts)
+    spacing = [(apart if apart > 1 else 0) * HORIZON / SLOTS for apart in aparts]
+    updates = [draw(rates) for _ in range(count)]
+    importance = [draw(rates) for _ in range(count)]
+    probes = draw(st.integers(count, room))
+    return system(updates, importance, probes, minimum_spacing=spacing), aparts
+
+
+@settings(deadline=None)
+@given(given_system=systems())
+def test_nothing_on_the_grid_is_better(given_system: tuple[Scenario, list[int]]) -> None:
+    """Every choice of slots of every source is looked at."""
+    scenario, aparts = given_system
+    found = optimize(scenario, "probes")
+    least = least_by_hand(scenario, aparts)
+    assert found.cost == pytest.approx(least, rel=1e-9, abs=1e-12)
+    assert found.proved
+    assert found.gap == 0
+    assert found.lower_bound <= least + 1e-9
+    assert scenario.probing is not None
+    assert sum(found.decision["probes"]) == scenario.probing.probes
+
+
+def test_a_search_that_leaves_the_split_alone_is_refuted() -> None:
+    """A planted error: equal shares where one source matters a hundred times as much."""
+    scenario = system([[3.0], [0.1]], [[3.0], [0.1]], 6)
+    equal = optimize(resolve(scenario.with_("probing.split", "equal")), "probes")
+    wrong = next(row["cost"] for row in equal.table if row["split"] == "equal")
+    assert wrong > 1.1 * least_by_hand(scenario, [1, 1])
+
+
+@settings(deadline=None)
+@given(given_system=systems(), seed=st.integers(0, 1000))
+def test_no_times_whatever_cost_less_than_the_bound(
+    given_system: tuple[Scenario, list[int]], seed: int
+) -> None:
+    """Random times in continuous time with the spacing, however the probes are shared."""
+    scenario, aparts = given_system
+    bound = best_budget(scenario).lower_bound
+    rng = np.random.default_rng(seed)
+    probing = scenario.probing
+    assert probing is not None
+    assert probing.probes is not None
+    counts = np.ones(len(aparts), dtype=int)
+    while counts.sum() < probing.probes:
+        free = [k for k, apart in enumerate(aparts) if counts[k] < SLOTS // apart]
+        counts[rng.choice(free)] += 1
+    cost = 0.0
+    for source, apart, count in zip(sources_of(scenario), aparts, counts, strict=True):
+        spacing = (apart if apart > 1 else 0) * HORIZON / SLOTS
+        gaps = rng.dirichlet(np.ones(count)) * (HORIZON - count * spacing) + spacing
+        times = np.cumsum(gaps)
+        times[-1] = HORIZON
+        cost += expected_cost(Profile(source.updates, source.importance, HORIZON), times)
+    assert cost >= bound - 1e-9 * max(bound, 1.0)
+
+
+def test_one_of_several_is_the_problem_of_one() -> None:
+    alone = load("dbworld-optimal")
+    assert alone.source is not None
+    shared = alone.with_({"sources": [alone.as_file()["source"]], "source": None})
+    one = optimize(alone, "probes")
+    several = optimize(shared, "probes")
+    assert several.decision["times"] == [one.decision["times"]]
+    assert several.cost == pytest.approx(one.cost, rel=1e-12)
+    assert several.lower_bound == pytest.approx(one.lower_bound, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("split", "expected"), [("equal", (4, 3)), ("updates", (6, 1)), ("square-root", (5, 2))]
+)
+def test_natural_splits_by_hand(split: str, expected: tuple[int, ...]) -> None:
+    """Seven probes. Updates 9 to 1: quotas 6.3, 0.7; square roots 3 to 1: 5.25, 1.75."""
+    scenario = system([[9.0], [1.0]], [[1.0], [1.0]], 7)
+    assert natural_split(scenario, split) == expected
+
+
+def test_the_answer_as_json(crawlsim: Any) -> None:
+    code, out, _ = crawlsim("optimize", "three-sources", "--target", "probes", "--json")
+    (answer,) = json.loads(out)
+    assert code == 0
+    assert answer["decision"]["probes"] == [25, 7, 8]
+    assert [len(times) for times in answer["decision"]["times"]] == [25, 7, 8]
+    assert [row["split"] for row in answer["table"]] == [
+        *("optimal", "equal", "updates", "square-root")
+    ]
+    assert answer["cost"] == pytest.approx(1336.7602, abs=1e-3)
+    assert answer["proved"] is True
+    assert answer["lower_bound"] < answer["cost"]
+
+
+def test_smooth_rates_of_several_sources() -> None:
+    """The bounds of the sum are the sums of the bounds of each."""
+    one = load("smooth-day").as_file()["source"]
+    asked = {"probing.policy": "uniform", "probing.split": "equal", "probing.probes": 48}
+    changes = {"sources": [one, one], "source": None, **asked}
+    rows = predict(resolve(load("smooth-day").with_(changes)))[0]
+    alone = predict(resolve(load("smooth-day", {"probing.policy": "uniform"})))[0]
+    for kind in ("exact", "lower bound", "upper bound"):
+        (both,) = _costs(rows, kind)
+        (single,) = _costs(alone, kind)
+        assert both == pytest.approx(2 * single, rel=1e-12)
+
+
+def _costs(rows: Sequence[Prediction], kind: str) -> list[float]:
+    return [
+        row.value
+        for row in rows
+        if (row.measure, row.subject, row.kind) == ("obsolescence_cost", None, kind)
+    ]
+
+
+REFUSED = {
+    "fewer than sources": ({"probing.probes": 2}, "probing.probes"),
+    "more than have room": ({"probing.probes": 10_000}, "probing.probes"),
+    "a spacing too many": ({"probing.minimum_spacing": [0.0, 1.0]}, "probing.minimum_spacing"),
+    "a policy of one source": ({"probing.policy": {"uniform": 1.0}}, "probing.policy.uniform"),
+    "shares that do not add up": ({"probing.split": [1, 1, 1]}, "probing.split"),
+    "refined": ({"probing.refine": True}, "probing.refine"),
+    "no grid": ({"probing.slots": None}, "probing.slots"),
+    "times of one": ({"probing.policy": {"times": [168.0]}}, "probing.policy.times"),
+}
+
+
+@pytest.mark.parametrize(("changes", "key"), REFUSED.values(), ids=REFUSED)
+def test_what_does_not_fit_several_sources_is_refused(changes: dict[str, Any], key: str) -> None:
+    with pytest.raises(ScenarioError) as refusal:
+        load("three-sources", changes)
+    assert refusal.value.key == key
+
+
+def test_a_split_needs_several_sources() -> None:
+    with pytest.raises(ScenarioError, match="needs sources") as refusal:
+        load("dbworld-optimal", {"probing.split": "equal"})
+    assert refusal.value.key == "probing.split"
+
+
+@pytest.mark.parametrize("policy", ["uniform", "threshold", "first-arrival"])
+@pytest.mark.parametrize("split", ["equal", "optimal", [20, 10, 10]])
+def test_each_source_alone_with_its_share(policy: str, split: Any) -> None:
+    """Its times are those that it would have alone."""
+    asked = {"probing.policy": policy, "probing.split": split, "probing.minimum_spacing": 0.0}
+    resolved = resolve(load("three-sources", asked))
+    assert resolved.probing is not None
+    times = resolved.probing.policy.of_each  # type: ignore[union-attr]
+    assert sum(map(len, times)) == 40
+    first = {"source": resolved.as_file()["sources"][0], "sources": None}
+    alone = {"probing.policy": policy, "probing.probes": len(times[0]), "probing.split": None}
+    own = resolve(resolved.with_(first | alone))
+    assert own.probing is not None
+    assert own.probing.policy.root == times[0]  # type: ignore[union-attr]
