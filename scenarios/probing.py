@@ -57,6 +57,9 @@ def _check_one(probing: Probing) -> None:
     if "split" in probing.model_fields_set:
         allowed = "needs sources, a list; [source] is one"
         raise refused(allowed, key="probing.split", value=probing.split)
+    if probing.at_once is not None:
+        allowed = "needs sources, a list; [source] is one"
+        raise refused(allowed, key="probing.at_once", value=probing.at_once)
     if isinstance(probing.minimum_spacing, tuple):
         allowed = "must be a number; a list goes with sources, one entry for each"
         raise refused(allowed, key="probing.minimum_spacing", value=probing.minimum_spacing)
@@ -128,6 +131,25 @@ def _check_several(probing: Probing, count: int) -> None:
         asked = 'split = "optimal"' if probing.split == "optimal" else 'policy = "optimal"'
         _needed_slots(probing, asked)
     _check_split(probing, count)
+    _check_at_once(probing, count)
+
+
+def _check_at_once(probing: Probing, count: int) -> None:
+    """Refuse a limit that no policy keeps, or that leaves room for too few probes."""
+    if probing.at_once is None:
+        return
+    if probing.policy != "optimal":
+        allowed = 'goes with policy = "optimal" or with times, which others do not give up'
+        raise refused(allowed, key="probing.at_once", value=probing.at_once)
+    assert probing.probes is not None
+    assert probing.slots is not None
+    room = probing.at_once * (probing.slots - 1)
+    if probing.probes - count > room:
+        allowed = (
+            f"is too small: {probing.slots - 1} times before the horizon have room for {room} "
+            f"probes of the {probing.probes - count} that are not at the horizon"
+        )
+        raise refused(allowed, key="probing.at_once", value=probing.at_once)
 
 
 def _check_room(probing: Probing, count: int) -> None:
@@ -172,7 +194,19 @@ def _check_times_of_each(probing: Probing, policy: Times, count: int) -> None:
         raise refused(allowed, key="probing.split", value=probing.split)
     for source, times in enumerate(policy.of_each):
         _check_times(probing, times, spacing_of(probing, source), f"{key}[{source}]")
+    _check_times_at_once(probing, policy)
     total = sum(map(len, policy.of_each))
     if probing.probes not in (None, total):
         allowed = f"must be the number of times ({total}), or be left out"
         raise refused(allowed, key="probing.probes", value=probing.probes)
+
+
+def _check_times_at_once(probing: Probing, policy: Times) -> None:
+    if probing.at_once is None:
+        return
+    inner = sorted(time for times in policy.of_each for time in times[:-1])
+    near = _ROUNDING * probing.horizon
+    for first, beyond in zip(inner, inner[probing.at_once :], strict=False):
+        if beyond - first <= near:
+            allowed = f"has more than at_once ({probing.at_once}) probes at {first!r}"
+            raise refused(allowed, key="probing.policy.times")

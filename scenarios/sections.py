@@ -350,6 +350,7 @@ class Probing(Section):
         | tuple[Annotated[int, Field(strict=True, ge=1, le=10_000_000)], ...],
         ByType(),
     ] = "optimal"
+    at_once: Annotated[int, Field(strict=True, ge=1, le=10_000_000)] | None = None
 
     @model_validator(mode="after")
     def _valid(self) -> Probing:

@@ -205,7 +205,8 @@ class _Search:
 
         grid = self._grids[source]
         discount = self._discounts[source]
-        _, path = chain(grid, self._apart[source], price - discount)
+        prices = np.full(len(grid.cost) + 1, price - discount)
+        _, path = chain(grid, self._apart[source], prices)
         probes = len(path) - 1
         return Point(probes, links_cost(grid, path) - discount * probes, path)
 

@@ -182,7 +182,9 @@ class _Search:
     def _at(self, price: float) -> _Tried:
         from analytic.probing.kernels import chain, links_cost
 
-        value, path = chain(self._grid, self._apart, price)
+        prices = np.full(len(self._grid.cost) + 1, price)
+        least, path = chain(self._grid, self._apart, prices)
+        value = float(least[0])
         self.count += 1
         self.bound = max(self.bound, value - price * self._probes)
         return _Tried(path, links_cost(self._grid, path), price, value)

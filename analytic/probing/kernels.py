@@ -117,19 +117,22 @@ def _add(lines: Array, first: int, end: int, height: float, slope: float) -> int
 
 
 @compiled
-def chain(grid: Grid, apart: int, price: float) -> tuple[float, Array]:
-    """Least cost of any number of links where each has a price, and the path: O(N)."""
+def chain(grid: Grid, apart: int, prices: Array) -> tuple[Array, Array]:
+    """Least costs from each time to the end with any number of links, and the path: O(N).
+
+    `prices` has what a link costs more, by the time at which it begins.
+    """
     slots = len(grid.cost)
     following = np.empty(slots + 1, np.int32)
     least = np.full(slots + 1, np.inf)
     least[slots] = 0.0
-    add_link(grid, apart, 0, price, least, least, following)
-    return least[0], _path(following)
+    add_link(grid, apart, 0, prices, least, least, following)
+    return least, _path(following)
 
 
 @compiled
 def add_link(
-    grid: Grid, apart: int, lowest: int, price: float, later: Array, best: Array, following: Array
+    grid: Grid, apart: int, lowest: int, prices: Array, later: Array, best: Array, following: Array
 ) -> None:
     """Write the costs with one link more than `later`, and the next probe of each.
 
@@ -150,7 +153,7 @@ def add_link(
             while first + 1 < end and grid.L[i] <= lines[first + 1, 2]:
                 first += 1
             cost = lines[first, 0] - grid.U[i] - grid.L[i] * (lines[first, 1] - grid.A[i])
-            best[i] = cost + price
+            best[i] = cost + prices[i]
             following[i] = ends[first]
 
 

@@ -57,9 +57,10 @@ def least_cost_by_layers(grid: Grid, probes: int, apart: int) -> tuple[float, Ar
     following = np.zeros((probes + 1, slots + 1), np.int32)
     last = np.full(slots + 1, np.inf)
     last[slots] = 0.0
+    free = np.zeros(slots + 1)
     for m in range(1, probes + 1):
         best = np.full(slots + 1, np.inf)
-        add_link(grid, apart, (probes - m) * apart, 0.0, last, best, following[m])
+        add_link(grid, apart, (probes - m) * apart, free, last, best, following[m])
         last = best
     return last[0], _followed(following, probes)
 
@@ -71,10 +72,11 @@ def least_costs(grid: Grid, probes: int, apart: int) -> Array:
     following = np.zeros(slots + 1, np.int32)
     last = np.full(slots + 1, np.inf)
     last[slots] = 0.0
+    free = np.zeros(slots + 1)
     costs = np.empty(probes)
     for m in range(probes):
         best = np.full(slots + 1, np.inf)
-        add_link(grid, apart, 0, 0.0, last, best, following)
+        add_link(grid, apart, 0, free, last, best, following)
         last = best
         costs[m] = last[0]
     return costs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from analytic.optimum import NoOptimumError, Optimum
+from analytic.probing.at_once import NoRoomError, Quota, divided_at_once
 from analytic.probing.budget import Division, Grids, divided
 from analytic.probing.formulas import few_cells, given_to_each
-from analytic.probing.grid import best_schedule, grid_error, times_of
+from analytic.probing.grid import Path, best_schedule, grid_error, times_of
 from analytic.probing.profile import Profile
 from analytic.probing.search import LARGEST_GRID, best_probes, optimal_probes, rounded_down
 from analytic.probing.sources import WEIGHTS, alone, natural_split, shares
@@ -40,11 +42,14 @@ class BudgetSearch:
     grids : Grids
     division : Division
         The best one on the grid.
+    free : Division
+        The best one that need not keep `at_once`.
     """
 
     asked: Scenario = field(repr=False)
     grids: Grids = field(repr=False)
     division: Division = field(repr=False)
+    free: Division = field(repr=False)
 
     @property
     def probing(self) -> Probing:
@@ -99,6 +104,8 @@ class BudgetSearch:
     def lower_bound(self) -> float:
         """Below the cost of so many probes, however they are shared, at any times whatever.
 
+        With a limit at one time it is a bound for the times of the grid only.
+
         Notes
         -----
         The best times of a source in continuous time cost at least the best ones on the grid less
@@ -106,6 +113,8 @@ class BudgetSearch:
         the best division at these costs is a bound. A spacing that is no whole number of slots is
         rounded down for it.
         """
+        if self.probing.at_once is not None:
+            return self.division.lower_bound
         if len(self.split) == 1:
             return best_probes(alone(self.asked, 0, self.split[0])).lower_bound
         grids = self.grids
@@ -147,7 +156,9 @@ def best_budget(scenario: Scenario) -> BudgetSearch:
     room = sum(grids.slots // each for each in apart)
     if total > room:
         raise NoOptimumError(f"{grids.slots} slots have room for {room} probes of these sources")
-    return BudgetSearch(scenario, grids, divided(grids, total, apart))
+    free = divided(grids, total, apart)
+    quotas = [Quota(range(len(apart)), total)]
+    return BudgetSearch(scenario, grids, _kept(scenario, grids, quotas, free), free)
 
 
 def best_times_of_split(scenario: Scenario) -> Schedules:
@@ -165,11 +176,34 @@ def best_times_of_split(scenario: Scenario) -> Schedules:
     grids = _grids(scenario)
     assert scenario.probing is not None
     apart = _apart(scenario.probing, len(grids.profiles))
-    paths = [
-        best_schedule(grids[source], probes, apart[source]).slots
+    each = [
+        best_schedule(grids[source], probes, apart[source])
         for source, probes in enumerate(shares(scenario))
     ]
-    return _times(grids, paths)
+    cost = math.fsum(own.cost for own in each)
+    free = Division([own.slots for own in each], cost, cost, 0.0)
+    quotas = [Quota([source], len(own.slots)) for source, own in enumerate(each)]
+    return _times(grids, _kept(scenario, grids, quotas, free).paths)
+
+
+def _kept(scenario: Scenario, grids: Grids, quotas: Sequence[Quota], free: Division) -> Division:
+    """The best division that keeps `at_once`, from the best one whatever the limit."""
+    probing = scenario.probing
+    assert probing is not None
+    if probing.at_once is None or _most_at_once(free.paths) <= probing.at_once:
+        return free
+    apart = _apart(probing, len(free.paths))
+    try:
+        return divided_at_once(grids, quotas, apart, probing.at_once, free)
+    except NoRoomError as error:
+        limit = f"at most {probing.at_once} probes at one time"
+        raise NoOptimumError(f"{error}: {limit}") from None
+
+
+def _most_at_once(paths: Sequence[Path]) -> int:
+    """Probes of all sources at one time before the end."""
+    used = Counter(slot for path in paths for slot in path[:-1].tolist())
+    return max(used.values(), default=0)
 
 
 def _grids(scenario: Scenario) -> Grids:
@@ -250,6 +284,13 @@ def _notes(search: BudgetSearch) -> Iterator[str]:
     split = ", ".join(map(str, search.split[:_FEW])) + ", …" * (len(search.split) > _FEW)
     yield f"probes of the sources in the order of the file: {split}"
     above = search.cost - search.lower_bound
+    if search.probing.at_once is not None:
+        limit = search.probing.at_once
+        yield (
+            f"at most {limit} at one time before the end; without this limit, "
+            f"as in the other rows, the best costs {search.free.cost:.6g}"
+        )
+        return
     yield f"{search.grids.slots} slots cost at most {above:.3g} more than continuous time"
 
 

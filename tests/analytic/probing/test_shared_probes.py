@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations, product
 from typing import Any
@@ -13,11 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analytic import Prediction, optimize, predict, resolve
+from analytic.optimum import NoOptimumError
 from analytic.probing import Profile, expected_cost
 from analytic.probing.shared import best_budget
 from analytic.probing.sources import natural_split
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.probing import sources_of
+from scenarios.sections import Times
 
 SLOTS = 6
 HORIZON = 3.0
@@ -51,21 +55,34 @@ def schedules(apart: int) -> list[tuple[int, ...]]:
     return [path[1:] for path in every if min(np.diff(path)) >= apart]
 
 
-def least_by_hand(scenario: Scenario, aparts: list[int]) -> float:
-    """Of all choices of slots of all sources that have as many probes as there are."""
+def least_by_hand(scenario: Scenario, aparts: list[int], counts: Sequence[int] = ()) -> float:
+    """Of all choices of slots of all sources that have as many probes as there are.
+
+    No more at one time than may be, and so many of each source where that is given; infinite where
+    there are none.
+    """
     probing = scenario.probing
     assert probing is not None
-    costs: list[list[tuple[int, float]]] = []
+    costs: list[list[tuple[tuple[int, ...], float]]] = []
     for source, apart in zip(sources_of(scenario), aparts, strict=True):
         profile = Profile(source.updates, source.importance, HORIZON)
-        times = [[slot * HORIZON / SLOTS for slot in path] for path in schedules(apart)]
-        costs.append([(len(each), expected_cost(profile, each)) for each in times])
+        paths = schedules(apart)
+        times = [[slot * HORIZON / SLOTS for slot in path] for path in paths]
+        own = zip(paths, (expected_cost(profile, each) for each in times), strict=True)
+        costs.append(list(own))
     fitting = (
         sum(cost for _, cost in choice)
         for choice in product(*costs)
-        if sum(count for count, _ in choice) == probing.probes
+        if sum(len(path) for path, _ in choice) == probing.probes
+        and (not counts or [len(path) for path, _ in choice] == list(counts))
+        and most_at_once([path for path, _ in choice]) <= (probing.at_once or len(costs))
     )
-    return min(fitting)
+    return min(fitting, default=math.inf)
+
+
+def most_at_once(paths: Sequence[Sequence[Any]]) -> int:
+    """Probes at one time before the end."""
+    return max(Counter(time for path in paths for time in path[:-1]).values(), default=0)
 
 
 levels = st.sampled_from([0.0, 0.1, 1.0, 3.0])
@@ -97,6 +114,69 @@ def test_nothing_on_the_grid_is_better(given_system: tuple[Scenario, list[int]])
     assert found.lower_bound <= least + 1e-9
     assert scenario.probing is not None
     assert sum(found.decision["probes"]) == scenario.probing.probes
+
+
+@settings(deadline=None)
+@given(given_system=systems(), at_once=st.integers(1, 2), by_split=st.booleans())
+def test_nothing_with_so_many_at_one_time_is_better(
+    given_system: tuple[Scenario, list[int]], at_once: int, by_split: bool
+) -> None:
+    """With the split free or given, every choice of slots of every source is looked at."""
+    scenario, aparts = given_system
+    probing = scenario.probing
+    assert probing is not None
+    assert probing.probes is not None
+    if probing.probes - len(aparts) > at_once * (SLOTS - 1):
+        return
+    limited = scenario.with_("probing.at_once", at_once)
+    counts = natural_split(limited, "equal") if by_split else ()
+    least = least_by_hand(limited, aparts, counts)
+    if by_split:
+        limited = limited.with_("probing.split", "equal")
+    if least == math.inf:
+        with pytest.raises((ScenarioError, NoOptimumError), match="no times keep the limit"):
+            resolve(limited)
+        return
+    found = resolve(limited)
+    assert found.probing is not None
+    assert isinstance(found.probing.policy, Times)
+    assert most_at_once(found.probing.policy.of_each) <= at_once
+    assert sum(expected_costs(found)) == pytest.approx(least, rel=1e-9, abs=1e-12)
+    if not by_split:
+        best = optimize(limited, "probes")
+        assert best.lower_bound <= least + 1e-9 * max(1.0, least)
+        assert best.proved
+
+
+def expected_costs(scenario: Scenario) -> list[float]:
+    assert scenario.probing is not None
+    assert isinstance(scenario.probing.policy, Times)
+    return [
+        expected_cost(Profile(source.updates, source.importance, HORIZON), times)
+        for source, times in zip(sources_of(scenario), scenario.probing.policy.of_each, strict=True)
+    ]
+
+
+def test_a_limit_that_is_not_kept_is_refuted() -> None:
+    """A planted error: the best times without the limit, of two sources that are alike."""
+    free = system([[3.0]] * 2, [[1.0]] * 2, 6)
+    limited = free.with_("probing.at_once", 1)
+    best = resolve(free)
+    assert best.probing is not None
+    assert least_by_hand(limited, [1, 1]) > 1.01 * least_by_hand(free, [1, 1])
+    with pytest.raises(ScenarioError, match=r"more than at_once \(1\) probes at 1.0"):
+        limited.with_("probing.policy", best.as_file()["probing"]["policy"])
+
+
+def test_many_sources_with_one_rhythm_one_at_a_time() -> None:
+    """The bound is attained, above that without the limit, and no time has two probes."""
+    found = optimize(load("shops-at-dawn"), "probes")
+    times = found.decision["times"]
+    assert found.proved
+    assert found.cost == pytest.approx(found.lower_bound, rel=1e-9)
+    assert found.cost > 1.1 * best_budget(load("shops-at-dawn")).free.cost
+    assert most_at_once(times) == 1
+    assert sum(map(len, times)) == 60
 
 
 def test_a_search_that_leaves_the_split_alone_is_refuted() -> None:
@@ -196,6 +276,14 @@ REFUSED = {
     "shares that do not add up": ({"probing.split": [1, 1, 1]}, "probing.split"),
     "refined": ({"probing.refine": True}, "probing.refine"),
     "no grid": ({"probing.slots": None}, "probing.slots"),
+    "too few at one time": (
+        {"probing.at_once": 1, "probing.slots": 24, "probing.minimum_spacing": 0.0},
+        "probing.at_once",
+    ),
+    "a policy that keeps no limit": (
+        {"probing.at_once": 1, "probing.policy": "uniform"},
+        "probing.at_once",
+    ),
     "times of one": ({"probing.policy": {"times": [168.0]}}, "probing.policy.times"),
 }
 
