@@ -23,7 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 from rich.text import Text
 
-from crawlsim.cli.streams import ShownConsole, stage
+from crawlsim.cli.streams import ShownConsole, environment, stage
 from crawlsim.opening import naming_of, worst_pages
 from scenarios import Estimate, Results, Scenario
 from scenarios.arrays import Array
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 _PIPED_WIDTH = 200
 _PARTS = 10_000
-_GAP = 3  # between columns: padding on both sides, and the edge
+_LONGEST_WORD = 28
+"""Letters up to which a word of a folded column stays whole; a longer one, an address, may fold."""
 
 OPTIONAL_COLUMNS = ("detectable", "needs", "z", "unit", "± SE", "high", "low", "± 95 %")
 """What a narrow terminal goes without: first what the verdict and the last line say as well."""
@@ -178,20 +179,20 @@ def show_table(table: Table, optional: Sequence[str] = (), opening: Iterable[str
     table : Table
     optional : sequence of str
         Columns that a terminal too narrow for all goes without, the least important first. What
-        is left of such a table is never cut: words fold, and numbers rather leave the terminal.
+        is left is never cut: words fold, and numbers rather leave the terminal.
     opening : iterable of str
         Lines of plain text between the title and the table.
     """
-    width = None if sys.stdout.isatty() else _PIPED_WIDTH
+    asked = sys.stdout.isatty() or "COLUMNS" in environment()
+    width = None if asked else _PIPED_WIDTH
     console = ShownConsole(sys.stdout, width=width, highlight=False, emoji=False)
     if table.title:
         console.print(table.title, soft_wrap=True)
         table.title = None
     for line in opening:
         console.print(f"  {escape(line)}", soft_wrap=True)
-    if optional:
-        _leave_out(table, optional, console.width)
-        console.width = max(console.width, _width(table, folded=True))
+    _leave_out(table, optional, console.width)
+    console.width = max(console.width, _fold(table, console.width))
     notes = table.caption
     table.caption = None
     console.print(table, crop=False)
@@ -204,7 +205,7 @@ def _leave_out(table: Table, optional: Sequence[str], width: int) -> None:
     dropped: list[str] = []
     for name in optional:
         kept = [column for column in table.columns if column.header != name]
-        if len(kept) < len(table.columns) and _width(table, folded=False) > width:
+        if len(kept) < len(table.columns) and _across(table, _natural(table)) > width:
             table.columns = kept
             dropped.append(name)
     for place, column in enumerate(table.columns):
@@ -214,17 +215,50 @@ def _leave_out(table: Table, optional: Sequence[str], width: int) -> None:
         table.caption = f"{table.caption}; {note}" if table.caption else note
 
 
-def _width(table: Table, *, folded: bool) -> int:
-    """Letters that a table needs across, with every cell on one line or with words folded."""
-    width = 1
-    for column in table.columns:
-        cells = [Text.from_markup(str(each)) for each in (column.header, *column.cells)]
-        widest = max(cell.cell_len for cell in cells)
-        if folded and not column.no_wrap:
-            words = (word for cell in cells for word in cell.plain.split())
-            widest = column.min_width or max(map(cell_len, words))
-        width += widest + _GAP
-    return width
+def _fold(table: Table, width: int) -> int:
+    """Fold the widest columns as far as the width demands, but no word; what the table takes."""
+    natural, least = _natural(table), _least(table)
+    if _across(table, natural) <= width:
+        return width
+    most = max(natural)
+    while most > 0 and _across(table, _at_most(most, natural, least)) > width:
+        most -= 1
+    widths = _at_most(most, natural, least)
+    for column, letters in zip(table.columns, widths, strict=True):
+        column.width = letters
+    return _across(table, widths)
+
+
+def _at_most(most: int, natural: Sequence[int], least: Sequence[int]) -> list[int]:
+    """Widths of columns up to a common one, none of them below its least."""
+    return [max(low, min(high, most)) for low, high in zip(least, natural, strict=True)]
+
+
+def _across(table: Table, widths: Sequence[int]) -> int:
+    """Letters that a table takes across: its columns, their paddings, and the edges."""
+    return 1 + sum(widths) + len(widths) * (table.padding[1] + table.padding[3] + 1)
+
+
+def _natural(table: Table) -> list[int]:
+    """Widths of the columns with every cell on one line."""
+    return [max(cell.cell_len for cell in _cells_of(column)) for column in table.columns]
+
+
+def _least(table: Table) -> list[int]:
+    """Widths of the columns with every word of those that may be folded on a line of its own."""
+    return [
+        natural if column.no_wrap else column.min_width or min(_longest_word(column), _LONGEST_WORD)
+        for column, natural in zip(table.columns, _natural(table), strict=True)
+    ]
+
+
+def _longest_word(column: Column) -> int:
+    words = (word for cell in _cells_of(column) for word in cell.plain.split())
+    return max(map(cell_len, words), default=0)
+
+
+def _cells_of(column: Column) -> list[Text]:
+    return [Text.from_markup(str(each)) for each in (column.header, *column.cells)]
 
 
 @contextmanager
@@ -686,12 +720,13 @@ def show_formulas(rows: Sequence[dict[str, Any]]) -> None:
     conditions = dict.fromkeys(condition for row in rows for condition in row["conditions"])
     marks = {condition: mark for mark, condition in enumerate(conditions, 1)}
     names = ("paper", "number", "quantity", "function", "kind", "origin")
-    columns = ("paper", "number", "quantity", "|function", "kind", "origin", "conditions")
+    function = Column("function", overflow="fold")
+    columns = ("|paper", "number", "quantity", function, "kind", "origin", "conditions")
     table = new_table(None, *columns)
     for row in rows:
         own = sorted(marks[condition] for condition in row["conditions"])
         table.add_row(*(escape(row[name]) for name in names), " ".join(map(str, own)))
-    show_table(table)
+    show_table(table, ("paper", "kind", "origin"))
     for condition, mark in marks.items():
         click.echo(f"  {mark:>3}  {condition}")
 

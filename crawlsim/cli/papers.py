@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 from rich.markup import escape
+from rich.table import Column
 
 from crawlsim.cli.files import FIGURES, claim, figure_bytes, is_own_figure, write
 from crawlsim.cli.options import JSON, command, option, takes
@@ -37,11 +38,13 @@ def papers(as_json: bool) -> None:
     if as_json:
         print_json(records)
         return
-    table = new_table(None, "|paper", ">items", *(f">{status}" for status in STATUSES))
+    counts = (Column(status, justify="right") for status in STATUSES)
+    table = new_table(None, "|paper", ">items", *counts)
+    table.padding = (0, 0, 0, 1)  # 80 letters across
     for record in records:
         numbers = (str(record[name]) for name in ("items", *STATUSES))
         table.add_row(record["paper"], *numbers)
-    show_table(table)
+    show_table(table, ("items",))
     for status, meaning in STATUSES.items():
         click.echo(f"  {status}: {meaning}")
 
@@ -81,9 +84,8 @@ def paper(key: str, verify: bool, as_json: bool) -> None:
 def _show(key: str, rows: list[Row], wrong: list[str]) -> None:
     """The rows of a paper by status, cells of a table of which the same is said in one line."""
     click.echo(f"{key}: {TITLES[key]}")
-    columns = ("item", "|kind", ">printed", "ours", "note")
     for status in STATUSES:
-        table = new_table(status, *columns)
+        table = new_table(status, "item", "|kind", _printed(), "ours", "note")
         of_status = [row for row in rows if row.status == status]
         apart = [row for row in of_status if row.item in wrong]
         for row in [*apart, *in_few_lines([row for row in of_status if row not in apart])]:
@@ -94,6 +96,11 @@ def _show(key: str, rows: list[Row], wrong: list[str]) -> None:
             show_table(table, ("kind",))
     if any(place_of(row) for row in rows):
         click.echo(f'  cells one by one: crawlsim reproduce {key} "Table …", or --json')
+
+
+def _printed() -> Column:
+    """What the papers print, which may be several numbers or a formula."""
+    return Column("printed", justify="right", overflow="fold")
 
 
 @command(
@@ -133,7 +140,7 @@ def reproduce(key: str, item: str, figure: str | None) -> None:
     grid = grid_of(rows, computed_anew)
     if grid.lines:
         _show_grid(f"{key}, {name}", grid)
-    table = new_table(f"{key}, {name}", "item", ">printed", "computed", "status", "note")
+    table = new_table(f"{key}, {name}", "item", _printed(), "computed", "status", "note")
     for row in grid.others:
         cells = (row.item, row.printed or "", computed_anew(row), row.status, row.note or "")
         table.add_row(*map(escape, cells))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import threading
 import time
@@ -78,6 +79,15 @@ def _failures_said() -> Iterator[None]:
         raise OutputError(error.strerror or str(error)) from None
 
 
+_SIZE = re.compile("[1-9][0-9]{0,3}")
+
+
+def environment() -> dict[str, str]:
+    """The environment, without sizes of a terminal that are none."""
+    sizes = ("COLUMNS", "LINES")
+    return {k: v for k, v in os.environ.items() if k not in sizes or _SIZE.fullmatch(v)}
+
+
 class ShownConsole(Console):
     """A console that shows what would act on a terminal; the commands of its own styles do act.
 
@@ -92,7 +102,8 @@ class ShownConsole(Console):
 
     def __init__(self, stream: TextIO, **how: Any) -> None:
         behind = stream.stream if isinstance(stream, Shown) else stream
-        super().__init__(file=cast("IO[str]", _Checked(behind)), **how)
+        file = cast("IO[str]", _Checked(behind))
+        super().__init__(file=file, _environ=environment(), **how)
 
     def render_str(self, text: str, **how: Any) -> Text:
         """The text of a cell or a title: its width is that of what is shown."""

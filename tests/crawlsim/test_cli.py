@@ -525,6 +525,37 @@ def test_a_narrow_terminal_shows_fewer_columns_but_cuts_nothing(
         assert any("sojourn_time_second_moment obsolete " in line for line in table)
 
 
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_table_whose_columns_all_count_is_not_cut_either(columns: int) -> None:
+    lines = on_terminal(columns, "papers")
+    assert not any("…" in line for line in lines)
+    (row,) = [line.split() for line in lines if "avrachenkov2011" in line]
+    record = json.loads(run_with({}, "papers", "--json"))[1]
+    assert [int(each) for each in row[1:]] == [*record.values()][3:]
+    assert columns < 80 or max(map(len, lines[:10])) <= 80
+
+
+def run_with(environment: dict[str, str], *arguments: str) -> str:
+    """What a command writes into a pipe."""
+    given = {name: text for name, text in os.environ.items() if name != "COLUMNS"}
+    command = [*CRAWLSIM, *arguments]
+    return subprocess.check_output(command, env=given | environment, text=True)
+
+
+def test_a_pipe_is_as_wide_as_columns_says() -> None:
+    letters = []
+    for width in (80, 150):
+        text = run_with({"COLUMNS": str(width)}, "scenarios")
+        assert width - 30 < max(map(len, text.splitlines())) <= width
+        letters.append(sorted(re.sub(r"[\s─]", "", text)))
+    assert letters[0] == letters[1]
+
+
+@pytest.mark.parametrize("columns", ["0", "nan", "²", "-80", "9" * 5000])
+def test_what_is_no_width_is_ignored(columns: str) -> None:
+    assert run_with({"COLUMNS": columns, "LINES": columns}, "papers") == run_with({}, "papers")
+
+
 @pytest.mark.parametrize("command", ["run", "check", "solve"])
 def test_every_number_has_its_unit(crawlsim: Any, scenario_file: str, command: str) -> None:
     _, out, _ = crawlsim(command, scenario_file, "--set", "time_unit=hour")
