@@ -17,6 +17,9 @@ settings.load_profile("ours")
 os.environ.setdefault("CRAWLSIM_COMPILE", "wait")
 """No test leaves a process behind that compiles."""
 
+os.environ.pop("COLUMNS", None)
+"""Set by pytest-xdist in its workers; tables would fold."""
+
 
 @pytest.fixture
 def crawlsim(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
