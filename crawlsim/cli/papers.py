@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from crawlsim.ledger.rows import (
     WITHOUT_NUMBER,
     Row,
     counts_of,
+    name_of_all,
     rows_named,
     rows_of,
 )
@@ -118,7 +119,7 @@ def reproduce(key: str, item: str, figure: str | None) -> None:
     from crawlsim.ledger.computed import computed
 
     what = computed(key)
-    name = item_of_all(rows)
+    name = name_of_all(rows)
     if figure is not None:
         file = _place_of_figure(figure, name, what.figures)
         write("--figure", file, figure_bytes(what.figures[name](), file.suffix))
@@ -159,15 +160,11 @@ def _show_grid(title: str, grid: Grid) -> None:
         click.echo(f"  {note}")
 
 
-def _place_of_figure(figure: str, name: str, drawn: Iterable[str]) -> Path:
+def _place_of_figure(figure: str, name: str, drawn: Collection[str]) -> Path:
     """The file of a figure that is drawn, claimed."""
     if name not in drawn:
-        raise ScenarioError("--figure", figure, f"{name} is not drawn; {listed(drawn)} are")
+        others = f"these have: {', '.join(drawn)}" if drawn else "no item of this paper has"
+        raise ScenarioError("--figure", figure, f"{name} has no figure; {others}")
     if Path(figure).suffix not in FIGURES:
         raise ScenarioError("--figure", figure, f"must end in {listed(FIGURES)}")
     return claim("--figure", figure, is_own_figure)
-
-
-def item_of_all(rows: list[Row]) -> str:
-    """The item, or the table of all of these cells."""
-    return rows[0].item if len(rows) == 1 else rows[0].item.split(",")[0]

@@ -29,6 +29,7 @@ from analytic.routing import (
     renewal_loss,
     two_servers,
 )
+from analytic.routing.accesses import dependent_obsolescence
 from analytic.routing.losses import gap_matrices
 from analytic.routing.multimodularity import (
     atoms_of_a_cube,
@@ -367,6 +368,18 @@ def _printed_cost() -> float:
     return agreed(costs.between(0, 3), 0.5 * 3 + (1 / 1.5) ** 3 - 1)
 
 
+def _dependent_accesses() -> float:
+    """Obsolescence of page 1 in the word (1, 2, 2), accesses of a MAP, change rate .8.
+
+    By the formula, and from the chain of arrivals counted until the page changes.
+    """
+    word = (0, 1, 1)
+    C, D = gap_matrices(_MAP)
+    gap = float(interval_phases(C, D) @ np.linalg.solve(-C, np.ones(len(C))))
+    fresh = (1.0 - _outlasts(_MAP, 3)) / (3.0 * _RATE * gap)
+    return agreed(float(dependent_obsolescence(_MAP, (_RATE, 1.0), word)[0]), 1.0 - fresh)
+
+
 _POISSON = Exponential(mean=1.0)
 
 NUMBERS: Mapping[str, Number] = {
@@ -409,6 +422,7 @@ NUMBERS: Mapping[str, Number] = {
     "section 5.2, transform": _discount,
     "section 5.2, cost under a MAP": lambda: _outlasts(_MAP, 3),
     "section 6, cost c(x, a)": _printed_cost,
+    "section 6, dependent accesses": _dependent_accesses,
 }
 
 

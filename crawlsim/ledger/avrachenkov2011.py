@@ -21,10 +21,17 @@ from analytic import predict
 from analytic.active_robots import robots_at
 from analytic.arrival_process import delivery_modes, mean_rate
 from analytic.indexing_queue.chain import QueueChain, accepted_pages, count_states, dense_generator
+from analytic.indexing_queue.formulas import birth_death_levels
 from analytic.indexing_queue.marginals import level_probabilities, marginals_of
 from analytic.indexing_queue.measures import chain_of, service_and_patience, solution_of, solved
 from analytic.indexing_queue.searching import Family, all_costs, thresholds_of
-from analytic.indexing_queue.sojourns import ends_of, entries, sojourn_transform
+from analytic.indexing_queue.sojourns import (
+    ends_of,
+    entries,
+    sojourn_moments,
+    sojourn_quantiles,
+    sojourn_transform,
+)
 from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.phase_type import PhaseLaw, moment, phases_after
 from analytic.subject_to import Limit, best_within
@@ -268,6 +275,19 @@ def loss_one_by_one() -> float:
     return agreed(value, float(delivered[-1] / delivered.sum()))
 
 
+def full_with_one_phase() -> float:
+    """Section 3 with one phase everywhere: the fraction of time with a full system."""
+    system = load("four-robots-one-threshold")
+    chain = chain_of(system)
+    robots: Any = system.robots
+    buffer: Any = system.buffer
+    at = robots_at(system)
+    births = np.array([at(n) for n in range(chain.top + 1)]) / robots.access_time.mean
+    service, timer = 1.0 / buffer.service.mean, 1.0 / buffer.obsolescence.mean
+    levels = birth_death_levels(births, service, timer, chain.top)
+    return agreed(float(levels[-1]), float(by_blocks(chain)[-1]))
+
+
 def two_active() -> float:
     """(7): the fraction of time with two active robots."""
     at = robots_at(example())
@@ -379,6 +399,25 @@ def transform_behind_two(fate: int) -> float:
         for timers in product(range(len(queue.timer.start)), repeat=3)
     ]
     return agreed(value, float(sum(draws)))
+
+
+def second_moment() -> float:
+    """Theorem 4: the second moment of the time until a page is served."""
+    rows = sojourn_moments(chain_of(example()), solution_of(example()).stationary)
+    values = {row[:2]: row[2] for row in rows}
+    queue = by_events()
+    squares = 2.0 * queue.entering(queue.followed(times=3))
+    other = float((squares / queue.entering(queue.followed()))[0])
+    return agreed(float(values["sojourn_time_second_moment", "served"]), other)
+
+
+def slowest_tenth() -> float:
+    """Theorem 4, inverted: the time by which nine tenths of the pages served are; NaN if not so."""
+    stationary = solution_of(example()).stationary
+    time = float(sojourn_quantiles(chain_of(example()), stationary, [0.9])["served"][0])
+    queue = by_events()
+    by_then = queue.entering(queue.ended_by(time))[0] / queue.entering(queue.followed())[0]
+    return time if math.isclose(by_then, 0.9, abs_tol=1e-8) else math.nan
 
 
 # -- the theorems in random systems ---------------------------------------------------------------
@@ -773,6 +812,9 @@ NUMBERS: Mapping[str, Number] = {
     "section 2, variance of intervals between groups": variance_of_gaps,
     "section 2, correlation of successive intervals": correlation_of_gaps,
     "section 3, steps 1 to 5": full_by_blocks,
+    "section 3, one phase": full_with_one_phase,
+    "Theorem 4, second moment": second_moment,
+    "Theorem 4, inverted": slowest_tenth,
     "section 6, steps 1 to 4": full_one_by_one,
     "section 6, loss probability": loss_one_by_one,
     "section 8, wider classes of policies": cheaper_rules,

@@ -23,11 +23,12 @@ from analytic.page_refresh import (
 )
 from analytic.page_refresh.golden import GOLDEN, golden_guarantee, many_pages_cost
 from analytic.page_refresh.obsolescence import (
+    crawl_rates,
     exponential_robots_obsolescence,
     interaccess_obsolescence,
 )
 from analytic.transforms import exc, log_transform, transform
-from crawlsim.ledger.computed import Experiment, Figure, Number
+from crawlsim.ledger.computed import Experiment, Figure, Number, agreed
 from crawlsim.ledger.golden_cycles import golden_distances, golden_limit, golden_obsolescence
 from scenarios.accessing.golden_ratio import largest_remainder
 from scenarios.arrays import Array
@@ -304,9 +305,17 @@ def _rising() -> float:
     return float(sum(after > before * (1 + 1e-9) for before, after in itertools.pairwise(values)))
 
 
+def _deliveries() -> float:
+    """Of page 0 by two robots: formula, and its slots of a cycle over the time of the cycle."""
+    shares = np.bincount(_CYCLE) / len(_CYCLE)
+    value = float(crawl_rates(shares, Exponential(mean=0.8), 2)[0])
+    return agreed(value, 2 * _CYCLE.count(0) / (len(_CYCLE) * 0.8))
+
+
 NUMBERS: Mapping[str, Number] = {
     "(1)": _never_accessed,
     "(2)": _stale_by_quadrature,
+    "section 2, access frequencies": _deliveries,
     "(3)": lambda: float(_cycle_rates()[0]),
     "(4)": lambda: float(_WEIGHTS @ _cycle_rates()),
     "(5)": _mean_stale_time,

@@ -39,7 +39,6 @@ from crawlsim.ledger.probe_policies import (
     experiments,
     profile,
     results,
-    schedules,
 )
 from scenarios import load
 from scenarios.rates import PiecewiseConstant, Rate
@@ -191,6 +190,12 @@ def _longest_gap() -> float:
 
 def _programme(probes: int) -> float:
     return paper_schedule(grid_of(_dbworld(), SLOTS), probes).cost
+
+
+def _read_off() -> float:
+    """What the schedule costs that Algorithm 2 reads off."""
+    found = paper_schedule(grid_of(_dbworld(), SLOTS), 28)
+    return expected_cost(_dbworld(), _times(_dbworld(), found.slots))
 
 
 def _programme_is_exhaustive(rng: np.random.Generator, rates: Profile) -> bool:
@@ -361,7 +366,7 @@ NUMBERS: Mapping[str, Number] = {
     "Proposition 8, proof, second case": _too_near,
     "Corollary 9": lambda: above_the_optimum("dbworld", 1343),
     "Algorithm 1": lambda: _programme(28),
-    "Algorithm 2": lambda: expected_cost(_dbworld(), schedules(_dbworld(), 28)["DOE"]),
+    "Algorithm 2": _read_off,
     "Algorithm 4": _as_printed,
     "Algorithm 10": _moved,
     "Figure 1": _of_one_update,

@@ -14,6 +14,7 @@ from math import inf, prod
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import expm
 
 from scenarios import Scenario
 from scenarios.arrays import Array
@@ -250,6 +251,13 @@ class QueueByEvents:
         for _ in range(times):
             ends = np.linalg.solve(leaving + s * np.eye(len(leaving)), ends)
         return lambda state: ends[place[state]]
+
+    def ended_by(self, time: float) -> Callable[[Followed], Array]:
+        """From a state to the probabilities of being served, or obsolete, by a time."""
+        place, leaving, ends = self._followed
+        later = np.eye(len(leaving)) - expm(-leaving * time)
+        ended = later @ np.linalg.solve(leaving, ends)
+        return lambda state: ended[place[state]]
 
     def entering(
         self, value: Callable[[Followed], Array], level: int | None = None, batch: int | None = None

@@ -45,6 +45,9 @@ WITHOUT_NUMBER = ("data lost", "not served")
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
+_BETWEEN = re.compile(r",(?![^(\[]*[)\]])")
+"""A comma outside of brackets."""
+
 
 class Row(NamedTuple):
     """What became of one item of a paper.
@@ -103,7 +106,7 @@ def rows_of(paper: str) -> dict[str, Row]:
 
 
 def rows_named(paper: str, item: str) -> list[Row]:
-    """The row of an item, or those of all cells of a table.
+    """The row of an item, or those of all cells of a table or of a line of it.
 
     Raises
     ------
@@ -113,13 +116,28 @@ def rows_named(paper: str, item: str) -> list[Row]:
     rows = rows_of(paper)
     wanted = normal(item)
     found = [row for row in rows.values() if normal(row.item) == wanted]
-    found = found or [row for row in rows.values() if normal(row.item).startswith(f"{wanted},")]
+    found = found or [row for row in rows.values() if wanted in map(normal, _groups(row.item))]
     if not found:
-        names = [*{row.item.split(",")[0]: None for row in rows.values()}]
+        names = dict.fromkeys(group for row in rows.values() for group in _groups(row.item))
         hint = nearest(item, [*rows, *names], "")
         allowed = f"must be an item of the paper{hint}; crawlsim paper {paper} lists them"
         raise ScenarioError("item", item, allowed)
     return found
+
+
+def name_of_all(rows: list[Row]) -> str:
+    """The item, or the smallest part of the paper that all of these stand in."""
+    if len(rows) == 1:
+        return rows[0].item
+    return [
+        group for group in _groups(rows[0].item) if all(group in _groups(r.item) for r in rows)
+    ][-1]
+
+
+def _groups(item: str) -> list[str]:
+    """What an item is of, the widest first: "Table 1", and "Table 1, (0.01, 5, 0.4)" say."""
+    commas = [found.start() for found in _BETWEEN.finditer(item)]
+    return [item[:comma] for comma in commas]
 
 
 def counts_of(paper: str) -> dict[str, int]:

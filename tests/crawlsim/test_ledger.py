@@ -74,13 +74,18 @@ def test_a_formula_off_by_one_in_a_thousand_is_seen(
     assert not comes_out(row, computed(paper).numbers[item])
 
 
+@pytest.mark.parametrize("failure", [ZeroDivisionError, StopIteration, TypeError, RuntimeError])
 def test_a_number_that_is_no_longer_computed_is_not_as_stated(
-    monkeypatch: pytest.MonkeyPatch,
+    failure: type[Exception], monkeypatch: pytest.MonkeyPatch, crawlsim: Any
 ) -> None:
-    fails = coffman1998.NUMBERS | {"(3)": lambda: 1 / 0}
-    monkeypatch.setattr(coffman1998, "NUMBERS", fails)
-    outcomes = {row.item: outcome for row, outcome in verified("coffman1998")}
-    assert outcomes["(3)"] is False
+    def fails() -> float:
+        raise failure("broken")
+
+    monkeypatch.setattr(coffman1998, "NUMBERS", coffman1998.NUMBERS | {"(3)": fails})
+    code, out, _ = crawlsim("paper", "coffman1998", "--verify", "--json")
+    outcomes = {row["item"]: row["verified"] for row in json.loads(out)["rows"]}
+    assert code == 1
+    assert [item for item, outcome in outcomes.items() if outcome is False] == ["(3)"]
     assert outcomes["abstract, within 5 %"] is True
 
 
@@ -115,6 +120,30 @@ def test_what_is_not_there_is_refused(crawlsim: Any) -> None:
     code, _, err = crawlsim("reproduce", "coffman1998", "abstract, within 6 %")
     assert code == 2
     assert "did you mean abstract, within 5 %?" in err
+
+
+@pytest.mark.parametrize("item", ["Table 1, (0.01", "Table 1, (0.01, 5", "Table", "section 4, "])
+def test_half_a_name_is_no_item(item: str, crawlsim: Any) -> None:
+    code, out, err = crawlsim("reproduce", "talim2001", item)
+    assert (code, out) == (2, "")
+    assert "must be an item of the paper" in err
+
+
+def test_a_line_of_a_table_is_named_as_such(crawlsim: Any) -> None:
+    code, out, _ = crawlsim("reproduce", "talim2001", "table 1,(0.1, 5, .40)")
+    assert code == 0
+    assert out.startswith("talim2001, Table 1, (0.1, 5, 0.4): computed")
+    assert "0.17600" in out
+
+
+@pytest.mark.parametrize(
+    ("paper", "says"), [("coffman1998", "no item of this paper has"), ("altman2000", "Figure 1")]
+)
+def test_what_has_no_figure_says_so(paper: str, says: str, crawlsim: Any) -> None:
+    code, _, err = crawlsim("reproduce", paper, "(3)", "--figure", "figure.svg")
+    assert code == 2
+    assert "(3) has no figure" in err
+    assert says in err
 
 
 def test_a_number_is_shown_beside_what_is_printed(crawlsim: Any) -> None:

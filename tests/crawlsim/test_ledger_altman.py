@@ -25,6 +25,7 @@ def test_an_error_in_the_losses_of_a_map_is_named(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(altman2000, "map_loss", wrong)
     of_a_map = {"Lemma 5.2", "section 5.2, cost under a MAP", "section 5.2, transform"}
+    of_a_map |= {"section 6, dependent accesses"}
     assert wrong_rows() == {"Example 2.1", *of_a_map}
 
 
