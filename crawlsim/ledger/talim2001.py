@@ -16,6 +16,7 @@ from analytic.targets import optimize
 from crawlsim.ledger import talim_process, talim_tables
 from crawlsim.ledger.best_load import critical_price, optimal_load
 from crawlsim.ledger.computed import Experiment, Figure, Number, agreed
+from crawlsim.ledger.printed_iteration import printed_value_iteration
 from crawlsim.ledger.talim_process import Process
 from crawlsim.ledger.talim_tables import PRINTED, Printed, Row
 from scenarios import Scenario, load
@@ -184,26 +185,39 @@ def _static_cost() -> float:
     return cost
 
 
-def _outside_proposition_3() -> float:
-    """Of 300 random systems, those whose best number breaks one of the proposition's bounds."""
+def _outside_proposition_3(places: int | None = None) -> float:
+    """Of 300 random systems, those whose best number breaks one of the proposition's bounds.
+
+    A third of them have the price gamma(K).
+    """
     random = np.random.default_rng(3)
     count = 0
-    for _ in range(300):
+    for n in range(300):
         access = float(np.exp(random.uniform(-4, 0)))
-        price = float(np.exp(random.uniform(-2, 2)))
-        places = int(random.integers(2, 20))
+        capacity = int(random.integers(2, 20)) if places is None else places
+        critical = critical_price(capacity, 1.0)
+        price = critical if n % 3 == 0 else float(np.exp(random.uniform(-2, 2)))
         most = int(20 / access) + 2
         loads = np.arange(most) * access
-        costs = [price, *static_cost(loads[1:], places, 1.0, price).tolist()]
+        costs = [price, *static_cost(loads[1:], capacity, 1.0, price).tolist()]
         best = int(np.argmin(costs))
-        load_ = optimal_load(price, places) / access
+        load_ = optimal_load(price, capacity) / access
         near = {int(np.floor(load_)), int(np.ceil(load_))}
-        if price < critical_price(places, 1.0):
-            right = best <= np.ceil(1.0 / access)
-        else:
-            right = best >= np.floor(1.0 / access)
+        fewest, largest = int(np.floor(1.0 / access)), int(np.ceil(1.0 / access))
+        right = (price > critical or best <= largest) and (price < critical or best >= fewest)
         count += best not in near or not right
     return float(count)
+
+
+def _full_load() -> float:
+    """(9) at a load of one, K = 5 and gamma = 1.4, and (gamma + mu)/(K + 1)."""
+    return agreed(float(static_cost(1.0, 5, 1.0, 1.4)), (1.4 + 1.0) / 6)
+
+
+def _iterations(price: float) -> float:
+    """Of the printed scheme until its stop; the figures do not count the one that finds it."""
+    queue = talim_tables.queue(_ACCESS, _PLACES, _ROBOTS)
+    return float(printed_value_iteration(queue, price).iterations - 1)
 
 
 def _optimal(scenario: str, target: str, **changes: float) -> float:
@@ -235,6 +249,10 @@ NUMBERS: Mapping[str, Number] = {
         f"Figure {n}, cost": partial(_least_cost, price)
         for n, price in talim_tables.FIGURES.items()
     },
+    **{
+        f"Figure {n}, iterations": partial(_iterations, price)
+        for n, price in talim_tables.FIGURES.items()
+    },
     **{name: partial(_cell, *where) for name, where in cell_names().items()},
     "section 4, gain from 4 % to 103 %": lambda: max(_gains(1)),
     "section 4, gain from 6 % to 3226 %": lambda: max(_gains(2)),
@@ -243,6 +261,8 @@ NUMBERS: Mapping[str, Number] = {
     "section 5, Markov modulated input": partial(_optimal, "optimal-thresholds", "threshold"),
     "section 5, response times": partial(_optimal, "talim-switching", "switching", response=0.05),
     "section 2, fictitious event": _least_cost,
+    "section 2, K > 2": partial(_outside_proposition_3, 2),
+    "after (9), C(rho, gamma, K)": _full_load,
     "proof of Lemma 1": lambda: float(len(talim_process.never_entered(_process()))),
     "after (7), Proposition 5": _from_every_state,
     "Table 2, N_max": lambda: _cell(2, PRINTED[0], "N_max"),
