@@ -1,7 +1,8 @@
 """Joint delivery processes of all robots, and their common form: one BMAP per number of robots.
 
-The four interpretations of avrachenkov2011, section 2 (docs/derivations.md): independent robots,
-thinned batches, marked batches, and free modes. `as_modes` writes the first three as the fourth.
+The four interpretations of avrachenkov2011, section 2 (docs/theory/indexing-queue.md): independent
+robots, thinned batches, marked batches, and free modes. `as_modes` writes the first three as the
+fourth.
 """
 
 from __future__ import annotations
@@ -195,7 +196,7 @@ def as_modes(deliveries: Deliveries, first: Sequence[int] = ()) -> Array:
 
     Notes
     -----
-    avrachenkov2011, section 2; the matrices are derived in docs/derivations.md.
+    avrachenkov2011, section 2; the matrices are derived in docs/theory/indexing-queue.md.
     """
     if isinstance(deliveries, Modes):
         return _free_modes(deliveries)

@@ -86,7 +86,7 @@ def admitted(pages: int, level: int, capacity: int, admission: int) -> int:
 
     Notes
     -----
-    avrachenkov2011, section 2; docs/derivations.md, "Admission".
+    avrachenkov2011, section 2; docs/theory/indexing-queue.md, "Admission".
     """
     room = capacity - level
     if room <= 0:

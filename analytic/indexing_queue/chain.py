@@ -1,9 +1,9 @@
 """The Markov chain of the indexing queue: level, arrival phase, service phase, patience phases.
 
 avrachenkov2011, section 3 (the Lemma on the blocks of the generator), as derived in
-docs/derivations.md. States are ordered by level, then by arrival phase, service phase and the
-phases of the waiting pages' patience in their order of arrival. That order matters: counting the
-pages in each phase is another model.
+docs/theory/indexing-queue.md. States are ordered by level, then by arrival phase, service phase and
+the phases of the waiting pages' patience in their order of arrival. That order matters: counting
+the pages in each phase is another model.
 
 `QueueChain` keeps the factors of the blocks, `rate_blocks` multiplies them out.
 """
@@ -168,7 +168,7 @@ def controlled_chain(
 
     Notes
     -----
-    avrachenkov2011, Lemma of section 3, as derived in docs/derivations.md.
+    avrachenkov2011, Lemma of section 3, as derived in docs/theory/indexing-queue.md.
     """
     order = modes.shape[2]
     accepted = _accepted(modes, capacity, admission)

@@ -3,7 +3,7 @@
 What is kept is the phase of one waiting page at a time, given level, position, arrival and service
 phase. Its equations are exact but for one thing: how another page's obsolescence, which moves it
 forward, depends on its own phase. There independence is assumed
-(docs/derivations.md, "Large chains"; errors in docs/queue-solvers.md).
+(docs/theory/indexing-queue.md, "Large chains"; errors in docs/queue-solvers.md).
 """
 
 from __future__ import annotations

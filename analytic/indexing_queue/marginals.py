@@ -1,7 +1,7 @@
 """The chain without the phases of patience: level, arrival phase and service phase.
 
 The phases of patience enter it through the rates of obsolescence alone, and it is exact once these
-are (docs/derivations.md); with exponential patience it is the whole chain.
+are (docs/theory/indexing-queue.md); with exponential patience it is the whole chain.
 """
 
 from __future__ import annotations

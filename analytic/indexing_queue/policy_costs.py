@@ -147,7 +147,7 @@ def _served_from(chain: QueueChain) -> list[Array]:
     """Mean time of the pages that will be served, and their probability, for each position.
 
     Entry p has shape (service phases × patience phases^p, 2): the tagged page at position p + 1,
-    the phases of those ahead and its own (docs/derivations.md, "Sojourn times").
+    the phases of those ahead and its own (docs/theory/indexing-queue.md, "Sojourn times").
     """
     served = chain.service.exit_rates
     time = np.zeros_like(served)

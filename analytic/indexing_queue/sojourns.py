@@ -1,8 +1,8 @@
 """Sojourn times: a page followed from its entry to its end, served or obsolete.
 
-avrachenkov2011, Theorem 4 and Corollary 1, as derived in docs/derivations.md. The state of the
-tagged page is its position, the phase of the service, and the patience phases of the pages ahead
-and of its own. What happens behind the page, and to the robots, does not matter.
+avrachenkov2011, Theorem 4 and Corollary 1, as derived in docs/theory/indexing-queue.md. The state
+of the tagged page is its position, the phase of the service, and the patience phases of the pages
+ahead and of its own. What happens behind the page, and to the robots, does not matter.
 
 Classes of pages are "served", "obsolete", "accepted" (all pages that enter) and "all" (with time 0
 for pages refused on arrival).
@@ -105,7 +105,7 @@ def entries(chain: QueueChain, stationary: Array) -> list[Array]:
 def sojourn_moments(chain: QueueChain, stationary: Array) -> Iterator[Row]:
     """First and second moments of the time from entry to end, by class of pages.
 
-    avrachenkov2011, Theorem 4 and Corollary 1, as derived in docs/derivations.md.
+    avrachenkov2011, Theorem 4 and Corollary 1, as derived in docs/theory/indexing-queue.md.
     "accepted" are all pages that enter; classes without pages are left out.
 
     Parameters

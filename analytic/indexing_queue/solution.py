@@ -102,8 +102,8 @@ def solve_chain(chain: QueueChain) -> Solution:
 
     Notes
     -----
-    The equations are (4) of avrachenkov2011 (docs/derivations.md); the elimination is that of
-    Grassmann, Taksar and Heyman (1985).
+    The equations are (4) of avrachenkov2011 (docs/theory/indexing-queue.md); the elimination is
+    that of Grassmann, Taksar and Heyman (1985).
     """
     size = size_beyond_memory(chain.order, chain.service_phases, chain.patience_phases, chain.top)
     if size is not None:
@@ -191,7 +191,7 @@ def iterate(chain: QueueChain, tolerance: float = TOLERANCE) -> Solution:
     -----
     Given level, arrival and service phase, only the total rate of obsolescence depends on the
     phases of patience; so the small chain is exact up to that number
-    (docs/derivations.md, "Large chains").
+    (docs/theory/indexing-queue.md, "Large chains").
     """
     from analytic.indexing_queue.kernels import (
         block_times,

@@ -9,6 +9,7 @@ from analytic.bibliography import REFERENCES
 from analytic.formula import ORIGINS, Condition
 from crawlsim.ledger.rows import TITLES, Row, rows_of
 from generator.examples import Result, example_of
+from generator.figures import figure_of
 from generator.markdown import (
     block,
     code,
@@ -21,6 +22,7 @@ from generator.markdown import (
     table,
     toctree,
 )
+from generator.proofs import proof_of
 from generator.public import public_name
 
 FOLDER = "theory/results"
@@ -80,6 +82,8 @@ def _page(label: str, rows: list[Result]) -> str:
         if len(rows) > 1:
             parts.append(f"## {_sentence(each.quantity)}")
         parts += _parts(each, "###" if len(rows) > 1 else "##")
+    if figure := figure_of(label):
+        parts += ["## Theory beside simulation", figure]
     parts += [f"*Source:* {linked(REFERENCES[first.paper])}"]
     return page(*parts)
 
@@ -91,7 +95,8 @@ def _parts(result: Result, level: str) -> list[str]:
     parts.append(
         f"- Kind: {plain(result.kind)}\n"
         f"- Origin: {plain(result.origin)}: {prose(ORIGINS[result.origin])}\n"
-        f"- Function: {_function(result)}"
+        f"- Function: {_function(result)}\n"
+        f"- Derivation: []({proof_of(result)})"
     )
     if result.conditions:
         parts += [f"{level} When it holds", "\n".join(map(_condition, result.conditions))]

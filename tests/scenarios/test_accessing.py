@@ -68,7 +68,7 @@ def test_a_golden_cycle_by_hand() -> None:
 def test_golden_distances_are_three_successive_fibonacci_numbers(
     k: int, data: st.DataObject
 ) -> None:
-    """The counts of docs/derivations.md: F_{k-m} × (M - F_m), F_{k-m+1} × (M - F_{m-1}),
+    """The counts of docs/theory/golden-ratio.md: F_{k-m} × (M - F_m), F_{k-m+1} × (M - F_{m-1}),
     F_{k-m+2} × (F_{m+1} - M), where F_m <= M < F_{m+1} and F_1 = F_2 = 1.
     """
     slots = FIBONACCI[k - 1]

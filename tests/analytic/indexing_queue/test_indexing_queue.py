@@ -374,7 +374,7 @@ def test_random_systems_are_those_of_the_enumerated_chain(kind: str, data: st.Da
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_fates_of_a_page_sum_to_one(name: str) -> None:
-    """P_loss + P_obs + P_succ = 1, and the levels fill the time (docs/derivations.md)."""
+    """P_loss + P_obs + P_succ = 1, and the levels fill the time (docs/theory/indexing-queue.md)."""
     found = values(SYSTEMS[name])
     levels = [value for (measure, _), value in found.items() if measure == "level_probability"]
     assert math.fsum(levels) == pytest.approx(1.0, rel=1e-13)
@@ -387,7 +387,7 @@ def test_the_fates_of_a_page_sum_to_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_server_works_when_there_is_a_page(name: str) -> None:
-    """lambda P_succ E[service] = 1 - P_starv (docs/derivations.md)."""
+    """lambda P_succ E[service] = 1 - P_starv (docs/theory/indexing-queue.md)."""
     scenario = SYSTEMS[name]
     found = values(SYSTEMS[name])
     assert scenario.buffer is not None
@@ -417,7 +417,7 @@ def test_sojourns_obey_little(name: str) -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_active_robots_deliver(name: str) -> None:
-    """lam Nbar = L + mu (1 - S) + obsolete pages (docs/derivations.md, on talim2001)."""
+    """lam Nbar = L + mu (1 - S) + obsolete pages (docs/theory/fixed-robots.md)."""
     scenario = SYSTEMS[name]
     found = values(SYSTEMS[name])
     assert scenario.robots is not None
@@ -486,7 +486,7 @@ def test_a_threshold_at_the_top_is_no_threshold(changes: dict[str, Any], top: in
 def test_bang_bang_control_loses_nothing() -> None:
     """All robots below the top and none at it: gamma (1 - rho) / (1 - rho^K) on K places.
 
-    docs/derivations.md, "All robots up to K - 1 pages", here with K + 1 levels.
+    docs/theory/fixed-robots.md, "All or none", here with K + 1 levels.
     """
     N = 3
     lam = 0.7

@@ -83,7 +83,7 @@ def test_the_levels_of_the_queue_say_the_same(load: float, capacity: int) -> Non
 
 @pytest.mark.parametrize("capacity", [2, 3, 5, 10, 15])
 def test_the_price_at_which_load_one_is_best_is_gamma_of_k(capacity: int) -> None:
-    """gamma(K) = mu (K + 2) / K: dC/drho = 0 at rho = 1 (docs/derivations.md).
+    """gamma(K) = mu (K + 2) / K: dC/drho = 0 at rho = 1 (docs/theory/fixed-robots.md).
 
     For K = 15 it is 17/15, not the printed 1.13, whose slope is 1.6e-3.
     """
@@ -99,7 +99,7 @@ def test_the_price_at_which_load_one_is_best_is_gamma_of_k(capacity: int) -> Non
 
 @pytest.mark.parametrize("gamma", [0.05, 1.0, 20.0])
 def test_the_cost_has_one_minimum_in_the_load(gamma: float) -> None:
-    """Unimodal in rho, since G of docs/derivations.md increases."""
+    """Unimodal in rho, since G of docs/theory/fixed-robots.md increases."""
     costs = [static_cost(10 ** (power / 40), 6, 1.0, gamma) for power in range(-120, 121)]
     best = costs.index(min(costs))
     assert all(before > after for before, after in pairwise(costs[: best + 1]))
