@@ -244,7 +244,7 @@ def test_citations_of_what_a_reader_does_not_have_would_be_found() -> None:
         assert not NOT_IN_THE_REPOSITORY.search(allowed)
 
 
-CITED_PAGES = re.compile(r"docs/(?:[\w-]+/)?[\w-]+\.(?:md|py)")
+CITED_PAGES = re.compile(r"docs/(?:theory/)?[\w-]+\.(?:md|py)")
 
 
 def test_pages_that_code_cites_exist() -> None:

@@ -107,5 +107,5 @@ def test_every_result_has_a_derivation_that_exists() -> None:
         place, _, anchor = proof_of(result).removeprefix("/theory/").partition("#")
         file = next(each for each in (DOCS / "theory" / place, DOCS / place) if each.exists())
         headings = re.findall(r"^#+ (.+)$", file.read_text("utf-8"), flags=re.MULTILINE)
-        anchors = {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
-        assert not anchor or anchor in anchors, f"{result.paper} {result.number}: {anchor}"
+        headed = {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
+        assert not anchor or anchor in headed, f"{result.paper} {result.number}: {anchor}"
