@@ -24,7 +24,7 @@ from crawlsim.ledger.probe_policies import (
 )
 from crawlsim.report.drawing import SIMULATED, THEORY, dress, legend_above, logarithmic, panel
 
-_COLOURS = {"of the trace": SIMULATED, "± predicted": THEORY}
+_COLOURS = {"of the trace": SIMULATED, "95 % from": THEORY, "95 % to": THEORY}
 _COLOURS |= zip(POLICIES, ("#5a6270", "#00805e", "#b07800", "#0072b2"), strict=True)
 _PROBES = "probes in four weeks"
 
@@ -109,7 +109,7 @@ FIGURES: Mapping[str, Callable[[], Any]] = {
     "Figure 7": lambda: _against_n(
         lambda source: list(discrepancies(source)),
         "difference over actual cost",
-        ("of the trace", "± predicted"),
+        ("of the trace", "95 % from", "95 % to"),
         False,
     ),
     "Figure 8": _of_policies("improved", "expected cost, improved"),

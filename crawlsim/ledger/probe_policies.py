@@ -264,13 +264,17 @@ def deviation(source: str, probes: int) -> float:
 
 
 def discrepancies(source: str) -> Iterator[Line]:
-    """Actual less expected cost of DOE over the actual one, of the updates drawn; ratio 3."""
+    """Actual less expected cost of DOE over the actual one, of the updates drawn; ratio 3.
+
+    With the range of it for an actual cost within 1.96 standard deviations of its mean.
+    """
     rates = profile(source, 3)
     for probes in PROBES:
         times = schedules(rates, probes)["DOE"]
-        actual = actual_cost(rates, times, drawn_updates(source))
-        difference = 1 - expected_cost(rates, times) / actual
-        yield {"n": probes, "of the trace": difference, "± predicted": deviation(source, probes)}
+        actual = actual_cost(rates, times, drawn_updates(source)) / expected_cost(rates, times)
+        most = 1.96 * deviation(source, probes)
+        shares = {"of the trace": actual, "95 % from": 1 - most, "95 % to": 1 + most}
+        yield {"n": probes} | {name: 1 - 1 / share for name, share in shares.items()}
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -315,4 +319,13 @@ def of_both(table: Callable[[str], Sequence[Line] | Iterator[Line]]) -> Iterator
     """A table of each source, as lines."""
     for source, title in SOURCES.items():
         yield title
+        yield from table_lines(list(table(source)))
+
+
+def of_traces(table: Callable[[str], Sequence[Line] | Iterator[Line]]) -> Iterator[str]:
+    """The same of the updates drawn, and how many these are."""
+    for source, title in SOURCES.items():
+        expected = float(profile(source, 1).between(0.0, HORIZON).updates)
+        drawn = len(drawn_updates(source))
+        yield f"{title}, {drawn} updates drawn where {expected:.1f} are expected"
         yield from table_lines(list(table(source)))
