@@ -59,6 +59,8 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Text."""
+        if "math" in self._open and "&" in data:
+            self.faults.append("a formula with a mark of alignment, which is shown")
         if not _CODE & set(self._open) and (found := _RAW.search(data)):
             self.faults.append(f"a formula that was not set: {data[found.start() :][:40]!r}")
 

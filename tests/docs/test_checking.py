@@ -39,6 +39,7 @@ def test_a_right_page_has_no_fault(tmp_path: Path) -> None:
         (r"<p>\frac{1}{2}</p>", "not set"),
         ('<span class="math notranslate">x</span>', "not set"),
         ("<math><merror>x</merror></math>", "could not be set"),
+        ("<math><mi>&</mi></math>", "mark of alignment"),
     ],
 )
 def test_a_fault_is_found(more: str, said: str, tmp_path: Path) -> None:

@@ -63,6 +63,8 @@ KINDS = (
     "howto/bottleneck.html",
     "howto/stormcrawler.html",
     "theory/derivations.html",
+    "theory/indexing-queue.html",
+    "reference/notation.html",
     "theory/accessing.html",
     "theory/results/talim2001/8.html",
     "theory/results/coffman1998/12-15.html",
@@ -163,6 +165,26 @@ def test_long_names_in_headings_break_after_their_joints(browser: Browser) -> No
     for name in ("probing", "robots", "pages"):
         browser.open((HTML / "reference" / "keys" / f"{name}.html").as_uri())
         assert browser.value(BROKEN_WITHIN_A_WORD) == []
+
+
+SCROLLED = """
+(() => {
+  const table = document.querySelector('.notation table');
+  const box = table.closest('.pst-scrollable-table-container');
+  box.scrollLeft = 250;
+  const cell = table.querySelector('td').getBoundingClientRect();
+  return [box.scrollLeft, cell.left];
+})()
+"""
+
+
+def test_quantities_stay_in_sight_while_the_papers_scroll(browser: Browser) -> None:
+    """On a telephone the table of the notation is wider than the window."""
+    browser.resize(390)
+    browser.open((HTML / "reference" / "notation.html").as_uri())
+    scrolled, left = browser.value(SCROLLED)
+    assert scrolled > 200
+    assert 0 <= left < 50
 
 
 def test_the_search_finds_nothing_for_nonsense(browser: Browser) -> None:
