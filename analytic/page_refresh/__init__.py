@@ -1,7 +1,8 @@
 """How often the copies of pages are out of date, without a buffer (coffman1998).
 
 `obsolescence` has the obsolescence rates of given schedules, `golden` those of the golden-ratio
-policy, `optimum` the best frequencies and the bounds, `hosts` what a scenario says of its hosts,
+policy, `optimum` the best frequencies and the bounds, `out_of_core` those of pages that do not fit
+into memory, `hosts` what a scenario says of its hosts,
 `frequencies` the best frequencies of a scenario, `formulas` the index.
 """
 

@@ -10,7 +10,7 @@ Notation of the docstrings as in `obsolescence`; page i has weight c_i, ``w = c 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,12 +36,16 @@ _SATURATED = 20.0
 """From here on e^-V is lost beside 1 in some quotient."""
 _NARROW = 1e-7
 """Relative width of a bracket below which sums are straight lines to the last digits."""
+_WAVERING = 3.0
+"""Of smooth sums Newton's steps leave less than this times the square of the last surplus."""
+_STUCK = 0.1
+"""Steps that leave more than this part of the surplus are held up by a jump of the sum."""
 _MANY = 2**13
 _SAMPLED = 16
 _ROUGH = 1e-3
 """Of many pages every so manyth tells where to begin."""
 _LARGEST = 600.0
-_RARE = 1e-60
+RARE = 1e-60
 """Changes per access time below which the best frequencies follow from their ratios alone."""
 
 
@@ -57,7 +61,7 @@ def _branch_series(terms: int) -> list[float]:
     return a
 
 
-_SERIES = _branch_series(_TERMS)
+SERIES = _branch_series(_TERMS)
 
 
 def inverse_excess(v: ArrayLike) -> Array:
@@ -74,7 +78,7 @@ def inverse_excess(v: ArrayLike) -> Array:
     root = np.sqrt(2.0 * v)
     near = np.minimum(root, _FAR)
     u = np.zeros_like(near)
-    for coefficient in reversed(_SERIES):
+    for coefficient in reversed(SERIES):
         u = u * near + coefficient
     start = np.where(root > _FAR, v + np.log1p(v + np.log1p(v + np.log1p(v))), u)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -113,31 +117,119 @@ def best_shares(change_rates: ArrayLike, weights: ArrayLike, law: Distribution) 
     asked = (mu > 0) & (c > 0)
     if not asked.any():
         return np.full(len(mu), 1.0 / len(mu))
-    exponent = log_transform(law, mu[asked])
-    ratio, gap = _ratios(c[asked] / mu[asked])
+    value = c[asked] / mu[asked]
+    pages = PagesInMemory(log_transform(law, mu[asked]), *ratios(value, value.max()))
     shares: Array = np.zeros(len(mu))
-    shares[asked] = _shares_between(_bracket(exponent, ratio, gap), exponent, ratio, gap)
+    shares[asked] = _shares_between(bracket(pages), pages)
     shares /= shares.sum()
     return shares
 
 
-def _shares_between(ends: tuple[float, float], exponent: Array, ratio: Array, gap: Array) -> Array:
+class Sums(Protocol):
+    """What the search for V needs to know of pages, wherever they are."""
+
+    @property
+    def exponents(self) -> float:
+        """The sum of l."""
+
+    @property
+    def least(self) -> float:
+        """The smallest ``w / w_max``."""
+
+    def start(self) -> float:
+        """Where to begin; infinite where nothing better than the upper end is known."""
+
+    def sum_and_slope(self, log_bound: float) -> tuple[float, float]:
+        """Logarithm of the sum of shares at one V, and its derivative by ln V."""
+
+    def split(self, low: float, high: float, middle: float) -> Split | None:
+        """Of pages that are active at one end only: None where there are none."""
+
+
+class Split(NamedTuple):
+    """Pages that are active at one end of a bracket only, and the sums of the others.
+
+    Parameters
+    ----------
+    level, slope : float
+        Of the others, in the middle of the bracket, as `Sums.sum_and_slope`.
+    contested : PagesInMemory
+    """
+
+    level: float
+    slope: float
+    contested: PagesInMemory
+
+
+class PagesInMemory(NamedTuple):
+    """Pages with changes and weight.
+
+    Parameters
+    ----------
+    exponent, ratio, gap : ndarray, shape (pages,)
+        l, ``w / w_max`` and its gap to 1.
+    """
+
+    exponent: Array
+    ratio: Array
+    gap: Array
+
+    @property
+    def exponents(self) -> float:
+        """The sum of l."""
+        return float(self.exponent.sum())
+
+    @property
+    def least(self) -> float:
+        """The smallest ``w / w_max``."""
+        return float(self.ratio.min())
+
+    def start(self) -> float:
+        """Infinite for few pages, of many the solution for some of them."""
+        return _sampled_start(*self) if len(self.exponent) >= _MANY else float(np.inf)
+
+    def sum_and_slope(self, log_bound: float) -> tuple[float, float]:
+        """Logarithm of the sum of shares, and its derivative by ln V."""
+        return _sum_and_slope(log_bound, *self)
+
+    def split(self, low: float, high: float, middle: float) -> Split | None:
+        """The pages that are active at one end only apart from the others."""
+        contested = _contested(low, high, self.ratio, self.gap)
+        if not contested.any():
+            return None
+        others = _sum_and_slope(middle, *(each[~contested] for each in self))
+        return Split(*others, PagesInMemory(*(each[contested] for each in self)))
+
+
+def _shares_between(ends: tuple[float, float], pages: PagesInMemory) -> Array:
     """The shares that sum to 1 between those of two neighbouring values of V.
 
     A page whose w is lambda to the last bit can have any share up to some l / 40, and V does not
     tell which: it gets what the others leave. Pages of the same w get it in proportion to l.
     """
     if ends[0] == ends[1]:
-        return _shares_at(ends[0], exponent, ratio, gap)
-    more, less = (_shares_at(end, exponent, ratio, gap) for end in ends)
-    surplus = float(more.sum()) - 1.0
-    lack = 1.0 - float(less.sum())
-    if min(surplus, lack) < -_ASTRAY:
-        raise ArithmeticError(f"shares sum to {1 + surplus!r} and {1 - lack!r} beside the optimum")
-    if surplus <= 0.0 or lack <= 0.0:
-        return more if abs(surplus) < abs(lack) else less
-    shares: Array = (lack * more + surplus * less) / (surplus + lack)
+        return shares_at(ends[0], *pages)
+    more, less = (shares_at(end, *pages) for end in ends)
+    part = part_of_more(float(more.sum()), float(less.sum()))
+    shares: Array = part * more + (1.0 - part) * less
     return shares
+
+
+def part_of_more(more: float, less: float) -> float:
+    """The part x of the shares at the lower end of a bracket with ``x more + (1 - x) less = 1``.
+
+    Parameters
+    ----------
+    more, less : float
+        The sums of the shares at its two ends.
+    """
+    surplus = more - 1.0
+    lack = 1.0 - less
+    if min(surplus, lack) < -_ASTRAY:
+        raise ArithmeticError(f"shares sum to {more!r} and {less!r} beside the optimum")
+    if surplus <= 0.0 or lack <= 0.0:
+        return 1.0 if abs(surplus) < abs(lack) else 0.0
+    return lack / (surplus + lack)
 
 
 def _checked(numbers: ArrayLike) -> Array:
@@ -165,31 +257,30 @@ def _scaled_pages(
     """
     mu, c = _checked_pages(change_rates, weights)
     changes = float(mu.max()) * mean_time(law)
-    if 0.0 < changes < _RARE:
-        mu = mu * (_RARE / changes)
+    if 0.0 < changes < RARE:
+        mu = mu * (RARE / changes)
     return lifted(law, mu)[0], c / (float(c.max()) or 1.0)
 
 
-def _ratios(w: Array) -> tuple[Array, Array]:
+def ratios(w: Array, largest: float) -> tuple[Array, Array]:
     """``w / w_max`` and its gap to 1, where quotients that rounding tells apart count as equal."""
-    largest = w.max()
     gap = (largest - w) / largest
     gap[gap < _TIED] = 0.0
     ratio: Array = np.where(gap == 0.0, 1.0, w / largest)
     return ratio, gap
 
 
-def _shares_at(log_bound: float, exponent: Array, ratio: Array, gap: Array) -> Array:
+def shares_at(log_bound: float, exponent: Array, ratio: Array, gap: Array) -> Array:
     """``l / u`` of every page for one V, block by block; 0 outside of the active set."""
     shares = np.empty_like(exponent)
     for first in range(0, len(shares), _BLOCK):
         part = slice(first, first + _BLOCK)
-        v = _missing_exponent(log_bound, ratio[part], gap[part])
+        v = missing_exponent(log_bound, ratio[part], gap[part])
         shares[part] = exponent[part] / inverse_excess(v)
     return shares
 
 
-def _missing_exponent(log_bound: float, ratio: Array, gap: Array) -> Array:
+def missing_exponent(log_bound: float, ratio: Array, gap: Array) -> Array:
     """``-ln(1 - lambda / w)``, infinite where w <= lambda."""
     taken = -np.expm1(-log_bound)
     left = np.exp(-log_bound)
@@ -202,34 +293,47 @@ def _missing_exponent(log_bound: float, ratio: Array, gap: Array) -> Array:
     return result
 
 
-def _bracket(
-    exponent: Array, ratio: Array, gap: Array, tolerance: float = _SETTLED
-) -> tuple[float, float]:
+def bracket(pages: Sums, tolerance: float = _SETTLED) -> tuple[float, float]:
     """Neighbouring values of V, the sum of shares at least 1 at one and at most 1 at the other.
 
     The same value twice where the sum is 1 up to the tolerance. Newton's steps in the logarithms,
     kept inside the bracket; the last steps are overdone a little, so that they close it from both
-    sides where the sum jumps.
+    sides where the sum jumps. Where pages are about to be given up the slope says little about the
+    next step, and the last one more.
     """
-    total = float(exponent.sum())
+    total = pages.exponents
     high = total - float(np.log1p(total)) if total > _NEAR else float(_excess_of(total))
-    least = float(ratio.min())
+    least = pages.least
     low = -float(np.log1p(least * np.expm1(-high))) if least < 1.0 else high
-    if least < 1.0 and high > _SATURATED:
-        low = _low_enough(low, exponent, ratio, gap)
-    point = min(max(low, _sampled_start(total, exponent, ratio, gap)), high)
+    unsure = least < 1.0 and high > _SATURATED
+    point = min(max(low, pages.start()), high)
+    before = (point, np.inf)
+    wavering = False
     for _ in range(_ROUNDS):
-        surplus, slope = _sum_and_slope(point, exponent, ratio, gap)
+        surplus, slope = pages.sum_and_slope(point)
         if abs(surplus) <= tolerance:
             return point, point
         low, high = (point, high) if surplus > 0 else (low, point)
+        unsure = unsure and surplus < 0
+        if unsure and high - low <= _NARROW * high:
+            low, unsure = _low_enough(low, pages), False
         if high - low <= 4e-16 * high:
             break
-        if high - low <= _NARROW * high and (contested := _contested(low, high, ratio, gap)).any():
-            return _closed(low, high, contested, (exponent, ratio, gap))
+        if high - low <= _NARROW * high and abs(surplus) > _STUCK * abs(before[1]):
+            middle = low + (high - low) / 2
+            split = pages.split(low, high, middle)
+            if split is not None:
+                return _closed(low, high, middle, split)
+        nearer = abs(surplus) < abs(before[1])
+        wavering = wavering or (nearer and _WAVERING * before[1] ** 2 < abs(surplus))
+        if wavering and nearer:
+            slope = (surplus - before[1]) / float(np.log(point / before[0]))
+        before = (point, surplus)
         step = -surplus / slope if slope < 0 else -np.inf
         step += float(np.copysign(min(abs(step), 1e-14), step))
         following = point * float(np.exp(step))
+        if unsure and following <= low:
+            low, unsure = _low_enough(low, pages), False
         point = following if low < following < high else _between(low, high)
     return low, high
 
@@ -240,14 +344,14 @@ def _between(low: float, high: float) -> float:
     return float(np.sqrt(low) * np.sqrt(high)) if wide else low + (high - low) / 2
 
 
-def _low_enough(low: float, exponent: Array, ratio: Array, gap: Array) -> float:
+def _low_enough(low: float, pages: Sums) -> float:
     """A lower end with a sum of at least 1.
 
     With frequent changes it is the value at which the least page is just given up, to the last bit;
     its share, anything up to l / 40, is on the other side of it.
     """
     step = 4e-16
-    while _sum_and_slope(low, exponent, ratio, gap)[0] < 0.0 and step < 1.0:
+    while pages.sum_and_slope(low)[0] < 0.0 and step < 1.0:
         low *= 1.0 - step
         step *= 8.0
     return low
@@ -258,45 +362,43 @@ def _contested(low: float, high: float, ratio: Array, gap: Array) -> NDArray[np.
     contested = np.empty(len(ratio), dtype=bool)
     for first in range(0, len(ratio), _BLOCK):
         part = slice(first, first + _BLOCK)
-        ends = (_missing_exponent(end, ratio[part], gap[part]) for end in (low, high))
+        ends = (missing_exponent(end, ratio[part], gap[part]) for end in (low, high))
         contested[part] = np.logical_xor(*map(np.isfinite, ends))
     return contested
 
 
-def _closed(
-    low: float, high: float, contested: NDArray[np.bool_], pages: tuple[Array, Array, Array]
-) -> tuple[float, float]:
+def _closed(low: float, high: float, middle: float, split: Split) -> tuple[float, float]:
     """A narrow bracket, closed by halving: the contested pages exactly, the others by their slope.
 
     What the slope leaves out is of the order of the square of the bracket, 1e-14; the ends are then
     put that much further apart.
     """
-    middle = low + (high - low) / 2
-    level, slope = _sum_and_slope(middle, *(each[~contested] for each in pages))
-    few = [each[contested] for each in pages]
     for _ in range(_ROUNDS):
         point = low + (high - low) / 2
-        others = float(np.exp(level)) * (1.0 + slope * (point - middle) / middle)
-        enough = others + float(_shares_at(point, *few).sum()) > 1.0
+        others = float(np.exp(split.level)) * (1.0 + split.slope * (point - middle) / middle)
+        enough = others + float(shares_at(point, *split.contested).sum()) > 1.0
         low, high = (point, high) if enough else (low, point)
         if high - low <= 4e-16 * high:
             break
     return low * (1.0 - _SETTLED), high * (1.0 + _SETTLED)
 
 
-def _sampled_start(total: float, exponent: Array, ratio: Array, gap: Array) -> float:
-    """Where to begin: the upper end for few pages, of many the solution for some of them.
+def _sampled_start(exponent: Array, ratio: Array, gap: Array) -> float:
+    """The solution for some of many pages.
 
     Newton's steps come down from the upper end one by one; from here two or three are enough.
     """
-    if len(exponent) < _MANY:
-        return float(np.inf)
-    some = exponent[::_SAMPLED]
-    share = float(some.sum())
+    every = slice(None, None, _SAMPLED)
+    some = PagesInMemory(exponent[every].copy(), ratio[every].copy(), gap[every].copy())
+    return start_from(some, float(exponent.sum()))
+
+
+def start_from(some: PagesInMemory, exponents: float) -> float:
+    """The solution for some pages that stand for all, whose l sum to `exponents`."""
+    share = some.exponents
     if share <= 0.0:
         return float(np.inf)
-    scaled = some * (total / share)
-    return _bracket(scaled, ratio[::_SAMPLED].copy(), gap[::_SAMPLED].copy(), _ROUGH)[1]
+    return bracket(some._replace(exponent=some.exponent * (exponents / share)), _ROUGH)[1]
 
 
 def _excess_of(u: float) -> float:
@@ -317,7 +419,7 @@ def _sum_and_slope(
     total = slope = 0.0
     for first in range(0, len(exponent), _BLOCK):
         part = slice(first, first + _BLOCK)
-        v = _missing_exponent(log_bound, ratio[part], gap[part])
+        v = missing_exponent(log_bound, ratio[part], gap[part])
         active = np.isfinite(v)
         v = v[active]
         l_active = exponent[part][active]
@@ -408,7 +510,8 @@ def best_random_shares(change_rates: ArrayLike, weights: ArrayLike, law: Distrib
     asked = np.flatnonzero((mu > 0) & (c > 0))
     if not len(asked):
         return np.full(len(mu), 1.0 / len(mu))
-    ratio, _ = _ratios(c[asked] / mu[asked])
+    value = c[asked] / mu[asked]
+    ratio, _ = ratios(value, value.max())
     order = np.argsort(-ratio, kind="stable")
     root = np.sqrt(ratio[order])
     missed = np.expm1(np.minimum(log_transform(law, mu[asked[order]]), _LARGEST))

@@ -88,6 +88,7 @@ for _name, _home, _summary in (
     ("sweep", "sweep:sweep", "Simulate and solve every combination of some entries."),
     ("fit", "fit:fit", "Make a scenario from a log, with error bars."),
     ("schedule", "schedule:schedule", "Plan from a crawl log how often to visit each page."),
+    ("frequencies", "frequencies:frequencies", "Find how often to access each of very many pages."),
     ("explore", "explore:explore", "Open the live page: watch a formula and a simulation."),
     ("formulas", "commands:formulas", "List the formulas, and when they hold."),
     ("papers", "papers:papers", "List the papers, and how much of them is reproduced."),

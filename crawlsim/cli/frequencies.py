@@ -1,0 +1,128 @@
+"""The command `frequencies`: the best access frequencies of more pages than fit into memory."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crawlsim.cli.files import claim, refusing_unwritable
+from crawlsim.cli.options import JSON, WHERE, NumberRange, RunOptions, command, option, takes
+from crawlsim.cli.output import number, print_json
+from crawlsim.cli.workers import workers
+from scenarios import ScenarioError
+from scenarios.base import listed
+
+if TYPE_CHECKING:
+    from analytic.page_refresh.out_of_core import Multiplier, Part
+    from scenarios.arrays import Array
+
+_LARGEST = 1e100
+
+
+@command(
+    example="crawlsim frequencies pages.parquet --accesses 1e6 --out frequencies.parquet",
+    then="crawlsim optimize crawl.toml --target frequencies, for pages in a scenario",
+)
+@takes(
+    click.argument("pages", metavar="PAGES"),
+    option(
+        "--accesses N",
+        "Accesses per unit of time, that of the change rates.",
+        type=NumberRange(0, _LARGEST, min_open=True),
+        required=True,
+    ),
+    option("--rate COLUMN", "Parquet: the change rates.", default="change_rate"),
+    option("--weight COLUMN", "Parquet: the weights; by default all are 1."),
+    option("--out FILE", "Write them, in the order of the pages: a new .parquet or .npy file."),
+    *WHERE[1:],
+    JSON,
+)
+def frequencies(
+    pages: str,
+    accesses: float,
+    rate: str,
+    weight: str | None,
+    out: str | None,
+    jobs: int,
+    cluster: str | None,
+    as_json: bool,
+) -> None:
+    """Find the share of the accesses that each of very many pages should get.
+
+    PAGES is Parquet, or .npy of shape (pages,) or (pages, 2): change rates, and weights. It is read
+    in parts and never held in memory; the workers of a cluster need it at the same place. Accesses
+    lie at constant intervals, and without hosts, failures or a buffer.
+    """
+    from analytic.page_refresh.out_of_core import PageError, best_multiplier
+    from crawlsim.page_files import ENDINGS, parts_of
+    from scenarios.laws import Deterministic
+
+    parts = parts_of(pages, rate, weight)
+    target = None
+    if out is not None:
+        if Path(out).suffix not in ENDINGS:
+            raise ScenarioError("--out", out, f"must end in {listed(ENDINGS)}")
+        if Path(out).exists():
+            raise ScenarioError("--out", out, "exists; give another name")
+        target = claim("--out", out, lambda _: False)
+    with workers(RunOptions(jobs=jobs, cluster=cluster), ()) as executor:
+        try:
+            found = best_multiplier(parts, Deterministic(value=1.0 / accesses), executor)
+        except PageError as error:
+            allowed = f"page {error.page} (counted from 0): must be a number >= 0"
+            raise ScenarioError(error.name, error.value, allowed) from None
+        with refusing_unwritable("--out", out or ""):
+            record = _written(found, parts, target, executor)
+    if as_json:
+        print_json(record | {"accesses": accesses})
+        return
+    for line in _lines(record, accesses):
+        click.echo(line)
+    if target is not None:
+        click.echo(f"written: {target}", err=True)
+
+
+def _written(
+    found: Multiplier, parts: list[Part], target: Path | None, executor: Any
+) -> dict[str, Any]:
+    """What is said of the frequencies, which go into the file as they are made."""
+    import math
+
+    from analytic.page_refresh.out_of_core import in_order
+    from crawlsim.page_files import written
+
+    costs, sums, without, most = [], [], 0, 0.0
+    place = nullcontext(_nowhere) if target is None else written(target, found.pages)
+    with place as write:
+        for each in in_order(found.of, parts, executor):
+            write(each.shares)
+            costs.append(each.cost)
+            sums.append(float(each.shares.sum()))
+            without += each.without
+            most = max(most, float(each.shares.max()))
+    return {
+        "pages": found.pages,
+        "without_accesses": without,
+        "weighted_obsolescence": math.fsum(costs),
+        "largest_frequency": most,
+        "sum": math.fsum(sums),
+        "passes": found.passes + 1,
+    }
+
+
+def _nowhere(shares: Array) -> None:
+    """Frequencies that nobody asked for."""
+
+
+def _lines(record: dict[str, Any], accesses: float) -> list[str]:
+    share = record["without_accesses"] / record["pages"]
+    return [
+        f"{record['pages']:,} pages, {number(accesses)} accesses per unit of time",
+        f"weighted obsolescence at these frequencies: {number(record['weighted_obsolescence'])}",
+        f"no schedule has less: coffman1998 (7); the file was read {record['passes']} times",
+        f"never accessed: {record['without_accesses']:,} pages, {100 * share:.3g} %",
+        f"accessed most: {100 * record['largest_frequency']:.3g} % of the accesses",
+    ]

@@ -1,0 +1,122 @@
+"""The command `frequencies`: files in, files out, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+from numpy.typing import NDArray
+
+from analytic.page_refresh import best_shares
+from crawlsim import page_files
+from scenarios.laws import Deterministic
+
+PAGES = 5000
+DRAW = np.random.default_rng(7)
+RATES = DRAW.lognormal(-2.0, 2.0, PAGES)
+WEIGHTS = DRAW.random(PAGES)
+
+
+def parquet(folder: Path, **columns: NDArray[Any]) -> str:
+    """A file of several row groups."""
+    table = pyarrow.table(columns or {"change_rate": RATES, "weight": WEIGHTS})
+    path = folder / "pages.parquet"
+    pyarrow.parquet.write_table(table, path, row_group_size=1100)
+    return str(path)
+
+
+def array(folder: Path, numbers: NDArray[Any]) -> str:
+    path = folder / "pages.npy"
+    np.save(path, numbers)
+    return str(path)
+
+
+def expected(accesses: float, weights: NDArray[Any] = WEIGHTS) -> NDArray[Any]:
+    found: NDArray[Any] = best_shares(RATES, weights, Deterministic(value=1.0 / accesses))
+    return found
+
+
+@pytest.mark.parametrize("jobs", ["1", "3"])
+@pytest.mark.parametrize("kind", ["parquet", "npy"])
+def test_frequencies_of_a_file(
+    crawlsim: Any, tmp_path: Path, kind: str, jobs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_files, "_IN_A_PART", 700)
+    if kind == "parquet":
+        words = [parquet(tmp_path), "--weight", "weight"]
+    else:
+        words = [array(tmp_path, np.column_stack([RATES, WEIGHTS]))]
+    out = tmp_path / f"best.{kind}"
+    words += ["--accesses", "800", "--out", str(out), "--jobs", jobs, "--json"]
+    code, printed, err = crawlsim("frequencies", *words)
+    assert code == 0, err
+    if kind == "parquet":
+        found = pyarrow.parquet.read_table(out)["frequency"].to_numpy()
+    else:
+        found = np.load(out)
+    assert np.abs(found - expected(800.0)).sum() < 1e-12
+    record = json.loads(printed)
+    assert record["pages"] == PAGES
+    assert record["without_accesses"] == np.count_nonzero(found == 0) > 0
+    assert abs(record["sum"] - 1.0) < 1e-12
+    assert [each.name for each in tmp_path.iterdir() if "unfinished" in each.name] == []
+
+
+def test_weights_are_1_where_none_are_given(crawlsim: Any, tmp_path: Path) -> None:
+    out = tmp_path / "best.npy"
+    path = array(tmp_path, RATES.astype(np.float32))
+    code, printed, err = crawlsim("frequencies", path, "--accesses", "50", "--out", str(out))
+    assert code == 0, err
+    assert "5,000 pages, 50 accesses per unit of time" in printed
+    rates = RATES.astype(np.float32).astype(float)
+    right = best_shares(rates, np.ones(PAGES), Deterministic(value=0.02))
+    assert np.abs(np.load(out) - right).sum() < 1e-12
+
+
+def test_bad_input_is_named(crawlsim: Any, tmp_path: Path) -> None:
+    good = parquet(tmp_path)
+    text = parquet_of_texts(tmp_path)
+    missing = np.where(np.arange(PAGES) == 4321, np.nan, RATES)
+    cases = {
+        (good, "--rate", "rate"): "--rate: change_rate or weight",
+        (good, "--weight", "w"): "--weight",
+        (text, "--rate", "change_rate"): "must be a column of numbers, not string",
+        (array(tmp_path, missing),): "change rate: page 4321 (counted from 0)",
+        (str(tmp_path / "none.npy"),): "cannot be read: No such file",
+        (str(tmp_path / "pages.csv"),): "must end in .parquet",
+        (good, "--out", good): "exists; give another name",
+        (good, "--out", str(tmp_path / "best.csv")): "must end in .parquet",
+        (good, "--cluster", "tcp://127.0.0.1:1", "--jobs", "2"): "does not go with --cluster",
+    }
+    for words, said in cases.items():
+        code, _, err = crawlsim("frequencies", *words, "--accesses", "10")
+        assert code == 2, words
+        assert said.split(": ")[-1] in err, err
+    before = sorted(tmp_path.iterdir())
+    out = ("--out", str(tmp_path / "new.npy"))
+    path = str(tmp_path / "pages.npy")
+    assert crawlsim("frequencies", path, "--accesses", "10", *out)[0] == 2
+    assert sorted(tmp_path.iterdir()) == before
+    for shape in ((3, 3), (0,), (2, 2, 2)):
+        code = crawlsim("frequencies", array(tmp_path, np.ones(shape)), "--accesses", "1")[0]
+        assert code == 2
+
+
+def parquet_of_texts(folder: Path) -> str:
+    path = folder / "texts.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"change_rate": ["1", "2"]}), path)
+    return str(path)
+
+
+def test_what_is_missing_in_parquet_is_no_number(crawlsim: Any, tmp_path: Path) -> None:
+    path = tmp_path / "pages.parquet"
+    table = pyarrow.table({"change_rate": pyarrow.array([1.0, None, 2.0])})
+    pyarrow.parquet.write_table(table, path)
+    code, _, err = crawlsim("frequencies", str(path), "--accesses", "1")
+    assert code == 2
+    assert "page 1 (counted from 0)" in err
