@@ -36,6 +36,8 @@ BLOCK = 2**16
 """Pages that a part is asked to hand on at a time."""
 _SAMPLE = 2**19
 """Pages from which the search begins."""
+_REACH = 0.02
+"""How far, relatively, w is from lambda for pages that are about to be given up or accessed."""
 _AHEAD = 4
 """Parts that wait for an executor at a time; their frequencies lie in memory."""
 
@@ -205,7 +207,7 @@ class _Sums(NamedTuple):
 
 
 class _Divided(NamedTuple):
-    """The sums of the pages of a part that are not contested, and the others."""
+    """The sums of most pages of a part, and those pages that a sum says too little about."""
 
     sums: _Sums
     contested: PagesInMemory
@@ -287,10 +289,14 @@ class _Search:
         return start_from(self._some, self.exponents) if len(self._some.exponent) else math.inf
 
     def sum_and_slope(self, log_bound: float) -> tuple[float, float]:
-        """Logarithm of the sum of shares, and its derivative by ln V."""
+        """Logarithm of the sum of shares, and a slope by ln V with which Newton's step is right.
+
+        Shares begin so steeply that the slope itself says little where pages are about to be given
+        up: these are taken exactly, the others by their slope.
+        """
         if log_bound not in self._known:
-            found = list(self._over_parts(partial(_sums, self._scale, log_bound)))
-            self._known[log_bound] = _in_logarithms(found, log_bound)
+            found = list(self._over_parts(partial(_near_and_far, self._scale, log_bound)))
+            self._known[log_bound] = _stepping(found, log_bound)
         return self._known[log_bound]
 
     def split(self, low: float, high: float, middle: float) -> Split | None:
@@ -366,12 +372,42 @@ def _summary(scale: Scale, every: int, part: Part) -> _Summary:
     )
 
 
-def _sums(scale: Scale, log_bound: float, part: Part) -> _Sums:
-    """The sums over one part."""
+def _near_and_far(scale: Scale, log_bound: float, part: Part) -> _Divided:
+    """The sums over the pages of a part; those about to be given up or accessed stay apart."""
     from analytic.page_refresh.chunk_sums import block_sums
 
-    found = [block_sums(log_bound, *scale.pages(block)) for block in part.blocks()]
-    return _Sums(*map(math.fsum, zip(*found, strict=True)))
+    given_up = -math.expm1(-log_bound)
+    sums, near = [], []
+    for block in part.blocks():
+        pages = scale.pages(block)
+        brink = np.abs(pages.ratio - given_up) <= _REACH * given_up
+        if 0 < np.count_nonzero(brink) <= len(brink) // 8:
+            near.append(PagesInMemory(*(each[brink] for each in pages)))
+            pages = pages._replace(exponent=np.where(brink, 0.0, pages.exponent))
+        sums.append(block_sums(log_bound, *pages))
+    return _Divided(_Sums(*map(math.fsum, zip(*sums, strict=True))), _together(near))
+
+
+def _stepping(found: Sequence[_Divided], log_bound: float) -> tuple[float, float]:
+    """Logarithm of the sum of shares, and what leads from there to a sum of 1 in one step."""
+    from scipy.optimize import brentq
+
+    from analytic.page_refresh.chunk_sums import block_sums
+
+    share, slope = map(math.fsum, zip(*(each.sums for each in found), strict=True))
+    near = _together([each.contested for each in found])
+    here = _Sums(*block_sums(log_bound, *near))
+    level, tangent = _in_logarithms([_Sums(share, slope), here], log_bound)
+
+    def surplus(step: float) -> float:
+        there = log_bound * math.exp(step)
+        return share + slope * (there - log_bound) + float(block_sums(there, *near)[0]) - 1.0
+
+    end = math.copysign(_REACH / 2.0, level)
+    if not len(near.exponent) or level == 0.0 or surplus(end) * level >= 0.0:
+        return level, tangent
+    step = float(brentq(surplus, min(0.0, end), max(0.0, end), xtol=1e-15))
+    return level, -level / step if step else tangent
 
 
 def _divided(scale: Scale, low: float, high: float, middle: float, part: Part) -> _Divided:
@@ -390,11 +426,15 @@ def _divided(scale: Scale, low: float, high: float, middle: float, part: Part) -
     return _Divided(_Sums(*map(math.fsum, zip(*sums, strict=True))), _merged(contested))
 
 
-def _merged(pages: Sequence[PagesInMemory]) -> PagesInMemory:
-    """Pages of the same w as one, whose l is the sum of theirs."""
+def _together(pages: Sequence[PagesInMemory]) -> PagesInMemory:
     if not pages:
         return PagesInMemory(*(np.empty(0) for _ in PagesInMemory._fields))
-    exponent, ratio, gap = (np.concatenate(each) for each in zip(*pages, strict=True))
+    return PagesInMemory(*(np.concatenate(each) for each in zip(*pages, strict=True)))
+
+
+def _merged(pages: Sequence[PagesInMemory]) -> PagesInMemory:
+    """Pages of the same w as one, whose l is the sum of theirs."""
+    exponent, ratio, gap = _together(pages)
     kinds, which = np.unique(np.column_stack([ratio, gap]), axis=0, return_inverse=True)
     together = np.bincount(which.ravel(), exponent).astype(float)
     return PagesInMemory(together, *kinds.T)

@@ -120,3 +120,18 @@ def test_what_is_missing_in_parquet_is_no_number(crawlsim: Any, tmp_path: Path) 
     code, _, err = crawlsim("frequencies", str(path), "--accesses", "1")
     assert code == 2
     assert "page 1 (counted from 0)" in err
+
+
+def test_a_cluster_changes_no_bit(crawlsim: Any, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    path = parquet(tmp_path)
+    given = [path, "--weight", "weight", "--accesses", "800", "--out"]
+    outs = [tmp_path / "alone.npy", tmp_path / "together.npy"]
+    assert crawlsim("frequencies", *given, str(outs[0]))[0] == 0
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        words = [*given, str(outs[1]), "--cluster", cluster.scheduler_address]
+        code, _, err = crawlsim("frequencies", *words)
+    assert code == 0, err
+    assert outs[0].read_bytes() == outs[1].read_bytes()
