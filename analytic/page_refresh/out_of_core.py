@@ -253,7 +253,7 @@ def best_multiplier(
     every = -(-pages // _SAMPLE)
     summaries = list(in_order(partial(_summary, scale, every), parts, executor))
     scale = replace(scale, value=max(each.greatest for each in summaries))
-    search = _Search(scale, parts, summaries, executor)
+    search = _Search(scale, parts, summaries, asked, executor)
     ends = bracket(search)
     sums = [math.exp(search.sum_and_slope(end)[0]) for end in dict.fromkeys(ends)]
     mixed = part_of_more(sums[0], sums[-1]) if len(sums) > 1 else 1.0
@@ -269,10 +269,12 @@ class _Search:
         scale: Scale,
         parts: Sequence[Part],
         summaries: Sequence[_Summary],
+        asked: int,
         executor: Executor | None,
     ) -> None:
         self._scale = scale
         self._parts = parts
+        self._asked = asked
         self._executor = executor
         self._known: dict[float, tuple[float, float]] = {}
         self._some = PagesInMemory(
@@ -286,7 +288,8 @@ class _Search:
 
     def start(self) -> float:
         """The solution for some of the pages."""
-        return start_from(self._some, self.exponents) if len(self._some.exponent) else math.inf
+        taken = len(self._some.exponent)
+        return start_from(self._some, self._some.exponents * self._asked / taken)
 
     def sum_and_slope(self, log_bound: float) -> tuple[float, float]:
         """Logarithm of the sum of shares, and a slope by ln V with which Newton's step is right.
