@@ -31,13 +31,14 @@ _TOTAL = 1e4
 _SHORT = 1e3
 """Price of a missing probe, as a multiple of all that can be lost."""
 _TINY = 1e-10
-_ROUNDS = 300
+_MOST_WORK = 60_000_000
+"""Columns times rows of all programmes together, after which the bound so far is taken."""
 _MOST_KEPT = 0.9
 _STEP = 0.1
 """Most of the best prices so far in those at which paths are looked for, and how it changes."""
 _MOST_STEPS = 300_000_000
 """Links of all sources together up to which they are looked at one by one."""
-_MOST_LINKS = 300_000
+_MOST_LINKS = 50_000
 """Links up to which a choice among them is searched."""
 _MOST_NODES = 20_000
 _INFEASIBLE = 2
@@ -70,11 +71,12 @@ class _Prices(NamedTuple):
 
 
 class _Solved(NamedTuple):
-    """A programme's value, its prices, and the probes that it lacks."""
+    """A programme's value, its prices, the probes that it lacks, and its columns times rows."""
 
     value: float
     prices: _Prices
     short: float
+    work: int
 
 
 def divided_at_once(
@@ -141,9 +143,10 @@ class _Search:
             self._offer(moved)
         of_quota = np.full(len(self._quotas), -free.price * self._scale)
         self._price_out(_Prices(of_quota, np.zeros(self._grids.slots + 1)))
-        self._generate()
-        self._choose_among_columns()
-        if not self._is_proved():
+        ended = self._generate()
+        if ended or not self._best[1]:
+            self._choose_among_columns()
+        if ended and not self._is_proved():
             self._choose_among_links()
         cost, paths = self._best
         if not paths:
@@ -172,25 +175,33 @@ class _Search:
         if cost < self._best[0]:
             self._best = (cost, paths)
 
-    def _generate(self) -> None:
-        """Add the best paths at the prices of those so far, until none helps.
+    def _generate(self) -> bool:
+        """Add the best paths at the prices of those so far; whether none helps any more.
+
+        Where that is too much work, the choice among them would be, too.
 
         The prices of the programme leap while it knows few paths; the paths are therefore looked
         for near the prices with the best bound first (Wentges 1997).
         """
         kept = _MOST_KEPT
-        for _ in range(_ROUNDS):
+        ended = False
+        work = 0
+        while work < _MOST_WORK:
             solved = self._solved()
+            work += solved.work
             if self._bound >= solved.value - _TINY * _TOTAL:
+                ended = True
                 break
             bound = self._bound
             near = self._prices.towards(solved.prices, 1 - kept)
             if not (self._price_out(near) or self._price_out(solved.prices)):
+                ended = True
                 break
             kept += _STEP if self._bound == bound else -_STEP
             kept = min(max(kept, 0.0), _MOST_KEPT)
-        if solved.short > _TINY * _TOTAL:
+        if solved.short > _TINY * _TOTAL and not self._best[1]:
             raise NoRoomError("no times keep the limit")
+        return ended
 
     def _solved(self) -> _Solved:
         """The least cost of a mixture of the paths so far, and its prices."""
@@ -198,12 +209,21 @@ class _Search:
 
         costs, equal, counts, room, times = self._programme()
         limits = np.full(len(times), self._at_once)
-        solved = linprog(costs, A_ub=room, b_ub=limits, A_eq=equal, b_eq=counts)
+        solved = linprog(
+            costs,
+            A_ub=room,
+            b_ub=limits,
+            A_eq=equal,
+            b_eq=counts,
+            method="highs-ds",
+            options={"presolve": False},
+        )
         of_time = np.zeros(self._grids.slots + 1)
         if len(times):
             of_time[times] = np.maximum(-solved.ineqlin.marginals, 0.0)
         prices = _Prices(solved.eqlin.marginals[len(self._apart) :], of_time)
-        return _Solved(solved.fun, prices, solved.x[-len(self._quotas) :].max())
+        work = len(costs) * (len(times) + len(counts))
+        return _Solved(solved.fun, prices, solved.x[-len(self._quotas) :].max(), work)
 
     def _price_out(self, prices: _Prices) -> bool:
         """Whether a best path at these prices is a new one; their bound is kept if it is better."""
