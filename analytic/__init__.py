@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from analytic.indexing_queue.formulas import accuracy_of, relaxation_time_of
     from analytic.law_check import LawComparison, check_laws, compare_laws, with_laws
     from analytic.optimum import Optimum
-    from analytic.predictions import FORMULAS, STATEMENTS, NotApplicable, exact_values, predict
+    from analytic.predictions import FORMULAS, NotApplicable, exact_values, predict
     from analytic.start_up import start_up_times, suggested_warmup
+    from analytic.statements import STATEMENTS
     from analytic.targets import optimize, resolve
 
 _HOMES = {
@@ -31,7 +32,7 @@ _HOMES = {
     "NotApplicable": "analytic.predictions",
     "Optimum": "analytic.optimum",
     "Prediction": "analytic.formula",
-    "STATEMENTS": "analytic.predictions",
+    "STATEMENTS": "analytic.statements",
     "Statement": "analytic.formula",
     "accuracy_of": "analytic.indexing_queue.formulas",
     "check_course": "analytic.crosscheck",

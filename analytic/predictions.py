@@ -11,7 +11,6 @@ from analytic.formula import (
     Formula,
     Prediction,
     Reasons,
-    Statement,
     fails_a_premise,
     obstacles,
 )
@@ -30,9 +29,6 @@ FORMULAS: tuple[Formula, ...] = (
     *course.FORMULAS,
 )
 """The whole index, subject by subject."""
-
-STATEMENTS: tuple[Statement, ...] = (*routing.STATEMENTS, *probing.STATEMENTS)
-"""What the papers say that predicts no measure."""
 
 
 _UNCHANGED_ONLY = "it holds in the long run of a system that interventions do not change"

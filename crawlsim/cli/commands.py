@@ -284,12 +284,11 @@ def formulas(paper: str | None, as_json: bool) -> None:
 
     With --json also the statement of each as LaTeX, and what its symbols stand for.
     """
-    from analytic import FORMULAS, STATEMENTS, Formula, Statement
     from analytic.bibliography import REFERENCES
     from analytic.formula import ORIGINS
+    from crawlsim.formula_index import INDEX
 
-    index: list[Formula | Statement] = [*FORMULAS, *STATEMENTS]
-    index.sort(key=lambda each: each.paper)
+    index = sorted(INDEX, key=lambda each: each.paper)
     papers = sorted({each.paper for each in index})
     if paper is not None and paper not in papers:
         raise ScenarioError("paper", paper, f"must be {one_of(paper, papers)}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analytic import FORMULAS, STATEMENTS
 from analytic.bibliography import REFERENCES
+from crawlsim.formula_index import INDEX
 from crawlsim.ledger.rows import TITLES, counts_of
 from generator.markdown import heading, linked, page, plain
 from generator.works import WORKS
@@ -40,7 +40,7 @@ def _paper(key: str) -> list[str]:
 
 def _source(key: str, *more: str) -> list[str]:
     """The reference, and where it leads."""
-    results = sum(each.paper == key for each in (*FORMULAS, *STATEMENTS))
+    results = sum(each.paper == key for each in INDEX)
     links = [*more]
     if results:
         links.append(f"[its results](/theory/results/{key}/index.md)")

@@ -79,6 +79,20 @@ CHANGED = {
 
 STATEMENTS = {
     "altman2000 section 5.1": "crawlsim optimize routing-two-servers --target routing",
+    "avrachenkov2011 section 4, best thresholds": (
+        "crawlsim optimize optimal-thresholds --target threshold"
+    ),
+    "avrachenkov2011 section 4, best levels": "crawlsim optimize batches-that-fit --target levels",
+    "avrachenkov2011 section 7, best rule": (
+        "crawlsim optimize pause-for-large-pages --target free"
+    ),
+    "avrachenkov2011 section 7, deliveries by moments": (
+        "crawlsim reproduce avrachenkov2011 'section 7'"
+    ),
+    "avrachenkov2011 section 7, deliveries by likelihood": (
+        "crawlsim reproduce avrachenkov2011 'section 7'"
+    ),
+    "avrachenkov2011 section 7, sizes": "crawlsim reproduce avrachenkov2011 'section 7'",
 }
 """Commands of statements that are no items of the ledger."""
 

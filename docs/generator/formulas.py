@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from analytic import FORMULAS, STATEMENTS
 from analytic.bibliography import REFERENCES
 from analytic.formula import ORIGINS, Condition
+from crawlsim.formula_index import INDEX
 from crawlsim.ledger.rows import TITLES, Row, rows_of
 from generator.examples import Result, example_of
 from generator.figures import figure_of
@@ -37,7 +37,7 @@ def label_of(paper: str, number: str) -> str:
 def results() -> dict[str, list[Result]]:
     """The rows of the index of formulas by label; those of one number are on one page."""
     found: dict[str, list[Result]] = {}
-    for each in sorted([*FORMULAS, *STATEMENTS], key=lambda each: each.paper):
+    for each in sorted(INDEX, key=lambda each: each.paper):
         found.setdefault(label_of(each.paper, each.number), []).append(each)
     return found
 

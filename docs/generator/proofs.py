@@ -41,6 +41,11 @@ PLACES = {
     "garnett2002": {"": f"{_QUEUE}one-phase"},
     "avrachenkov2011": {
         "section 3, one phase": f"{_QUEUE}one-phase",
+        "section 4, best levels": "optimal-robots.md#numbers-by-level",
+        "section 4, best": "optimal-robots.md#what-is-solved-fixed-numbers-and-thresholds",
+        "section 7, best rule": "optimal-robots.md#numbers-by-level-and-phases",
+        "section 7, deliveries": "fitting.md#deliveries",
+        "section 7, sizes": "fitting.md#sizes-and-service-times",
         "section 3, several servers": "queue-solvers.md",
         "section 3, timers": f"{_QUEUE}large-chains",
         "Lemma": f"{_QUEUE}the-generator",

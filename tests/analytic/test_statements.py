@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from latex_values import computed
 
-from analytic import FORMULAS, STATEMENTS
 from analytic.indexing_queue.erlang import (
     erlang_a_throughput,
     erlang_b,
@@ -57,11 +56,12 @@ from analytic.probing.profile import Profile, expected_cost
 from analytic.robot_control.static import static_cost, static_loss_rate, static_starvation
 from analytic.routing.losses import map_loss, phase_type_loss, random_loss, renewal_loss
 from analytic.transforms import moments, transform
+from crawlsim.formula_index import INDEX
 from scenarios.laws import Deterministic, Erlang, Exponential
 from scenarios.rates import Rate
 from scenarios.sections import Costs
 
-ROWS = (*FORMULAS, *STATEMENTS)
+ROWS = INDEX
 NAMES = [f"{row.paper} {row.number}: {row.quantity}" for row in ROWS]
 
 GREEK = (

@@ -41,6 +41,9 @@ SEEN_IN = {
     ("avrachenkov2011", f"{QUEUE}.sojourns.sojourn_moments"): "Theorem 4, second moment",
     ("avrachenkov2011", f"{QUEUE}.sojourns.sojourn_quantiles"): "Theorem 4, inverted",
     ("avrachenkov2011", f"{QUEUE}.measures.control_cost"): "(2)",
+    ("avrachenkov2011", f"{QUEUE}.thresholds.best_thresholds"): (
+        "section 8, wider classes of policies"
+    ),
     ("talim2001", f"{CONTROL}.static.static_starvation"): "(9)",
     ("talim2001", f"{CONTROL}.static.static_cost"): "(9)",
     ("talim2001", f"{CONTROL}.target_rules.measures_of_targets"): "(8)",
@@ -57,6 +60,10 @@ SEEN_IN = {
     ("eckstein2005", f"{PROBING}.programme.improved_by_moves"): "Algorithm 10",
 }
 """Formulas that are the papers', and a row of each."""
+
+
+EXTREMES = ("lower_bound", "costs")
+"""Of the results of searches what is larger by a hundredth."""
 
 
 def off(value: Any) -> Any:
@@ -77,7 +84,7 @@ def off(value: Any) -> Any:
         return type(value)(*map(off, value)) if hasattr(value, "_fields") else (*map(off, value),)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = (each.name for each in dataclasses.fields(value) if each.init)
-        real = {name: off(getattr(value, name)) for name in fields if name == "lower_bound"}
+        real = {name: off(getattr(value, name)) for name in fields if name in EXTREMES}
         return dataclasses.replace(value, **real)
     return value
 

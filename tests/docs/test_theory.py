@@ -11,7 +11,8 @@ from generator.figures import FOLDER, Number, alternative_of, figure_of, figures
 from generator.formulas import results
 from generator.proofs import proof_of
 
-from analytic import FORMULAS, STATEMENTS, Formula, resolve
+from analytic import FORMULAS, Formula, resolve
+from crawlsim.formula_index import INDEX
 from experiments.theory_points import knobs_of, scenario_of
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -103,7 +104,7 @@ def test_no_exact_value_is_far_from_its_simulation() -> None:
 
 
 def test_every_result_has_a_derivation_that_exists() -> None:
-    for result in [*FORMULAS, *STATEMENTS]:
+    for result in INDEX:
         place, _, anchor = proof_of(result).removeprefix("/theory/").partition("#")
         file = next(each for each in (DOCS / "theory" / place, DOCS / place) if each.exists())
         headings = re.findall(r"^#+ (.+)$", file.read_text("utf-8"), flags=re.MULTILINE)

@@ -4,11 +4,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analytic import FORMULAS, STATEMENTS
 from analytic.notation import NOTATION
 from crawlsim.explore.mathml import mathml
+from crawlsim.formula_index import INDEX
 
-LATEX = sorted({row.latex for row in (*FORMULAS, *STATEMENTS)})
+LATEX = sorted({row.latex for row in INDEX})
 SYMBOLS = sorted({symbol for symbols in NOTATION.values() for symbol in symbols})
 
 
