@@ -1,4 +1,4 @@
-"""The best fixed number of robots, and the best thresholds, subject to a bound on a measure.
+"""The best fixed number of robots, thresholds, and targets, subject to a bound on a measure.
 
 Every rule of the family has its cost and its rates (pages lost, obsolete and indexed, time with an
 empty system). Those that keep the bound are compared. Rules that take long turns mix costs and
@@ -32,6 +32,8 @@ from analytic.indexing_queue.thresholds import (
 )
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.costs import prices_staleness
+from analytic.robot_control.bounded_switching import Bounded, SwitchingMixture, switching_within
+from analytic.robot_control.switching import switching_optimum
 from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.arrays import Array
@@ -43,10 +45,10 @@ BOUNDED = (
 )
 """Measures that may be bounded."""
 
-_SHARES = ("loss_probability", "obsolescence_probability", "success_probability")
+SHARES = ("loss_probability", "obsolescence_probability", "success_probability")
 """Those that are shares of the delivered pages."""
 
-TARGETS = ("static", "threshold")
+TARGETS = ("static", "threshold", "switching")
 
 _ALIKE = 1e-12
 
@@ -98,6 +100,8 @@ def best_within(scenario: Scenario, target: str, limit: Limit) -> Optimum:
     search: StaticSearch | ThresholdSearch
     if prices_staleness(scenario):
         raise NoOptimumError("a bound does not go with a price of staleness")
+    if target == "switching":
+        return _best_switching_within(scenario, limit)
     if target == "static":
         search, family = best_fixed_number(scenario), CONSTANT
         numbers: Sequence[int] = range(len(search.costs))
@@ -216,7 +220,7 @@ def _counted(
         "mean_active_robots": lambda: rate("robots"),
         "throughput": served,
     }[measure]()
-    if measure not in _SHARES:
+    if measure not in SHARES:
         return counted, np.ones_like(counted)
     delivered = lost() + obsolete() + served()
     return counted, np.where(delivered > 0, delivered, np.nan)
@@ -226,6 +230,38 @@ def _excess(counted: Array, total: Array, limit: Limit) -> Array:
     """By how much each rule breaks a bound, as a rate: linear in the time that a rule gets."""
     excess = (counted - limit.value * total) * (-1.0 if limit.above else 1.0)
     return np.where(excess <= _ALIKE * total, np.minimum(excess, 0.0), excess)
+
+
+COUNTED = {
+    "loss_rate": "loss",
+    "loss_probability": "loss",
+    "obsolescence_probability": "obsolescence",
+    "success_probability": "served",
+    "starvation_probability": "starvation",
+    "mean_active_robots": "robots",
+    "throughput": "served",
+}
+"""By measure, what it counts per unit time."""
+
+
+def _best_switching_within(scenario: Scenario, limit: Limit) -> Optimum:
+    """The best rule that switches one robot on at a time and keeps a bound."""
+    share = limit.measure in SHARES
+    bounded = Bounded(COUNTED[limit.measure], share, limit.above, limit.value)
+    found = switching_within(scenario, bounded)
+    optimum = switching_optimum(found.search)
+    active, _ = found.search.notes()
+    notes = [
+        active,
+        f"{limit.measure} = {found.value:.6g}",
+        _price_of_bound(found.search.cost, found.free_cost),
+        f"no rule of this kind that keeps it, and no mixture, costs less than "
+        f"{found.search.lower_bound:.10g}",
+    ]
+    if found.mixture is not None:
+        first, second = (f"targets = {each.decision}" for each in found.mixture.rules)
+        notes.append(_in_turns(first, second, found.mixture, found.search.cost))
+    return replace(optimum, notes=tuple(notes))
 
 
 def _price_of_bound(cost: float, free: float) -> str:
@@ -239,6 +275,10 @@ def _price_of_bound(cost: float, free: float) -> str:
 def _said(mixture: Mixture, search: StaticSearch | ThresholdSearch, best: float) -> str:
     """A mixture in words."""
     first, second = (_rule_in_words(search, rule) for rule in mixture.rules)
+    return _in_turns(first, second, mixture, best)
+
+
+def _in_turns(first: str, second: str, mixture: Mixture | SwitchingMixture, best: float) -> str:
     less = 100 * (1 - mixture.cost / best)
     return (
         f"cheaper by {less:.3g} %, and within the bound on average: {first} for "

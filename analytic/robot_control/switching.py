@@ -207,7 +207,7 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
     return ControlledQueue(rates[0], robots.available, service, obsolescence, capacity)
 
 
-def _check_size(queue: ControlledQueue, costs: Costs) -> None:
+def check_size(queue: ControlledQueue, costs: Costs) -> None:
     """Refuse a queue whose solution would take very long."""
     general = MOST_QUOTIENT if costs.response else MOST_GENERAL
     most = MOST_STATES if is_covered(queue) else general
@@ -242,7 +242,7 @@ def best_switching(scenario: Scenario) -> SwitchingSearch:
     """
     queue = queue_of(scenario)
     costs = scenario.prices
-    _check_size(queue, costs)
+    check_size(queue, costs)
     plain = not costs.response
     best = solved(queue, queue.rewards(costs)) if plain else with_response(queue, costs)
     name = scenario.name
@@ -263,7 +263,11 @@ def optimal_switching(scenario: Scenario) -> Optimum:
     NoOptimumError
         As `best_switching`.
     """
-    search = best_switching(scenario)
+    return switching_optimum(best_switching(scenario))
+
+
+def switching_optimum(search: SwitchingSearch) -> Optimum:
+    """A search as the answer to `optimize`."""
     return Optimum(
         target="switching",
         cost=search.cost,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,12 @@ from scipy.optimize import linprog
 
 from analytic import predict
 from analytic.optimum import NoOptimumError
-from analytic.subject_to import BOUNDED, Limit, best_within, cheapest_mixture
-from scenarios import Scenario, scenario_from
+from analytic.robot_control.bounded_switching import Bounded
+from analytic.robot_control.controlled_queue import ControlledQueue
+from analytic.robot_control.switching import best_switching, queue_of
+from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
+from analytic.subject_to import BOUNDED, COUNTED, SHARES, Limit, best_within, cheapest_mixture
+from scenarios import Scenario, load, scenario_from
 
 
 def queue(**sections: Any) -> Scenario:
@@ -104,8 +109,8 @@ def test_a_price_of_the_response_is_no_rate() -> None:
 def test_what_no_rule_keeps_says_what_comes_nearest() -> None:
     with pytest.raises(NoOptimumError, match=r"the nearest, robots = 1 has 0\.0"):
         best_within(queue(), "static", Limit("loss_probability", False, 1e-9))
-    with pytest.raises(NoOptimumError, match="static or threshold"):
-        best_within(queue(), "switching", Limit("loss_probability", False, 0.1))
+    with pytest.raises(NoOptimumError, match="static, threshold or switching"):
+        best_within(queue(), "levels", Limit("loss_probability", False, 0.1))
 
 
 @pytest.mark.parametrize(
@@ -141,3 +146,70 @@ def test_the_command(crawlsim: Any) -> None:
     code, _, err = crawlsim(*asked, "--subject-to", "throughput >= 1", "--kind", "simulated")
     assert code == 2
     assert "must be exact" in err
+
+
+def all_targets(scenario: Scenario) -> tuple[ControlledQueue, list[RuleMeasures]]:
+    """The measures of every list of targets."""
+    queue = queue_of(scenario)
+    each = product(range(1, queue.available + 1), *[range(queue.available + 1)] * queue.capacity)
+    phases = queue.phases
+    every = [[first, *np.repeat(rest, phases)] for first, *rest in each]
+    return queue, [*filter(None, (measured(queue, targets) for targets in every))]
+
+
+def measured(queue: ControlledQueue, targets: list[int]) -> RuleMeasures | None:
+    """None where the targets leave two levels, or sets of levels, for good."""
+    try:
+        return measures_of_targets(queue, np.array(targets))
+    except ValueError:
+        return None
+
+
+@pytest.mark.parametrize("measure", BOUNDED)
+@pytest.mark.parametrize("above", [False, True])
+@pytest.mark.parametrize("stale", [False, True])
+def test_no_targets_that_keep_the_bound_cost_less(measure: str, above: bool, stale: bool) -> None:
+    """Against all lists of targets, alone and mixed, at the middle one of their values."""
+    buffer: dict[str, Any] = {"waiting_places": 2, "service": {"exponential": {"mean": 0.8}}}
+    if stale:
+        buffer["obsolescence"] = {"exponential": {"mean": 4.0}}
+    scenario = queue(buffer=buffer)
+    if measure == "obsolescence_probability" and not stale:
+        return
+    system, rules = all_targets(scenario)
+    bounded = Bounded(COUNTED[measure], measure in SHARES, above, 0.0)
+    values = np.array([bounded.of(rule, system) for rule in rules])
+    costs = np.array([rule.cost(scenario.prices) for rule in rules])
+    limit = float(np.median(values))
+    delivered = np.array([system.access * rule.mean_active for rule in rules])
+    total = delivered if measure in SHARES else np.ones(len(rules))
+    excess = (values - limit) * total * (-1 if above else 1)
+    excess = np.where(np.abs(excess) < 1e-12, 0.0, excess)
+    mixture = cheapest_mixture(excess, costs)
+    found = best_within(scenario, "switching", Limit(measure, above, limit))
+    kept = float(costs[excess <= 0].min())
+    assert found.lower_bound is not None
+    assert mixture.cost * (1 - 1e-7) <= found.cost
+    assert found.lower_bound <= mixture.cost * (1 + 1e-9)
+    assert found.lower_bound == pytest.approx(mixture.cost, rel=1e-6)
+    assert found.cost == pytest.approx(kept, rel=1e-9)
+    own = measures_of_targets(system, np.array(found.decision["targets"]))
+    value = bounded.of(own, system)
+    assert value >= limit * (1 - 1e-9) if above else value <= limit * (1 + 1e-9)
+
+
+def test_targets_that_break_the_bound_are_refuted() -> None:
+    """A planted error: the targets without the bound, taken for those with it."""
+    service = {"exponential": {"mean": 0.8}}
+    scenario = queue(buffer={"waiting_places": 3, "service": service})
+    free = best_switching(scenario)
+    limit = 0.9 * free.measures.starvation
+    found = best_within(scenario, "switching", Limit("starvation_probability", False, limit))
+    own = measures_of_targets(free.queue, np.array(found.decision["targets"]))
+    assert own.starvation <= limit < free.measures.starvation
+    assert found.cost > free.cost
+
+
+def test_no_targets_keep_an_impossible_bound() -> None:
+    with pytest.raises(NoOptimumError, match="no rule of this kind keeps it; the nearest"):
+        best_within(load("talim-switching"), "switching", Limit("throughput", True, 5.0))
