@@ -44,8 +44,8 @@ PLACES = {
         "section 4, best levels": "optimal-robots.md#numbers-by-level",
         "section 4, best": "optimal-robots.md#what-is-solved-fixed-numbers-and-thresholds",
         "section 7, best rule": "optimal-robots.md#numbers-by-level-and-phases",
-        "section 7, deliveries": "fitting.md#deliveries",
-        "section 7, sizes": "fitting.md#sizes-and-service-times",
+        "section 7, deliveries": "/howto/fitting.md#deliveries",
+        "section 7, sizes": "/howto/fitting.md#sizes-and-service-times",
         "section 3, several servers": "queue-solvers.md",
         "section 3, timers": f"{_QUEUE}large-chains",
         "Lemma": f"{_QUEUE}the-generator",
@@ -75,7 +75,7 @@ PLACES = {
     },
     "courses": {"": "courses.md#how-it-is-computed"},
 }
-"""By paper and the beginning of a number; the first that fits."""
+"""By paper and the beginning of a number, below theory/ or from the root; the first that fits."""
 
 
 def proof_of(result: Formula | Statement) -> str:
@@ -92,5 +92,5 @@ def proof_of(result: Formula | Statement) -> str:
     """
     for beginning, place in PLACES.get(result.paper, {}).items():
         if result.number.startswith(beginning):
-            return f"/theory/{place}"
+            return place if place.startswith("/") else f"/theory/{place}"
     raise LookupError(f"{result.paper} {result.number} has no derivation; proofs.py names it")
