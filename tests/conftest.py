@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import Any
 
 import pytest
@@ -19,6 +20,10 @@ os.environ.setdefault("CRAWLSIM_COMPILE", "wait")
 
 os.environ.pop("COLUMNS", None)
 """Set by pytest-xdist in its workers; tables would fold."""
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Where the suite runs in the background, whatever it starts would ignore interrupts, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
