@@ -114,6 +114,8 @@ def divided_at_once(
 
 
 class _Search:
+    """The paths found so far, the best bound and its prices, and the best choice; costs scaled."""
+
     def __init__(
         self, grids: Grids, quotas: Sequence[Quota], apart: Sequence[int], at_once: int
     ) -> None:
@@ -171,6 +173,7 @@ class _Search:
         return True
 
     def _offer(self, paths: list[Path]) -> None:
+        """Keep a choice that keeps the limit, if it is the cheapest so far."""
         cost = math.fsum(self._cost(source, path) for source, path in enumerate(paths))
         if cost < self._best[0]:
             self._best = (cost, paths)
@@ -238,6 +241,7 @@ class _Search:
         return any(new) or better
 
     def _rounding(self, prices: _Prices) -> float:
+        """What rounding may have added to a bound: errors that grow as the root of their number."""
         probes = sum(quota.probes for quota in self._quotas)
         largest = _TOTAL + float(np.abs(prices.of_quota).max()) + float(prices.of_time.max())
         return 4 * float(np.finfo(float).eps) * largest * math.sqrt(probes)
@@ -290,12 +294,9 @@ class _Search:
         """One of the paths found for each source, at least cost."""
         costs, equal, counts, room, times = self._programme()
         columns = list(self._columns.values())
-        costs, equal, room = (
-            costs[: len(columns)],
-            equal[:, : len(columns)],
-            room[:, : len(columns)],
-        )
-        chosen, _, _ = _whole(costs, equal, counts, room, np.full(len(times), self._at_once))
+        paths = slice(len(columns))  # without the probes that are missing
+        limits = np.full(len(times), self._at_once)
+        chosen, _, _ = _whole(costs[paths], equal[:, paths], counts, room[:, paths], limits)
         if chosen is not None:
             taken = {columns[index][0]: columns[index][1] for index in chosen.tolist()}
             self._offer([taken[source] for source in range(len(self._apart))])
