@@ -12,6 +12,7 @@ from analytic.refusal import NoAnswerError
 from scenarios.activation import Activation
 from scenarios.arrays import Array
 from scenarios.deliveries import LARGEST_ORDER, Independent, as_modes, modes_of
+from scenarios.environment import Environment
 from scenarios.fleet import access_times, classes_in_order
 from scenarios.processes import Map, Mmpp, gap_law
 from scenarios.sections import AccessTime, Robots
@@ -26,8 +27,13 @@ def access_rate(access: AccessTime) -> float | None:
 def delivery_rates(robots: Robots) -> list[float] | None:
     """Rate at which an active robot of each class delivers, where all are exponential, else None.
 
-    Without classes all robots are of one.
+    Without classes all robots are of one. In an environment the rate is not constant: None.
     """
+    return None if robots.environment is not None else rates_at_speed_one(robots)
+
+
+def rates_at_speed_one(robots: Robots) -> list[float] | None:
+    """The same, of robots in an environment while its speed is 1."""
     rates = []
     for time, _ in access_times(robots):
         rate = access_rate(time)
@@ -86,6 +92,8 @@ def joint_order(robots: Robots, active: int, activation: Activation | None = Non
     """
     if robots.deliveries is not None or delivery_rates(robots) is not None:
         return 1
+    if robots.environment is not None:
+        return robots.environment.states
     orders = [gap_order(time) or 1 for time, _ in access_times(robots)]
     if max(orders) == 1:
         return 1
@@ -104,8 +112,10 @@ def delivery_modes(robots: Robots, largest: int, activation: Activation | None =
 
     Robots with accesses of their own superpose; one that is switched off runs on unheard
     (interpretation 1 of avrachenkov2011). Exponential access times need a single phase. An access
-    that fails changes the phase as any other one, and delivers nothing. Of the activation only a
-    rule that names robots or their classes matters: it says which are the first to become active.
+    that fails changes the phase as any other one, and delivers nothing. In an environment the phase
+    is its state, which runs on with no robot active: thinned batches (interpretation 2). Of the
+    activation only a rule that names robots or their classes matters: it says which are the first
+    to become active.
 
     Returns
     -------
@@ -117,6 +127,8 @@ def delivery_modes(robots: Robots, largest: int, activation: Activation | None =
     if rates is not None:
         rates = rates[: largest + 1]
         return np.stack([-rates, rates], axis=1)[:, :, None, None]
+    if robots.environment is not None:
+        return environment_modes(robots, robots.environment, largest)
     own = []
     for time, _ in access_times(robots):
         matrices = gap_map(time)
@@ -127,11 +139,28 @@ def delivery_modes(robots: Robots, largest: int, activation: Activation | None =
     return as_modes(Independent(tuple(own[index] for index in classes)))
 
 
+def environment_modes(robots: Robots, environment: Environment, largest: int) -> Array:
+    """D0 and D1 of robots with exponential access times in an environment.
+
+    While r are active, ``D1 = r lambda diag(speeds)`` and ``D0 = Q - D1``.
+
+    Returns
+    -------
+    ndarray, shape (largest + 1, 2, states, states)
+    """
+    rates = rates_at_speed_one(robots)
+    assert rates is not None
+    delivered = rates[0] * np.diag(environment.speeds)
+    modes = np.arange(largest + 1.0)[:, None, None] * delivered
+    return np.stack([np.array(environment.Q) - modes, modes], axis=1)
+
+
 def start_phases(robots: Robots, modes: Array, active: int, rule: Activation | None) -> Array:
     """Law of the joint phase at time 0.
 
     Every access has just begun; the phase of joint deliveries has the stationary law of the mode
-    of the empty system. Where such a law is not unique, it is phase 0.
+    of the empty system. Where such a law is not unique, it is phase 0. An environment is
+    stationary.
 
     Parameters
     ----------
@@ -149,7 +178,7 @@ def start_phases(robots: Robots, modes: Array, active: int, rule: Activation | N
     order = modes.shape[2]
     if order == 1:
         return np.ones(1)
-    if robots.deliveries is not None:
+    if robots.deliveries is not None or robots.environment is not None:
         law = _unique_stationary(modes[active].sum(axis=0))
         return np.eye(order)[0] if law is None else law
     joint: Array = np.ones(1)
@@ -157,6 +186,13 @@ def start_phases(robots: Robots, modes: Array, active: int, rule: Activation | N
     for index in classes_in_order(robots, rule)[: len(modes) - 1]:
         joint = np.kron(joint, firsts[index])
     return joint
+
+
+def start_of_environment(robots: Robots) -> Array:
+    """Law of the state of the environment at time 0; a single state where there is none."""
+    if robots.environment is None:
+        return np.ones(1)
+    return stationary(np.array(robots.environment.Q))
 
 
 def _first_phases(access: AccessTime) -> Array:

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from analytic.active_robots import robots_at
-from analytic.arrival_process import delivery_rates, gap_order, total_rates
+from analytic.arrival_process import delivery_rates, gap_order, rates_at_speed_one, total_rates
 from analytic.formula import premise
 from analytic.phase_type import MOST_PHASES, exponential_rate, phase_count
 from analytic.refusal import NoAnswerError
@@ -20,6 +20,9 @@ from scenarios.laws import Deterministic, Distribution, Mixture
 from scenarios.page_data import access_shares, page_service_times
 from scenarios.processes import gap_law
 from scenarios.sections import Buffer, PageSize, Robots
+
+IN_ENVIRONMENT = "the speed of accesses changes with robots.environment"
+"""Why a formula with one rate of each robot does not hold."""
 
 
 def all_of(*reasons: str | None) -> str | None:
@@ -185,6 +188,14 @@ def static_robots(scenario: Scenario) -> str | None:
     return None if fixed else "the number of active robots depends on the level"
 
 
+@premise
+def in_environment(scenario: Scenario) -> str | None:
+    """The robots have a common environment."""
+    robots = scenario.robots
+    there = robots is not None and robots.environment is not None
+    return None if there else "there is no robots.environment"
+
+
 def not_switching(scenario: Scenario) -> str | None:
     """The level alone says how many robots are active."""
     switching = isinstance(scenario.activation, Switching)
@@ -248,11 +259,13 @@ def poisson_accesses(scenario: Scenario) -> str | None:
     assert robots is not None
     if robots.deliveries is not None:
         return "deliveries are a joint process"
+    if robots.environment is not None:
+        return IN_ENVIRONMENT
     return None if delivery_rates(robots) is not None else "access times are not exponential"
 
 
 def markovian_accesses(scenario: Scenario) -> str | None:
-    """Deliveries have a Markovian form; under switching the access times are exponential."""
+    """Deliveries have a Markovian form; switched or in an environment they are exponential."""
     robots = scenario.robots
     assert robots is not None
     for access, _ in access_times(robots):
@@ -262,9 +275,11 @@ def markovian_accesses(scenario: Scenario) -> str | None:
         order = gap_order(access) or 1
         if order > MOST_PHASES:
             return _too_many("access times", order)
+    exponential = robots.deliveries is not None or rates_at_speed_one(robots) is not None
+    if robots.environment is not None and not exponential:
+        return "access times in an environment are not exponential"
     if not isinstance(scenario.activation, Switching):
         return None
-    exponential = robots.deliveries is not None or delivery_rates(robots) is not None
     return all_of(
         None if exponential else "switched robots with access times that are not exponential",
         robots_alike(scenario),

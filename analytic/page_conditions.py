@@ -10,7 +10,7 @@ import numpy as np
 
 from analytic.active_robots import most_active
 from analytic.arrival_process import access_rate, gap_map, mean_rate
-from analytic.conditions import order_of_pages_kept, static_robots
+from analytic.conditions import IN_ENVIRONMENT, order_of_pages_kept, static_robots
 from analytic.formula import dependent, premise
 from analytic.laws.geometric_sum import GeometricSum
 from analytic.markov import closed_classes
@@ -189,6 +189,8 @@ def independent_accesses(scenario: Scenario) -> str | None:
     """Access times are independent."""
     if scenario.robots is not None and scenario.robots.deliveries is not None:
         return "deliveries are a joint process"
+    if scenario.robots is not None and scenario.robots.environment is not None:
+        return IN_ENVIRONMENT
     if scenario.robots is None or scenario.robots.classes is None:
         independent = access_law(scenario) is not None
     else:

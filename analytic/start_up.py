@@ -152,6 +152,9 @@ def _memories(scenario: Scenario) -> list[Memory]:
     if scenario.robots is not None:
         for access, _ in access_times(scenario.robots):
             known += _relaxation("the relaxation time of the access times", access)
+        if (environment := scenario.robots.environment) is not None:
+            name = "the relaxation time of the robots' environment"
+            known.append(Memory(name, relaxation_time(np.array(environment.Q))))
     if scenario.servers is not None:
         known += _relaxation("the relaxation time of the arrivals", scenario.servers.arrivals)
     return [*known, *_accesses(scenario)]

@@ -142,7 +142,10 @@ def _shape(targets: Any) -> str:
 
 
 class SwitchingRule(Section):
-    """Target numbers of active robots by level, or one such list per service phase."""
+    """Target numbers of active robots by level, or one such list per service phase.
+
+    Where the robots have an environment, one such list per state of that.
+    """
 
     targets: Annotated[
         Annotated[tuple[Count, ...], Tag("<flat>")]
@@ -160,7 +163,7 @@ class SwitchingRule(Section):
 
     @property
     def rows(self) -> tuple[tuple[int, ...], ...]:
-        """The lists of targets, one per service phase (a single one where phases do not count)."""
+        """The lists of targets: one per service phase or state of the environment, or only one."""
         nested = bool(self.targets) and isinstance(self.targets[0], tuple)
         return self.targets if nested else (self.targets,)  # type: ignore[return-value]  # narrowed by `nested`
 
@@ -172,7 +175,7 @@ class Switching(Keyed[SwitchingRule]):
 
     @property
     def targets(self) -> tuple[tuple[int, ...], ...]:
-        """Target numbers of robots, shape (1 or service phases, levels)."""
+        """Target numbers of robots, shape (lists, levels)."""
         return self.root.rows
 
 

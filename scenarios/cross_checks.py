@@ -19,6 +19,7 @@ from scenarios.activation import (
 from scenarios.base import LARGEST, SMALLEST, listed, one_of
 from scenarios.columns import Column, given_numbers
 from scenarios.deliveries import Independent, Marked, joint_size
+from scenarios.environment import Environment
 from scenarios.errors import refused
 from scenarios.fleet import access_times, numbers_by_class, priced_alone
 from scenarios.laws import Exponential, PhaseType
@@ -257,6 +258,10 @@ def _switching_fits(scenario: System) -> None:
         if len(row) != levels:
             allowed = f"must have {levels} entries, one per level 0 … waiting_places + servers"
             raise refused(allowed, key=key, value=row)
+    environment = scenario.robots.environment if scenario.robots else None
+    if environment is not None:
+        _one_list_per_state(rule, environment, key)
+        return
     if len(rule.targets) > 1 and buffer.servers > 1:
         allowed = f"must be one list: with {buffer.servers} servers there is no one service phase"
         raise refused(allowed, key=key, value=rule.root.targets)
@@ -264,6 +269,31 @@ def _switching_fits(scenario: System) -> None:
     if len(rule.targets) not in (1, phases):
         allowed = f"must be one list, or {phases}, one per phase of the phase-type service"
         raise refused(allowed, key=key, value=rule.root.targets)
+
+
+def _one_list_per_state(rule: Switching, environment: Environment, key: str) -> None:
+    nested = isinstance(rule.root.targets[0], tuple)
+    if nested and not environment.seen:
+        allowed = "must be one list: robots.environment.seen = false"
+        raise refused(allowed, key=key, value=rule.root.targets)
+    if nested and len(rule.targets) != environment.states:
+        allowed = f"must be one list, or {environment.states}, one per state of the environment"
+        raise refused(allowed, key=key, value=rule.root.targets)
+
+
+def _environment_fits(scenario: System) -> None:
+    """An environment changes the pace of pages without a name, and of nothing else."""
+    robots = scenario.robots
+    rule = scenario.activation
+    if robots is None or robots.environment is None:
+        return
+    key = "robots.environment"
+    if scenario.pages is not None:
+        raise refused("does not go with [pages]", key=key)
+    if scenario.interventions:
+        raise refused("does not go with [[interventions]]", key=key)
+    if rule is not None and "free" in (rule.key, rule.family if isinstance(rule, Optimal) else ""):
+        raise refused("does not go with free switching", key=key)
 
 
 def _levels_fit(scenario: System) -> None:
@@ -408,6 +438,7 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _control_needs_buffer,
     _switching_needs_access_time,
     _switching_fits,
+    _environment_fits,
     _levels_fit,
     _free_fits,
     _optimal_needs_costs,

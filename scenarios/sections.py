@@ -12,6 +12,7 @@ from scenarios.activation import Activation
 from scenarios.base import ByType, Count, Keyed, NonNegative, Number, OneKey, Positive, Section
 from scenarios.columns import Column, TextColumn, given_numbers
 from scenarios.deliveries import Deliveries
+from scenarios.environment import Environment
 from scenarios.errors import refused
 from scenarios.interventions import Intervention
 from scenarios.laws import OTHER_NAMES, Distribution, Exponential
@@ -171,6 +172,7 @@ class Robots(Section):
     accessing: Accessing | None = None
     host_spacing: Annotated[NonNegative | tuple[NonNegative, ...], ByType()] | None = None
     failure: Failure | None = None
+    environment: Environment | None = None
 
     @model_validator(mode="after")
     def _valid(self) -> Robots:
@@ -186,7 +188,16 @@ class Robots(Section):
             raise refused(f"{allowed} ({self.available})", key="deliveries")
         if self.failure is not None:
             self._check_failure()
+        if self.environment is not None:
+            self._check_environment()
         return self
+
+    def _check_environment(self) -> None:
+        if self.access_time is None:
+            other = "deliveries" if self.classes is None else "classes"
+            raise refused(f"goes with access_time, not with {other}", key="environment")
+        if self.host_spacing is not None:
+            raise refused("does not go with host_spacing", key="environment")
 
     def _check_classes(self, classes: tuple[RobotClass, ...]) -> None:
         if not classes:

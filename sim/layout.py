@@ -111,7 +111,16 @@ def service_by_phase(scenario: Scenario) -> PhaseType | None:
         isinstance(rule, Free) or (isinstance(rule, Switching) and len(rule.targets) > 1)
     ):
         return None
+    if targets_by_environment(scenario):
+        return None
     return seen_phases(buffer.service)
+
+
+def targets_by_environment(scenario: Scenario) -> bool:
+    """Whether switching has a list of targets for each state of the environment."""
+    rule = scenario.activation
+    environment = scenario.robots.environment if scenario.robots else None
+    return environment is not None and isinstance(rule, Switching) and len(rule.targets) > 1
 
 
 def places_of_robots(scenario: Scenario) -> dict[int, int]:
@@ -185,10 +194,12 @@ def robots_may_wait(scenario: Scenario) -> bool:
 def exponential_delivery(scenario: Scenario) -> float | None:
     """Mean time from one delivery of an active robot to its next one, where it is exponential.
 
-    None where access times are not, or a robot may wait for a host.
+    None where access times are not, their speed varies, or a robot may wait for a host.
     """
     robots = scenario.robots
     if robots is None or robots.access_time is None or robots_may_wait(scenario):
+        return None
+    if robots.environment is not None:
         return None
     law = gap_law(robots.access_time)
     if not isinstance(law, Exponential):

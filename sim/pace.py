@@ -15,11 +15,15 @@ from scenarios.processes import gap_law
 from scenarios.rates import PiecewiseConstant
 from scenarios.timeline import pieces
 from sim.draws import map_tables, stationary_phases
+from sim.environment import changes_per_time, mean_speed
 from sim.laws import draws_and_mean
 from sim.layout import mean_times, modes_in_use, robots_at_levels
 
 _MOST_EVENTS = 2.0**53
 """A clock has 53 binary digits: with more events up to its end, times between them are lost."""
+
+_MOST_CHANGES = 2_000_000
+"""Changes of the environment up to the horizon; its path is kept, about 100 bytes for each."""
 
 
 def require_progress(scenario: Scenario) -> None:
@@ -37,6 +41,23 @@ def require_progress(scenario: Scenario) -> None:
             key = f"{section}.{name}" if section else name
             given = scenario.as_file()
             raise ScenarioError(key, (given[section] if section else given)[name], allowed)
+    _require_a_slow_environment(scenario)
+
+
+def _require_a_slow_environment(scenario: Scenario) -> None:
+    """Refuse an environment whose path would be too long to be kept."""
+    environment = scenario.robots.environment if scenario.robots else None
+    if environment is None:
+        return
+    changes = changes_per_time(environment) * scenario.run.horizon
+    if changes > _MOST_CHANGES:
+        allowed = (
+            f"changes about {changes:.0e} times up to the horizon ({scenario.run.horizon:g}); at "
+            f"most {_MOST_CHANGES:.0e} changes are simulated; choose a shorter horizon"
+        )
+        raise ScenarioError(
+            "robots.environment.Q", scenario.as_file()["robots"]["environment"]["Q"], allowed
+        )
 
 
 def expected_events(scenario: Scenario) -> float:
@@ -64,6 +85,8 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
         rate = max(_phase_events(modes[used]) for used in modes_in_use(scenario))
         yield ("robots", "deliveries"), rate, accessing
     elif robots is not None and _anyone_works(scenario):
+        if robots.environment is not None:
+            accessing *= mean_speed(robots.environment)
         for access_time, count in access_times(robots):
             rate = _draws(access_time)
             if robots.classes is None:

@@ -180,7 +180,7 @@ class SwitchedRobots:
         buffer: Buffer,
         targets: Sequence[Sequence[int]],
         access_ends: Mapping[int, End],
-        service_phase: Callable[[float], int],
+        row_of_targets: Callable[[float, int], int],
         source: PageSource,
         log_event: LogEvent | None = None,
         failures: Failures | None = None,
@@ -189,7 +189,7 @@ class SwitchedRobots:
         self._buffer = buffer
         self._targets = targets
         self._access_ends = access_ends
-        self._service_phase = service_phase
+        self._row_of_targets = row_of_targets
         self._source = source
         self._log_event = log_event
         self._failures = failures
@@ -231,7 +231,7 @@ class SwitchedRobots:
 
     def _reconsider(self, now: float) -> None:
         level = self._buffer.level
-        row = self._service_phase(now) if level and len(self._targets) > 1 else 0
+        row = self._row_of_targets(now, level)
         if self._idle and rules.switches_on(self.active, self._targets[row][level]):
             robot = heappop(self._idle)
             self._count(now, 1)

@@ -20,6 +20,7 @@ from sim.clients import Clients, query_sums
 from sim.clock import Alarm, Clock
 from sim.course import Course
 from sim.draws import TrackedService, sampler
+from sim.environment import Path, draw_path
 from sim.event_log import Log
 from sim.failures import Failures
 from sim.host_spacing import HostSpacing
@@ -36,6 +37,7 @@ from sim.layout import (
     robots_at_levels,
     robots_when_empty,
     service_by_phase,
+    targets_by_environment,
     top_level,
 )
 from sim.page_changes import PageChanges
@@ -43,7 +45,7 @@ from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_bl
 from sim.pages import DirectIndex, Load, Pages
 from sim.robots import FreeRobots, JointRobots, PoliteRobots, Robots, SwitchedRobots
 from sim.robots_by_phase import FreeRobotsByPhase, JointRobotsByPhase, QueueState
-from sim.speeds import end_at_full_speed, end_of_work, speed_over_time
+from sim.speeds import end_at_full_speed, end_of_work, piece_at, speed_over_time
 from sim.streams import stream
 from sim.tally import Tally
 
@@ -78,6 +80,7 @@ class SearchEngine:
         self._log_event = partial(self._write, log) if log else None
         self.clock = Clock()
         self.end = end_of_run(scenario)
+        self._environment = self._path()
         self._ends = {effect: self._end_at_speed(effect) for effect in FACTORS}
         self._service: TrackedService | None = None
         self._pages, self._laws = self._all_pages(), self._law_counter(points)
@@ -114,10 +117,19 @@ class SearchEngine:
         self.clock.once(warmup, rules.tie_order(rules.WARMUP, 0), self._end_warmup)
 
     def _end_at_speed(self, effect: str) -> Callable[[float, float], float]:
-        """Says when what takes a time ends, at the speed that interventions give it."""
+        """Says when what takes a time ends, at the speed that something else gives it."""
+        if self._environment is not None and effect == "robot_speed":
+            return partial(end_of_work, self._environment.speed)
         if not self._scenario.interventions:
             return end_at_full_speed
         return partial(end_of_work, speed_over_time(*over_time(self._scenario, effect)))
+
+    def _path(self) -> Path | None:
+        """That of the robots' environment, where they have one."""
+        environment = self._section.environment
+        if environment is None:
+            return None
+        return draw_path(environment, self._stream("environment"), self.end)
 
     def _follow_limits(self) -> None:
         """Tell the robots when at most so many are active."""
@@ -264,14 +276,13 @@ class SearchEngine:
         source = self._page_source()
         if isinstance(rule, Switching):
             assert isinstance(self._buffer, Buffer)
-            phase = self._service.phase if self._service else lambda _now: 0
             times = self._access_ends()
             return SwitchedRobots(
                 self.clock,
                 self._buffer,
                 rule.targets,
                 times,
-                phase,
+                self._row_of_targets(),
                 source,
                 self._log_event,
                 self._failures(times, source),
@@ -303,6 +314,15 @@ class SearchEngine:
         failures = self._failures(times, source)
         places = places_of_robots(self._scenario)
         return FreeRobots(self.clock, self._buffer, active_at, places, times, source, failures)
+
+    def _row_of_targets(self) -> Callable[[float, int], int]:
+        """Says which list of targets counts at a time and a level."""
+        path, service = self._environment, self._service
+        if path is not None and targets_by_environment(self._scenario):
+            return lambda now, _level: path.states[piece_at(path.speed, now)]
+        if service is not None:
+            return lambda now, level: service.phase(now) if level else 0
+        return lambda _now, _level: 0
 
     def _fleet_by_phases(self, rule: Free, source: PageSource) -> Robots:
         """Robots of whom the level and the phases say how many are active."""

@@ -17,6 +17,7 @@ SOURCES = {
     "routing": 9,
     "failure": 10,
     "further change": 11,
+    "environment": 12,
 }
 """Fixed numbers of the sources; never renumbered, since results depend on them."""
 

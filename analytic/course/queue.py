@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 
 from analytic.active_robots import most_active, robots_at
-from analytic.arrival_process import delivery_modes, start_phases
+from analytic.arrival_process import delivery_modes, start_of_environment, start_phases
 from analytic.conditions import buffer_and_robots
 from analytic.course.transitions import Transitions, transitions
 from analytic.indexing_queue.chain import QueueChain, rate_entries
@@ -168,7 +168,8 @@ class QueueOverTime:
         states = self.rules(pieces(scenario, 0.0, scenario.run.horizon)[0]).rates.shape[0]
         row = np.zeros(states)
         if isinstance(scenario.activation, Switching):
-            row[robots.available] = 1.0
+            for state, share in enumerate(start_of_environment(robots).tolist()):
+                row[(robots.available + 1) * state + robots.available] = share
             return row
         rule = scenario.activation
         empty = rule.when_empty if isinstance(rule, Free) else robots_at(scenario)(0)

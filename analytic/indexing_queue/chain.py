@@ -311,6 +311,71 @@ def switching_chain(
     )
 
 
+def switching_chain_in_environment(
+    rate: float,
+    available: int,
+    targets: Sequence[Sequence[int]],
+    environment: tuple[Array, Array],
+    service: PhaseLaw,
+    patience: PhaseLaw,
+    capacity: int,
+) -> QueueChain:
+    """The chain under rate-limited switching in a common environment of the robots.
+
+    The arrival phase is ``(available + 1) e + r`` in state e of the environment with r active
+    robots. A change of the environment is no occasion to switch a robot on.
+
+    Parameters
+    ----------
+    rate : float
+        Accesses per unit time of one active robot at speed 1.
+    available : int
+    targets : sequence of sequence of int
+        Targets by level, one row per state of the environment, or a single row.
+    environment : ndarray, shape (states, states), and ndarray, shape (states,)
+        Q, the generator of the environment, and the speeds.
+    service, patience : PhaseLaw
+    capacity : int
+        Pages that the buffer holds, the one in service included.
+
+    Notes
+    -----
+    docs/theory/switching.md, "A common environment".
+    """
+    generator, speeds = environment
+    counts = np.arange(available + 1.0)
+    rows = list(targets) if len(targets) > 1 else [targets[0]] * len(speeds)
+    levels = range(capacity + 1)
+    heard = np.multiply.outer(rate * speeds, counts)
+
+    def switched(level: int, step: int) -> Array:
+        blocks = [_switched(available, row[level], step) for row in rows]
+        matrix: Array = scipy.linalg.block_diag(*blocks)
+        return matrix
+
+    changes = np.kron(generator - np.diag(np.diag(generator)), np.eye(len(counts)))
+
+    def moves(level: int) -> Moves:
+        after = min(level + 1, capacity)
+        delivered = heard.reshape(-1, 1) * switched(after, step=-1)
+        if after == level:
+            return {0: (changes + delivered)[None]}
+        return {0: changes[None], 1: delivered[None]}
+
+    pages = np.stack([np.zeros(heard.size), heard.ravel()])
+    active = np.tile(counts, len(speeds))
+    return QueueChain(
+        arrivals=tuple(_without_stays(moves(level)) for level in levels),
+        turnover=tuple(switched(max(level - 1, 0), step=0)[None] for level in levels),
+        batch_rates=np.repeat(pages[None], capacity + 1, axis=0)[..., None],
+        active=np.repeat(active[None], capacity + 1, axis=0)[..., None],
+        accepted=np.array([[0, int(level < capacity)] for level in levels]),
+        service=service,
+        patience=patience,
+        start=available,
+    )
+
+
 def _switched(available: int, target: int, step: int) -> Array:
     """Where the number of active robots goes at an event: by `step`, then up one if below target.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from analytic import conditions
 from analytic.active_robots import most_active, robots_at
-from analytic.arrival_process import delivery_modes, delivery_rates, joint_order
+from analytic.arrival_process import delivery_modes, joint_order, rates_at_speed_one
 from analytic.conditions import buffer_and_robots
 from analytic.formula import dependent
 from analytic.indexing_queue.chain import (
@@ -20,6 +20,7 @@ from analytic.indexing_queue.chain import (
     controlled_chain,
     free_chain,
     switching_chain,
+    switching_chain_in_environment,
 )
 from analytic.indexing_queue.large_buffers import SMALLEST_LOSS, closure
 from analytic.indexing_queue.marginals import (
@@ -94,7 +95,8 @@ def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
     """
     _, robots = buffer_and_robots(scenario)
     if isinstance(scenario.activation, Switching):
-        order = robots.available + 1
+        states = 1 if robots.environment is None else robots.environment.states
+        order = states * (robots.available + 1)
     elif robots.deliveries is not None:
         order = joint_size(robots.deliveries)[0]
     else:
@@ -148,9 +150,14 @@ def chain_under(scenario: Scenario, settings: Piece) -> QueueChain:
     capacity = buffer.capacity
     rule = scenario.activation
     if isinstance(rule, Switching):
-        rates = delivery_rates(robots)
+        rates = rates_at_speed_one(robots)
         assert rates is not None
         rate = settings.robot_speed * rates[0]
+        if (environment := robots.environment) is not None:
+            around = np.array(environment.Q), np.array(environment.speeds)
+            return switching_chain_in_environment(
+                rate, robots.available, rule.targets, around, service, patience, capacity
+            )
         return switching_chain(rate, robots.available, rule.targets, service, patience, capacity)
     modes = settings.robot_speed * delivery_modes(robots, max(most_active(scenario), 1), rule)
     if isinstance(rule, Free):

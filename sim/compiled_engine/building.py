@@ -45,6 +45,7 @@ from sim.compiled_engine.world import (
 )
 from sim.course import pages_followed
 from sim.draws import stationary_phase
+from sim.environment import Path, as_arrays
 from sim.law_counter import table_of
 from sim.laws.phase_type import parameters
 from sim.layout import (
@@ -63,6 +64,7 @@ from sim.layout import (
     robots_may_wait,
     robots_when_empty,
     service_by_phase,
+    targets_by_environment,
     top_level,
 )
 from sim.speeds import Speed, speed_over_time
@@ -109,9 +111,14 @@ def new_world(
     access: Supply,
     indexing: Supply,
     delivery: Any,
+    path: Path | None,
     points: LawPoints | None = None,
 ) -> World:
-    """All parts at time 0; the stream `delivery` gives the first phase of joint deliveries."""
+    """All parts at time 0.
+
+    The stream `delivery` gives the first phase of joint deliveries; `path` is that of the
+    environment.
+    """
     run = scenario.run
     return World(
         run=record(warmup=run.warmup, horizon=end_of_run(scenario)),
@@ -124,6 +131,7 @@ def new_world(
         hosts=_hosts(scenario),
         clients=_clients(scenario),
         course=_course(scenario),
+        environment=None if path is None else as_arrays(path),
     )
 
 
@@ -252,6 +260,7 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
             kind=_kind(scenario),
             active=first if isinstance(rule, Free) else fleet if switched else 0,
             by_phases=isinstance(rule, Free),
+            by_environment=targets_by_environment(scenario),
             active_since=0.0,
             robots_time=0.0,
             mode=first,

@@ -24,7 +24,7 @@ from sim.compiled_engine.events import answer, end_warmup, first_of_others
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
 from sim.compiled_engine.pages import next_page
 from sim.compiled_engine.service import take
-from sim.compiled_engine.speeds import end_of_access, end_of_work
+from sim.compiled_engine.speeds import end_of_work, end_over_time
 from sim.compiled_engine.world import Course, World
 from sim.speeds import Speed
 
@@ -33,7 +33,7 @@ from sim.speeds import Speed
 def begin_refresh(world: World) -> None:
     """Time 0: the robot's first access begins."""
     world.robots.carried[0] = next_page(world.pages)
-    world.robots.ends.time[0] = end_of_access(world.course, 0.0, take(world.access, 0))
+    world.robots.ends.time[0] = end_over_time(world.course, 0.0, take(world.access, 0))
 
 
 @kernel
@@ -165,6 +165,6 @@ def run_unheard(world: World, until: float) -> bool:
     ends = world.robots.ends
     while ends.time[0] <= until and access.first[0] < access.end[0]:
         taken = access.first[0]
-        ends.time[0] = end_of_access(world.course, ends.time[0], access.drawn[taken])
+        ends.time[0] = end_over_time(world.course, ends.time[0], access.drawn[taken])
         access.first[0] = taken + 1
     return ends.time[0] > until

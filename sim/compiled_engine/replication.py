@@ -19,6 +19,7 @@ from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
 from sim.compiled_engine.refresh import begin_refresh, refresh
 from sim.compiled_engine.supply import Law, Supply, law_of, laws_of, sequence_of
 from sim.compiled_engine.world import Buffer, Course, Pages
+from sim.environment import Path, draw_path
 from sim.law_counter import laws_tally
 from sim.layout import (
     end_of_run,
@@ -73,7 +74,7 @@ class Replication:
         ahead = max(_AHEAD, 2 * (len(self._heard) + self._batch))
         self._sequence = sequence_of(scenario, self._stream("accessing"), ahead)
         supplies = self._access, self._indexing
-        self._world = new_world(scenario, *supplies, self._delivery, self._points)
+        self._world = new_world(scenario, *supplies, self._delivery, self._path(), self._points)
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
@@ -92,6 +93,13 @@ class Replication:
         """Whether one robot brings all its pages straight into the index, whatever their hosts."""
         plain = self._robots.host_spacing is None and self._robots.failure is None
         return self._scenario.buffer is None and len(self._heard) == 1 and plain
+
+    def _path(self) -> Path | None:
+        """That of the robots' environment, where they have one."""
+        environment = self._robots.environment
+        if environment is None:
+            return None
+        return draw_path(environment, self._stream("environment"), end_of_run(self._scenario))
 
     def _advance(self) -> None:
         begin_deliveries(self._world, self._delivery)

@@ -13,14 +13,14 @@ from sim.compiled_engine.host_spacing import next_release, page_of_free_host
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.pages import deliver_copy, index_copy, next_page
 from sim.compiled_engine.service import current_phase, take
-from sim.compiled_engine.speeds import end_of_access
+from sim.compiled_engine.speeds import end_of_access, state_of_environment
 from sim.compiled_engine.world import FREE, POLITE, SWITCHED, Robots, World
 
 
 @inner
 def access_end(world: World, now: float, robot: int) -> float:
     """When the access of a robot that starts now ends."""
-    return end_of_access(world.course, now, take(world.access, robot))
+    return end_of_access(world.environment, world.course, now, take(world.access, robot))
 
 
 @inner
@@ -125,8 +125,11 @@ def reconsider(world: World, service: Any, now: float) -> None:
     robots = world.robots
     level = world.buffer.state.level
     row = 0
-    if level > 0 and len(robots.targets) > 1:
-        row = current_phase(world, service, now)
+    if len(robots.targets) > 1:
+        if robots.state.by_environment:
+            row = state_of_environment(world.environment, now)
+        elif level > 0:
+            row = current_phase(world, service, now)
     robot = soonest(robots.idle)
     waits = robots.idle.time[robot] < np.inf
     if waits and rules.switches_on(robots.state.active, robots.targets[row, level]):
@@ -142,7 +145,7 @@ def await_event(world: World, delivery: Any, now: float) -> None:
     mean = world.robots.means[state.mode, state.phase]
     if mean > 0:
         gap = rules.draw_exponential(delivery, mean)
-        state.next_event = end_of_access(world.course, now, gap)
+        state.next_event = end_of_access(world.environment, world.course, now, gap)
     else:
         state.next_event = np.inf
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from sim.compiled_engine.alarms import Alarms, Timers
 from sim.compiled_engine.host_spacing import Hosts
+from sim.environment import Path
 from sim.speeds import Speed
 
 NONE = -1
@@ -166,7 +167,8 @@ class Robots(NamedTuple):
     ----------
     state : record
         `kind`: FREE, SWITCHED, JOINT or POLITE; `active` and the integral of it, kept under
-        switching and under a rule of level and phases (`by_phases`); `mode`, `phase` and time of
+        switching and under a rule of level and phases (`by_phases`); `by_environment`: targets
+        depend on the state of the environment; `mode`, `phase` and time of
         the `next_event` of joint deliveries; `failing`: whether accesses may fail, with
         `failure_probability` and `retries`.
     ends : Alarms
@@ -183,7 +185,7 @@ class Robots(NamedTuple):
         Robots that are heard at each level (joint deliveries: row of the mode).
     table : ndarray of int, shape (top + 1, order, service phases)
         Robots that are active in each state, under a rule of level and phases.
-    targets : ndarray of int, shape (phases, top + 1)
+    targets : ndarray of int, shape (phases or states of the environment, top + 1)
     means : ndarray of float, shape (modes, order)
         Mean time to the next joint event; nan where there is none.
     following : ndarray of float, shape (modes, order, batches * order)
@@ -279,6 +281,8 @@ class World(NamedTuple):
         Services and obsolescence timers; with `refresh` the times between changes, of mean 1.
     course : Course or None
         None where nothing changes or is observed; kernels are then compiled without it.
+    environment : Path or None
+        That of the robots, None where they have none; kernels are then compiled without it.
     """
 
     run: Any
@@ -291,3 +295,4 @@ class World(NamedTuple):
     hosts: Hosts
     clients: Clients
     course: Course | None
+    environment: Path | None
