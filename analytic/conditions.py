@@ -268,6 +268,9 @@ def markovian_accesses(scenario: Scenario) -> str | None:
     """Deliveries have a Markovian form; switched or in an environment they are exponential."""
     robots = scenario.robots
     assert robots is not None
+    exponential = robots.deliveries is not None or rates_at_speed_one(robots) is not None
+    if robots.environment is not None and not exponential:
+        return "access times in an environment are not exponential"
     for access, _ in access_times(robots):
         law = gap_law(access)
         if law is not None and phase_count(law) is None:
@@ -275,9 +278,6 @@ def markovian_accesses(scenario: Scenario) -> str | None:
         order = gap_order(access) or 1
         if order > MOST_PHASES:
             return _too_many("access times", order)
-    exponential = robots.deliveries is not None or rates_at_speed_one(robots) is not None
-    if robots.environment is not None and not exponential:
-        return "access times in an environment are not exponential"
     if not isinstance(scenario.activation, Switching):
         return None
     return all_of(

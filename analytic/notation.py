@@ -96,6 +96,13 @@ NOTATION: Mapping[str, Mapping[str, str]] = {
         r"c_{q,r}": "cost per unit time with q pages and r active robots",
         r"V": "relative value of a state: what it costs more in the long run than another",
         r"a": "decision: 1 to switch a robot on, if there is one; 0 not to",
+        r"e": "state of the environment",
+        r"f": "another state of the environment",
+        r"s_e": "speed of the accesses in state e of the environment",
+        r"Q_{e,f}": "rate of changes of the environment from state e to state f",
+        r"\pi_{q,e,r}": "share of time with q pages, state e of the environment, r active robots",
+        r"n_{e,q}": "target of level q in state e of the environment",
+        r"c_{q,e,r}": "cost per unit time with q pages, state e, r active robots",
     },
     "kleinrock1975": {
         r"p_n": "share of time with n pages in the system",

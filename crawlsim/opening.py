@@ -219,6 +219,8 @@ def _bottleneck(scenario: Scenario, load: float, used: float, error: float) -> I
     robots = scenario.robots
     by_level = isinstance(scenario.activation, Threshold | Levels | Free | Switching)
     held_back = by_level and robots is not None and robots.access_time is not None
+    if held_back and robots is not None and robots.environment is not None:
+        return  # the robots that are active now and then do not have the mean speed
     full = load / used if held_back else load
     several = scenario.buffer.servers > 1
     name, are, they, need, have = (

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from analytic import conditions
 from analytic.indexing_queue.best_levels import RuleMap, Rung, best_levels, simpler_rules
 from analytic.indexing_queue.free_switching import (
     AS_GOOD,
@@ -54,6 +55,8 @@ def optimal_free(scenario: Scenario) -> Optimum:
 
 def _unwritten(scenario: Scenario) -> str | None:
     """Why a scenario file has no words for a rule of the phases of this system."""
+    if conditions.in_environment(scenario) is None:
+        return "free switching does not go with robots.environment"
     order, phases, _, _ = size_of(scenario.with_("activation", None))
     assert scenario.robots is not None
     assert scenario.buffer is not None

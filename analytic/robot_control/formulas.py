@@ -9,6 +9,12 @@ import numpy as np
 
 from analytic import conditions
 from analytic.formula import Formula, Values, dependent
+from analytic.robot_control import environment_search
+from analytic.robot_control.environment import (
+    TargetMeasures,
+    best_in_environment,
+    measures_in_environment,
+)
 from analytic.robot_control.static import static_cost, static_loss_rate, static_starvation
 from analytic.robot_control.switching import MOST_LEVELS, best_switching, queue_of
 from analytic.robot_control.target_rules import (
@@ -93,7 +99,7 @@ def falling_targets(scenario: Scenario) -> str | None:
     if not isinstance(rule, Switching):
         return None
     if len(rule.targets) > 1:
-        return "there are targets for each phase"
+        return "there are several lists of targets"
     if any(after > before for before, after in pairwise(rule.targets[0])):
         return "the targets increase with the level"
     levels = len(rule.targets[0])
@@ -101,6 +107,37 @@ def falling_targets(scenario: Scenario) -> str | None:
         return f"the queue has {levels} levels, limit {MOST_LEVELS}"
     work = max(rule.targets[0]) * levels**2
     return None if work <= LARGEST else f"robots × levels² is {work:.2g}, limit {LARGEST:.0g}"
+
+
+@lru_cache(maxsize=8)
+def _measures_in_environment(scenario: Scenario) -> TargetMeasures:
+    """Measures of the rule of a scenario that meets `_IN_ENVIRONMENT`."""
+    assert isinstance(scenario.activation, Switching)
+    queue = environment_search.queue_of(scenario)
+    targets = np.array(scenario.activation.targets)
+    return measures_in_environment(queue, np.broadcast_to(targets, queue.shape[1::-1]))
+
+
+def _switching_in_environment(scenario: Scenario) -> Values:
+    rule = _measures_in_environment(scenario)
+    yield "starvation_probability", None, rule.starvation
+    yield "loss_rate", None, rule.loss_rate
+    yield "mean_active_robots", None, rule.mean_active
+    yield "throughput", None, rule.throughput
+    for level, probability in enumerate(rule.levels.tolist()):
+        yield "level_probability", level, probability
+
+
+def _least_cost_in_environment(scenario: Scenario) -> Values:
+    queue = environment_search.queue_of(scenario)
+    yield "control_cost", None, best_in_environment(queue, scenario.prices).lower
+
+
+@dependent
+def environment_fits(scenario: Scenario) -> str | None:
+    """The chain of levels, environment and active robots has at most 2000 states."""
+    states = environment_search.queue_of(scenario).states
+    return None if states <= LARGEST_GENERAL else f"its chain has {states} states"
 
 
 @dependent
@@ -138,6 +175,14 @@ _SWITCHING = (
     conditions.exponential_service,
     conditions.no_obsolescence,
     falling_targets,
+)
+
+_IN_ENVIRONMENT = (
+    *environment_search.CHAIN,
+    conditions.no_host_spacing,
+    conditions.resolved_activation,
+    switching,
+    environment_fits,
 )
 
 FORMULAS: tuple[Formula, ...] = (
@@ -218,6 +263,44 @@ FORMULAS: tuple[Formula, ...] = (
             optimum_known,
         ),
         evaluate=_least_cost,
+    ),
+    Formula(
+        paper="talim2001",
+        number="(8), environment",
+        quantity="starvation, loss rate, active robots and levels of targets in an environment",
+        latex=r"\begin{split}"
+        r"\pi Q&=0,\qquad\sum_{q,e,r}\pi_{q,e,r}=1,\qquad S=\sum_{e,r}\pi_{0,e,r},\qquad "
+        r"L=\lambda\sum_{e,r}s_er\,\pi_{K,e,r}\\"
+        r"\bar r&=\sum_{q,e,r}r\,\pi_{q,e,r},\qquad p_q=\sum_{e,r}\pi_{q,e,r},\qquad "
+        r"\text{switched on after an event iff }r<n_{e,q}"
+        r"\end{split}",
+        function=measures_in_environment,
+        kind="exact",
+        origin="own",
+        conditions=_IN_ENVIRONMENT,
+        evaluate=_switching_in_environment,
+    ),
+    Formula(
+        paper="talim2001",
+        number="(6), environment",
+        quantity="least cost of any rule that switches robots on one at a time and sees their "
+        "environment",
+        latex=r"\begin{split}"
+        r"\theta=c_{q,e,r}&+\mu\,1_{q>0}\left[\min\limits_aV(q-1,e,r+a)-V(q,e,r)\right]\\"
+        r"&+\lambda s_er\left[\min\limits_aV(\min(q+1,K),e,r-1+a)-V(q,e,r)\right]"
+        r"+\sum_fQ_{e,f}V(q,f,r)\\"
+        r"c_{q,e,r}&=c_{\mathrm{starv}}1_{q=0}+c_{\mathrm{loss}}\,\lambda s_er\,1_{q=K}"
+        r"+c_{\mathrm{rob}}\,r,\qquad a\in\{0,1\}"
+        r"\end{split}",
+        function=best_in_environment,
+        kind="lower bound",
+        origin="own",
+        conditions=(
+            *_IN_ENVIRONMENT,
+            conditions.priced,
+            environment_search.response_unpriced,
+        ),
+        evaluate=_least_cost_in_environment,
     ),
 )
 """The index: paper, number, quantity, function, kind, conditions."""

@@ -17,6 +17,7 @@ from analytic.formula import Condition, reason_against
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate, moment
 from analytic.robot_control.controlled_queue import ControlledQueue
+from analytic.robot_control.environment_search import optimal_targets_in_environment
 from analytic.robot_control.optimal_targets import MOST_GENERAL, solved, with_response
 from analytic.robot_control.target_rules import (
     RuleMeasures,
@@ -261,8 +262,10 @@ def optimal_switching(scenario: Scenario) -> Optimum:
     Raises
     ------
     NoOptimumError
-        As `best_switching`.
+        As `best_switching`, or as `best_targets_in_environment`.
     """
+    if conditions.in_environment(scenario) is None:
+        return optimal_targets_in_environment(scenario)
     return switching_optimum(best_switching(scenario))
 
 

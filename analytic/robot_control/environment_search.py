@@ -1,0 +1,206 @@
+"""The best targets of robots in a common environment, and what it is worth to see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytic import conditions
+from analytic.arrival_process import rates_at_speed_one
+from analytic.conditions import buffer_and_robots
+from analytic.formula import Condition, reason_against
+from analytic.optimum import NoOptimumError, Optimum
+from analytic.phase_type import PhaseLaw, exponential_rate
+from analytic.robot_control.controlled_queue import ControlledQueue
+from analytic.robot_control.environment import (
+    QueueInEnvironment,
+    SeenOptimum,
+    TargetMeasures,
+    best_in_environment,
+    measures_in_environment,
+)
+from analytic.robot_control.unseen_environment import (
+    UnseenOptimum,
+    best_unseen,
+    number_of_lists,
+    too_many_lists,
+)
+from scenarios import Scenario
+
+Indices = NDArray[np.integer[Any]]
+
+MOST_STATES = 20_000
+"""States of the chain."""
+
+_AT_ONCE = 10**8
+"""Lists × (states of a level)³ up to which the best list is found beside the targets by state."""
+
+CHAIN: tuple[Condition, ...] = (
+    conditions.has_buffer,
+    conditions.in_environment,
+    conditions.one_server,
+    conditions.pages_leave_the_queue_alone,
+    conditions.markovian_accesses,
+    conditions.exponential_service,
+    conditions.exponential_patience_or_none,
+)
+"""Conditions under which a rule of level, environment and active robots makes a chain of these."""
+
+
+def response_unpriced(scenario: Scenario) -> str | None:
+    """[costs] does not price the response time."""
+    priced = scenario.prices.response
+    return "[costs] prices the response time of robots in an environment" if priced else None
+
+
+PRICED: tuple[Condition, ...] = (
+    *CHAIN,
+    conditions.priced,
+    conditions.one_price_of_robots,
+    response_unpriced,
+)
+"""Conditions under which the cost of such a rule is known."""
+
+
+def queue_of(scenario: Scenario) -> QueueInEnvironment:
+    """The queue of a scenario that meets `CHAIN`; its [activation] is ignored."""
+    buffer, robots = buffer_and_robots(scenario)
+    environment = robots.environment
+    rates = rates_at_speed_one(robots)
+    service = exponential_rate(conditions.service_law(scenario))
+    law = conditions.patience_of(scenario)
+    obsolescence = 0.0 if law is None else exponential_rate(law)
+    assert environment is not None
+    assert rates is not None
+    assert service is not None
+    assert obsolescence is not None
+    single = PhaseLaw(np.ones(1), np.array([[-service]]))
+    queue = ControlledQueue(rates[0], robots.available, single, obsolescence, buffer.capacity)
+    return QueueInEnvironment(queue, np.array(environment.Q), np.array(environment.speeds))
+
+
+@dataclass(frozen=True)
+class EnvironmentSearch:
+    """The best targets of a scenario, for each state of the environment and for all of them.
+
+    Attributes
+    ----------
+    scenario : str
+        Its name.
+    time_unit : str
+    sees : bool
+        Whether the rule of the scenario sees the environment.
+    queue : QueueInEnvironment
+    seen : SeenOptimum
+    unseen : UnseenOptimum or None
+        None where it was not searched for.
+    """
+
+    scenario: str
+    time_unit: str
+    sees: bool
+    queue: QueueInEnvironment
+    seen: SeenOptimum
+    unseen: UnseenOptimum | None
+
+    @property
+    def targets(self) -> Indices:
+        """The best targets of the rule that the scenario allows, shape (states, levels)."""
+        if self.sees or self.unseen is None:
+            return self.seen.targets
+        return np.tile(self.unseen.targets, (len(self.seen.targets), 1))
+
+    @property
+    def cost(self) -> float:
+        """Its cost per unit time."""
+        return self.seen.cost if self.sees or self.unseen is None else self.unseen.cost
+
+    @property
+    def measures(self) -> TargetMeasures:
+        """What it does in the long run."""
+        return measures_in_environment(self.queue, self.targets)
+
+    @property
+    def decision(self) -> list[Any]:
+        """The targets as a scenario file has them."""
+        rows: list[list[int]] = self.targets.tolist()
+        return rows[0] if all(row == rows[0] for row in rows) else rows
+
+    def table(self) -> Iterator[dict[str, Any]]:
+        """Targets of each level by state and unseen, and its probability under the decision."""
+        for level, probability in enumerate(self.measures.levels.tolist()):
+            states = enumerate(self.seen.targets[:, level].tolist())
+            row: dict[str, Any] = {"level": level}
+            row |= {f"seen, state {state}": target for state, target in states}
+            if self.unseen is not None:
+                row["unseen"] = int(self.unseen.targets[level])
+            yield row | {"probability": probability}
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the table should know."""
+        bound = f"no rule that sees the environment costs less than {self.seen.lower:.10g}"
+        active = f"{self.measures.mean_active:.4g} active robots on average"
+        if self.unseen is None:
+            unknown = too_many_lists(self.queue) or f"{number_of_lists(self.queue):,} lists"
+            worth = f"what seeing is worth was not computed: {unknown}"
+            return active, bound, f"{worth} (robots.environment.seen = false compares them)"
+        saved = max(self.unseen.cost - self.seen.cost, 0.0)
+        share = 100 * saved / self.unseen.cost if self.unseen.cost else 0.0
+        worth = f"seeing the environment is worth {saved:.6g} per {self.time_unit}, {share:.3g} %"
+        costs = f"seen {self.seen.cost:.10g}, unseen {self.unseen.cost:.10g}"
+        best = f"unseen: the best of all {self.unseen.lists:,} lists of targets"
+        return active, bound, f"{worth} of the cost unseen ({costs})", best
+
+
+@lru_cache(maxsize=4)
+def best_targets_in_environment(scenario: Scenario) -> EnvironmentSearch:
+    """The best targets of a scenario whose robots have a common environment.
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    Raises
+    ------
+    NoOptimumError
+        If there are no [costs], they have no exact value here, the chain is too large, or there are
+        too many lists to be compared.
+    """
+    if reason := reason_against(PRICED, scenario.with_("activation", None)):
+        raise NoOptimumError(reason)
+    queue = queue_of(scenario)
+    if queue.states > MOST_STATES:
+        raise NoOptimumError(f"its chain has {queue.states} states, limit {MOST_STATES}")
+    costs = scenario.prices
+    _, robots = buffer_and_robots(scenario)
+    sees = robots.environment is not None and robots.environment.seen
+    work = number_of_lists(queue) * (queue.shape[1] * queue.shape[2]) ** 3
+    unseen = best_unseen(queue, costs) if work <= _AT_ONCE or not sees else None
+    seen = best_in_environment(queue, costs)
+    return EnvironmentSearch(scenario.name, scenario.time_unit, sees, queue, seen, unseen)
+
+
+def optimal_targets_in_environment(scenario: Scenario) -> Optimum:
+    """The best targets; the table has each level, with and without seeing the environment.
+
+    Raises
+    ------
+    NoOptimumError
+        As `best_targets_in_environment`.
+    """
+    search = best_targets_in_environment(scenario)
+    return Optimum(
+        target="switching",
+        cost=search.cost,
+        lower_bound=search.seen.lower,
+        decision={"targets": search.decision},
+        changes={"activation": {"switching": {"targets": search.decision}}},
+        table=list(search.table()),
+        notes=search.notes(),
+        search=search,
+    )
