@@ -348,7 +348,7 @@ def switching_chain_in_environment(
     levels = range(capacity + 1)
     heard = np.multiply.outer(rate * speeds, counts)
 
-    def switched(level: int, step: int) -> Array:
+    def by_state(level: int, step: int) -> Array:
         blocks = [_switched(available, row[level], step) for row in rows]
         matrix: Array = scipy.linalg.block_diag(*blocks)
         return matrix
@@ -357,7 +357,7 @@ def switching_chain_in_environment(
 
     def moves(level: int) -> Moves:
         after = min(level + 1, capacity)
-        delivered = heard.reshape(-1, 1) * switched(after, step=-1)
+        delivered = heard.reshape(-1, 1) * by_state(after, step=-1)
         if after == level:
             return {0: (changes + delivered)[None]}
         return {0: changes[None], 1: delivered[None]}
@@ -366,7 +366,7 @@ def switching_chain_in_environment(
     active = np.tile(counts, len(speeds))
     return QueueChain(
         arrivals=tuple(_without_stays(moves(level)) for level in levels),
-        turnover=tuple(switched(max(level - 1, 0), step=0)[None] for level in levels),
+        turnover=tuple(by_state(max(level - 1, 0), step=0)[None] for level in levels),
         batch_rates=np.repeat(pages[None], capacity + 1, axis=0)[..., None],
         active=np.repeat(active[None], capacity + 1, axis=0)[..., None],
         accepted=np.array([[0, int(level < capacity)] for level in levels]),

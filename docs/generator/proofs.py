@@ -34,6 +34,8 @@ PLACES = {
     "talim2001": {
         "section 4": "fixed-robots.md#the-cost",
         "(9)": "fixed-robots.md#the-cost",
+        "(6), environment": "switching.md#a-common-environment",
+        "(8), environment": "switching.md#a-common-environment",
         "(6)": "switching.md#bounds-from-any-guess",
         "": "switching.md#the-equation",
     },
