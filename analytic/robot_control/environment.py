@@ -2,8 +2,8 @@
 
 In state e of the environment every access runs at speed s_e, so that an active robot delivers at
 the rate ``lambda s_e``. A state is a level with a state of the environment and a number of active
-robots, both counted after the event and its decision; docs/theory/switching.md, "A common
-environment", has the equations and why they hold.
+robots, both counted after the event and its decision. The equations, and why they hold:
+docs/theory/switching.md, "A common environment".
 """
 
 from __future__ import annotations
@@ -190,8 +190,7 @@ def measures_in_environment(queue: QueueInEnvironment, targets: Indices) -> Targ
 
     Notes
     -----
-    The stationary law of the chain whose generator is that of talim2001 (8) on states with the
-    environment in them.
+    The stationary law of the chain of talim2001 (8), on states with the environment in them.
     """
     law = queue.stationary_of(targets)
     full = np.zeros(queue.shape)
