@@ -17,7 +17,7 @@ from sim import rules
 from sim.compiled_engine.building import largest_batch, new_world
 from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
 from sim.compiled_engine.refresh import begin_refresh, refresh
-from sim.compiled_engine.supply import Law, Supply, law_of, laws_of, sequence_of
+from sim.compiled_engine.supply import Rows, Supply, rows_of, rows_of_robots, sequence_of
 from sim.compiled_engine.world import Buffer, Course, Pages
 from sim.environment import Path, draw_path
 from sim.law_counter import laws_tally
@@ -65,9 +65,11 @@ class Replication:
         self._scenario = scenario
         self._robots = scenario.robots
         self._points = points if scenario.buffer else None
+        self._run = seed, replication
         self._stream = partial(stream, seed, replication)
         self._change, self._query = self._stream("change"), self._stream("query")
         self._delivery, self._service = self._stream("delivery"), self._stream("service")
+        self._obsolescence = self._stream("obsolescence")
         self._heard = places_of_robots(scenario)
         self._batch = largest_batch(scenario.robots)
         self._access, self._indexing = self._access_times(), self._indexing_times()
@@ -126,31 +128,27 @@ class Replication:
 
     def _access_times(self) -> Supply:
         """One row per robot, and where accesses may fail another one that says which do."""
-        laws: list[Law] = []
-        streams = []
+        rows: list[Rows] = []
         for access_time, robots in laws_of_robots(self._robots, self._heard):
-            own = [self._stream("access", robot) for robot in robots]
-            laws += laws_of(access_time, own)
-            streams += own
+            rows += rows_of_robots(access_time, *self._run, "access", robots)
         if self._robots.failure is not None:
-            failures = [self._stream("failure", robot) for robot in self._heard]
-            laws += laws_of(_UNIFORM, failures)
-            streams += failures
-        return Supply(laws, streams, np.ones(len(laws), dtype=np.int64))
+            rows += rows_of_robots(_UNIFORM, *self._run, "failure", list(self._heard))
+        in_all = sum(len(each.states) for each in rows)
+        return Supply(rows, np.ones(in_all, dtype=np.int64))
 
     def _indexing_times(self) -> Supply:
         """Services and obsolescence timers; times between changes where there is no buffer."""
         section = self._scenario.buffer
         if section is None:
-            return Supply([law_of(_UNIT, None)], [self._change], np.array([int(self._is_simple)]))
+            return Supply([rows_of(_UNIT, self._change)], np.array([int(self._is_simple)]))
         timers = not isinstance(section.obsolescence, str)
-        law = section.obsolescence if timers else _UNIT
+        timer = section.obsolescence if timers else _UNIT
         at_once = min(section.servers, self._batch)
         by_page = isinstance(section.service, PageSize)
         drawn = not by_page and not service_by_phase(self._scenario) is not None
         needs = [at_once * int(drawn), self._batch * int(timers)]
-        laws = [law_of(_UNIT if by_page else section.service, None), law_of(law, None)]
-        return Supply(laws, [self._service, self._stream("obsolescence")], np.array(needs))
+        service = rows_of(_UNIT if by_page else section.service, self._service)
+        return Supply([service, rows_of(timer, self._obsolescence)], np.array(needs))
 
     def _tally(self, age_at_end: float) -> Tally:
         world = self._world

@@ -14,7 +14,7 @@ from sim import rules
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import inner, kernel, loop
 from sim.compiled_engine.service import take
-from sim.compiled_engine.supply import Supply, law_of
+from sim.compiled_engine.supply import Supply, rows_of
 from sim.compiled_engine.world import Times, record
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
@@ -64,7 +64,9 @@ def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     assert scenario.servers is not None
     own = partial(stream, seed, replication)
     run = scenario.run
-    supply = _supply(scenario.servers, own)
+    services = [own("service", server) for server in range(len(scenario.servers.laws))]
+    streams = [*services, own("arrival")]
+    supply = _supply(scenario.servers, streams)
     routing = own("routing")
     servers = _refilled(_new_servers(scenario, supply), supply)
     servers.state.arrival = take(servers.times, len(servers.server))
@@ -75,11 +77,10 @@ def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     return tally
 
 
-def _supply(section: ServersSection, own: Any) -> Supply:
-    services = [own("service", server) for server in range(len(section.laws))]
-    arrivals = own("arrival")
-    laws = [*map(law_of, section.laws, services), law_of(section.arrivals, arrivals)]
-    return Supply(laws, [*services, arrivals], np.ones(len(laws), dtype=np.int64))
+def _supply(section: ServersSection, streams: list[Any]) -> Supply:
+    processes = [*section.laws, section.arrivals]
+    rows = [rows_of(process, own) for process, own in zip(processes, streams, strict=True)]
+    return Supply(rows, np.ones(len(rows), dtype=np.int64))
 
 
 def _refilled(servers: Servers, supply: Supply) -> Servers:

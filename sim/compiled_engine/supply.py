@@ -15,9 +15,11 @@ from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_cycle
 from scenarios.processes import Map, Mmpp
 from sim.compiled_engine.jit import inner, kernel, let_kernels_call_all_of
+from sim.compiled_engine.states import Hand, hand, states_of, words_of
 from sim.compiled_engine.world import Times
 from sim.draws import how_to_draw
 from sim.page_source import sequence_blocks
+from sim.streams import stream
 
 _ONE_AT_A_TIME = Lock()
 """Replications start together in several threads, and a law is compiled for all of them."""
@@ -28,61 +30,117 @@ class Law(NamedTuple):
 
     Attributes
     ----------
-    fill : function
-        Fills a block of times, from the parameters and a stream; one is compiled for each law.
+    refill : function
+        Refills the blocks of some rows, from the parameters and the states of their streams; one is
+        compiled for each law.
     parameters : tuple of float and ndarray
         As the draw function of the law in `sim.laws` wants them.
     """
 
-    fill: Callable[..., None]
+    refill: Callable[..., None]
     parameters: tuple[Any, ...]
 
 
-def law_of(process: Any, stream: Any) -> Law:
-    """The law of the successive gaps of a process, or of a distribution."""
+class Rows(NamedTuple):
+    """Rows of one law, each with a stream of its own.
+
+    Attributes
+    ----------
+    law : Law
+    states : ndarray of uint64, shape (rows, 4)
+        The states of the streams, as in `sim.compiled_engine.states`.
+    """
+
+    law: Law
+    states: Any
+
+
+def rows_of(process: Any, stream: Any) -> Rows:
+    """One row: the successive gaps of a process, or times of a distribution.
+
+    Parameters
+    ----------
+    process : Distribution or process
+    stream : Generator
+        Which may be drawn from between two refills.
+    """
+    return Rows(_law_of(process, stream), words_of(stream)[np.newaxis])
+
+
+def rows_of_robots(
+    process: Any, seed: int, replication: int, source: str, robots: Any
+) -> list[Rows]:
+    """The same law for each of several robots; only what has a phase has one for each.
+
+    Parameters
+    ----------
+    process : Distribution or process
+    seed, replication : int
+    source : str
+    robots : sequence of int
+    """
+    if isinstance(process, Mmpp | Map):
+        own = [stream(seed, replication, source, robot) for robot in robots]
+        return [Rows(_law_of(process, each), words_of(each)[np.newaxis].copy()) for each in own]
+    if not len(robots):
+        return []
+    return [Rows(_law_of(process, None), states_of(seed, replication, source, robots))]
+
+
+def _law_of(process: Any, stream: Any) -> Law:
     draw, given = how_to_draw(process, stream)
     with _ONE_AT_A_TIME:
-        fill_block = _filler(draw)
-    return Law(fill_block, tuple(each if np.isscalar(each) else np.array(each) for each in given))
-
-
-def laws_of(process: Any, streams: list[Any]) -> list[Law]:
-    """The same law for each of several streams; only what has a phase has one for each."""
-    if isinstance(process, Mmpp | Map):
-        return [law_of(process, stream) for stream in streams]
-    return [law_of(process, None)] * len(streams) if streams else []
-
-
-def fill(times: Any, law: Law, stream: Any) -> None:
-    """Draw a block of times."""
-    law.fill(times, law.parameters, stream)
+        refill = _refiller(draw)
+    return Law(refill, tuple(each if np.isscalar(each) else np.array(each) for each in given))
 
 
 @cache
-def _filler(draw: Any) -> Callable[..., None]:
+def _refiller(draw: Any) -> Callable[..., None]:
     let_kernels_call_all_of(draw)
     draw = inner(draw)
 
     @kernel
-    def filled(times: Any, parameters: Any, stream: Any) -> None:
-        for index in range(len(times)):
-            times[index] = draw(stream, *parameters)
+    def refilled(
+        drawn: Any,
+        first: Any,
+        end: Any,
+        begins: Any,
+        sizes: Any,
+        states: Any,
+        parameters: Any,
+        hand: Hand,
+    ) -> None:
+        for row in range(len(begins)):
+            if begins[row] < 0:
+                continue
+            place = begins[row]
+            stop = place + sizes[row]
+            for left in range(first[row], end[row]):
+                drawn[place] = drawn[left]
+                place += 1
+            first[row] = begins[row]
+            end[row] = stop
+            for word in range(len(hand.words)):
+                hand.words[word] = states[row, word]
+            while place < stop:
+                drawn[place] = draw(hand.stream, *parameters)
+                place += 1
+            for word in range(len(hand.words)):
+                states[row, word] = hand.words[word]
 
-    return filled
+    return refilled
 
 
 class Supply:
-    """Times drawn in advance, a block per law.
+    """Times drawn in advance, a block per row.
 
-    What one law gives next does not depend on what happens meanwhile. A block grows with its use,
-    a small one fast, since each call of compiled code costs as much as a thousand numbers.
+    What one stream gives next does not depend on what happens meanwhile. A block grows with its
+    use, a small one fast, since each call of compiled code costs as much as a thousand numbers.
 
     Parameters
     ----------
-    laws : list of Law
-    streams : list of Generator
-        One per law.
-    needs : ndarray of int, shape (laws,)
+    rows : list of Rows
+    needs : ndarray of int, shape (rows in all,)
         The most that one event takes of each; what none takes is never drawn.
     """
 
@@ -92,14 +150,13 @@ class Supply:
     _IN_ALL = 2**18
     _LONG = 0.02  # seconds
 
-    def __init__(self, laws: list[Law], streams: list[Any], needs: Any) -> None:
-        self._laws = laws
-        self._streams = streams
+    def __init__(self, rows: list[Rows], needs: Any) -> None:
+        self._rows = rows
         self._needs = needs
         self._size = np.where(needs > 0, np.maximum(self._SMALLEST, 2 * needs), 0)
         self._most = max(self._IN_ALL, 2 * int(self._size.sum()))
-        self._is_slow = np.zeros(len(laws), dtype=np.bool_)
-        self._seconds_each = np.full(len(laws), np.inf)
+        self._is_slow = np.zeros(len(needs), dtype=np.bool_)
+        self._seconds_each = np.full(len(needs), np.inf)
         self._drawn = np.empty(int(self._size.sum()))
         self._end = np.cumsum(self._size)
         self._next = self._end.copy()
@@ -114,17 +171,22 @@ class Supply:
         The others are left alone: of many robots only a few may be at work.
         """
         left = self._end - self._next
-        low = np.flatnonzero((2 * left <= self._size) & (self._needs > 0))
-        for row, start in zip(low.tolist(), self._grown(low).tolist(), strict=True):
-            block = self._drawn[start : start + self._size[row]]
-            block[: left[row]] = self._drawn[self._next[row] : self._end[row]]
+        is_low = (2 * left <= self._size) & (self._needs > 0)
+        begins = np.full(len(left), -1)
+        begins[is_low] = self._grown(np.flatnonzero(is_low))
+        start = 0
+        for law, states in self._rows:
+            those = slice(start, start + len(states))
+            start += len(states)
+            wanted = int((self._size[those] - left[those]) @ is_low[those])
+            if wanted == 0:
+                continue
+            places = self._next[those], self._end[those], begins[those], self._size[those]
             begun = perf_counter()
-            fill(block[left[row] :], self._laws[row], self._streams[row])
+            law.refill(self._drawn, *places, states, law.parameters, hand())
             took = perf_counter() - begun
-            self._is_slow[row] |= took > self._LONG
-            self._seconds_each[row] = took / (len(block) - left[row])
-            self._next[row] = start
-            self._end[row] = start + len(block)
+            self._is_slow[those] |= took > self._LONG
+            self._seconds_each[those] = took / wanted
 
     def _grown(self, rows: Any) -> Any:
         """Enlarge the blocks of these rows, while all together stay small; where they begin now.

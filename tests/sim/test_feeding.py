@@ -20,7 +20,7 @@ from sim import compiled_engine
 from sim.compiled_engine import probes, replication, servers, supply
 from sim.compiled_engine.jit import PAUSE, kernel
 from sim.compiled_engine.service import take
-from sim.compiled_engine.supply import laws_of
+from sim.compiled_engine.supply import rows_of_robots
 from sim.draws import sampler
 from sim.streams import stream
 
@@ -28,8 +28,8 @@ BURSTY = Mmpp.model_validate({"Q": [[-0.4, 0.4], [0.2, -0.2]], "rates": [0.0, 2.
 
 
 def new_supply(process: Any, needs: list[int]) -> supply.Supply:
-    streams = [stream(1, 0, "access", row) for row in range(len(needs))]
-    return supply.Supply(laws_of(process, streams), streams, np.array(needs))
+    rows = rows_of_robots(process, 1, 0, "access", range(len(needs)))
+    return supply.Supply(rows, np.array(needs))
 
 
 @kernel
@@ -88,28 +88,33 @@ def test_a_block_that_takes_long_does_not_grow() -> None:
     assert len(fed.times().drawn) < 2**10
 
 
-def test_a_row_that_is_not_used_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    filled: list[int] = []
-    honest = supply.fill
-
-    def counted(times: Any, law: Any, own: Any) -> None:
-        filled.append(rows.index(own))
-        honest(times, law, own)
-
-    monkeypatch.setattr(supply, "fill", counted)
-    fed = new_supply(Exponential(mean=1.0), [1] * 1000)
-    rows = fed._streams
+def test_a_row_that_is_not_used_is_drawn_once() -> None:
+    (rows,) = rows_of_robots(Exponential(mean=1.0), 1, 0, "access", range(1000))
+    fed = supply.Supply([rows], np.ones(1000, dtype=np.int64))
     fed.refill()
+    drawn_once = rows.states.copy()
     taken = 0
+    refills = 0
     while taken < 200_000:
         times = fed.times()
         while not times.exhausted[0]:
             take_one(times, 7)
             taken += 1
         fed.refill()
-    assert set(filled[1000:]) == {7}
-    assert len(filled[1000:]) < 30  # it grows from 32 to 65536 numbers
+        refills += 1
+    assert np.flatnonzero((rows.states != drawn_once).any(axis=1)).tolist() == [7]
+    assert refills < 30  # it grows from 32 to 65536 numbers
     assert len(fed.times().drawn) < 4 * 2**16
+
+
+def test_what_a_stream_gives_outside_its_row_is_not_given_again() -> None:
+    """As with the first changes of pages, which are drawn before the robot starts."""
+    shared = stream(1, 0, "change", 0)
+    plain = sampler(Exponential(mean=1.0), stream(1, 0, "change", 0))
+    fed = supply.Supply([supply.rows_of(Exponential(mean=1.0), shared)], np.ones(1, dtype=np.int64))
+    assert [shared.standard_exponential() for _ in range(3)] == [plain() for _ in range(3)]
+    fed.refill()
+    assert [take_one(fed.times(), 0) for _ in range(5)] == [plain() for _ in range(5)]
 
 
 QUERIES: dict[str, Any] = {
