@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
@@ -171,10 +172,16 @@ def _stack(matrices: list[Array], largest: int) -> Array:
     return np.array(padded)
 
 
+@lru_cache(maxsize=8)
 def modes_of(deliveries: Deliveries, activation: Activation | None) -> Array:
-    """`as_modes` under a rule; where that names its robots, so many of them are active."""
+    """`as_modes` under a rule; where that names its robots, so many of them are active.
+
+    The array is that of all who ask, and cannot be written.
+    """
     first = activation.root if isinstance(activation, These) else ()
-    return as_modes(deliveries, first)
+    modes = as_modes(deliveries, first)
+    modes.flags.writeable = False
+    return modes
 
 
 def as_modes(deliveries: Deliveries, first: Sequence[int] = ()) -> Array:

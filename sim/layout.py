@@ -137,7 +137,7 @@ def places_of_robots(scenario: Scenario) -> dict[int, int]:
         return dict.fromkeys(range(robots.available), 0)
     order = order_of_activation(robots, scenario.activation)
     heard = order[: max(robots_at_levels(scenario))]
-    return dict(sorted((robot, place) for place, robot in enumerate(heard)))
+    return dict(sorted(zip(heard, range(len(heard)), strict=True)))
 
 
 def over_time(scenario: Scenario, effect: str) -> tuple[list[float], list[Any]]:

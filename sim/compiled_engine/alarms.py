@@ -34,11 +34,13 @@ class Alarms(NamedTuple):
 def new_alarms(count: int) -> Alarms:
     """So many alarms, none of them set; at equal times the lower number goes first."""
     size = 1 << max(count - 1, 0).bit_length()
+    order = np.arange(size)
     winner = np.zeros(2 * size, dtype=np.int64)
-    winner[size:] = np.arange(size)
-    for node in range(size - 1, 0, -1):
-        winner[node] = winner[2 * node]
-    return Alarms(np.full(size, np.inf), np.arange(size), winner)
+    nodes = size
+    while nodes > 0:
+        winner[nodes : 2 * nodes] = order[:: size // nodes]
+        nodes //= 2
+    return Alarms(np.full(size, np.inf), order, winner)
 
 
 @inner

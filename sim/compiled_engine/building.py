@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,6 @@ from sim.layout import (
     mean_times,
     modes_in_use,
     over_time,
-    places_of_robots,
     robots_at_levels,
     robots_may_wait,
     robots_when_empty,
@@ -81,6 +81,8 @@ _PAGE = np.dtype(
 )
 
 _AGE = np.dtype([("delivered", np.float64), ("since", np.float64), ("time", np.float64)])
+
+_ROBOT = np.dtype([("carried", np.int64), ("failures", np.int64), ("place", np.int64)])
 
 _ITEM = np.dtype(
     [
@@ -111,10 +113,11 @@ def new_world(
     access: Supply,
     indexing: Supply,
     delivery: Any,
+    heard: Mapping[int, int],
     path: Path | None,
     points: LawPoints | None = None,
 ) -> World:
-    """All parts at time 0.
+    """All parts at time 0, of a fleet with these places in the order of activation.
 
     The stream `delivery` gives the first phase of joint deliveries; `path` is that of the
     environment.
@@ -127,7 +130,7 @@ def new_world(
         service=_service(scenario),
         buffer=_buffer(scenario, points),
         pages=_pages(scenario),
-        robots=_robots(scenario, delivery),
+        robots=_robots(scenario, delivery, heard),
         hosts=_hosts(scenario),
         clients=_clients(scenario),
         course=_course(scenario),
@@ -235,12 +238,11 @@ def _pages(scenario: Scenario) -> Pages:
     return Pages(state, page, age, np.zeros(0, dtype=np.int64))
 
 
-def _robots(scenario: Scenario, delivery: Any) -> Robots:
+def _robots(scenario: Scenario, delivery: Any, heard: Mapping[int, int]) -> Robots:
     rule = scenario.activation
     switched = isinstance(rule, Switching)
     limit = over_time(scenario, "robots")[1][0]
-    places = np.array([*places_of_robots(scenario).values()], dtype=np.int64)
-    fleet = len(places)
+    fleet = len(heard)
     active_at = [0] if switched else robots_at_levels(scenario, limit)
     means = np.zeros((0, 0))
     following = np.zeros((0, 0, 0))
@@ -272,15 +274,21 @@ def _robots(scenario: Scenario, delivery: Any) -> Robots:
         ),
         ends=new_alarms(fleet),
         idle=new_alarms(fleet),
-        carried=np.full(fleet, NONE),
-        failures=np.zeros(fleet, dtype=np.int64),
-        places=places,
+        robot=_each_robot(heard),
         active_at=np.array(active_at),
         table=table,
         targets=np.array(rule.targets) if isinstance(rule, Switching) else np.zeros((0, 0), int),
         means=means,
         following=following,
     )
+
+
+def _each_robot(heard: Mapping[int, int]) -> Any:
+    robot = np.recarray(len(heard), _ROBOT)
+    robot.carried = NONE
+    robot.failures = 0
+    robot.place = [*heard.values()]
+    return robot
 
 
 def _table(rule: Free) -> Any:

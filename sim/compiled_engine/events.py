@@ -68,7 +68,7 @@ def begin_accesses(world: World, delivery: Any) -> None:
     """The first access of every robot, or the first event of joint deliveries."""
     if world.robots.state.kind == JOINT:
         await_event(world, delivery, 0.0)
-    for robot in range(len(world.robots.carried)):
+    for robot in range(len(world.robots.robot)):
         if world.robots.state.kind == POLITE:
             set_alarm(world.robots.ends, robot, 0.0)
         else:

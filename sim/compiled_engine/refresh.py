@@ -32,7 +32,7 @@ from sim.speeds import Speed
 @kernel
 def begin_refresh(world: World) -> None:
     """Time 0: the robot's first access begins."""
-    world.robots.carried[0] = next_page(world.pages)
+    world.robots.robot[0].carried = next_page(world.pages)
     world.robots.ends.time[0] = end_over_time(world.course, 0.0, take(world.access, 0))
 
 
@@ -77,11 +77,11 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
     sequence = pages.sequence
     window_start = pages.state.window_start
     used = pages.state.used
-    taken = access.first[0]
-    changes = change.first[0]
-    carried = robots.carried[0]
+    taken = access.rows[0].first
+    changes = change.rows[0].first
+    carried = robots.robot[0].carried
     now = robots.ends.time[0]
-    left = min(access.end[0] - taken, change.end[0] - changes)
+    left = min(access.rows[0].end - taken, change.rows[0].end - changes)
     accesses = min(len(sequence) - used, left)
     speed = factor = 1.0
     speed_until = factor_until = last_start = until
@@ -128,9 +128,9 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
             taken += 1
             accesses -= 1
     pages.state.used = used
-    access.first[0] = taken
-    change.first[0] = changes
-    robots.carried[0] = carried
+    access.rows[0].first = taken
+    change.rows[0].first = changes
+    robots.robot[0].carried = carried
     robots.ends.time[0] = now
     return now > until
 
@@ -155,7 +155,7 @@ def is_unheard(world: World, course: Course | None) -> bool:
     """Whether the robot is switched off by a limit."""
     if course is None:
         return False
-    return not rules.is_heard(world.robots.places[0], world.robots.active_at[0])
+    return not rules.is_heard(world.robots.robot[0].place, world.robots.active_at[0])
 
 
 @inner
@@ -163,8 +163,8 @@ def run_unheard(world: World, until: float) -> bool:
     """All accesses up to a time, while the robot is switched off and keeps its page."""
     access = world.access
     ends = world.robots.ends
-    while ends.time[0] <= until and access.first[0] < access.end[0]:
-        taken = access.first[0]
+    while ends.time[0] <= until and access.rows[0].first < access.rows[0].end:
+        taken = access.rows[0].first
         ends.time[0] = end_over_time(world.course, ends.time[0], access.drawn[taken])
-        access.first[0] = taken + 1
+        access.rows[0].first = taken + 1
     return ends.time[0] > until

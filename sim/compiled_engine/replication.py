@@ -26,6 +26,7 @@ from sim.layout import (
     laws_of_robots,
     places_of_robots,
     robots_at_levels,
+    robots_may_wait,
     service_by_phase,
 )
 from sim.sojourn_times import sojourns_tally
@@ -41,9 +42,11 @@ from sim.tally import (
     Tally,
 )
 
-_AHEAD = 2**16
 _UNIT = Exponential(mean=1.0)
 _UNIFORM = Uniform(low=0.0, high=1.0)
+
+_NEVER_DRAWN_FROM = np.random.Generator(np.random.PCG64(0))
+"""Where compiled code takes a stream that the scenario has no use for: to set one up takes time."""
 
 
 class Replication:
@@ -67,20 +70,31 @@ class Replication:
         self._points = points if scenario.buffer else None
         self._run = seed, replication
         self._stream = partial(stream, seed, replication)
-        self._change, self._query = self._stream("change"), self._stream("query")
-        self._delivery, self._service = self._stream("delivery"), self._stream("service")
+        self._change, self._service = self._stream("change"), self._stream("service")
         self._obsolescence = self._stream("obsolescence")
+        joint = self._robots.deliveries is not None
+        self._delivery = self._stream("delivery") if joint else _NEVER_DRAWN_FROM
+        self._query = self._stream("query") if scenario.clients else _NEVER_DRAWN_FROM
         self._heard = places_of_robots(scenario)
         self._batch = largest_batch(scenario.robots)
         self._access, self._indexing = self._access_times(), self._indexing_times()
-        ahead = max(_AHEAD, 2 * (len(self._heard) + self._batch))
-        self._sequence = sequence_of(scenario, self._stream("accessing"), ahead)
-        supplies = self._access, self._indexing
-        self._world = new_world(scenario, *supplies, self._delivery, self._path(), self._points)
+        needed = rules.LOOKAHEAD if robots_may_wait(scenario) else self._batch
+        fewest = 2 * (len(self._heard) + needed)
+        self._sequence = sequence_of(scenario, self._stream("accessing"), fewest)
+        self._world = new_world(
+            scenario,
+            self._access,
+            self._indexing,
+            self._delivery,
+            self._heard,
+            self._path(),
+            self._points,
+        )
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
-        begin(self._world, self._change, self._query)
+        if self._scenario.pages is not None:
+            begin(self._world, self._change, self._query)
         self._refill()
         if self._is_simple:
             self._refresh()

@@ -26,7 +26,7 @@ def access_end(world: World, now: float, robot: int) -> float:
 @inner
 def begin_access(world: World, now: float, robot: int) -> None:
     """An access starts."""
-    world.robots.carried[robot] = next_page(world.pages)
+    world.robots.robot[robot].carried = next_page(world.pages)
     set_alarm(world.robots.ends, robot, access_end(world, now, robot))
 
 
@@ -37,12 +37,12 @@ def access_fails(world: World, robot: int) -> bool:
     state = robots.state
     if not state.failing:
         return False
-    if not rules.fails(state.failure_probability, take(world.access, len(robots.carried) + robot)):
+    if not rules.fails(state.failure_probability, take(world.access, len(robots.robot) + robot)):
         return False
-    robots.failures[robot] += 1
-    if rules.gives_up(robots.failures[robot], state.retries):
-        robots.failures[robot] = 0
-        robots.carried[robot] = next_page(world.pages)
+    robots.robot[robot].failures += 1
+    if rules.gives_up(robots.robot[robot].failures, state.retries):
+        robots.robot[robot].failures = 0
+        robots.robot[robot].carried = next_page(world.pages)
     return True
 
 
@@ -64,11 +64,11 @@ def arrive(world: World, change: Any, delivery: Any, service: Any, now: float) -
         robot = soonest(robots.ends)
         failed = access_fails(world, robot)
         active = number_of_active(robots, world.buffer.state.level)
-        if not failed and rules.is_heard(robots.places[robot], active):
-            deliver_copy(world, change, now, robots.carried[robot], world.buffer.load[0])
+        if not failed and rules.is_heard(robots.robot[robot].place, active):
+            deliver_copy(world, change, now, robots.robot[robot].carried, world.buffer.load[0])
             hand_over(world, service, now, 1)
-            robots.carried[robot] = next_page(world.pages)
-            robots.failures[robot] = 0
+            robots.robot[robot].carried = next_page(world.pages)
+            robots.robot[robot].failures = 0
             follow_phases(world, now)
         set_alarm(robots.ends, robot, access_end(world, now, robot))
     elif robots.state.kind == SWITCHED:
@@ -90,9 +90,9 @@ def arrive_and_rest(world: World, change: Any, service: Any, now: float) -> None
     set_alarm(robots.ends, robot, np.inf)
     set_alarm(robots.idle, robot, float(robot))
     count_active(robots, now, -1)
-    deliver_copy(world, change, now, robots.carried[robot], world.buffer.load[0])
+    deliver_copy(world, change, now, robots.robot[robot].carried, world.buffer.load[0])
     hand_over(world, service, now, 1)
-    robots.failures[robot] = 0
+    robots.robot[robot].failures = 0
     reconsider(world, service, now)
 
 
@@ -101,11 +101,11 @@ def arrive_politely(world: World, change: Any, service: Any, now: float) -> None
     """An access ends, or the host for which a robot waits is free: the next access, if it may."""
     robots = world.robots
     robot = soonest(robots.ends)
-    if robots.carried[robot] >= 0:
-        deliver_copy(world, change, now, robots.carried[robot], world.buffer.load[0])
+    if robots.robot[robot].carried >= 0:
+        deliver_copy(world, change, now, robots.robot[robot].carried, world.buffer.load[0])
         hand_over(world, service, now, 1)
     page = page_of_free_host(world.hosts, world.pages, now)
-    robots.carried[robot] = page
+    robots.robot[robot].carried = page
     time = access_end(world, now, robot) if page >= 0 else next_release(world.hosts)
     set_alarm(robots.ends, robot, time)
 

@@ -19,9 +19,10 @@ SERVICE, TIMER = range(2)
 @inner
 def take(times: Times, row: int) -> float:
     """The next time of a row; notes when the row may not serve another event."""
-    first = times.first[row]
-    times.first[row] = first + 1
-    if first + 1 + times.needs[row] > times.end[row]:
+    its = times.rows[row]
+    first = its.first
+    its.first = first + 1
+    if first + 1 + its.needs > its.end:
         times.exhausted[0] = True
     return times.drawn[first]
 

@@ -15,11 +15,17 @@ from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_cycle
 from scenarios.processes import Map, Mmpp
 from sim.compiled_engine.jit import inner, kernel, let_kernels_call_all_of
-from sim.compiled_engine.states import Hand, hand, states_of, words_of
+from sim.compiled_engine.states import hand, states_of, words_of
 from sim.compiled_engine.world import Times
 from sim.draws import how_to_draw
 from sim.page_source import sequence_blocks
 from sim.streams import stream
+
+_ROW = np.dtype([("first", np.int64), ("end", np.int64), ("needs", np.int64)])
+
+_FIRST = 256
+_AHEAD = 2**16
+"""Pages that compiled code is given at first, and in the end."""
 
 _ONE_AT_A_TIME = Lock()
 """Replications start together in several threads, and a law is compiled for all of them."""
@@ -102,31 +108,33 @@ def _refiller(draw: Any) -> Callable[..., None]:
     @kernel
     def refilled(
         drawn: Any,
-        first: Any,
-        end: Any,
+        rows: Any,
         begins: Any,
         sizes: Any,
         states: Any,
         parameters: Any,
-        hand: Hand,
+        hand: Any,
+        words: Any,
     ) -> None:
-        for row in range(len(begins)):
-            if begins[row] < 0:
-                continue
+        for row in range(len(rows)):
             place = begins[row]
-            stop = place + sizes[row]
-            for left in range(first[row], end[row]):
+            if place < 0:
+                continue
+            its = rows[row]
+            first = its.first
+            end = its.end
+            its.first = place
+            its.end = place + sizes[row]
+            for left in range(first, end):
                 drawn[place] = drawn[left]
                 place += 1
-            first[row] = begins[row]
-            end[row] = stop
-            for word in range(len(hand.words)):
-                hand.words[word] = states[row, word]
-            while place < stop:
-                drawn[place] = draw(hand.stream, *parameters)
+            for word in range(len(words)):
+                words[word] = states[row, word]
+            while place < its.end:
+                drawn[place] = draw(hand, *parameters)
                 place += 1
-            for word in range(len(hand.words)):
-                states[row, word] = hand.words[word]
+            for word in range(len(words)):
+                states[row, word] = words[word]
 
     return refilled
 
@@ -151,39 +159,43 @@ class Supply:
     _LONG = 0.02  # seconds
 
     def __init__(self, rows: list[Rows], needs: Any) -> None:
-        self._rows = rows
-        self._needs = needs
+        self._laws = rows
+        self._is_used = needs > 0
         self._size = np.where(needs > 0, np.maximum(self._SMALLEST, 2 * needs), 0)
         self._most = max(self._IN_ALL, 2 * int(self._size.sum()))
         self._is_slow = np.zeros(len(needs), dtype=np.bool_)
         self._seconds_each = np.full(len(needs), np.inf)
         self._drawn = np.empty(int(self._size.sum()))
-        self._end = np.cumsum(self._size)
-        self._next = self._end.copy()
+        blocks = np.empty(len(needs), _ROW)
+        blocks["needs"] = needs
+        blocks["end"] = np.cumsum(self._size)
+        blocks["first"] = blocks["end"]
+        self._first, self._end = blocks["first"], blocks["end"]
+        self._blocks: Any = blocks.view(np.recarray)
 
     def times(self) -> Times:
         """The blocks as compiled code takes from them."""
-        return Times(self._drawn, self._next, self._end, self._needs, np.zeros(1, dtype=np.bool_))
+        return Times(self._drawn, self._blocks, np.zeros(1, dtype=np.bool_))
 
     def refill(self) -> None:
         """Fill up the rows that are half empty, what is exhausted among them.
 
         The others are left alone: of many robots only a few may be at work.
         """
-        left = self._end - self._next
-        is_low = (2 * left <= self._size) & (self._needs > 0)
+        left = self._end - self._first
+        is_low = (2 * left <= self._size) & self._is_used
         begins = np.full(len(left), -1)
         begins[is_low] = self._grown(np.flatnonzero(is_low))
         start = 0
-        for law, states in self._rows:
+        for law, states in self._laws:
             those = slice(start, start + len(states))
             start += len(states)
             wanted = int((self._size[those] - left[those]) @ is_low[those])
             if wanted == 0:
                 continue
-            places = self._next[those], self._end[those], begins[those], self._size[those]
+            blocks = self._drawn, self._blocks[those], begins[those], self._size[those]
             begun = perf_counter()
-            law.refill(self._drawn, *places, states, law.parameters, hand())
+            law.refill(*blocks, states, law.parameters, *hand())
             took = perf_counter() - begun
             self._is_slow[those] |= took > self._LONG
             self._seconds_each[those] = took / wanted
@@ -214,16 +226,16 @@ class Sequence:
     Parameters
     ----------
     blocks : iterator of ndarray of int
-    ahead : int
-        Pages that compiled code may take before it asks again.
+    fewest : int
+        Pages that compiled code can take at least before it asks again; more each time it does.
     """
 
-    def __init__(self, blocks: Iterator[Any], ahead: int) -> None:
+    def __init__(self, blocks: Iterator[Any], fewest: int) -> None:
         self._blocks = blocks
-        self._ahead = ahead
+        self._ahead = max(fewest, _FIRST)
 
     def after(self, pages: Any, used: int) -> tuple[Any, int]:
-        """At least `ahead` pages more, and where they begin, after the first `used` of these."""
+        """At least so many pages more, and where they begin, after the first `used` of these."""
         left = len(pages) - used
         if left >= self._ahead:
             return pages, used
@@ -231,27 +243,28 @@ class Sequence:
         while left < self._ahead:
             parts.append(next(self._blocks))
             left += len(parts[-1])
+        self._ahead = max(self._ahead, min(4 * self._ahead, _AHEAD))
         return np.concatenate(parts), 0
 
 
 class _Repeated:
     """The same for a policy that repeats one list of pages: written out once."""
 
-    def __init__(self, cycle: Any, ahead: int) -> None:
+    def __init__(self, cycle: Any, fewest: int) -> None:
         self._cycle = len(cycle)
-        self._pages = np.tile(cycle, 2 + ahead // len(cycle))
+        self._pages = np.tile(cycle, 2 + max(fewest, _AHEAD) // len(cycle))
 
     def after(self, pages: Any, used: int) -> tuple[Any, int]:  # noqa: ARG002  # same call as its sibling
-        """At least `ahead` pages more, and where they begin."""
+        """At least so many pages more, and where they begin."""
         return self._pages, used % self._cycle
 
 
-def sequence_of(scenario: Scenario, stream: Any, ahead: int) -> Sequence | _Repeated:
+def sequence_of(scenario: Scenario, stream: Any, fewest: int) -> Sequence | _Repeated:
     """The pages that a scenario's policy wants accessed; none where pages have no identity."""
     section = scenario.pages
     policy = scenario.robots.accessing if scenario.robots else None
     if section is None or policy is None:
-        return _Repeated(np.full(1, -1), ahead)
+        return _Repeated(np.full(1, -1), fewest)
     if isinstance(policy, Periodic):
-        return _Repeated(access_cycle(policy, section), ahead)
-    return Sequence(sequence_blocks(policy, section, stream), ahead)
+        return _Repeated(access_cycle(policy, section), fewest)
+    return Sequence(sequence_blocks(policy, section, stream), fewest)

@@ -28,24 +28,21 @@ def record(**values: Any) -> Any:
 
 
 class Times(NamedTuple):
-    """Times drawn in advance, one row per law.
+    """Times drawn in advance, one row per stream.
 
     Attributes
     ----------
     drawn : ndarray of float
         The blocks of all rows.
-    first, end : ndarray of int, shape (laws,)
-        Where the times of each row that are left begin and end.
-    needs : ndarray of int, shape (laws,)
-        The most that one event can take.
+    rows : record array, shape (rows,)
+        Where the times of each row that are left begin (`first`) and `end`, and the most that one
+        event can take (`needs`).
     exhausted : ndarray of bool, shape (1,)
         Whether some row holds less than that.
     """
 
     drawn: Any
-    first: Any
-    end: Any
-    needs: Any
+    rows: Any
     exhausted: Any
 
 
@@ -175,12 +172,9 @@ class Robots(NamedTuple):
         When each robot delivers.
     idle : Alarms
         Set, at the robot's own number, for each robot that is switched off.
-    carried : ndarray of int, shape (robots,)
-        The page of each robot's access; NONE where a robot waits for a host.
-    failures : ndarray of int, shape (robots,)
-        How often each robot has failed with its page.
-    places : ndarray of int, shape (robots,)
-        The place of each robot in the order of activation.
+    robot : record array, shape (robots,)
+        Of each: the page of its access (`carried`; NONE where it waits for a host), how often it
+        has failed with it (`failures`), and its `place` in the order of activation.
     active_at : ndarray of int, shape (top + 1,)
         Robots that are heard at each level (joint deliveries: row of the mode).
     table : ndarray of int, shape (top + 1, order, service phases)
@@ -195,9 +189,7 @@ class Robots(NamedTuple):
     state: Any
     ends: Alarms
     idle: Alarms
-    carried: Any
-    failures: Any
-    places: Any
+    robot: Any
     active_at: Any
     table: Any
     targets: Any

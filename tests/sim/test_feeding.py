@@ -73,7 +73,7 @@ def test_a_row_can_always_serve_an_event_that_takes_more_than_a_block(
     for taken in [50, 1, 1, 50, 7, 30, 50, 50, 11, 50, 1, 50]:
         fed.refill()
         times = fed.times()
-        assert times.end[0] - times.first[0] >= most
+        assert times.rows.end[0] - times.rows.first[0] >= most
         for _ in range(taken):
             assert take_one(times, 0) == plain()
 
@@ -84,7 +84,7 @@ def test_a_block_that_takes_long_does_not_grow() -> None:
     fed = new_supply(slow, [1])
     for _ in range(12):
         fed.refill()
-        fed.times().first[0] = fed.times().end[0]
+        fed.times().rows.first[0] = fed.times().rows.end[0]
     assert len(fed.times().drawn) < 2**10
 
 
