@@ -197,7 +197,7 @@ class Supply:
             begun = perf_counter()
             law.refill(*blocks, states, law.parameters, *hand())
             took = perf_counter() - begun
-            self._is_slow[those] |= took > self._LONG
+            self._is_slow[those] = took > self._LONG
             self._seconds_each[those] = took / wanted
 
     def _grown(self, rows: Any) -> Any:

@@ -232,6 +232,18 @@ def test_short_blocks_of_a_policy_are_looked_at_once(length: int) -> None:
 
 def test_pages_that_are_enough_are_not_copied() -> None:
     pages = np.arange(1000)
-    sequence = supply.Sequence(iter(()), 10)
-    assert sequence.after(pages, 990) == (pages, 990)
+    sequence = supply.Sequence(iter(()), 300)
+    assert sequence.after(pages, 700) == (pages, 700)
     assert sequence.after(pages, 0)[0] is pages
+
+
+def test_more_pages_are_given_each_time_up_to_a_limit() -> None:
+    """A short run asks for few, a long one seldom."""
+    sequence = supply.Sequence((np.arange(100) for _ in itertools.count()), 2)
+    lengths = []
+    pages = np.zeros(0, dtype=np.int64)
+    for _ in range(8):
+        pages, used = sequence.after(pages, len(pages))
+        assert used == 0
+        lengths.append(len(pages))
+    assert lengths == [300, 1100, 4100, 16400, 65600, 65600, 65600, 65600]

@@ -27,6 +27,7 @@ from test_engines_agree import (
 )
 
 from scenarios import Scenario, scenario_from
+from sim.compiled_engine import states, supply
 from sim.streams import stream
 
 interpreted = os.environ.get("NUMBA_DISABLE_JIT") == "1"
@@ -42,6 +43,7 @@ TAKES_STREAMS = (
     "sim.probes",
     "sim.compiled_engine.replication",
     "sim.compiled_engine.servers",
+    "sim.compiled_engine.supply",
     "sim.compiled_engine.probes",
 )
 
@@ -57,6 +59,7 @@ class Coarse:
 
     def __init__(self, fine: np.random.Generator) -> None:
         self._fine = fine
+        self.bit_generator = fine.bit_generator
 
     def standard_exponential(self) -> float:
         return float(np.floor(2 * self._fine.standard_exponential())) / 2
@@ -76,11 +79,18 @@ def coarse_stream(seed: int, replication: int, source: str, robot: int = 0) -> C
     return Coarse(stream(seed, replication, source, robot))
 
 
+def coarse_hand() -> tuple[Coarse, Any]:
+    """What draws for many streams in the compiled engine."""
+    fine = states.hand()
+    return Coarse(fine.stream), fine.words
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _coarse_everywhere() -> Any:
     with pytest.MonkeyPatch.context() as patch:
         for name in TAKES_STREAMS:
             patch.setattr(importlib.import_module(name), "stream", coarse_stream)
+        patch.setattr(supply, "hand", coarse_hand)
         yield
 
 
