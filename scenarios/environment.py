@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from scenarios.base import Matrix, NonNegative, Section
+from scenarios.base import SMALLEST, Matrix, NonNegative, Section
 from scenarios.errors import refused
 from scenarios.validity import check_every_phase_reaches, check_generator
 
@@ -27,6 +27,11 @@ class Environment(Section):
     @model_validator(mode="after")
     def _valid(self) -> Environment:
         check_generator("Q", self.Q)
+        for row, rates in enumerate(self.Q):
+            for column, rate in enumerate(rates):
+                if 0 < rate < SMALLEST:
+                    allowed = f"must be 0 or at least {SMALLEST:g}"
+                    raise refused(allowed, key=f"Q[{row}][{column}]", value=rate)
         if self.states > MOST_STATES:
             raise refused(f"has {self.states} rows; at most {MOST_STATES} are allowed", key="Q")
         for state in range(self.states):

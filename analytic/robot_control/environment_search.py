@@ -131,15 +131,17 @@ class EnvironmentSearch:
         rows: list[list[int]] = self.targets.tolist()
         return rows[0] if all(row == rows[0] for row in rows) else rows
 
+    @property
+    def rows(self) -> list[tuple[str, Indices]]:
+        """Targets by level: of each state of the environment where it is seen, and unseen."""
+        named = [(f"seen, state {e}", row) for e, row in enumerate(self.seen.targets)]
+        return named if self.unseen is None else [*named, ("unseen", self.unseen.targets)]
+
     def table(self) -> Iterator[dict[str, Any]]:
         """Targets of each level by state and unseen, and its probability under the decision."""
         for level, probability in enumerate(self.measures.levels.tolist()):
-            states = enumerate(self.seen.targets[:, level].tolist())
-            row: dict[str, Any] = {"level": level}
-            row |= {f"seen, state {state}": target for state, target in states}
-            if self.unseen is not None:
-                row["unseen"] = int(self.unseen.targets[level])
-            yield row | {"probability": probability}
+            targets = {name: int(row[level]) for name, row in self.rows}
+            yield {"level": level} | targets | {"probability": probability}
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the table should know."""

@@ -18,6 +18,7 @@ from analytic.pipeline.best_robots import BestTargets
 from analytic.pipeline.best_thresholds import BestThresholds
 from analytic.probing.search import ProbeSearch
 from analytic.probing.shared import BudgetSearch
+from analytic.robot_control.environment_search import EnvironmentSearch, Indices
 from analytic.robot_control.switching import SwitchingSearch
 from analytic.routing.search import WordSearch
 from crawlsim.report.drawing import (
@@ -344,10 +345,14 @@ def _ticks(count: int, last: bool) -> list[float]:
     return [*(each for each in inner if 0 <= each <= most - step / 2), most]
 
 
-def _plot_switching(search: SwitchingSearch | BestTargets, ax: Axes | None = None) -> Axes:
-    """The figure of the best switching rule: its curves, or its targets where staleness counts."""
+def _plot_switching(
+    search: SwitchingSearch | BestTargets | EnvironmentSearch, ax: Axes | None = None
+) -> Axes:
+    """The figure of the best switching rule: its curves, or its targets where there are none."""
     if isinstance(search, BestTargets):
         return plot_targets(search, ax)
+    if isinstance(search, EnvironmentSearch):
+        return plot_targets_by_state(search, ax)
     return plot_switching_curves(search, ax)
 
 
@@ -361,7 +366,24 @@ def plot_rule_map(search: RuleMap, ax: Axes | None = None) -> Axes:
     ax : Axes, optional
         Where to draw; a new figure otherwise.
     """
-    rows = search.rows
+    return _map(search.rows, "active robots", ax)
+
+
+def plot_targets_by_state(search: EnvironmentSearch, ax: Axes | None = None) -> Axes:
+    """Targets at each level, a row for each state of the environment and one for all of them.
+
+    Parameters
+    ----------
+    search : EnvironmentSearch
+        Of `analytic.optimize(scenario, "switching").search` with ``robots.environment``.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    """
+    return _map(search.rows, "active robots up to which one more is switched on", ax)
+
+
+def _map(rows: Sequence[tuple[str, Sequence[int] | Indices]], title: str, ax: Axes | None) -> Axes:
+    """Numbers by level, a row for each name: darker cells have more."""
     numbers = np.array([levels for _, levels in rows])
     ax = panel(ax, "pages in the system", "", max(1.2, 0.8 + 0.3 * len(rows)))
     most = max(int(numbers.max()), 1)
@@ -370,7 +392,7 @@ def plot_rule_map(search: RuleMap, ax: Axes | None = None) -> Axes:
         for (row, level), number in np.ndenumerate(numbers):
             ax.text(level, row, str(number), ha="center", va="center", fontsize=8)
     ax.set_yticks(range(len(rows)), [plain(name) for name, _ in rows])
-    ax.set_title("active robots", fontsize=9, loc="left", color="#333333")
+    ax.set_title(title, fontsize=9, loc="left", color="#333333")
     whole_numbers(ax.xaxis)
     ax.grid(visible=False)
     return ax

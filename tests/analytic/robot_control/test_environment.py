@@ -326,6 +326,16 @@ def test_no_other_formula_covers_an_environment() -> None:
     assert predict(deterministic)[0] == []
 
 
+def test_the_figure_has_a_row_for_each_state_and_one_for_all() -> None:
+    from crawlsim.report.optimum_figures import PLOTS
+
+    ax = PLOTS["switching"](optimize(system(), "switching").search, None)
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == ["seen, state 0", "seen, state 1", "unseen"]
+    written = [int(text.get_text()) for text in ax.texts]
+    assert written[-6:] == [1, 4, 4, 2, 1, 0]
+
+
 def test_the_search_is_kept() -> None:
     scenario = system()
     assert best_targets_in_environment(scenario) is best_targets_in_environment(scenario)
