@@ -13,7 +13,7 @@ import numpy as np
 from scenarios.environment import Environment
 from sim import rules
 from sim.draws import stationary_phase, stationary_phases
-from sim.speeds import Speed, speed_over_time
+from sim.speeds import NEVER, Speed
 
 _TOGETHER = 256
 """Sojourns that are drawn at once."""
@@ -35,7 +35,7 @@ class Path(NamedTuple):
 
 
 def draw_path(environment: Environment, stream: Any, end: float) -> Path:
-    """The environment from time 0, when it is stationary, to a time.
+    """The environment from time 0, when it is stationary, to a time, on arrays.
 
     Parameters
     ----------
@@ -43,39 +43,45 @@ def draw_path(environment: Environment, stream: Any, end: float) -> Path:
     stream : Generator
         Gives the first state, then blocks of exponential times and of uniform numbers.
     end : float
-        The last sojourn lasts at least so long; it is not ended.
+        The last sojourn begins after it; it is not ended.
     """
-    generator = np.array(environment.Q)
-    state = stationary_phase(generator, stream)
-    begins, states = [0.0], [state]
+    states = [stationary_phase(np.array(environment.Q), stream)]
+    begins = [np.zeros(1)]
     if environment.states > 1:
-        _follow(generator, stream, end, begins, states)
-    return Path(speed_over_time(begins, [environment.speeds[each] for each in states]), states)
+        _follow(np.array(environment.Q), stream, end, begins, states)
+    visited = np.array(states)
+    ends = np.append(np.concatenate(begins)[1:], NEVER)
+    values = np.array(environment.speeds)[visited]
+    sums = np.cumsum(values * np.diff(ends, prepend=0.0))
+    return Path(Speed(ends, values, sums, np.zeros(1, dtype=np.int64)), visited)
 
 
-def _follow(
-    generator: Any, stream: Any, end: float, begins: list[float], states: list[int]
-) -> None:
-    """Add sojourns, until one begins after the end."""
+def _follow(generator: Any, stream: Any, end: float, begins: list[Any], states: list[int]) -> None:
+    """Add sojourns, block by block, until one begins after the end."""
     rates = generator - np.diag(np.diag(generator))
     totals = rates.sum(axis=1)
-    means = (1.0 / totals).tolist()
+    means = 1.0 / totals
     following = [
         rules.cumulative((row / total).tolist()) for row, total in zip(rates, totals, strict=True)
     ]
-    now, state = begins[0], states[0]
+    now = 0.0
     while now <= end:
-        times = stream.standard_exponential(_TOGETHER).tolist()
-        for time, uniform in zip(times, stream.random(_TOGETHER).tolist(), strict=True):
-            now += time * means[state]
-            state = rules.pick(following[state], uniform)
-            begins.append(now)
+        times = stream.standard_exponential(_TOGETHER)
+        uniforms = stream.random(_TOGETHER)
+        after = [np.searchsorted(sums, uniforms, side="right").tolist() for sums in following]
+        state = states[-1]
+        left = []
+        for step in range(_TOGETHER):
+            left.append(state)
+            state = after[state][step]
             states.append(state)
+        begins.append(np.cumsum(np.append(now, times * means[left]))[1:])
+        now = begins[-1][-1]
 
 
-def as_arrays(path: Path) -> Path:
-    """The same path on arrays."""
-    return Path(Speed(*map(np.array, path.speed)), np.array(path.states))
+def as_lists(path: Path) -> Path:
+    """The same path on lists."""
+    return Path(Speed(*(each.tolist() for each in path.speed)), path.states.tolist())
 
 
 def mean_speed(environment: Environment) -> float:

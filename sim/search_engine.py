@@ -20,7 +20,7 @@ from sim.clients import Clients, query_sums
 from sim.clock import Alarm, Clock
 from sim.course import Course
 from sim.draws import TrackedService, sampler
-from sim.environment import Path, draw_path
+from sim.environment import Path, as_lists, draw_path
 from sim.event_log import Log
 from sim.failures import Failures
 from sim.host_spacing import HostSpacing
@@ -129,7 +129,7 @@ class SearchEngine:
         environment = self._section.environment
         if environment is None:
             return None
-        return draw_path(environment, self._stream("environment"), self.end)
+        return as_lists(draw_path(environment, self._stream("environment"), self.end))
 
     def _follow_limits(self) -> None:
         """Tell the robots when at most so many are active."""

@@ -46,7 +46,7 @@ from sim.compiled_engine.world import (
 )
 from sim.course import pages_followed
 from sim.draws import stationary_phase
-from sim.environment import Path, as_arrays
+from sim.environment import Path
 from sim.law_counter import table_of
 from sim.laws.phase_type import parameters
 from sim.layout import (
@@ -134,7 +134,7 @@ def new_world(
         hosts=_hosts(scenario),
         clients=_clients(scenario),
         course=_course(scenario),
-        environment=None if path is None else as_arrays(path),
+        environment=path,
     )
 
 

@@ -119,7 +119,7 @@ def test_the_path_is_that_of_the_chain() -> None:
             assert (after[here] == other).mean() == pytest.approx(share, abs=2 * slack)
     time = np.bincount(visits, lengths) / lengths.sum()
     assert time == pytest.approx([4 / 15, 8 / 15, 3 / 15], abs=0.005)
-    assert speed.values == [environment.speeds[state] for state in states]
+    assert speed.values.tolist() == [environment.speeds[state] for state in states]
 
 
 def test_the_first_state_is_stationary() -> None:
@@ -131,13 +131,13 @@ def test_the_first_state_is_stationary() -> None:
 def test_an_access_waits_while_the_speed_is_0() -> None:
     environment = Environment(Q=((-1.0, 1.0), (1.0, -1.0)), speeds=(0.0, 2.0))
     speed, states = draw_path(environment, stream(2, 0, "environment"), 50.0)
-    fast = states.index(1)
+    fast = states.tolist().index(1)
     begin = 0.0 if fast == 0 else speed.ends[fast - 1]
     work = (speed.ends[fast] - begin) * 2.0 / 3.0
     assert end_of_work(speed, 0.0, work) == pytest.approx(begin + work / 2.0)
     stopped = Environment(Q=((-1.0, 1.0), (1e-9, -1e-9)), speeds=(1.0, 0.0))
     speed, states = draw_path(stopped, stream(2, 0, "environment"), 1e6)
-    assert end_of_work(speed, speed.ends[states.index(1)] - 1.0, 1e9) == NEVER
+    assert end_of_work(speed, speed.ends[states.tolist().index(1)] - 1.0, 1e9) == NEVER
 
 
 def test_an_environment_that_changes_too_often_is_refused() -> None:
