@@ -37,8 +37,9 @@ Indices = NDArray[np.integer[Any]]
 MOST_STATES = 20_000
 """States of the chain."""
 
-_AT_ONCE = 10**8
-"""Lists × (states of a level)³ up to which the best list is found beside the targets by state."""
+_AT_ONCE = (10**5, 10**8)
+"""Lists, and lists × (states of a level)³, up to which the best one is found beside the targets by
+state: a second."""
 
 CHAIN: tuple[Condition, ...] = (
     conditions.has_buffer,
@@ -148,9 +149,9 @@ class EnvironmentSearch:
         bound = f"no rule that sees the environment costs less than {self.seen.lower:.10g}"
         active = f"{self.measures.mean_active:.4g} active robots on average"
         if self.unseen is None:
-            unknown = too_many_lists(self.queue) or f"{number_of_lists(self.queue):,} lists"
-            worth = f"what seeing is worth was not computed: {unknown}"
-            return active, bound, f"{worth} (robots.environment.seen = false compares them)"
+            lists = f"what seeing is worth was not computed: {number_of_lists(self.queue):,} lists"
+            further = too_many_lists(self.queue) or "robots.environment.seen = false compares them"
+            return active, bound, f"{lists} of targets ({further})"
         saved = max(self.unseen.cost - self.seen.cost, 0.0)
         share = 100 * saved / self.unseen.cost if self.unseen.cost else 0.0
         worth = f"seeing the environment is worth {saved:.6g} per {self.time_unit}, {share:.3g} %"
@@ -181,8 +182,8 @@ def best_targets_in_environment(scenario: Scenario) -> EnvironmentSearch:
     costs = scenario.prices
     _, robots = buffer_and_robots(scenario)
     sees = robots.environment is not None and robots.environment.seen
-    work = number_of_lists(queue) * (queue.shape[1] * queue.shape[2]) ** 3
-    unseen = best_unseen(queue, costs) if work <= _AT_ONCE or not sees else None
+    at_once = too_many_lists(queue, *_AT_ONCE) is None
+    unseen = best_unseen(queue, costs) if at_once or not sees else None
     seen = best_in_environment(queue, costs)
     return EnvironmentSearch(scenario.name, scenario.time_unit, sees, queue, seen, unseen)
 

@@ -20,8 +20,9 @@ from scenarios.sections import Costs
 
 Indices = NDArray[np.integer[Any]]
 
+MOST_LISTS = 10**7
 MOST_WORK = 3 * 10**10
-"""Lists × (states of a level)³ up to which all lists are compared."""
+"""Lists, and lists × (states of a level)³, up to which all are compared: two minutes (measured)."""
 
 _TOGETHER = 2**21
 """Entries of the matrices that are eliminated at once."""
@@ -80,16 +81,24 @@ def number_of_lists(queue: QueueInEnvironment) -> int:
     return int((active - 1) * active ** (levels - 1))
 
 
-def too_many_lists(queue: QueueInEnvironment) -> str | None:
-    """Why not all lists are compared; None where they are."""
+def too_many_lists(
+    queue: QueueInEnvironment, most: int = MOST_LISTS, work: int = MOST_WORK
+) -> str | None:
+    """Why not all lists are compared; None where they are.
+
+    Parameters
+    ----------
+    queue : QueueInEnvironment
+    most, work : int
+        Lists, and lists × (states of a level)³.
+    """
     lists = number_of_lists(queue)
     size = queue.shape[1] * queue.shape[2]
-    if lists * size**3 <= MOST_WORK:
-        return None
-    return (
-        f"there are {lists:.3g} lists of targets for {size} states of each level; "
-        f"lists × states³ is at most {MOST_WORK:.0e}"
-    )
+    if lists > most:
+        return f"there are {lists:.3g} lists of targets, limit {most:.0e}"
+    if lists * size**3 > work:
+        return f"{lists:.3g} lists of targets × ({size} states of a level)³, limit {work:.0e}"
+    return None
 
 
 def best_unseen(queue: QueueInEnvironment, costs: Costs) -> UnseenOptimum:
