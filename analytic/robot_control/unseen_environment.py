@@ -28,11 +28,11 @@ _TOGETHER = 2**21
 """Entries of the matrices that are eliminated at once."""
 
 _RESTART = 1e-10
-"""Rate of a return to the start, relative to the others: of several closed classes that of the
-start counts."""
+"""Rate of a return to the start, relative to that at which a state is left: of several closed
+classes that of the start counts."""
 
 _NEAR = 1e-6
-"""Lists whose cost is so near the best, relatively to the largest, are compared without it."""
+"""Lists whose cost is relatively so near the best are compared without such returns."""
 
 _MOST_NEAR = 100
 """So many of them at most."""
@@ -119,16 +119,15 @@ def best_unseen(queue: QueueInEnvironment, costs: Costs) -> UnseenOptimum:
         raise NoOptimumError(f"{reason}; with robots.environment.seen = true there is an answer")
     lists: list[Indices] = []
     values: list[Array] = []
-    largest = float(np.abs(queue.costs_of(costs)).max())
     least = np.inf
     for ends, gains in _all_costs(queue, costs):
         least = min(least, float(gains.min()))
-        kept = gains <= least + _NEAR * largest
+        kept = gains <= least + _NEAR * abs(least)
         lists.append(ends[kept])
         values.append(gains[kept])
     every, gains = np.concatenate(lists), np.concatenate(values)
     order = np.argsort(gains, kind="stable")[:_MOST_NEAR]
-    near = order[gains[order] <= least + _NEAR * largest]
+    near = order[gains[order] <= least + _NEAR * abs(least)]
     exact = [
         (cost_in_environment(queue, costs, np.tile(targets, (queue.shape[1], 1))), targets)
         for targets in sorted(map(tuple, every[near].tolist()))
@@ -228,7 +227,8 @@ def _gains(blocks: _Blocks, node: _Node) -> Array:
     there = np.flatnonzero(np.arange(blocks.size) % blocks.queue.shape[2] > 0)
     start = blocks.queue.shape[2] - 2
     rates = node.rates[:, there[:, None], there]
-    rates = rates - _RESTART * np.abs(rates).max() * np.eye(len(there))
+    states = np.arange(len(there))
+    rates[:, states, states] *= 1.0 + _RESTART
     rates[:, :, start] = -node.rewards[:, there, 1]
     gains: Array = np.linalg.solve(rates, -node.rewards[:, there, :1])[:, start, 0]
     return gains

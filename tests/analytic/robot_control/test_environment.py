@@ -228,6 +228,25 @@ def test_no_list_of_all_is_better(seed: int) -> None:
     assert seen.cost <= best.cost * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("speeds", [[1e-6, 1e5], [0.0, 1e4], [1e-4, 3e-4]])
+def test_lists_where_rates_are_far_apart(speeds: list[float]) -> None:
+    scenario = system(
+        {
+            "robots.available": 2,
+            "buffer.waiting_places": 1,
+            "robots.environment": {
+                "Q": [[-1e-3, 1e-3], [20.0, -20.0]],
+                "speeds": speeds,
+                "seen": False,
+            },
+        }
+    )
+    queue = queue_of(scenario)
+    lists = [(first, *rest) for first in (1, 2) for rest in product(range(3), repeat=2)]
+    costs = [cost_in_environment(queue, scenario.prices, np.array([each, each])) for each in lists]
+    assert optimize(scenario, "switching").cost == pytest.approx(min(costs), rel=1e-12)
+
+
 def test_lists_with_two_closed_classes_count_from_the_start() -> None:
     # One place, targets [1, 2]: with two active robots at the start a delivery brings each back,
     # with one it stays at one. Every robot is active at time 0.
