@@ -227,8 +227,7 @@ def _gains(blocks: _Blocks, node: _Node) -> Array:
     there = np.flatnonzero(np.arange(blocks.size) % blocks.queue.shape[2] > 0)
     start = blocks.queue.shape[2] - 2
     rates = node.rates[:, there[:, None], there]
-    states = np.arange(len(there))
-    rates[:, states, states] *= 1.0 + _RESTART
+    rates += _RESTART * np.diag(np.diag(blocks.own(0))[there])
     rates[:, :, start] = -node.rewards[:, there, 1]
     gains: Array = np.linalg.solve(rates, -node.rewards[:, there, :1])[:, start, 0]
     return gains
