@@ -88,23 +88,31 @@ def go_on(world: World, change: Any, query: Any, delivery: Any, service: Any) ->
         if not has_numbers(world):
             return False
         now, rank = next_event(world)
-        if rank == rules.SERVICE:
-            serve(world, delivery, service, now)
-        elif rank == rules.OBSOLESCENCE:
-            drop_obsolete(world, delivery, now)
-        elif rank == rules.DELIVERY:
-            arrive(world, change, delivery, service, now)
-        elif rank == rules.QUERY:
-            answer(world, query, now)
-        elif rank == rules.WARMUP:
-            end_warmup(world, now)
-        elif rank == rules.OBSERVATION:
-            observe(world, world.course, now)
-        elif rank == rules.CHANGE:
-            change_limit(world, world.course, delivery, now)
-        else:
+        if rank == rules.HORIZON:
             return True
+        happen(world, change, query, delivery, service, now, rank)
     return False
+
+
+@inner
+def happen(
+    world: World, change: Any, query: Any, delivery: Any, service: Any, now: float, rank: int
+) -> None:
+    """An event of this rank, which comes before the horizon."""
+    if rank == rules.SERVICE:
+        serve(world, delivery, service, now)
+    elif rank == rules.OBSOLESCENCE:
+        drop_obsolete(world, delivery, now)
+    elif rank == rules.DELIVERY:
+        arrive(world, change, delivery, service, now)
+    elif rank == rules.QUERY:
+        answer(world, query, now)
+    elif rank == rules.WARMUP:
+        end_warmup(world, now)
+    elif rank == rules.OBSERVATION:
+        observe(world, world.course, now)
+    else:
+        change_limit(world, world.course, delivery, now)
 
 
 @inner
