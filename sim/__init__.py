@@ -3,15 +3,18 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__all__ = ["Precision", "controlled", "run", "run_to_precision"]
+__all__ = ["Precision", "RareLosses", "controlled", "rare_losses", "run", "run_to_precision"]
 
 if TYPE_CHECKING:
     from sim.estimates.controlled import controlled
     from sim.replicate import Precision, run, run_to_precision
+    from sim.splitting import RareLosses, rare_losses
 
 _HOMES = {
     "Precision": "sim.replicate",
+    "RareLosses": "sim.splitting",
     "controlled": "sim.estimates",
+    "rare_losses": "sim.splitting",
     "run": "sim.replicate",
     "run_to_precision": "sim.replicate",
 }

@@ -84,6 +84,7 @@ for _name, _home, _summary in (
     ("run", "commands:run", "Simulate scenarios: estimates with 95 % intervals."),
     ("solve", "commands:solve", "Evaluate the formulas that apply; why others do not."),
     ("check", "commands:check", "Simulate and solve, and say whether the two agree."),
+    ("rare", "rare:rare", "Find a loss probability too small to be counted."),
     ("optimize", "optimize:optimize", "Find the best decision, exactly or by simulation."),
     ("sweep", "sweep:sweep", "Simulate and solve every combination of some entries."),
     ("fit", "fit:fit", "Make a scenario from a log, with error bars."),

@@ -89,6 +89,10 @@ WORKS = {
         "algorithm. IEEE Transactions on Dependable and Secure Computing 3 (2006)."
     ),
     "Tijms 2003": "H. C. Tijms, A first course in stochastic models. Wiley, Chichester (2003).",
+    "Villén-Altamirano and Villén-Altamirano 1991": (
+        "M. Villén-Altamirano, J. Villén-Altamirano, RESTART: a method for accelerating rare event "
+        "simulations. In: Queueing, Performance and Control in ATM, ITC-13, North-Holland (1991)."
+    ),
     "Woodruff 1952": (
         "R. S. Woodruff, Confidence intervals for medians and other position measures. JASA 47 "
         "(1952)."

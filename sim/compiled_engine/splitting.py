@@ -17,7 +17,7 @@ import numpy as np
 
 from scenarios import Scenario
 from sim import rules
-from sim.compiled_engine.alarms import Alarms
+from sim.compiled_engine.alarms import Alarms, Timers
 from sim.compiled_engine.events import (
     begin_deliveries,
     happen,
@@ -115,7 +115,8 @@ def _in_one_block(world: World) -> tuple[World, Any]:
     of_service = [world.service.state, *_of_alarms(world.service.ends)]
     memory = _Memory([*of_buffer, *of_robots, *of_service])
     placed = memory.placed
-    due = type(buffer.due)(*map(placed, buffer.due[:-1]), _placed(buffer.due.many, memory))
+    *of_list, many = buffer.due
+    due = Timers._make([*map(placed, of_list), _placed(many, memory)])
     moved = world._replace(
         buffer=buffer._replace(state=placed(buffer.state), items=placed(buffer.items), due=due),
         robots=robots._replace(
@@ -148,13 +149,14 @@ class _Memory:
 
     def placed(self, part: Any) -> Any:
         """An array or a record as a view of the next words, with its content."""
-        where = {"buffer": self.words, "offset": self._used * _WORD}
+        words: Any = self.words
+        begin = self._used * _WORD
         self._used += -(-part.nbytes // _WORD)
         if isinstance(part, np.record):
-            one = np.recarray(1, part.dtype, buf=self.words, offset=where["offset"])
+            one: Any = np.recarray(1, part.dtype, buf=words, offset=begin)
             one[0] = part
             return one[0]
-        moved: Any = np.ndarray(part.shape, part.dtype, **where)
+        moved: Any = np.ndarray(part.shape, part.dtype, words, begin)
         moved = moved.view(np.recarray) if isinstance(part, np.recarray) else moved
         moved[...] = part
         return moved

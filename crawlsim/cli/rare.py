@@ -1,0 +1,143 @@
+"""The command `rare`: a loss probability too small to be counted, beside its formula."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import click
+
+from crawlsim.cli.loading import decided, load_scenarios
+from crawlsim.cli.options import (
+    JSON,
+    ONE_SCENARIO,
+    SEED,
+    SET,
+    WHERE,
+    NumberRange,
+    RunOptions,
+    command,
+    option,
+    takes,
+)
+from crawlsim.cli.output import print_json, progress_bar
+from crawlsim.cli.workers import workers
+from scenarios import Scenario, ScenarioError
+
+if TYPE_CHECKING:
+    from sim import RareLosses
+
+_FALSE_ALARM = 1e-3
+_MOST = 20_000
+
+
+@command(
+    example="crawlsim rare my.toml --set buffer.waiting_places=40",
+    then="crawlsim solve my.toml, what the formulas say of everything else",
+)
+@takes(
+    ONE_SCENARIO,
+    SET,
+    SEED,
+    option(
+        "--precision X",
+        "Half-width of the 95 % interval, as a share of the estimate; default 0.1.",
+        type=NumberRange(0, 1, min_open=True),
+        default=0.1,
+    ),
+    option(
+        "--max-replications N",
+        f"Limit for --precision; default {_MOST}.",
+        type=click.IntRange(100),
+        default=_MOST,
+    ),
+    *WHERE[1:],
+    JSON,
+)
+def rare(
+    sources: tuple[str, ...],
+    changes: tuple[str, ...],
+    seed: int | None,
+    precision: float,
+    max_replications: int,
+    jobs: int,
+    cluster: str | None,
+    as_json: bool,
+) -> None:
+    """Find a loss probability that is too small to be counted, such as one in a thousand million.
+
+    Simulated paths are split where the buffer fills up, so that every level is seen about equally
+    often; what was seen counts so much less.
+    """
+    from sim.splitting import rare_losses
+
+    if len(sources) > 1:
+        raise ScenarioError("SCENARIO", sources[1], "is one too many; give one scenario")
+    scenario = decided(load_scenarios(sources, changes, seed)[0])
+    label = f"{scenario.name}: splitting"
+    with (
+        workers(RunOptions(jobs=jobs, cluster=cluster), ("compiled",)) as executor,
+        progress_bar(label, as_json) as progress,
+    ):
+        found = rare_losses(
+            scenario,
+            precision=precision,
+            most=max_replications,
+            executor=executor,
+            progress=progress,
+        )
+    exact = _exact(scenario)
+    verdict = None if exact is None else _verdict(found, exact)
+    if as_json:
+        print_json(found.record() | {"exact": exact, "verdict": verdict})
+    else:
+        _show(found, exact, verdict)
+
+
+def _exact(scenario: Scenario) -> float | None:
+    """The loss probability by formula, where one gives it exactly."""
+    from analytic import predict
+
+    values = [
+        each.value
+        for each in predict(scenario)[0]
+        if each.measure == "loss_probability" and each.kind == "exact"
+    ]
+    return values[0] if values else None
+
+
+def _allowed(found: RareLosses) -> float:
+    """The factor that the estimate may be off by, at a false alarm in a thousand."""
+    from scipy.special import stdtrit
+
+    degrees = found.replications - 1
+    return math.exp(float(stdtrit(degrees, 1.0 - _FALSE_ALARM / 2)) * found.log_error)
+
+
+def _verdict(found: RareLosses, exact: float) -> str:
+    allowed = _allowed(found)
+    agrees = exact / allowed <= found.probability <= exact * allowed
+    return "agrees" if agrees else "disagrees"
+
+
+def _show(found: RareLosses, exact: float | None, verdict: str | None) -> None:
+    click.echo(f"{found.scenario}: {found.replications} replications, seed {found.seed}")
+    click.echo(
+        f"  loss_probability  {found.probability:.4g}  "
+        f"95 % interval [{found.low:.4g}, {found.high:.4g}]"
+    )
+    if exact is None:
+        click.echo("  no formula gives it exactly; crawlsim solve says why")
+    else:
+        percent = 100.0 * (_allowed(found) - 1.0)
+        click.echo(
+            f"  by formula        {exact:.4g}  {verdict}; an error of {percent:.2g} % would show"
+        )
+    if found.levels:
+        levels = ", ".join(map(str, found.levels))
+        click.echo(f"  paths are split at the levels {levels}")
+    if found.saving > 2.0:
+        less = f"take at least {found.plain_events:.2g}, {found.saving:.2g} times as many"
+    else:
+        less = "do as well"
+    click.echo(f"  {found.events:.2g} events; counting losses would {less}")

@@ -1,0 +1,313 @@
+"""Probabilities of losses too rare to be counted: paths split on the level, and honest intervals.
+
+Plain simulation needs a hundred losses for an interval of 20 %, and at a probability of one in a
+hundred million ten thousand million pages. Here a path that climbs to a high level is followed
+several times from there (RESTART, Villén-Altamirano and Villén-Altamirano, 1991), so that every
+level is climbed about equally often. Pilot runs on streams of their own say at which levels, and
+how many times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from scenarios import Scenario, ScenarioError
+from scenarios.arrays import Array, IntArray
+from scenarios.errors import MISSING
+from scenarios.fleet import access_times
+from scenarios.processes import gap_law
+from scenarios.scenario import require_scenario
+from scenarios.sections import AccessTime, PageSize, Robots
+from sim.estimates.jackknife import jackknife_error, t_quantile
+
+FEWEST = 100
+"""Replications at least: with 20 only 90 % of the intervals hold, with 100 they do (measured)."""
+
+MOST = 20_000
+
+_PILOT = 2**32
+"""Replications of the pilot are numbered from here on, so that their streams are their own."""
+
+_ROUNDS = 60
+_ENOUGH = 100
+"""Climbs to a level from which on the pilot knows how often it is climbed to."""
+
+_MOST_COPIES = 64
+
+_OF_PAGES = "depends on the pages; rare losses are found for pages without identity"
+
+
+@dataclass(frozen=True)
+class RareLosses:
+    """The loss probability of a scenario by splitting.
+
+    Parameters
+    ----------
+    scenario : str
+    seed : int
+    probability : float
+        Pages lost of those delivered, after the warm-up.
+    low, high : float
+        95 % interval: Student's t on the logarithm, whose error is that of the jackknife.
+    log_error : float
+        Standard error of the logarithm.
+    replications : int
+    levels, copies : tuple of int
+        Where paths are split, and how many go on from each climb.
+    events : int
+        Simulated in all, those of the pilot included.
+    plain_events : float
+        What counting would need for an interval of this width, if losses came one by one; they come
+        in bursts, so that it is a lower bound.
+    """
+
+    scenario: str
+    seed: int
+    probability: float
+    low: float
+    high: float
+    log_error: float
+    replications: int
+    levels: tuple[int, ...]
+    copies: tuple[int, ...]
+    events: int
+    plain_events: float
+
+    @property
+    def saving(self) -> float:
+        """How many times fewer events than counting."""
+        return self.plain_events / self.events
+
+    def record(self) -> dict[str, Any]:
+        """The entries of a JSON document."""
+        return asdict(self) | {"saving": self.saving}
+
+
+@dataclass(frozen=True)
+class _Splits:
+    """Where paths are split, and what it cost to find that."""
+
+    levels: IntArray
+    copies: IntArray
+    events: int
+    events_per_page: float
+
+
+def rare_losses(
+    scenario: Scenario,
+    *,
+    precision: float = 0.1,
+    seed: int | None = None,
+    most: int = MOST,
+    executor: Executor | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> RareLosses:
+    """The loss probability, however small, with a 95 % interval.
+
+    Replications are added, the scenario's own number of them first, until the half-width of the
+    interval is below the precision. Pages and clients of the scenario are left out: losses do not
+    depend on them, where it is covered.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    precision : float
+        Half-width of the interval relative to the estimate, on the logarithmic scale.
+    seed : int, optional
+        Default: that of the scenario.
+    most : int
+        Replications after which it is given up to be more precise.
+    executor : concurrent.futures.Executor, optional
+        Where the replications run; the results are the same anywhere.
+    progress : callable, optional
+        Called with the replications that are done, and with how many there are to be.
+
+    Raises
+    ------
+    ScenarioError
+        If paths of the scenario cannot be split, or the pilot sees no page lost.
+    """
+    require_scenario(scenario)
+    system = _without_pages(scenario)
+    seed = scenario.run.seed if seed is None else seed
+    splits = _pilot(system, seed)
+    work = partial(_followed, system, seed, splits)
+    rows: list[tuple[float, float, int]] = []
+    count = min(max(FEWEST, scenario.run.replications), most)
+    while True:
+        which = range(len(rows), count)
+        rows += executor.map(work, which) if executor else map(work, which)
+        if progress:
+            progress(len(rows), count)
+        found = _estimated(scenario.name, seed, np.array(rows), splits)
+        count = _next_count(found, precision, most)
+        if count == len(rows):
+            return found
+
+
+def _next_count(found: RareLosses, precision: float, most: int) -> int:
+    half = math.log(found.high / found.probability)
+    done = found.replications
+    if half <= precision:
+        return done
+    needed = math.ceil(done * (half / precision) ** 2)
+    return max(done, min(needed, 2 * done, most))
+
+
+def _estimated(name: str, seed: int, rows: Array, splits: _Splits) -> RareLosses:
+    """From lost and delivered pages of each replication, and their events."""
+    lost, delivered, events = rows.T
+    probability = lost.sum() / delivered.sum()
+    left_out = (lost.sum() - lost) / (delivered.sum() - delivered)
+    if not np.all(left_out > 0):
+        raise ScenarioError(
+            "run.replications", len(rows), "saw almost no page lost; a longer run.horizon sees more"
+        )
+    error = float(jackknife_error(np.log(left_out)))
+    half = t_quantile(len(rows) - 1) * error
+    pages = (1.0 - probability) / (probability * error**2)
+    return RareLosses(
+        scenario=name,
+        seed=seed,
+        probability=float(probability),
+        low=float(probability * math.exp(-half)),
+        high=float(probability * math.exp(half)),
+        log_error=error,
+        replications=len(rows),
+        levels=tuple(splits.levels[splits.copies > 1].tolist()),
+        copies=tuple(splits.copies[splits.copies > 1].tolist()),
+        events=int(events.sum()) + splits.events,
+        plain_events=float(pages * splits.events_per_page),
+    )
+
+
+def _followed(
+    system: Scenario, seed: int, splits: _Splits, replication: int
+) -> tuple[float, float, int]:
+    """Pages lost and delivered in one replication, by their weights, and its events."""
+    paths = _paths(system, replication, seed, splits.levels, splits.copies)
+    weights = _weights(splits.copies)
+    return float(paths.lost @ weights), float(paths.delivered @ weights), int(paths.state.events)
+
+
+def _paths(
+    system: Scenario, replication: int, seed: int, levels: IntArray, copies: IntArray
+) -> Any:
+    from sim.compiled_engine.interrupts import interrupts_watched
+    from sim.compiled_engine.splitting import SplitReplication
+
+    with interrupts_watched():
+        return SplitReplication(system, replication, seed, levels, copies).follow()
+
+
+def _weights(copies: IntArray) -> Array:
+    weights: Array = 1.0 / np.cumprod(np.concatenate([[1.0], copies]))
+    return weights
+
+
+def _pilot(system: Scenario, seed: int) -> _Splits:
+    """Where to split so that each level is climbed about as often as the first.
+
+    Each round splits as the last one says, and so sees levels that it did not reach; the one after
+    the last that is known is taken to be as much rarer as that was than the one before.
+    """
+    assert system.buffer is not None
+    levels = np.arange(1, system.buffer.waiting_places + system.buffer.servers + 1)
+    copies: IntArray = np.ones(len(levels), dtype=np.int64)
+    events = 0
+    events_per_page = math.nan
+    for number in range(_ROUNDS):
+        paths = _paths(system, _PILOT + number, seed, levels, copies)
+        events += int(paths.state.events)
+        if number == 0:
+            events_per_page = events / max(paths.delivered.sum(), 1)
+        climbs = paths.climbs[1:]
+        known = int(np.argmin(np.append(climbs, 0) >= _ENOUGH))
+        if known == len(levels) and paths.lost.sum() >= _ENOUGH:
+            return _Splits(levels, copies, events, events_per_page)
+        if known == 0:
+            break
+        copies = _balanced(climbs[:known] * _weights(copies)[:known], len(levels))
+    raise ScenarioError(
+        "run.horizon", system.run.horizon, "is too short for the pilot to see a page lost"
+    )
+
+
+def _balanced(climbs: Array, depths: int) -> IntArray:
+    """How many paths go on from each climb, so that each level is climbed about equally often.
+
+    Parameters
+    ----------
+    climbs : ndarray, shape (known levels,)
+        How often each is climbed to without splitting.
+    depths : int
+        Levels in all.
+    """
+    rarer = climbs[-1] ** 2 / climbs[-2] if len(climbs) > 1 else climbs[-1]
+    expected = np.append(climbs, rarer)
+    copies = np.ones(depths, dtype=np.int64)
+    paths = 1
+    for level in range(min(len(expected) - 1, depths)):
+        wanted = expected[0] / (expected[level + 1] * paths)
+        copies[level] = min(max(round(wanted), 1), _MOST_COPIES)
+        paths *= int(copies[level])
+    return copies
+
+
+def _without_pages(scenario: Scenario) -> Scenario:
+    """The scenario without its pages and clients, on which losses do not depend.
+
+    Raises
+    ------
+    ScenarioError
+        If they do, or a path that is taken back would not go on independently.
+    """
+    for key, value, reason in _refusals(scenario):
+        raise ScenarioError(key, value, reason)
+    left_out = ("pages", "clients", "robots.accessing", "run.observe", "judged")
+    present = dict.fromkeys(key for key in left_out if _has(scenario, key))
+    return scenario.with_(present) if present else scenario
+
+
+def _has(scenario: Scenario, key: str) -> bool:
+    part: Any = scenario
+    for name in key.split("."):
+        part = getattr(part, name)
+        if part is None:
+            return False
+    return True
+
+
+def _refusals(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:
+    """The keys of what cannot be split, their values, and why."""
+    buffer = scenario.buffer
+    robots = scenario.robots
+    if buffer is None or robots is None:
+        yield "buffer", MISSING, "is needed: without a buffer that robots fill no page is lost"
+        return
+    if buffer.replace_older_copy:
+        yield "buffer.replace_older_copy", True, _OF_PAGES
+    if buffer.obsolescence == "page-change":
+        yield "buffer.obsolescence", "page-change", _OF_PAGES
+    if isinstance(buffer.service, PageSize):
+        yield "buffer.service.page-size", scenario.name, _OF_PAGES
+    if robots.host_spacing is not None:
+        yield "robots.host_spacing", robots.host_spacing, _OF_PAGES
+    for key, part in (("environment", robots.environment), ("access_time", _with_phase(robots))):
+        if part is not None:
+            yield f"robots.{key}", key, "goes on where it was when a path is taken back"
+    if scenario.interventions:
+        yield "interventions", len(scenario.interventions), "change the system over time"
+
+
+def _with_phase(robots: Robots) -> AccessTime | None:
+    """An access time whose successive gaps depend on each other."""
+    laws = [law for law, _ in access_times(robots)]
+    return next((law for law in laws if gap_law(law) is None), None)
