@@ -34,6 +34,7 @@ highlight_language = "none"
 smartquotes = False  # options begin with two hyphens
 default_role = "py:obj"
 nitpicky = True
+exclude_patterns = ["downloads"]
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from generator.api import api_pages
 from generator.bibliography import bibliography_pages
@@ -40,7 +40,7 @@ def stage(root: Path, folder: Path) -> None:
     folder : Path
         Whatever else is in it is removed.
     """
-    files = {**generated(), **repository_files(root)}
+    files = {**generated(), **repository_files(root), **downloads(root)}
     for file in [path for path in folder.rglob("*") if path.is_file()]:
         if file.relative_to(folder).as_posix() not in files:
             file.unlink()
@@ -79,9 +79,21 @@ def repository_files(root: Path) -> dict[str, bytes]:
                 if cell["cell_type"] == "markdown":
                     source = relinked("".join(cell["source"]), path, places, file_at)
                     cell["source"] = source.splitlines(keepends=True)
+            title = notebook["cells"][0]["source"]
+            title[1:1] = ["\n", f"{{download}}`{PurePath(path).name} </{_download(path)}>`\n"]
             files[f"{place}.ipynb"] = json.dumps(notebook, indent=1).encode()
         else:
             files[f"{place}.md"] = relinked(text, path, places, file_at).encode()
     for picture in (root / "docs" / "pictures").rglob("*.png"):
         files[picture.relative_to(root / "docs").as_posix()] = picture.read_bytes()
     return files
+
+
+def downloads(root: Path) -> dict[str, bytes]:
+    """The notebooks as they are, by the files to which their pages link."""
+    notebooks = [path for path in pages_of(root) if path.endswith(".ipynb")]
+    return {_download(path): (root / path).read_bytes() for path in notebooks}
+
+
+def _download(path: str) -> str:
+    return f"downloads/{path}"

@@ -22,7 +22,7 @@ from generator.markdown import code, linked, plain, prose, slug
 from generator.notation import QUANTITIES, letters
 from generator.places import NoPlaceError, pages_of, place_of
 from generator.public import packages, public_names
-from generator.staging import generated, repository_files
+from generator.staging import downloads, generated, repository_files
 from generator.works import WORKS
 
 from analytic import FORMULAS, Formula, resolve
@@ -32,6 +32,7 @@ from crawlsim.cli.loading import load_scenarios
 from crawlsim.cli.program import commands
 from crawlsim.ledger.rows import TITLES
 from experiments.make_gallery import DIGESTS, FOLDER, digest_of
+from experiments.store_notebooks import all_notebooks
 from scenarios import MEASURES, library_names, load, schema
 
 ROOT = Path(__file__).parents[2]
@@ -299,6 +300,16 @@ def test_every_page_of_the_repository_has_a_place_and_its_links_lead_on() -> Non
     places = pages_of(ROOT)
     assert len(set(places.values())) == len(places)
     assert not set(files) & set(pages())
+
+
+def test_every_notebook_can_be_downloaded_from_its_page() -> None:
+    files, found = repository_files(ROOT), downloads(ROOT)
+    assert len(found) == len(all_notebooks())
+    for path in all_notebooks():
+        name = path.relative_to(ROOT).as_posix()
+        assert found[f"downloads/{name}"] == path.read_bytes()
+        page = json.loads(files[name])
+        assert f"</downloads/{name}>" in "".join(page["cells"][0]["source"])
 
 
 def left_out(texts: dict[str, str], notebooks: set[str]) -> set[str]:
