@@ -57,6 +57,9 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/bench_probing.py
 	$(BIN)/python benchmarks/bench_fitting.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_schedule.py
+	$(BIN)/python benchmarks/bench_setup.py
+	$(BIN)/python benchmarks/bench_rare.py
+	$(BIN)/python benchmarks/overview.py
 
 # The documentation site, in an environment of its own; every warning is an error.
 docs: $(DOCS_VENV)/.installed

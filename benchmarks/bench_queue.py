@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import ciw_queue
+import cpp_queue
 import idiomatic_simpy
 from outcome import Outcome
-from racing import Contestant, options, provenance, race, speeds, three_digits, write
+from racing import Contestant, compared, options, provenance, race, speeds, three_digits, write
 
 from scenarios import Scenario, ScenarioError
 from scenarios.files import load
@@ -25,6 +26,8 @@ from sim import rules
 from sim.replicate import ENGINES
 
 BASELINE = "SimPy, idiomatic"
+CPP = "C++"
+COMPILED = "crawlsim, compiled"
 QUEUE = Path(__file__).with_name("queue.toml")
 FRACTIONS = ("lost", "obsolete", "served")
 
@@ -32,6 +35,10 @@ FRACTIONS = ("lost", "obsolete", "served")
 def contestants(scenario: Scenario) -> dict[str, Contestant]:
     """All that simulate the queue: the baseline, the peers, and each engine that covers it."""
     entrants: dict[str, Contestant] = {BASELINE: idiomatic_simpy.run, "Ciw": ciw_queue.run}
+    if cpp_queue.compiler() is None:
+        print(f"{CPP} is not raced: there is no compiler", file=sys.stderr)
+    else:
+        entrants[CPP] = cpp_queue.run
     for name, engine in ENGINES.items():
         try:
             engine.covers(scenario)
@@ -96,13 +103,26 @@ def with_error(value: float, error: float | None) -> str:
     return f"{value:.5f}" if error is None else f"{value:.5f} ± {error:.5f}"
 
 
+def rows(summaries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The compiled engine beside the baseline and C++, for the table of all benchmarks."""
+    unit = "pages per CPU second"
+    ours, simpy = summaries[COMPILED]["median"], summaries[BASELINE]["median"]
+    found = [compared("queue", ours, BASELINE, simpy, unit, ours / simpy, ">= 230")]
+    if CPP in summaries:
+        theirs = summaries[CPP]["median"]
+        of_time = theirs / ours
+        found.append(compared("queue, time", ours, CPP, theirs, unit, of_time, "<= 1.3"))
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     about = "Race the engines on the benchmark queue."
     parsed = options(about, "out/bench_queue.json", 3.0, arguments)
     outcomes = race(contestants(load(QUEUE)), parsed.rounds, parsed.seconds, parsed.seed)
     summaries = report(outcomes)
     print(table(summaries))
-    content = {"scenario": QUEUE.name, "contestants": summaries}
+    table_rows = rows(summaries)
+    content = {"scenario": QUEUE.name, "contestants": summaries, "compared": table_rows}
     write(parsed.out, provenance(parsed) | content)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import lazy_simpy
-from racing import Contestant, options, provenance, race, speeds, three_digits, write
+from racing import Contestant, compared, options, provenance, race, speeds, three_digits, write
 
 from scenarios import Scenario, scenario_from
 from sim import compiled_engine, simpy_engine
@@ -34,6 +34,8 @@ class System(NamedTuple):
     name: str
     entrants: dict[str, Contestant]
     first: float
+    horizon: float | None = None
+    limit: str = ""
 
 
 def engine_run(engine: Any, scenario: Scenario) -> Contestant:
@@ -127,13 +129,15 @@ def systems() -> list[System]:
         *(page_refresh(100_000, changes) for changes in (0.1, 3.0)),
         pipeline(),
         *(queue(places, 4) for places in (0, 10, 100, 1_000, 10_000, 100_000)),
-        *(queue(20, robots) for robots in (1, 10, 100, 1_000)),
+        *(queue(20, robots) for robots in (1, 10, 100)),
+        queue(20, 1_000)._replace(limit=">= 60"),
+        queue(20, 100_000)._replace(limit=">= 60", horizon=5e5),
     ]
 
 
 def raced(system: System, rounds: int, seconds: float, seed: int) -> dict[str, Any]:
     """Speeds of both contestants, and the ratio of their medians."""
-    turns = race(system.entrants, rounds, seconds, seed, system.first)
+    turns = race(system.entrants, rounds, seconds, seed, system.first, system.horizon)
     entry: dict[str, Any] = {name: speeds(each) for name, each in turns.items()}
     baseline, compiled = entry.values()
     return entry | {"ratio": compiled["median"] / baseline["median"]}
@@ -149,17 +153,27 @@ def row(name: str, entry: dict[str, Any]) -> str:
     return "| " + " | ".join([*cells, f"{entry['ratio']:.0f}"]) + " |"
 
 
+def in_overview(system: System, entry: dict[str, Any]) -> dict[str, Any]:
+    """The row of a system in the table of all benchmarks."""
+    (peer, theirs), (_, ours) = ((name, each) for name, each in entry.items() if name != "ratio")
+    speeds_of_both = (ours["median"], peer, theirs["median"])
+    unit = "pages per CPU second"
+    return compared(system.name, *speeds_of_both, unit, entry["ratio"], system.limit)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     about = "Race the compiled engine against SimPy on systems of many sizes."
     parsed = options(about, "out/bench_scale.json", 1.0, arguments)
     print("| system | baseline, pages per CPU second | compiled engine | ratio |")
     print("|---|--:|--:|--:|")
     found = {}
+    table = []
     for system in systems():
         entry = raced(system, parsed.rounds, parsed.seconds, parsed.seed)
         found[system.name] = entry
         print(row(system.name, entry), flush=True)
-    write(parsed.out, provenance(parsed) | {"systems": found})
+        table.append(in_overview(system, entry))
+    write(parsed.out, provenance(parsed) | {"systems": found, "compared": table})
 
 
 if __name__ == "__main__":

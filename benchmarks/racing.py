@@ -17,6 +17,7 @@ from typing import Any, Protocol
 __all__ = [
     "Contestant",
     "about",
+    "compared",
     "horizon_for",
     "options",
     "provenance",
@@ -50,11 +51,25 @@ def horizon_for(run: Contestant, seconds: float, first: float = 500.0) -> float:
 
 
 def race(
-    entrants: dict[str, Contestant], rounds: int, seconds: float, seed: int, first: float = 500.0
+    entrants: dict[str, Contestant],
+    rounds: int,
+    seconds: float,
+    seed: int,
+    first: float = 500.0,
+    horizon: float | None = None,
 ) -> dict[str, list[Any]]:
-    """The turns of every contestant, one per round; they take turns (A B C A B C …)."""
-    horizons = {name: horizon_for(run, seconds, first) for name, run in entrants.items()}
+    """The turns of every contestant, one per round; they take turns (A B C A B C …).
+
+    A turn takes so many seconds, or goes to a horizon that is the same for all.
+    """
+    horizons = {
+        name: horizon_for(run, seconds, first) if horizon is None else horizon
+        for name, run in entrants.items()
+    }
     turns: dict[str, list[Any]] = {name: [] for name in entrants}
+    if horizon is not None:
+        for run in entrants.values():
+            run(horizon / 100, seed)  # compiles
     for number in range(rounds):
         for name, run in entrants.items():
             gc.collect()
@@ -77,6 +92,28 @@ def speeds(turns: Sequence[Turn]) -> dict[str, Any]:
 def three_digits(value: float) -> str:
     """A speed such as 64,400: more digits than three would be noise."""
     return f"{float(f'{value:.3g}'):,.0f}"
+
+
+def compared(
+    what: str, ours: float, peer: str, theirs: float, unit: str, ratio: float, limit: str
+) -> dict[str, Any]:
+    """A row of the table of all benchmarks, `overview.py`.
+
+    Parameters
+    ----------
+    what : str
+    ours, theirs : float
+        In the same unit.
+    peer : str
+        With whom or what it is compared.
+    unit : str
+    ratio : float
+        How many times better we are, or of what is to be small, how many times as much.
+    limit : str
+        What the ratio is to be, such as ">= 60"; "" where nothing was asked.
+    """
+    row = {"what": what, "ours": ours, "peer": peer, "theirs": theirs}
+    return row | {"unit": unit, "ratio": ratio, "limit": limit}
 
 
 def provenance(arguments: argparse.Namespace) -> dict[str, Any]:
