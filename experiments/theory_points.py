@@ -143,11 +143,17 @@ def knobs_of(scenario: Scenario) -> Iterator[Knob]:
         for path, number in _times(f"{section}.{key}", law):
             values = [float(f"{number * factor:.4g}") for factor in FACTORS]
             yield Knob(path, values, _to(path))
-    for path in ("servers.rates", "pages.change_rates"):
-        section, key = path.split(".")
-        rates = file.get(section, {}).get(key)
+    for path in ("servers.rates", "pages.change_rates", "servers.arrivals.mmpp.rates"):
+        rates = _entry(file, path)
         if isinstance(rates, list):
             yield Knob(f"{path} times", FACTORS, _multiplied(path, rates))
+
+
+def _entry(file: Any, path: str) -> Any:
+    """The entry of a scenario's file; None where there is none."""
+    for key in path.split("."):
+        file = file.get(key) if isinstance(file, dict) else None
+    return file
 
 
 def _to(path: str) -> Callable[[Scenario, float], Scenario]:

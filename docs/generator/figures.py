@@ -15,6 +15,17 @@ NUMBERS = FOLDER / "numbers.csv"
 TIMES = " times"
 """Ends the name of a list whose numbers are all multiplied."""
 
+WITHOUT = {
+    "formula-avrachenkov2011-section-3-idle-server": "a simulation shows the same number under "
+    "the name of another measure, the starvation probability",
+    "formula-coffman1998-section-2": "its access times are constant, so that every run gives the "
+    "same number and there is no interval",
+    "formula-courses-queue-recovery": "a simulation does not look for the moment of recovery",
+    "formula-pipeline-decomposition": "each of its points would take minutes",
+    "formula-pipeline-end-to-end-cost-approximately": "each of its points would take minutes",
+}
+"""Pages of formulas without a figure, and why; pages of statements have none."""
+
 _SINGULAR = {"obsolescence_rate": "page", "crawl_rate": "page", "crawl_frequency": "page"}
 _SINGULAR |= {"index_age": "page", "level_probability": "level", "preemption_probability": "server"}
 
@@ -71,13 +82,15 @@ def changed_words(number: Number) -> str:
 
 
 def figure_of(label: str) -> str:
-    """The figure of a page with its caption; empty where it has none.
+    """The figure of a page with its caption, or why there is none; empty for a statement.
 
     Parameters
     ----------
     label : str
         Of the page.
     """
+    if label in WITHOUT:
+        return f"There is no figure: {WITHOUT[label]}\\."
     numbers = figures().get(label)
     if numbers is None:
         return ""
