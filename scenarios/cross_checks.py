@@ -29,6 +29,7 @@ from scenarios.probing import check_probing
 from scenarios.processes import gap_law
 from scenarios.sections import Buffer, PageSize, Robots, System, Zipf
 from scenarios.service_phases import seen_phases
+from scenarios.text import counted
 from scenarios.validity import check_probabilities
 
 _SEARCH_ENGINE = ("pages", "robots", "activation", "buffer", "clients")
@@ -107,7 +108,7 @@ def _policy_fits_pages(scenario: System) -> None:
         if name == "frequencies" and isinstance(given, tuple):
             check_probabilities("robots.accessing.frequencies", given)
         if isinstance(given, tuple) and len(given) != count:
-            allowed = f"has {len(given)} entries; must have {count}, one per page"
+            allowed = f"has {counted(len(given), 'entry')}; must have {count}, one per page"
             raise refused(allowed, key=f"robots.accessing.{name}")
 
 
@@ -128,7 +129,7 @@ def _spacing_fits(scenario: System) -> None:
         allowed = f"goes with a fixed number of robots, not with activation.{rule.key}"
         raise refused(allowed, key=key, value=given)
     if isinstance(given, tuple) and len(given) != pages.host_count:
-        allowed = f"has {len(given)} entries; must have {pages.host_count}, one per host"
+        allowed = f"has {counted(len(given), 'entry')}; must have {pages.host_count}, one per host"
         raise refused(allowed, key=key)
 
 
@@ -311,7 +312,8 @@ def _one_entry_per_level(rule: Levels | Free, buffer: Buffer, robots: Robots) ->
         levels += joint_size(robots.deliveries)[1] - 1
         last += " + largest batch - 1"
     if len(rule.root) != levels:
-        allowed = f"has {len(rule.root)} entries; must have {levels}, one per level 0 … {last}"
+        has = counted(len(rule.root), "entry")
+        allowed = f"has {has}; must have {levels}, one per level 0 … {last}"
         raise refused(allowed, key=f"activation.{rule.key}", value=rule.root)
 
 
@@ -332,14 +334,14 @@ def _free_fits(scenario: System) -> None:
     phases = 1 if seen is None else len(seen.alpha)
     for level, rows in enumerate(rule.root):
         if len(rows) != order:
-            allowed = f"has {len(rows)} entries; must have {order}, one per phase of the deliveries"
+            has = counted(len(rows), "entry")
+            allowed = f"has {has}; must have {order}, one per phase of the deliveries"
             raise refused(allowed, key=f"{key}[{level}]", value=rows)
         for phase, row in enumerate(rows):
             needed = phases if level else 1
             if len(row) != needed:
-                allowed = (
-                    f"has {len(row)} entries; must have {needed}, one per phase of the service"
-                )
+                has = counted(len(row), "entry")
+                allowed = f"has {has}; must have {needed}, one per phase of the service"
                 if not level:
                     allowed = "must have one entry: no page is in service at level 0"
                 raise refused(allowed, key=f"{key}[{level}][{phase}]", value=row)
@@ -363,7 +365,7 @@ def _prices_of_robots_fit(scenario: System) -> None:
         needs = "robots.classes, or robots.deliveries = independent or marked"
         raise refused(f"must be one number; a list needs {needs}", key=key, value=given)
     if len(given) != kinds[1]:
-        allowed = f"has {len(given)} entries; must have {kinds[1]}, one per {kinds[0]}"
+        allowed = f"has {counted(len(given), 'entry')}; must have {kinds[1]}, one per {kinds[0]}"
         raise refused(allowed, key=key, value=given)
     rule = scenario.activation
     sought = isinstance(rule, Optimal) and rule.family == "static"

@@ -13,6 +13,7 @@ from scenarios.activation import Activation, ByName, Numbers, Static, These, Thr
 from scenarios.deliveries import Independent, Marked
 from scenarios.errors import refused
 from scenarios.sections import AccessTime, Robots
+from scenarios.text import counted
 
 
 def access_times(robots: Robots) -> list[tuple[AccessTime, int]]:
@@ -53,7 +54,7 @@ def numbers_by_class(robots: Robots, given: Numbers, key: str) -> tuple[int, ...
         numbers = given
         entries = [f"{key}[{index}]" for index in range(len(given))]
     if len(numbers) != len(classes):
-        allowed = f"has {len(numbers)} entries; must have {len(classes)}, one per class"
+        allowed = f"has {counted(len(numbers), 'entry')}; must have {len(classes)}, one per class"
         raise refused(allowed, key=key)
     for index, (number, most) in enumerate(zip(numbers, available, strict=True)):
         if number > most:

@@ -15,6 +15,7 @@ from scenarios.sections import (
     Times,
     slots_apart,
 )
+from scenarios.text import counted
 
 _ROUNDING = 1e-9
 
@@ -114,7 +115,7 @@ def _check_several(probing: Probing, count: int) -> None:
     policy = probing.policy
     spacing = probing.minimum_spacing
     if isinstance(spacing, tuple) and len(spacing) != count:
-        allowed = f"has {len(spacing)} entries; must have {count}, one per source"
+        allowed = f"has {counted(len(spacing), 'entry')}; must have {count}, one per source"
         raise refused(allowed, key="probing.minimum_spacing", value=spacing)
     if isinstance(policy, AtCost | AtProbability | Apart):
         allowed = "does not go with sources, which share a number of probes"
@@ -173,7 +174,7 @@ def _check_split(probing: Probing, count: int) -> None:
     if isinstance(split, str):
         return
     if len(split) != count:
-        allowed = f"has {len(split)} entries; must have {count}, one per source"
+        allowed = f"has {counted(len(split), 'entry')}; must have {count}, one per source"
         raise refused(allowed, key="probing.split", value=split)
     if sum(split) != probing.probes:
         allowed = f"sums to {sum(split)}; must sum to probes ({probing.probes})"

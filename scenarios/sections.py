@@ -18,7 +18,7 @@ from scenarios.interventions import Intervention
 from scenarios.laws import OTHER_NAMES, Distribution, Exponential
 from scenarios.processes import ArrivalProcess
 from scenarios.rates import RateForm
-from scenarios.text import visible
+from scenarios.text import counted, visible
 from scenarios.validity import check_probabilities
 
 _LONGEST = 1000
@@ -99,7 +99,9 @@ class Pages(Section):
             given = given_numbers(getattr(self, key))
             given = given.texts if isinstance(given, TextColumn) else given
             if isinstance(given, tuple) and len(given) != self.count:
-                allowed = f"has {len(given)} entries; must have {self.count}, one per page"
+                allowed = (
+                    f"has {counted(len(given), 'entry')}; must have {self.count}, one per page"
+                )
                 raise refused(allowed, key=key)
         if isinstance(self.hosts, Column):
             self._check_hosts(self.hosts.numbers)
@@ -184,7 +186,8 @@ class Robots(Section):
         if sum(each is not None for each in laws) != 1:
             raise refused("must have exactly one of the keys access_time, deliveries or classes")
         if self.deliveries is not None and self.deliveries.robots != self.available:
-            allowed = f"has {self.deliveries.robots} entries; must have one per available robot"
+            has = counted(self.deliveries.robots, "entry")
+            allowed = f"has {has}; must have one per available robot"
             raise refused(f"{allowed} ({self.available})", key="deliveries")
         if self.failure is not None:
             self._check_failure()

@@ -55,3 +55,17 @@ _COUNTED = ("time unit", "second", "minute", "hour", "day", "week", "month", "ye
 def units(time_unit: str, time: float) -> str:
     """A unit of time after a number: a word in the plural, unless it is one; all else as it is."""
     return time_unit + "s" * (time != 1 and time_unit.endswith(_COUNTED))
+
+
+def things(number: float, thing: str) -> str:
+    """What so many of a thing are called: "page" of one, else "pages", "batches", "entries"."""
+    if number == 1:
+        return thing
+    if thing.endswith("y"):
+        return f"{thing[:-1]}ies"
+    return f"{thing}{'es' if thing.endswith(('s', 'ch', 'x')) else 's'}"
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things: "1 page", "3 pages", "1 batch", "2 batches"."""
+    return f"{number} {things(number, thing)}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from scenarios.base import Matrix
 from scenarios.errors import refused
+from scenarios.text import counted
 
 TOLERANCE = 1e-9
 """Sums may be off by this much, relative to one or to the largest rate of the row."""
@@ -26,10 +27,10 @@ def check_square(key: str, matrix: Matrix, order: int) -> None:
     """Refuse what is not an `order` x `order` matrix."""
     for row, entries in enumerate(matrix):
         if len(entries) != order:
-            allowed = f"row {row} has {len(entries)} entries; each row must have {order}"
+            allowed = f"row {row} has {counted(len(entries), 'entry')}; each row must have {order}"
             raise refused(allowed, key=key, value=matrix)
     if len(matrix) != order or not order:
-        allowed = f"has {len(matrix)} rows; must have {max(order, 1)}"
+        allowed = f"has {counted(len(matrix), 'row')}; must have {max(order, 1)}"
         raise refused(allowed, key=key, value=matrix)
 
 

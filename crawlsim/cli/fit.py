@@ -242,7 +242,8 @@ def fit_table(trace: str, fitted: Fit) -> Table:
 
     Of a crawl log there is a row for each page, with its rate by every estimator.
     """
-    from crawlsim.fitting.result import counted, unit_of
+    from crawlsim.fitting.result import unit_of
+    from scenarios.text import counted
 
     unit = fitted.trace.time_unit
     rows = counted(fitted.trace.rows, "row")

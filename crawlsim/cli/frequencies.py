@@ -14,6 +14,7 @@ from crawlsim.cli.output import number, print_json
 from crawlsim.cli.workers import workers
 from scenarios import ScenarioError
 from scenarios.base import listed
+from scenarios.text import things
 
 if TYPE_CHECKING:
     from analytic.page_refresh.out_of_core import Multiplier, Part
@@ -118,11 +119,13 @@ def _nowhere(shares: Array) -> None:
 
 
 def _lines(record: dict[str, Any], accesses: float) -> list[str]:
-    share = record["without_accesses"] / record["pages"]
+    pages, without = record["pages"], record["without_accesses"]
+    share = without / pages
+    budget = f"{number(accesses)} {things(accesses, 'access')}"
     return [
-        f"{record['pages']:,} pages, {number(accesses)} accesses per unit of time",
+        f"{pages:,} {things(pages, 'page')}, {budget} per unit of time",
         f"weighted obsolescence at these frequencies: {number(record['weighted_obsolescence'])}",
         f"no schedule has less: coffman1998 (7); the file was read {record['passes']} times",
-        f"never accessed: {record['without_accesses']:,} pages, {100 * share:.3g} %",
+        f"never accessed: {without:,} {things(without, 'page')}, {100 * share:.3g} %",
         f"accessed most: {100 * record['largest_frequency']:.3g} % of the accesses",
     ]

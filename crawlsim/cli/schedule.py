@@ -134,8 +134,8 @@ def _percent(share: float | None) -> str:
 
 def _expected_table(plan: Schedule) -> Table:
     """Stale shares of the plan and of other rules."""
-    from crawlsim.fitting.result import counted
     from crawlsim.scheduling.schedule import IN_WORDS
+    from scenarios.text import counted
 
     budget = plan.asked.visits * 86400
     title = f"{counted(len(plan.urls), 'page')}, {budget:.6g} visits a day"
@@ -191,7 +191,7 @@ def _verdict_lines(plan: Schedule, simulation: SimulatedPlan | None) -> Iterator
         yield f"By the back-test: {plan.verdict}{why}; {share}."
         yield _UNPREDICTABLE
     if simulation is not None:
-        from crawlsim.fitting.result import counted
+        from scenarios.text import counted
 
         kept = "the promise holds" if simulation.keeps else "the promise does not hold"
         yield (

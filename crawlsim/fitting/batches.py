@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from crawlsim.fitting.hyper_erlang import two_groups
-from crawlsim.fitting.result import counted
 from scenarios.arrays import Array
+from scenarios.text import counted
 
 _FEWEST = 20
 _CLEAR = 0.85

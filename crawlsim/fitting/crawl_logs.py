@@ -22,8 +22,9 @@ from crawlsim.fitting.page_changes import (
     unchanged_note,
 )
 from crawlsim.fitting.reading import Trace
-from crawlsim.fitting.result import Fit, Options, counted
+from crawlsim.fitting.result import Fit, Options
 from scenarios.arrays import Array
+from scenarios.text import counted
 
 _MOST_STEPS = 200
 _PRECISION = 1e-12

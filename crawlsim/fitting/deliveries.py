@@ -34,9 +34,10 @@ from crawlsim.fitting.order_two import (
 )
 from crawlsim.fitting.poisson_verdict import duration
 from crawlsim.fitting.reading import Trace
-from crawlsim.fitting.result import Fit, Options, counted
+from crawlsim.fitting.result import Fit, Options
 from crawlsim.fitting.sizes import FEWEST, fit_sizes, quality_words
 from scenarios.arrays import Array
+from scenarios.text import counted
 
 INDEPENDENT = ("poisson", "renewal")
 """Processes whose gaps do not depend on one another."""

@@ -23,8 +23,9 @@ from crawlsim.fitting.poisson_verdict import (
     staleness_verdict,
 )
 from crawlsim.fitting.reading import UNITS, Trace
-from crawlsim.fitting.result import Fit, Options, counted, window_of
+from crawlsim.fitting.result import Fit, Options, window_of
 from scenarios.arrays import Array
+from scenarios.text import counted
 
 OF_NO_CHANGE = 0.5
 """Changes that stand for none, by Jeffreys' prior of a rate."""

@@ -186,10 +186,3 @@ def unit_of(name: str, time_unit: str) -> str:
         Of the trace.
     """
     return _UNITS.get(name, "").replace("{unit}", time_unit)
-
-
-def counted(number: int, thing: str) -> str:
-    """A number of things: "1 page", "3 pages", "1 batch", "2 batches"."""
-    if number == 1:
-        return f"1 {thing}"
-    return f"{number} {thing}{'es' if thing.endswith(('s', 'ch', 'x')) else 's'}"

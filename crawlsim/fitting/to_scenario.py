@@ -12,12 +12,12 @@ from crawlsim.fitting.crawl_logs import fit_crawls
 from crawlsim.fitting.deliveries import fit_of_deliveries
 from crawlsim.fitting.page_changes import fit_pages
 from crawlsim.fitting.reading import UNITS, Trace
-from crawlsim.fitting.result import Fit, Options, counted, rows_in_window
+from crawlsim.fitting.result import Fit, Options, rows_in_window
 from crawlsim.fitting.sizes import fit_of_sizes
 from crawlsim.fitting.source_changes import fit_source
 from scenarios import Scenario, ScenarioError, scenario_from
 from scenarios.base import listed, nearest
-from scenarios.text import visible
+from scenarios.text import counted, visible
 
 Fitter = Callable[[Trace, Options], Fit]
 

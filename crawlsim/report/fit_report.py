@@ -16,7 +16,7 @@ from crawlsim.fitting.intervals import Parameter
 from crawlsim.fitting.order_two import correlation_bound, gap_correlations
 from crawlsim.fitting.page_changes import PageChanges
 from crawlsim.fitting.poisson_verdict import duration
-from crawlsim.fitting.result import Fit, counted, unit_of
+from crawlsim.fitting.result import Fit, unit_of
 from crawlsim.fitting.sizes import SizeFit
 from crawlsim.fitting.source_changes import SourceChanges
 from crawlsim.report.drawing import (
@@ -34,6 +34,7 @@ from crawlsim.report.pages import beginning, rendered
 from crawlsim.report.words import number
 from scenarios import Scenario, dumps
 from scenarios.arrays import Array
+from scenarios.text import counted
 
 _HEIGHT = 3.0
 _POINTS = 400

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from crawlsim.fitting.result import counted
 from crawlsim.scheduling.quantities import in_words
 from scenarios import ScenarioError
 from scenarios.arrays import Array
+from scenarios.text import counted
 
 DAY = 86400.0
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crawlsim.fitting.result import counted
 from crawlsim.scheduling import allocation
 from crawlsim.scheduling.allocation import DAY, Limits, refuse_what_cannot_be
 from crawlsim.scheduling.change_rates import Estimates, groups_of
@@ -36,7 +35,7 @@ from crawlsim.scheduling.replay import (
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.base import listed, one_of
-from scenarios.text import shortened
+from scenarios.text import counted, shortened
 
 _FEWEST_VISITS = 2
 _RAREST = 1e-6

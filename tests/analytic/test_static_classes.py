@@ -224,7 +224,7 @@ def test_both_engines_pay_each_class_its_price() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"costs.robots": [0.1]}, "has 1 entries; must have 2, one per class"),
+        ({"costs.robots": [0.1]}, "has 1 entry; must have 2, one per class"),
         ({"costs.robots": [0.1, -0.1]}, "must be >= 0"),
         ({"activation": {"threshold": {"robots": [3, 1], "at": [1]}}}, "activation.threshold"),
         ({"activation": {"optimal": "threshold"}}, "activation.optimal"),

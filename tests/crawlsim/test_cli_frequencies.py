@@ -67,6 +67,13 @@ def test_frequencies_of_a_file(
     assert [each.name for each in tmp_path.iterdir() if "unfinished" in each.name] == []
 
 
+def test_one_page_is_not_called_pages(crawlsim: Any, tmp_path: Path) -> None:
+    one = array(tmp_path, np.array([[0.0, 1.0], [1.0, 1.0]]))
+    _, shown, _ = crawlsim("frequencies", one, "--accesses", "1")
+    assert "2 pages, 1 access per unit of time" in shown
+    assert "never accessed: 1 page, 50 %" in shown
+
+
 def test_weights_are_1_where_none_are_given(crawlsim: Any, tmp_path: Path) -> None:
     out = tmp_path / "best.npy"
     path = array(tmp_path, RATES.astype(np.float32))

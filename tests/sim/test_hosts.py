@@ -200,7 +200,7 @@ def test_without_limits_the_path_is_that_of_robots_that_know_no_hosts() -> None:
         ({"pages.hosts": None}, r"(?s)robots\.host_spacing.*needs pages\.hosts"),
         ({"pages.hosts": [0, 1]}, r"(?s)pages\.hosts.*has 2 entries; must have 6, one per page"),
         ({"pages.hosts": [0, 1, 1.5, 0, 0, 0]}, r"pages\.hosts"),
-        ({"robots.host_spacing": [1.0]}, r"has 1 entries; must have 3, one per host"),
+        ({"robots.host_spacing": [1.0]}, r"has 1 entry; must have 3, one per host"),
         ({"robots.host_spacing": -1.0}, r"robots\.host_spacing"),
         ({"robots.host_spacing": "slow"}, r"must be a number or a list"),
         ({"robots.host_spacing": True}, r"must be a number or a list"),

@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 
 from crawlsim.fitting.columns import starts_anew
 from crawlsim.fitting.csv_lines import MOST_SHOWN
-from crawlsim.fitting.result import counted
 from crawlsim.scheduling.log import ChangeLog, VisitLog
 from crawlsim.scheduling.reading.rows import CHANGED, DIGEST, NOTHING, OPENING, SAME, Rows
 from crawlsim.scheduling.reading.times import DOUBTFUL_ZONES
 from scenarios.arrays import Array
 from scenarios.errors import MISSING, ScenarioError
-from scenarios.text import visible
+from scenarios.text import counted, visible
 
 _NO_URLS = ("dns:", "whois:", "urn:", "filedesc:")
 _LARGEST = np.iinfo(np.uint64).max
