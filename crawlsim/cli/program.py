@@ -108,9 +108,14 @@ def start(arguments: list[str] | None = None) -> None:
             code = _exit_code(arguments)
     except OutputError as error:
         code = _not_written(str(error))
-    if code in (_DEFECT, _INTERRUPTED) and threading.active_count() > 1:
-        os._exit(code)  # worker threads would first finish their replications
+    if code in (_DEFECT, _INTERRUPTED) and _threads_are_left():
+        os._exit(code)
     sys.exit(code)
+
+
+def _threads_are_left() -> bool:
+    """Whether there are worker threads, which would first finish their replications."""
+    return threading.active_count() > 1
 
 
 def _show_what_is_logged() -> None:

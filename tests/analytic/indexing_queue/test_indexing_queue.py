@@ -668,6 +668,9 @@ SIZES = {
 }
 PRICES = {"costs": {"loss": 1.0}}
 
+ENVIRONMENT = {"Q": [[-0.5, 0.5], [0.5, -0.5]], "speeds": [1.5, 0.5]}
+
+
 REFUSED: dict[str, Scenario] = {
     "the frequencies of the accessing policy are still to be found": queue(
         SIZES | {"robots.accessing": {"policy": "randomized", "frequencies": "optimal"}}
@@ -793,7 +796,18 @@ REFUSED: dict[str, Scenario] = {
     "the approximate loss probability is too small to be given; its first digit would be wrong "
     "below 0.01": queue(stale(H2) | {"buffer.waiting_places": 60}),
     "the formula is for robots that are switched on one at a time (activation.switching)": queue(),
-    "there are targets for each phase": queue(
+    "there is no robots.environment": queue(),
+    "access times in an environment are not exponential": queue(
+        {"robots.access_time": GAMMA, "robots.environment": ENVIRONMENT}
+    ),
+    "[costs] prices the response time of robots in an environment": queue(
+        {
+            "activation.switching.targets": [3, 3, 2, 1, 0],
+            "robots.environment": ENVIRONMENT,
+            "costs": {"response": 1.0},
+        }
+    ),
+    "there are several lists of targets": queue(
         {
             "activation.switching.targets": [[3, 3, 2, 1, 0]] * 2,
             "buffer.service": {
