@@ -6,10 +6,11 @@ import sys
 from collections.abc import Callable
 from functools import cache, wraps
 from types import FunctionType, ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import numba
 from numba.core.event import Listener, register
+from numba.core.registry import CPUDispatcher
 from numba.extending import register_jitable
 
 from scenarios.compiling import kept
@@ -18,7 +19,12 @@ from sim.compiled_engine.interrupts import count_compilations, uninterrupted
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_UNCOUNTED: dict[str, Any] = {"nogil": True, "_nrt": False}
+_NOT_FROM_C: dict[str, Any] = {"no_cfunc_wrapper": True}
+_NOT_FROM_PYTHON: dict[str, Any] = {"no_cpython_wrapper": True, **_NOT_FROM_C}
+"""What unpacks a world of several hundred arrays for callers that do not exist took more than half
+of the time of compilation (66 against 28 CPU s for the loop of a search engine)."""
+
+_UNCOUNTED: dict[str, Any] = {"nogil": True, "_nrt": False, **_NOT_FROM_PYTHON}
 """Compiled code allocates nothing; without `_nrt=False` numba counts references to every array of
 every tuple that is passed on, and that costs ten times the work itself (measured). Only what Python
 calls counts them: else each call would keep the streams that it is given for ever."""
@@ -62,14 +68,28 @@ let_kernels_call(rules)
 let_kernels_call(rates)
 
 
+class _OfKernels(CPUDispatcher):
+    """Called by compiled code only: there is no entry for Python, which would jump to nowhere."""
+
+    def __call__(self, *_: object) -> NoReturn:
+        raise TypeError(f"{self.py_func.__qualname__}: only compiled code calls this function")
+
+
+def _called_by_kernels(function: Function, **options: Any) -> Function:
+    compiled = numba.njit(**_UNCOUNTED, **options)(function)
+    if isinstance(compiled, CPUDispatcher):
+        compiled.__class__ = _OfKernels
+    return cast("Function", compiled)
+
+
 def inner(function: Function) -> Function:
     """A function that kernels call; it compiles into each of them."""
-    return cast("Function", numba.njit(**_UNCOUNTED, forceinline=True)(function))
+    return _called_by_kernels(function, forceinline=True)
 
 
 def loop(function: Function) -> Function:
     """The body of a kernel that passes tuples on to other functions."""
-    return cast("Function", numba.njit(**_UNCOUNTED)(function))
+    return _called_by_kernels(function)
 
 
 def kernel(function: Function) -> Function:
@@ -77,7 +97,7 @@ def kernel(function: Function) -> Function:
 
     Interrupts wait until a call is over, but not until it is compiled, which takes its time.
     """
-    compiled = kept(cast("Function", numba.njit(nogil=True)(function)), "engine")
+    compiled = kept(cast("Function", numba.njit(nogil=True, **_NOT_FROM_C)(function)), "engine")
     if not hasattr(compiled, "overloads"):
         return compiled
 

@@ -69,7 +69,7 @@ def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     supply = _supply(scenario.servers, streams)
     routing = own("routing")
     servers = _refilled(_new_servers(scenario, supply), supply)
-    servers.state.arrival = take(servers.times, len(servers.server))
+    begin_servers(servers)
     while not advance_servers(servers, routing):
         servers = _refilled(servers, supply)
     tally = Tally(window=run.horizon - run.warmup, servers=_tally(servers))
@@ -121,6 +121,12 @@ def _tally(servers: Servers) -> ServersTally:
         inside_at_end=tuple(each.busy.astype(int).tolist()),
         busy_time=tuple(each.busy_time.tolist()),
     )
+
+
+@kernel
+def begin_servers(servers: Servers) -> None:
+    """Time 0: the first packet is on its way."""
+    servers.state.arrival = take(servers.times, len(servers.server))
 
 
 @kernel

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.compiled_engine.alarms import (
-    add_timer,
-    drop_timer,
-    first_timer,
-    new_alarms,
-    new_timers,
-    set_alarm,
-    soonest,
-)
+from sim.compiled_engine import alarms as structures
+from sim.compiled_engine.alarms import new_alarms, new_timers
+
+
+def from_python(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that calls a function which only kernels can call."""
+    return numba.njit(lambda *arguments: function(*arguments))  # type: ignore[no-any-return]  # numba has no types
+
+
+add_timer = from_python(structures.add_timer)
+drop_timer = from_python(structures.drop_timer)
+first_timer = from_python(structures.first_timer)
+set_alarm = from_python(structures.set_alarm)
+soonest = from_python(structures.soonest)
 
 few_times = st.sampled_from([1.0, 2.0, 3.0])
 steps = st.lists(st.tuples(st.integers(0, 7), few_times), min_size=1, max_size=40)
@@ -62,3 +70,9 @@ def test_the_soonest_alarm_is_the_least_and_among_equal_ones_the_lower_number(
             assert soonest(alarms) == np.argmin(plain)
         else:
             assert alarms.time[soonest(alarms)] == math.inf
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="interpreted, they are ordinary functions")
+def test_functions_of_kernels_refuse_python_which_has_no_entry_to_them() -> None:
+    with pytest.raises(TypeError, match="only compiled code"):
+        structures.soonest(new_alarms(2))

@@ -16,7 +16,7 @@ import pytest
 from numba.extending import overload
 
 from sim.compiled_engine.interrupts import interrupts_watched, uninterrupted
-from sim.compiled_engine.jit import loop
+from sim.compiled_engine.jit import kernel
 
 interpreted = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
@@ -61,14 +61,14 @@ def test_a_call_that_has_to_compile_is_interrupted_at_once() -> None:
             went_on.append("the compilation")
         return lambda number: number
 
-    @loop
+    @kernel
     def called(number: float) -> float:
         return same(number)
 
     with interrupts_watched():
-        assert uninterrupted(called, (1,)) == 1
+        assert uninterrupted(called.compiled, (1,)) == 1
         with pytest.raises(KeyboardInterrupt):
-            uninterrupted(called, (1.0,))
+            uninterrupted(called.compiled, (1.0,))
     assert not went_on
 
 
