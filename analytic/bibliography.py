@@ -39,7 +39,7 @@ REFERENCES: dict[str, str] = {
     ),
     "pipeline": (
         "End-to-end freshness, pages, robots and buffer joined: results of this project, with "
-        "their proofs in docs/pipeline.md."
+        "their proofs in docs/theory/."
     ),
     "talim2001": (
         "J. Talim, Z. Liu, P. Nain, E. G. Coffman, Controlling the robots of Web search engines. "
