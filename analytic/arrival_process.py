@@ -16,6 +16,7 @@ from scenarios.environment import Environment
 from scenarios.fleet import access_times, classes_in_order
 from scenarios.processes import Map, Mmpp, gap_law
 from scenarios.sections import AccessTime, Robots
+from scenarios.text import counted
 
 
 def access_rate(access: AccessTime) -> float | None:
@@ -102,8 +103,9 @@ def joint_order(robots: Robots, active: int, activation: Activation | None = Non
         joint *= orders[index]
         if joint > LARGEST_ORDER:
             phases = " or ".join(str(order) for order in sorted(set(orders)))
-            many = f"{active} robots with access times of {phases} phases"
-            raise NoAnswerError(f"{many} have more than {LARGEST_ORDER} joint phases")
+            have = "has" if active == 1 else "have"
+            many = f"{counted(active, 'robot')} with access times of {phases} phases {have}"
+            raise NoAnswerError(f"{many} more than {LARGEST_ORDER} joint phases")
     return joint
 
 

@@ -22,7 +22,7 @@ REFERENCES: dict[str, str] = {
     ),
     "courses": (
         "Systems over time, under interventions: results of this project, with their proofs in "
-        "docs/courses.md."
+        "docs/theory/changing-systems.md."
     ),
     "eckstein2005": (
         "J. Eckstein, A. Gal, S. Reiner, Optimal information monitoring under a politeness "
@@ -39,7 +39,7 @@ REFERENCES: dict[str, str] = {
     ),
     "pipeline": (
         "End-to-end freshness, pages, robots and buffer joined: results of this project, with "
-        "their proofs in docs/pipeline.md."
+        "their proofs in docs/theory/through-the-buffer.md."
     ),
     "talim2001": (
         "J. Talim, Z. Liu, P. Nain, E. G. Coffman, Controlling the robots of Web search engines. "

@@ -122,9 +122,10 @@ def best_within(scenario: Scenario, target: str, limit: Limit) -> Optimum:
     best = float(np.nanmin(within.costs))
     rule = int(np.nanargmin(within.costs))
     mixture = None if scenario.prices.response else cheapest_mixture(excess, search.costs)
+    keep = "keeps" if keeps.sum() == 1 else "keep"
     notes = [
         f"{limit.measure} = {values[rule]:.6g}",
-        f"{int(keeps.sum()):,} of {len(keeps):,} rules keep {limit}; the others are not shown",
+        f"{int(keeps.sum()):,} of {len(keeps):,} rules {keep} {limit}; the others are not shown",
         _price_of_bound(best, float(np.nanmin(search.costs))),
     ]
     if mixture and mixture.cost < best * (1 - 1e-9) - _ALIKE:

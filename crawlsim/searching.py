@@ -39,6 +39,7 @@ from scenarios.activation import Free, Levels, Threshold
 from scenarios.arrays import Array
 from scenarios.base import one_of
 from scenarios.scenario import require_scenario
+from scenarios.text import counted
 from sim.estimates.choosing import (
     LEAST_REPLICATIONS,
     MOST_REPLICATIONS,
@@ -635,7 +636,9 @@ def _notes(family: Family, promise: dict[str, Any], left_out: int) -> list[str]:
         what += f" by more than {size:.4g}"
     if not promise["settled"]:
         what += f" (--max-replications was reached before {promise['indifference']:.4g})"
-    compared = f"{promise['rules']} rules compared in {promise['replications']:,} replications"
+    compared = (
+        f"{counted(promise['rules'], 'rule')} compared in {promise['replications']:,} replications"
+    )
     if promise["rounds"] > 1:
         compared += f" and {promise['rounds']} rounds, coarse to fine"
     notes = [

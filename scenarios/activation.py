@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Discriminator, RootModel, Tag, model_validator
 
 from scenarios.base import ByType, Count, Keyed, OneKey, Section
 from scenarios.errors import refused
+from scenarios.text import counted
 
 
 class ByName(RootModel[dict[str, Count]]):
@@ -79,7 +80,7 @@ class ThresholdRule(Section):
                 allowed = "must be strictly decreasing, with at least one entry"
             raise refused(allowed, key="robots", value=self.robots)
         if len(self.at) != len(self.robots) - 1:
-            allowed = f"must have {len(self.robots) - 1} entries, one fewer than robots"
+            allowed = f"must have {counted(len(self.robots) - 1, 'entry')}, one fewer than robots"
             raise refused(allowed, key="at", value=self.at)
         if any(a > b for a, b in _neighbours(self.at)):
             raise refused("must not decrease", key="at", value=self.at)

@@ -257,7 +257,8 @@ def _switching_fits(scenario: System) -> None:
     levels = buffer.capacity + 1
     for row in rule.targets:
         if len(row) != levels:
-            allowed = f"must have {levels} entries, one per level 0 … waiting_places + servers"
+            entries = counted(levels, "entry")
+            allowed = f"must have {entries}, one per level 0 … waiting_places + servers"
             raise refused(allowed, key=key, value=row)
     environment = scenario.robots.environment if scenario.robots else None
     if environment is not None:

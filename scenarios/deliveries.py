@@ -20,6 +20,7 @@ from scenarios.arrays import Array
 from scenarios.base import Keyed, Matrix, Number, OneKey, Section
 from scenarios.errors import refused
 from scenarios.processes import Map, Markovian, Mmpp, Poisson
+from scenarios.text import counted
 from scenarios.validity import check_batches
 
 LARGEST_ORDER = 1024
@@ -53,7 +54,7 @@ class Modes(Keyed[tuple[Markovian, ...]]):
         orders = [batch_matrices(process).shape[1] for process in self.root]
         for index, order in enumerate(orders):
             if order != orders[0]:
-                allowed = f"has {order} phases; must have {orders[0]} as [0] has"
+                allowed = f"has {counted(order, 'phase')}; must have {orders[0]} as [0] has"
                 raise refused(allowed, key=f"[{index}]")
         return self
 

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from scenarios.base import SMALLEST, Matrix, NonNegative, Section
 from scenarios.errors import refused
+from scenarios.text import counted
 from scenarios.validity import check_every_phase_reaches, check_generator
 
 MOST_STATES = 100
@@ -37,7 +38,7 @@ class Environment(Section):
         for state in range(self.states):
             check_every_phase_reaches("Q", self.Q, {state}, f"state {state}")
         if len(self.speeds) != self.states:
-            allowed = f"must have {self.states} entries, one per row of Q"
+            allowed = f"must have {counted(self.states, 'entry')}, one per row of Q"
             raise refused(allowed, key="speeds", value=self.speeds)
         if not any(self.speeds):
             raise refused("must have a positive entry", key="speeds", value=self.speeds)

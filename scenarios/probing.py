@@ -77,7 +77,7 @@ def _check_one(probing: Probing) -> None:
         return
     count = probing.probes or len(policy.root)  # type: ignore[union-attr]  # times, when probes is None
     if count * probing.spacing > probing.horizon * (1 + _ROUNDING):
-        allowed = f"times {count} probes must not exceed horizon ({probing.horizon!r})"
+        allowed = f"times {counted(count, 'probe')} must not exceed horizon ({probing.horizon!r})"
         raise refused(allowed, key="probing.minimum_spacing", value=probing.spacing)
     if policy == "optimal":
         _check_grid(probing, count)
@@ -87,7 +87,8 @@ def _check_grid(probing: Probing, count: int) -> None:
     slots = _needed_slots(probing, 'policy = "optimal"')
     spacing = slots_apart(probing.spacing, probing.horizon, slots)
     if count * spacing > slots:
-        allowed = f"has no room for {count} probes, each {spacing} slots after the last"
+        probes = counted(count, "probe")
+        allowed = f"has no room for {probes}, each {counted(spacing, 'slot')} after the last"
         raise refused(allowed, key="probing.slots", value=slots)
 
 
@@ -147,8 +148,9 @@ def _check_at_once(probing: Probing, count: int) -> None:
     room = probing.at_once * (probing.slots - 1)
     if probing.probes - count > room:
         allowed = (
-            f"is too small: {probing.slots - 1} times before the horizon have room for {room} "
-            f"probes of the {probing.probes - count} that are not at the horizon"
+            f"is too small: before the horizon there is room for {counted(room, 'probe')} "
+            f"({counted(probing.slots - 1, 'time')}), and {probing.probes - count} of the probes "
+            "are not at the horizon"
         )
         raise refused(allowed, key="probing.at_once", value=probing.at_once)
 
@@ -188,7 +190,7 @@ def _check_split(probing: Probing, count: int) -> None:
 def _check_times_of_each(probing: Probing, policy: Times, count: int) -> None:
     key = "probing.policy.times"
     if len(policy.of_each) != len(policy.root) or len(policy.root) != count:
-        allowed = f"must have {count} lists of times, one per source"
+        allowed = f"must have {counted(count, 'list')} of times, one per source"
         raise refused(allowed, key=key, value=policy.root)
     if probing.split != "optimal":
         allowed = "does not go with times, which say how many each source has"

@@ -9,6 +9,7 @@ from pydantic import model_validator
 from scenarios.base import Keyed, Matrix, NonNegative, OneKey, Positive, Section
 from scenarios.errors import refused
 from scenarios.laws import Distribution, Exponential
+from scenarios.text import counted
 from scenarios.validity import check_batches, check_every_phase_reaches, check_generator
 
 
@@ -41,7 +42,7 @@ class Mmpp(Section):
     def _valid(self) -> Mmpp:
         check_generator("Q", self.Q)
         if len(self.rates) != len(self.Q):
-            allowed = f"must have {len(self.Q)} entries, one per row of Q"
+            allowed = f"must have {counted(len(self.Q), 'entry')}, one per row of Q"
             raise refused(allowed, key="rates", value=self.rates)
         if not any(self.rates):
             raise refused("must have a positive entry", key="rates", value=self.rates)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scenarios.arrays import Array
 from scenarios.course import NO_COURSE, CourseEstimates
 from scenarios.measures import Subject
+from scenarios.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,7 +136,7 @@ class Rows(Sequence[Estimate]):
     __hash__ = None  # type: ignore[assignment]  # it holds arrays
 
     def __repr__(self) -> str:
-        return f"<{len(self)} estimates>"
+        return f"<{counted(len(self), 'estimate')}>"
 
     def of_measure(self, measure: str) -> Iterator[Estimate]:
         """The estimates of one measure."""

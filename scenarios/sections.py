@@ -418,7 +418,7 @@ class Servers(Section):
     def _check_random(self, probabilities: tuple[float, ...]) -> None:
         check_probabilities("routing.random", probabilities)
         if len(probabilities) != self.count:
-            allowed = f"must have {self.count} entries, one per server"
+            allowed = f"must have {counted(self.count, 'entry')}, one per server"
             raise refused(allowed, key="routing.random", value=probabilities)
 
     @property

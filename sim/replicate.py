@@ -16,6 +16,7 @@ from scenarios import Estimate, Results, Scenario, ScenarioError
 from scenarios.base import one_of
 from scenarios.law_points import LawPoints
 from scenarios.scenario import require_scenario
+from scenarios.text import counted
 from sim import compiled_engine, simpy_engine
 from sim.compiled_engine.interrupts import interrupts_watched
 from sim.estimates import results_from
@@ -250,7 +251,7 @@ class Precision:
         needed, unseen = self._needed(results, scenario)
         if needed is not None and needed <= results.count:
             return None
-        words = f"after {results.count} replications the precision is not reached"
+        words = f"after {counted(results.count, 'replication')} the precision is not reached"
         if needed is not None:
             return f"{words}; about {needed} would be needed"
         names = ", ".join(unseen)

@@ -260,7 +260,7 @@ CITED_PLACES = re.compile(r'(docs/(?:theory/[\w-]+|derivations)\.md),\s+"([^"]+)
 def places_in(page: str) -> str:
     """Words of the headings of a page, and of the bold beginnings of its paragraphs."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    return "\n".join(map("".join, re.findall(r"^## (.+)$|^\*\*([^*]+)\*\*", text, re.M)))
+    return "\n".join(map("".join, re.findall(r"^###? (.+)$|^\*\*([^*]+)\*\*", text, re.M)))
 
 
 def test_places_that_code_cites_in_the_derivations_exist() -> None:

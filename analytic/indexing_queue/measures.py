@@ -52,6 +52,7 @@ from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
 from scenarios.deliveries import joint_size
 from scenarios.sections import Costs
+from scenarios.text import counted
 from scenarios.timeline import Piece
 
 _SHARES = {
@@ -199,7 +200,7 @@ class Accuracy(NamedTuple):
 
     def __str__(self) -> str:
         """In words, for a line below a table."""
-        passes = f" in {self.passes} passes" if self.passes else ""
+        passes = f" in {counted(self.passes, 'pass')}" if self.passes else ""
         return (
             f"chain of {self.states} states by {self.method}{passes}: "
             f"residual {self.residual:.1e}, relative error about {self.error:.0e}"

@@ -156,7 +156,8 @@ class ThresholdSearch:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the table should know."""
         gain = "gain: per cent of the cost of the best single number"
-        without = f"{self.undefined} of {len(self.costs)} policies have no cost"
+        have = "has" if self.undefined == 1 else "have"
+        without = f"{self.undefined} of {len(self.costs)} policies {have} no cost"
         return (gain, without) if self.undefined else (gain,)
 
     def to_frame(self) -> pd.DataFrame:

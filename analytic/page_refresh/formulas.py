@@ -52,6 +52,7 @@ from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array
 from scenarios.page_data import realised_shares
 from scenarios.processes import gap_law
+from scenarios.text import counted
 
 _SLOW = 0.02
 _SLOTS = 50
@@ -238,7 +239,8 @@ def golden_at_best(scenario: Scenario) -> str | None:
         return "frequencies are not optimal"
     slots = len(accessed.cycle)
     if slots < _SLOTS * accessed.pages.count:
-        return f"a cycle of {slots} slots is too short for {accessed.pages.count} pages"
+        pages = counted(accessed.pages.count, "page")
+        return f"a cycle of {counted(slots, 'slot')} is too short for {pages}"
     return None
 
 

@@ -26,6 +26,7 @@ from analytic.transforms import (
 )
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution
+from scenarios.text import counted
 
 Indices = NDArray[np.intp]
 
@@ -251,7 +252,9 @@ def sequence_obsolescence(
     mu, factor = lifted(law, change_rates)
     pages = np.asarray(sequence, dtype=np.intp)
     if not 0 <= skipped < len(pages):
-        raise ValueError(f"{len(pages)} slots of which {skipped} do not count leave none")
+        raise ValueError(
+            f"{counted(len(pages), 'slot')} less {skipped} that count for nothing: none left"
+        )
     everyone = np.arange(len(mu))
     page = np.concatenate([everyone, pages])
     slot = np.concatenate([np.full(len(mu), -1), np.arange(len(pages))])

@@ -61,6 +61,7 @@ from scenarios.laws import (
     Hyperexponential,
     PhaseType,
 )
+from scenarios.text import counted
 
 _MOST_FOLLOWED = 5 * 10**7
 """States times change rates: those of about a minute."""
@@ -372,9 +373,10 @@ def variance_of_patience_kept(scenario: Scenario) -> str | None:
     used = conditions.patience_of(matched)
     if given is None or used is None or abs(_variation(used) - _variation(given)) <= _MOST_AMISS:
         return None
+    timers = counted(buffer_of(scenario).waiting_places, "timer")
     return (
-        f"{buffer_of(scenario).waiting_places} timers at a time may have {_phases_in(used):g} "
-        f"phases, with a squared coefficient of variation of {_variation(used):.2g} in place of "
+        f"{timers} at a time may have {_phases_in(used):g} phases, with a squared "
+        f"coefficient of variation of {_variation(used):.2g} in place of "
         f"{_variation(given):.2g}"
     )
 

@@ -36,6 +36,7 @@ from analytic.progress import Progress, followed
 from analytic.refusal import NoAnswerError
 from analytic.robot_control.switching import optimal_switching
 from scenarios import Scenario
+from scenarios.text import counted, told
 
 _MOST_RULES = 750
 """Levels times robots: of more the search would take minutes."""
@@ -169,7 +170,7 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
     levels = buffer.capacity + 1
     available = robots.available
     if levels * available > _MOST_RULES:
-        many = f"{levels} levels × {available} robots"
+        many = f"{counted(levels, 'level')} × {counted(available, 'robot')}"
         raise NoOptimumError(f"{many}; at most {_MOST_RULES} are searched")
     known: dict[Targets, float] = {}
     progress = Progress(f"{scenario.name}: switching, rules tried")
@@ -186,9 +187,9 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
     starts = [(constant,) * levels, *by_papers, *ramps]
     best = min((_descended(start, available, cost) for start in starts), key=cost)
     alone, reason = price_of_alone(scenario, optimal_switching, cost_of)
+    rules = told(f"{len(known):,}", "rule")
     searched = (
-        f"best found: {len(known):,} rules tried; no single target can be changed for the better; "
-        "not proved"
+        f"best found: {rules} tried; no single target can be changed for the better; not proved"
     )
     other = alone.short if alone else None
     at_limit = more_may_be_better(max(best), scenario)

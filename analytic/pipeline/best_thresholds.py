@@ -54,6 +54,7 @@ from analytic.progress import Progress
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.arrays import Array
+from scenarios.text import counted
 
 CostsOf = Callable[[ArrayLike], Array]
 """From policies, shape (policies, levels), to their costs, shape (policies,)."""
@@ -203,7 +204,8 @@ def _best_by_descent(
     few = evaluation.one_by_one
     most = _MOST_TRIED if few else _MOST_TRIED_QUICKLY
     if (top + 1) * available > most:
-        raise NoOptimumError(f"{top + 1} levels × {available} robots; at most {most} are searched")
+        many = f"{counted(top + 1, 'level')} × {counted(available, 'robot')}"
+        raise NoOptimumError(f"{many}; at most {most} are searched")
     progress = Progress(f"{scenario.name}: thresholds, policies tried")
 
     def costs_of(given: ArrayLike) -> Array:

@@ -249,7 +249,8 @@ def more_may_be_better(most: int, scenario: Scenario) -> list[str]:
     """What is said of a decision that uses all robots at some level; nothing of fewer."""
     if most < accessed_pages(scenario).robots.available:
         return []
-    return [f"{most} robots are all that are available; more may be better (robots.available)"]
+    all_of_them = "1 robot is all that is" if most == 1 else f"{most} robots are all that are"
+    return [f"{all_of_them} available; more may be better (robots.available)"]
 
 
 def said_more(cost: float, best: float) -> str:

@@ -143,7 +143,8 @@ METHODS: tuple[Method, ...] = (
         r"\begin{split}"
         r"r_i&=p\,z_i,\qquad(\mu_iI-Q+f_iA)z_i=\mu_i\mathbf{e}"
         r"+f_i\,(A\mathbf{e})\circ(\mathbf{e}-y_i)\\"
-        r"y_i(n,m)&=g_i(m)(\beta g_i)^n,\qquad g_i=(\mu_iI-S)^{-1}\mathbf{s}"
+        r"y_i(0)&=\beta g_i,\qquad y_i(n,m)=g_i(m)(\beta g_i)^n\ (n\ge1),\qquad "
+        r"g_i=(\mu_iI-S)^{-1}\mathbf{s}"
         r"\end{split}",
         obsolescence_rates,
         (*_RANDOM, *_PLAIN, *_QUEUE, band_is_solved),

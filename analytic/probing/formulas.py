@@ -34,6 +34,7 @@ from analytic.probing.sources import each_alone
 from scenarios import Scenario, ScenarioError
 from scenarios.probing import sources_of
 from scenarios.sections import Apart, AtCost, AtProbability, Probing, Source, Times
+from scenarios.text import counted
 
 
 def _sections(scenario: Scenario) -> tuple[Source, Probing]:
@@ -82,10 +83,12 @@ def probe_times(scenario: Scenario) -> tuple[float, ...]:
     except ValueError as error:
         raise refused(str(error)) from None
     if probing.probes is not None and len(times) > probing.probes:
-        raise refused(f"probes {len(times)} times; probing.probes allows {probing.probes} at most")
+        raise refused(
+            f"probes {counted(len(times), 'time')}; probing.probes allows {probing.probes} at most"
+        )
     closest = float(np.diff([0.0, *times]).min())
     if closest <= 0:
-        raise refused(f"has no room for {len(times)} probes at different times")
+        raise refused(f"has no room for {counted(len(times), 'probe')} at different times")
     if closest < probing.spacing * (1 - 1e-9):
         spacing = f"minimum_spacing is {probing.spacing!r}"
         raise refused(f"probes as little as {closest:.6g} apart; {spacing}")

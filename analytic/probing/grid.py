@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.probing.profile import Profile
+from scenarios.text import counted
 
 if TYPE_CHECKING:
     from analytic.probing.kernels import Grid
@@ -89,13 +90,13 @@ def check_room(slots: int, probes: int, apart: int) -> None:
     if probes < 1 or apart < 1:
         raise ValueError(f"{_spaced(probes, apart)}: both must be >= 1")
     if probes * apart > slots:
-        raise ValueError(f"{slots} slots have no room for {_spaced(probes, apart)}")
+        have = "has" if slots == 1 else "have"
+        raise ValueError(f"{counted(slots, 'slot')} {have} no room for {_spaced(probes, apart)}")
 
 
 def _spaced(probes: int, apart: int) -> str:
     """So many probes so far apart, in words."""
-    plurals = ["" if number == 1 else "s" for number in (probes, apart)]
-    return f"{probes} probe{plurals[0]} {apart} slot{plurals[1]} apart"
+    return f"{counted(probes, 'probe')} {counted(apart, 'slot')} apart"
 
 
 class _Tried(NamedTuple):

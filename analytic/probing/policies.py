@@ -15,6 +15,7 @@ import numpy as np
 
 from analytic.probing.profile import Profile
 from scenarios.arrays import Array
+from scenarios.text import counted
 
 _ROUNDING = 1e-13
 """Rounding error of an expected number of updates, relative to that up to the horizon."""
@@ -219,7 +220,7 @@ def threshold_times(profile: Profile, probes: int) -> tuple[float, ...]:
     largest = 2 * float(profile.between(0.0, profile.horizon).cost) / probes
     smallest = _SMALLEST * largest
     if smallest <= 0 or not policy.fits(smallest, probes):
-        raise ValueError(f"no threshold gives {probes} probes of equal cost")
+        raise ValueError(f"no threshold gives {counted(probes, 'probe')} of equal cost")
     cost, _ = _bisect(lambda each: policy.fits(each, probes), smallest, largest)
     return _of_equal_cost(profile, policy, cost, probes)
 

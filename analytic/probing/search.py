@@ -31,6 +31,7 @@ from analytic.probing.refinement import Refined, refined
 from scenarios import Scenario, ScenarioError
 from scenarios.arrays import Array
 from scenarios.sections import ByParameter, Moves, Probing, Times, slots_apart
+from scenarios.text import counted
 
 _KEY = "probing.policy"
 _POLICIES = ("uniform", "first-arrival", "threshold")
@@ -223,8 +224,8 @@ def best_probes(scenario: Scenario) -> ProbeSearch:
     if probes * apart > slots:
         rounded = apart * profile.horizon / slots
         raise NoOptimumError(
-            f"{slots} slots keep probes at least {rounded:.6g} apart, which leaves no room for "
-            f"{probes}; set probing.slots to more"
+            f"a grid of {counted(slots, 'slot')} keeps probes at least {rounded:.6g} apart, "
+            f"which leaves no room for {probes}; set probing.slots to more"
         )
     schedule = best_schedule(grid_of(profile, slots), probes, apart)
     return ProbeSearch(scenario, probing, profile, slots, apart, schedule)
@@ -258,10 +259,8 @@ def optimal_probes(scenario: Scenario) -> Optimum:
     search = best_probes(scenario)
     rows, notes = _compared(scenario, search)
     if not search.refined.converged:
-        rounds = search.refined.rounds
-        notes.append(
-            f"refined: not converged after {rounds} rounds, slack {search.refined.slack:.2g}"
-        )
+        rounds = counted(search.refined.rounds, "round")
+        notes.append(f"refined: not converged after {rounds}, slack {search.refined.slack:.2g}")
     notes.append(_certificate(search))
     notes += _fewer(search)
     assert scenario.source is not None
@@ -308,7 +307,9 @@ def _certificate(search: ProbeSearch) -> str:
     how = " (Proposition 8: a breakpoint is not on the grid; more slots cost less)"
     if search.sharp:
         how = ""
-    return f"{search.slots} slots cost at most {search.error:.3g} more than continuous time{how}"
+    slots = counted(search.slots, "slot")
+    cost = "costs" if search.slots == 1 else "cost"
+    return f"{slots} {cost} at most {search.error:.3g} more than continuous time{how}"
 
 
 def _compared(scenario: Scenario, search: ProbeSearch) -> tuple[list[dict[str, Any]], list[str]]:
@@ -324,7 +325,9 @@ def _compared(scenario: Scenario, search: ProbeSearch) -> tuple[list[dict[str, A
     schedules["optimal on the grid"] = search.grid_times
     if isinstance(search.probing.refine, Moves):
         schedules["optimal, moved"], count = search.moved
-        notes.append(f"moved: {count} moves from the best times on the grid (Algorithm 10)")
+        notes.append(
+            f"moved: {counted(count, 'move')} from the best times on the grid (Algorithm 10)"
+        )
     schedules["optimal, refined"] = search.refined.times
     costs = {policy: expected_cost(search.profile, each) for policy, each in schedules.items()}
     least = min(costs.values())

@@ -22,6 +22,7 @@ from analytic.probing.sources import WEIGHTS, alone, natural_split, shares
 from scenarios import Scenario
 from scenarios.probing import sources_of, spacing_of
 from scenarios.sections import Probing, Times, slots_apart
+from scenarios.text import counted
 
 _ROUNDING = 4 * float(np.finfo(float).eps)
 _AS_GOOD = 1e-9
@@ -155,7 +156,9 @@ def best_budget(scenario: Scenario) -> BudgetSearch:
     apart = _apart(probing, len(grids.profiles))
     room = sum(grids.slots // each for each in apart)
     if total > room:
-        raise NoOptimumError(f"{grids.slots} slots have room for {room} probes of these sources")
+        have = "slot has" if grids.slots == 1 else "slots have"
+        room_for = counted(room, "probe")
+        raise NoOptimumError(f"{grids.slots} {have} room for {room_for} of these sources")
     free = divided(grids, total, apart)
     quotas = [Quota(range(len(apart)), total)]
     return BudgetSearch(scenario, grids, _kept(scenario, grids, quotas, free), free)
@@ -196,7 +199,7 @@ def _kept(scenario: Scenario, grids: Grids, quotas: Sequence[Quota], free: Divis
     try:
         return divided_at_once(grids, quotas, apart, probing.at_once, free)
     except NoRoomError as error:
-        limit = f"at most {probing.at_once} probes at one time"
+        limit = f"at most {counted(probing.at_once, 'probe')} at one time"
         raise NoOptimumError(f"{error}: {limit}") from None
 
 
@@ -291,7 +294,9 @@ def _notes(search: BudgetSearch) -> Iterator[str]:
             f"as in the other rows, the best costs {search.free.cost:.6g}"
         )
         return
-    yield f"{search.grids.slots} slots cost at most {above:.3g} more than continuous time"
+    slots = counted(search.grids.slots, "slot")
+    cost = "costs" if search.grids.slots == 1 else "cost"
+    yield f"{slots} {cost} at most {above:.3g} more than continuous time"
 
 
 def _splits(search: BudgetSearch) -> list[dict[str, Any]]:

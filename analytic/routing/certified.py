@@ -29,6 +29,7 @@ from analytic.routing.bounds import LinearBound, is_attained, linear_bound, slop
 from analytic.routing.spacing import SpacingCosts
 from analytic.routing.words import Word, cyclic_distances, least_rotation
 from scenarios.arrays import Array
+from scenarios.text import counted
 
 MOST_STATES = 3_000_000
 """States of all graphs together up to which they are built: half a gigabyte, and a minute."""
@@ -149,7 +150,7 @@ def _why(last: Certified, longest: int) -> str:
     assert last.word is not None
     distances = cyclic_distances(last.word)
     if not last.settled:
-        return f"Howard's algorithm had not converged after {last.rounds} rounds"
+        return f"Howard's algorithm had not converged after {counted(last.rounds, 'round')}"
     if any(
         cap == longest and max(distances.get(server, ()), default=math.inf) > cap + 1
         for server, cap in enumerate(last.caps)

@@ -41,6 +41,7 @@ from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.processes import ArrivalProcess, gap_law
 from scenarios.sections import Period, Random
+from scenarios.text import counted
 
 ABOVE = "above the best, %"
 
@@ -116,7 +117,9 @@ class WordSearch:
 
     def __repr__(self) -> str:
         said = "proved" if self.proved else f"at most {self.gap:.3g} % above the best"
-        period = f"{len(self.word)} slots of {self.costs.count} {self.costs.subject}s"
+        period = (
+            f"{counted(len(self.word), 'slot')} of {counted(self.costs.count, self.costs.subject)}"
+        )
         return f"WordSearch({period}, cost={self.cost:.10g}, {said})"
 
 

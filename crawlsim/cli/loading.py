@@ -14,7 +14,7 @@ from scenarios.base import most_like
 from scenarios.files import parse_value, value_text
 from scenarios.open_decisions import leaves_something_open
 from scenarios.sections import Period, Times
-from scenarios.text import units
+from scenarios.text import told, units
 
 _FEW = 8
 """Probes, or sources, that a line names."""
@@ -96,7 +96,7 @@ def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:
     probes = resolved.probing.policy if resolved.probing else None
     if isinstance(probes, Times) and resolved.sources is not None:
         split = [f"{len(times)}" for times in probes.of_each]
-        return f"{_shortened(split)} probes"
+        return told(_shortened(split), "probe")
     if isinstance(probes, Times):
         return f"times = {_shortened([f'{time:.6g}' for time in probes.of_one])}"
     routing = resolved.servers.routing if resolved.servers else None

@@ -31,7 +31,7 @@ from scenarios.errors import LONGEST_LINE
 from scenarios.infinite import infinite_quantities
 from scenarios.measures import MEASURES, Subject
 from scenarios.page_data import change_rates
-from scenarios.text import shortened, visible
+from scenarios.text import counted, shortened, visible
 from scenarios.timeline import pieces
 
 if TYPE_CHECKING:
@@ -365,10 +365,10 @@ def _worth_showing(
             ranked = sorted((shown[place] for place in places), key=lambda r: rank[r.subject])
             for place, row in zip(places, ranked, strict=True):
                 shown[place] = row
-    notes = [f"{levels} rows of level_probability"] * bool(levels)
+    notes = [f"{counted(levels, 'row')} of level_probability"] * bool(levels)
     least = "the worst pages" if pages and worst else "pages of large weight × change rate"
     which = f"all but {least}"
-    notes += [f"{pages} rows of {which}"] * bool(pages)
+    notes += [f"{counted(pages, 'row')} of {which}"] * bool(pages)
     return shown, f"left out: {', '.join(notes)} ({everywhere})" if notes else ""
 
 
@@ -382,7 +382,7 @@ def estimate_table(
     results: Results, scenario: Scenario, changes: Sequence[str] = (), every: bool = False
 ) -> Table:
     """The estimates with their 95 % intervals; every row, where asked for."""
-    count = f"{results.count} replication{'s' * (results.count != 1)}"
+    count = counted(results.count, "replication")
     title = f"{_titled(scenario, changes)}: {count}, engine {results.engine}, seed {results.seed}"
     ratios = results.variance_ratios
     gained = [">variance ratio"] if ratios else []
@@ -671,7 +671,9 @@ def summary_lines(
     yield from infinite_lines(scenario)
     aside = [row for row in _once(rows) if row.verdict == "not judged" and not row.settled]
     if aside:
-        yield f"{len(aside)} of the rows not judged were not settled: the run is too short for them"
+        were, them = ("was", "it") if len(aside) == 1 else ("were", "them")
+        left = f"{len(aside)} of the rows not judged {were} not settled"
+        yield f"{left}: the run is too short for {them}"
     compared = {row.measure for row in rows}
     simulated = dict.fromkeys(block.measure for block in results.rows.blocks)
     others = [measure for measure in simulated if measure not in compared]
@@ -712,7 +714,7 @@ def _remedies(rows: Sequence[Comparison], replications: int) -> Iterator[str]:
 
 
 def _inconclusive(rows: Sequence[Comparison]) -> str:
-    return f"{len(rows)} row{'s' * (len(rows) != 1)} inconclusive"
+    return f"{counted(len(rows), 'row')} inconclusive"
 
 
 def show_formulas(rows: Sequence[dict[str, Any]]) -> None:
@@ -753,7 +755,7 @@ def show_course_verdicts(scenario: Scenario, rows: Sequence[Comparison]) -> None
     needed = max((row.replications_needed or 0 for row in rows), default=0)
     hint = f"; --replications {needed} would settle those it can" if needed else ""
     click.echo(
-        f"  the course: {len(rows)} numbers: {differ} significantly different, "
+        f"  the course: {counted(len(rows), 'number')}: {differ} significantly different, "
         f"{counts['agrees']} settled{hint}"
     )
 

@@ -26,6 +26,7 @@ from crawlsim.ledger.rows import (
 )
 from scenarios import ScenarioError
 from scenarios.base import listed
+from scenarios.text import counted
 
 
 @command(example="crawlsim papers", then="crawlsim paper talim2001, item by item")
@@ -75,7 +76,8 @@ def paper(key: str, verify: bool, as_json: bool) -> None:
         _show(key, list(rows.values()), wrong)
         if verify:
             count = sum(record["verified"] is not None for record in records)
-            click.echo(f"  computed anew: {count} numbers, {len(wrong) or 'none'} not as stated")
+            numbers = counted(count, "number")
+            click.echo(f"  computed anew: {numbers}, {len(wrong) or 'none'} not as stated")
             for item in wrong:
                 click.echo(f"  not as stated: {item}")
     if wrong:

@@ -23,6 +23,7 @@ from crawlsim.cli.options import (
 from crawlsim.cli.output import print_json, progress_bar
 from crawlsim.cli.workers import workers
 from scenarios import Scenario, ScenarioError
+from scenarios.text import counted
 
 if TYPE_CHECKING:
     from sim import RareLosses
@@ -121,7 +122,8 @@ def _verdict(found: RareLosses, exact: float) -> str:
 
 
 def _show(found: RareLosses, exact: float | None, verdict: str | None) -> None:
-    click.echo(f"{found.scenario}: {found.replications} replications, seed {found.seed}")
+    replications = counted(found.replications, "replication")
+    click.echo(f"{found.scenario}: {replications}, seed {found.seed}")
     click.echo(
         f"  loss_probability  {found.probability:.4g}  "
         f"95 % interval [{found.low:.4g}, {found.high:.4g}]"

@@ -135,10 +135,10 @@ def _percent(share: float | None) -> str:
 def _expected_table(plan: Schedule) -> Table:
     """Stale shares of the plan and of other rules."""
     from crawlsim.scheduling.schedule import IN_WORDS
-    from scenarios.text import counted
+    from scenarios.text import counted, told
 
-    budget = plan.asked.visits * 86400
-    title = f"{counted(len(plan.urls), 'page')}, {budget:.6g} visits a day"
+    budget = told(f"{plan.asked.visits * 86400:.6g}", "visit")
+    title = f"{counted(len(plan.urls), 'page')}, {budget} a day"
     numbers = (">stale share", ">95 % low", ">high", ">plan saves")
     table = new_table(title, "at equal budget", *numbers)
     for name, words in IN_WORDS.items():

@@ -18,7 +18,7 @@ from scenarios import Results, Scenario, ScenarioError
 from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.law_points import LawPoints
 from scenarios.page_data import access_shares
-from scenarios.text import units
+from scenarios.text import counted, told, units
 from sim.pace import expected_events
 
 _QUANTILE = 1.96
@@ -178,7 +178,7 @@ def _duration(seconds: float) -> str:
     for name, length in units:
         if seconds >= 2 * length:
             return f"{seconds / length:.3g} {name}"
-    return f"{seconds:.2g} seconds"
+    return told(f"{seconds:.2g}", "second")
 
 
 def simulate_all(
@@ -296,7 +296,7 @@ def simulate_as_asked(
     if shortfall is None and not quiet:
         names, unseen = precision.concerns(results, scenario)
         words = f"a precision of {100 * precision.relative:g} % is reached for {', '.join(names)}"
-        words += f" with {results.count} replications"
+        words += f" with {counted(results.count, 'replication')}"
         if unseen:
             words += f"; never above 0: {', '.join(unseen)}"
         click.echo(f"{label}: {words}", err=True)
@@ -337,6 +337,6 @@ def _warn_of_pages_left_out(scenario: Scenario) -> None:
         return
     if count := policy.without_slot(access_shares(policy, scenario.pages)):
         warn(
-            f"{scenario.name}: the golden cycle of length {policy.cycle} never accesses {count} "
-            f"page{'s' * (count != 1)} with a positive frequency"
+            f"{scenario.name}: the golden cycle of length {policy.cycle} never accesses "
+            f"{counted(count, 'page')} with a positive frequency"
         )

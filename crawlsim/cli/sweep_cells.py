@@ -277,9 +277,7 @@ def cell_records(
 
     records = files.finished() if files else {}
     if records:
-        kept = (
-            f"{len(records)} of {len(grid)} cells are already there and will not be computed again"
-        )
+        kept = f"{_of_all(len(records), len(grid))} already there and will not be computed again"
         click.echo(f"{name}: {kept}", err=True)
     to_do = {
         n: as_simulated(cell, options.warmup) for n, cell in enumerate(grid) if n not in records
@@ -301,7 +299,7 @@ def cell_records(
     except KeyboardInterrupt:
         if files is None or not records:
             raise
-        kept = f"{len(records)} of {len(grid)} cells are in {files.folder}"
+        kept = f"{_of_all(len(records), len(grid))} in {files.folder}"
         raise Interrupted(f"{kept}; the same command resumes with the others") from None
     for number, cell in enumerate(grid):
         if shortfall := records[number]["shortfall"]:
@@ -348,3 +346,10 @@ def rows_in(record: Record) -> dict[Key, Row]:
         estimates = [math.nan if value is None else value for value in numbers]
         rows[measure, subject] = Row._make((measure, subject, *estimates, count, predicted, source))
     return rows
+
+
+def _of_all(some: int, cells: int) -> str:
+    """So many cells of all, and the verb: "1 of 5 cells is", "3 of 5 cells are"."""
+    if cells == 1:
+        return "the only cell is"
+    return f"{some} of {cells} cells {'is' if some == 1 else 'are'}"

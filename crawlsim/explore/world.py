@@ -19,6 +19,7 @@ from scenarios.fleet import order_of_activation
 from scenarios.interventions import FACTORS
 from scenarios.sections import Buffer as BufferSection
 from scenarios.sections import Pages, Robots
+from scenarios.text import counted
 from scenarios.timeline import Piece, pieces
 from sim import simpy_engine
 from sim.buffer import Buffer, Item
@@ -228,7 +229,8 @@ def _changes_of_settings(scenario: Scenario) -> Iterator[dict[str, Any]]:
 
 def _other_than_usual(piece: Piece) -> Iterator[str]:
     if piece.robots is not None:
-        yield f"at most {piece.robots} robots work"
+        work = "works" if piece.robots == 1 else "work"
+        yield f"at most {counted(piece.robots, 'robot')} {work}"
     for factor in FACTORS:
         value = getattr(piece, factor)
         if value == 0.0:

@@ -400,8 +400,9 @@ def _clock_note(trace: Trace, batches: Batches, step: float) -> list[str]:
     expected = len(times) - steps * -np.expm1(-len(times) / steps)
     if batches.threshold >= step or expected < _RARE * tied:
         return []
+    have = "1 page has" if tied == 1 else f"{tied} pages have"
     text = (
-        f"Times are multiples of {duration(step, trace.time_unit)}, and {tied} pages have the time "
+        f"Times are multiples of {duration(step, trace.time_unit)}, and {have} the time "
         f"of the one before; of pages that come one by one {expected:.3g} would"
     )
     if tied < expected + _DEVIATIONS * np.sqrt(expected):

@@ -255,9 +255,10 @@ def _no_objection(burstiness: Burstiness, unit: str) -> str:
             "they are not whole steps of the clock, and show the clock itself. Give fewer "
             "--pieces, or --breaks, of whole steps"
         )
+    few = "1 change is" if clock.seen == 1 else f"{clock.seen} changes are"
     notes: Mapping[Verdict, str] = {
-        "too few": f"{clock.seen} changes are too few to tell whether they are Poisson; at least "
-        f"{FEWEST} are needed.",
+        "too few": f"{few} too few to tell whether changes are Poisson; at least {FEWEST} are "
+        "needed.",
         "too coarse": f"The clock, with steps of {duration(clock.step, unit)}, is too coarse to "
         f"tell whether changes are Poisson{pieces}: {why}.",
         "nearly poisson": f"Not exactly Poisson: {seen}. With so many changes this is not chance, "

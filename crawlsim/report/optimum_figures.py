@@ -33,6 +33,7 @@ from crawlsim.report.drawing import (
 )
 from crawlsim.report.run_figures import plot_probes, plot_shared_probes
 from scenarios.arrays import Array
+from scenarios.text import counted, told
 
 _COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
 _MARKERS = "os^Dv<"
@@ -84,7 +85,8 @@ def plot_threshold_costs(search: ThresholdSearch | BestThresholds, ax: Axes | No
     pairs = sorted((row for row in search.table if len(row.robots) == 2), key=lambda row: row.cost)
     for row, colour, marker in zip(pairs, _COLOURS, _MARKERS, strict=False):
         costs = search.costs_against_threshold(row.robots)
-        _curve(ax, costs, colour, marker, label=f"{row.robots[0]} robots, then {row.robots[1]}")
+        label = f"{counted(row.robots[0], 'robot')}, then {row.robots[1]}"
+        _curve(ax, costs, colour, marker, label=label)
     best = search.optimum
     levels = f" at {_numbers(best.at)}" if best.at else ""
     label = f"optimum: {'' if best.at else 'always '}{_numbers(best.robots)}{levels}"
@@ -279,7 +281,7 @@ def plot_frequencies(search: FrequencySearch, ax: Axes | None = None) -> Axes:
 
 
 def _counted(what: str, number: int) -> str:
-    return f"{number:,} {what}" + "s" * (number != 1)
+    return told(f"{number:,}", what)
 
 
 def plot_word(search: WordSearch, ax: Axes | None = None) -> Axes:

@@ -53,7 +53,7 @@ from scenarios.infinite import infinite_quantities
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates
 from scenarios.results import Estimate
-from scenarios.text import units, visible
+from scenarios.text import things, units, visible
 
 _ROUNDING = 1e-12
 _MOST_ROWS = 150
@@ -234,7 +234,9 @@ def beginning(text: str) -> str:
     """A scenario file as a page shows it: of a long one the beginning."""
     lines = text.splitlines()
     more = len(lines) - _MOST_LINES
-    return text if more <= 0 else "\n".join([*lines[:_MOST_LINES], f"… {more} more lines"])
+    if more <= 0:
+        return text
+    return "\n".join([*lines[:_MOST_LINES], f"… {more} more {things(more, 'line')}"])
 
 
 def _pictures_of(entry: Entry) -> list[Picture]:

@@ -32,7 +32,7 @@ from crawlsim.scheduling.schedule import IN_WORDS, Schedule
 from crawlsim.scheduling.simulation import SimulatedPlan
 from scenarios import ScenarioError
 from scenarios.arrays import Array
-from scenarios.text import shortened
+from scenarios.text import shortened, told
 
 _HEIGHT = 3.0
 _VISITS = "#c24a00"
@@ -323,9 +323,8 @@ def _percent(share: float | None) -> str:
 def _lead(schedule: Schedule) -> list[str]:
     """What the operator gets, in two sentences."""
     plan = schedule.expected["plan"]
-    pages = "1 page" if len(schedule.urls) == 1 else f"{number(len(schedule.urls))} pages"
-    budget = schedule.asked.visits * DAY
-    visits = "1 visit" if budget == 1 else f"{number(budget, 4)} visits"
+    pages = told(number(len(schedule.urls)), "page")
+    visits = told(number(schedule.asked.visits * DAY, 4), "visit")
     weighted = "" if schedule.asked.weights is None else ", weighted by importance"
     interval = f"({_percent(plan.low)} to {_percent(plan.high)}, 95 %)"
     saving = schedule.saving("uniform")

@@ -81,8 +81,8 @@ def refuse_what_cannot_be(
         raise ScenarioError(
             option,
             longest,
-            f"{counted(pages, 'page')} need at least {_above(pages * least * DAY)} visits a "
-            f"day, and --visits allows {asked}",
+            f"{counted(pages, 'page')} {'needs' if pages == 1 else 'need'} at least "
+            f"{_above(pages * least * DAY)} visits a day, and --visits allows {asked}",
         )
     short = np.flatnonzero(number * least > limits.host_budgets * (1 + _ROUNDING))
     if len(short):

@@ -35,7 +35,7 @@ from crawlsim.scheduling.replay import (
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.base import listed, one_of
-from scenarios.text import counted, shortened
+from scenarios.text import counted, shortened, told
 
 _FEWEST_VISITS = 2
 _RAREST = 1e-6
@@ -229,7 +229,7 @@ def reason(visits: int, changes: int) -> str:
         return "prior: never seen with an answer"
     if visits < _FEWEST_VISITS:
         return "prior: seen once"
-    times = "1 visit" if visits == _FEWEST_VISITS else f"{visits - 1} visits"
+    times = counted(visits - 1, "visit")
     return f"changed at {changes} of {times}" if changes else f"no change at {times}"
 
 
@@ -311,9 +311,10 @@ def _unheard(urls: NDArray[np.object_], seen: NDArray[np.int64], visits: Array) 
         yield f"{once} of {counted(len(urls), 'page')} {have} seen less than twice: see why, prior."
     silent = seen == 0
     if silent.any():
-        budget = float(visits[silent].sum()) * DAY
+        budget = told(f"{float(visits[silent].sum()) * DAY:.3g}", "visit")
+        go = "goes" if budget.startswith("1 ") else "go"
         pages = counted(int(silent.sum()), "page")
-        yield f"{pages} never answered, to which {budget:.3g} visits a day go."
+        yield f"{pages} never answered, to which {budget} a day {go}."
 
 
 def _unmatched(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from crawlsim.fitting.csv_lines import blocks
 from scenarios import ScenarioError
+from scenarios.text import counted
 
 _URLS = ("url", "page")
 _WEIGHTS = ("weight", "views", "page_views", "pageviews", "count", "importance")
@@ -73,9 +74,8 @@ def _rows(
             if len(row) > max(key, value):
                 yield rows.line_num, row[key].strip(), row[value].strip()
             elif row:
-                allowed = (
-                    f"line {rows.line_num} has {len(row)} columns, and the header {len(header)}"
-                )
+                has = counted(len(row), "column")
+                allowed = f"line {rows.line_num} has {has}, and the header {len(header)}"
                 raise ScenarioError(option, path, allowed)
     except csv.Error as error:
         raise ScenarioError(option, path, f"is no CSV file: {error}") from None

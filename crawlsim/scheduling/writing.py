@@ -18,6 +18,7 @@ from crawlsim.scheduling.quantities import in_words
 from crawlsim.scheduling.schedule import Schedule
 from scenarios import ScenarioError
 from scenarios.arrays import Array
+from scenarios.text import told
 
 _NEXT_TO_NOTHING = 1e-3
 
@@ -145,7 +146,8 @@ def unspent(schedule: Schedule, form: str) -> str:
     if abs(spent / schedule.asked.visits - 1) <= _NEXT_TO_NOTHING:
         return ""
     why = "The tiers spend" if schedule.asked.tiers else f"Whole intervals for {form} spend"
-    return f"{why} {spent * DAY:.6g} of {schedule.asked.visits * DAY:.6g} visits a day."
+    asked = told(f"{schedule.asked.visits * DAY:.6g}", "visit")
+    return f"{why} {spent * DAY:.6g} of {asked} a day."
 
 
 def limits_in(form: str, shortest: float, longest: float | None) -> tuple[float, float]:

@@ -1,6 +1,10 @@
 """Works on methods that pages and docstrings cite by their authors and the year."""
 
 WORKS = {
+    "Aldous and Shepp 1987": (
+        "D. Aldous, L. Shepp, The least variable phase type distribution is Erlang. Stochastic "
+        "Models 3 (1987)."
+    ),
     "Azar et al. 2018": (
         "Y. Azar, E. Horvitz, E. Lubetzky, Y. Peres, D. Shahaf, Tractable near-optimal policies "
         "for crawling. PNAS 115 (2018)."

@@ -10,6 +10,7 @@ from pydantic import model_validator
 from scenarios.base import Positive, Vector
 from scenarios.errors import refused
 from scenarios.laws.law import Law, any_sd, sd_of, written
+from scenarios.text import counted
 from scenarios.validity import check_probabilities
 
 
@@ -24,7 +25,7 @@ class Hyperexponential(Law):
     def _valid(self) -> Hyperexponential:
         check_probabilities("probabilities", self.probabilities)
         if len(self.rates) != len(self.probabilities):
-            allowed = f"must have {len(self.probabilities)} entries, one per probability"
+            allowed = f"must have {counted(len(self.probabilities), 'entry')}, one per probability"
             raise refused(allowed, key="rates", value=self.rates)
         return self
 

@@ -9,6 +9,7 @@ from pydantic import model_validator
 from scenarios.base import Vector
 from scenarios.errors import refused
 from scenarios.laws.law import Law
+from scenarios.text import counted
 from scenarios.validity import check_probabilities
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Mixture(Law):
     def _valid(self) -> Mixture:
         check_probabilities("probabilities", self.probabilities)
         if len(self.of) != len(self.probabilities):
-            allowed = f"must have {len(self.probabilities)} laws, one per probability"
+            allowed = f"must have {counted(len(self.probabilities), 'law')}, one per probability"
             raise refused(allowed, key="of")
         return self
 

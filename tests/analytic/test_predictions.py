@@ -125,7 +125,9 @@ def test_robots_with_too_many_joint_phases_are_a_reason(robots: int, shape: int)
     scenario = queue(
         {"robots.available": robots, "robots.access_time": erlang(shape), "activation": None}
     )
-    said = f"{robots} robots with access times of {shape} phases have more than 1024 joint phases"
+    many = "1 robot" if robots == 1 else f"{robots} robots"
+    have = "has" if robots == 1 else "have"
+    said = f"{many} with access times of {shape} phases {have} more than 1024 joint phases"
     assert said in [reason for each in predict(scenario)[1] for reason in each.reasons]
 
 

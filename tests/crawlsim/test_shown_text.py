@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from scenarios.text import visible
+from scenarios.text import counted, told, visible
 
 CRAWLSIM = [sys.executable, "-m", "crawlsim"]
 ACTING = "\x1b[31m \x1b]0;title\x07 \x7f \x9b31m \u202e \u2066 \u200f"
@@ -148,3 +148,16 @@ def test_a_closed_stderr_is_no_error() -> None:
     )
     assert done.returncode == 0
     assert "starvation_probability" in done.stdout
+
+
+def test_one_of_a_thing_is_singular() -> None:
+    assert [counted(1, "entry"), counted(0, "entry"), counted(2, "pass")] == [
+        "1 entry",
+        "0 entries",
+        "2 passes",
+    ]
+    assert [told("1", "visit"), told("1.5", "visit"), told("1,000", "rule")] == [
+        "1 visit",
+        "1.5 visits",
+        "1,000 rules",
+    ]

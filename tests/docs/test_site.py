@@ -31,6 +31,7 @@ from analytic.notation import NOTATION
 from crawlsim.cli.loading import load_scenarios
 from crawlsim.cli.program import commands
 from crawlsim.ledger.rows import TITLES
+from experiments import make_how_to_pictures as how_to
 from experiments.make_gallery import DIGESTS, FOLDER, digest_of
 from experiments.store_notebooks import all_notebooks
 from scenarios import MEASURES, library_names, load, schema
@@ -156,6 +157,21 @@ def test_every_scenario_has_a_page_and_a_picture_of_its_present_file() -> None:
         assert made_of[name] == digest_of(name), f"{name}: python -m experiments.make_gallery"
 
 
+def test_every_page_of_the_how_to_has_a_picture_of_its_command_or_a_reason() -> None:
+    with how_to.DIGESTS.open(newline="") as file:
+        made_of = {row["page"]: row["made of"] for row in csv.DictReader(file)}
+    commands_of = how_to.commands_of_pages()
+    assert set(made_of) | set(how_to.WITHOUT) == set(commands_of)
+    for name, digest in made_of.items():
+        text = (how_to.PAGES / f"{name}.md").read_text("utf-8")
+        assert f"](../pictures/how-to/{name}.png)" in text
+        assert (how_to.FOLDER / f"{name}.png").exists()
+        told = f"{name}: python -m experiments.make_how_to_pictures"
+        assert digest == how_to.digest_of(commands_of[name]), told
+    words = commands_of["how-many-robots"]
+    assert made_of["how-many-robots"] != how_to.digest_of([*words, "--set", "costs.loss=2.0"])
+
+
 def test_every_symbol_of_the_notation_is_one_of_its_paper() -> None:
     assert {paper for _, _, symbols in QUANTITIES for paper in symbols} == set(TITLES)
     for words, _, symbols in QUANTITIES:
@@ -206,7 +222,7 @@ NO_AUTHORS = {"In", "Internet", "July", "NeurIPS", "November", "September", "Tec
 
 
 def test_what_pages_cite_is_in_the_bibliography() -> None:
-    pages = sorted((ROOT / "docs").glob("*.md"))
+    pages = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "theory").glob("*.md")])
     found = {page.name: not_in_the_bibliography(page.read_text()) for page in pages}
     assert {name: cited for name, cited in found.items() if cited} == {}
     assert not_in_the_bibliography("as Nobody (1950) says, unlike Moran (1951)") == {"Nobody 1950"}

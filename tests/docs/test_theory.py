@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from generator.figures import FOLDER, WITHOUT, Number, alternative_of, figure_of, figures
 from generator.formulas import results
-from generator.proofs import proof_of
+from generator.proofs import PLACES, proof_of
 
 from analytic import FORMULAS, Formula, resolve
 from crawlsim.formula_index import INDEX
@@ -101,3 +102,23 @@ def test_every_result_has_a_derivation_that_exists() -> None:
         headings = re.findall(r"^#+ (.+)$", file.read_text("utf-8"), flags=re.MULTILINE)
         headed = {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
         assert not anchor or anchor in headed, f"{result.paper} {result.number}: {anchor}"
+
+
+def test_a_result_without_a_derivation_of_its_own_fails() -> None:
+    """Also one whose number begins like that of another."""
+    known = next(each for each in FORMULAS if each.source == "pipeline random pages")
+    for number in ("random pages, twice", "random", ""):
+        with pytest.raises(LookupError, match="has no derivation"):
+            proof_of(replace(known, number=number))
+    with pytest.raises(LookupError, match="has no derivation"):
+        proof_of(replace(known, paper="nobody1950"))
+
+
+def test_no_derivation_is_left_over() -> None:
+    numbers = {(each.paper, each.number) for each in INDEX}
+    assert {(paper, number) for paper, places in PLACES.items() for number in places} == numbers
+
+
+def test_each_result_of_ours_has_a_place_of_its_own() -> None:
+    for paper in ("pipeline", "courses"):
+        assert len(set(PLACES[paper].values())) == len(PLACES[paper])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawlsim.fitting.csv_lines import MOST_SHOWN, Block, Broken
+from scenarios.text import counted
 
 _NEWLINE, _BLANK, _TAB, _NUL = 10, 32, 9, 0
 
@@ -70,10 +71,11 @@ def columns_of_words(
     broken = Broken()
     misshapen = np.flatnonzero(~good & (words > 0))
     needed = {None: f"{fewest} or more", fewest: f"{fewest}"}.get(most, f"{fewest} to {most}")
+    shown = misshapen[:MOST_SHOWN]
     why = [
-        "holds a NUL byte" if nul[place] else f"has {int(words[place])} words, {needed} are needed"
-        for place in misshapen[:MOST_SHOWN]
+        "holds a NUL byte" if nul[place] else f"has {counted(number, 'word')}, {needed} are needed"
+        for place, number in zip(shown.tolist(), words[shown].tolist(), strict=True)
     ]
-    lines = (block.first + misshapen[:MOST_SHOWN]).tolist()
+    lines = (block.first + shown).tolist()
     broken.add(len(misshapen), list(zip(lines, why, strict=True)))
     return block.first + np.flatnonzero(good), columns, broken

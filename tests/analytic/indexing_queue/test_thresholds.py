@@ -490,7 +490,7 @@ def test_policies_without_a_cost_are_left_out_and_counted() -> None:
     assert search.undefined == 1
     assert (1,) not in [row.robots for row in search.table]
     found = optimize(scenario, "threshold")
-    assert found.notes[-1] == "1 of 5 policies have no cost"
+    assert found.notes[-1] == "1 of 5 policies has no cost"
     with pytest.raises(NoOptimumError, match="no policy has a cost"):
         best_thresholds(queue({"robots.available": 1, "robots.deliveries.modes": [stuck]}))
 

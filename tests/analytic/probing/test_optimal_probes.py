@@ -808,7 +808,7 @@ def test_a_local_optimum_that_is_not_reached_is_not_claimed(
     )
     found = optimize(scenario, "probes")
     assert not found.search.refined.converged
-    assert any(note.startswith("refined: not converged after 1 rounds") for note in found.notes)
+    assert any(note.startswith("refined: not converged after 1 round,") for note in found.notes)
     monkeypatch.undo()
     assert not any("not converged" in note for note in optimize(scenario, "probes").notes)
 

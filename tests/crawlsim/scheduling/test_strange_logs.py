@@ -48,7 +48,7 @@ OUTSIDE = (
         (['{"_source": 5}\n'], "must name the columns"),
         (["[[], 5, {}, null]"], "must name the columns"),
         ([" CDX N b m s\n"], "must name the columns a"),
-        ([" CDX N b a m s k\nx\n"], "no row can be read; line 2 has 1 words, 6 are needed"),
+        ([" CDX N b a m s k\nx\n"], "no row can be read; line 2 has 1 word, 6 are needed"),
         ([BOMB] * 2, "declares a document type"),
         ([OUTSIDE] * 2, "declares a document type"),
         (["<" + "a" * 10_000 + ">"] * 2, "root element|is no XML"),
