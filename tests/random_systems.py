@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from scenarios import scenario_from
@@ -312,8 +313,24 @@ def _split_into_classes(draw: Any, tables: Tables) -> None:
         {"available": count, "access_time": time}
         for count, time in zip(counts, times, strict=False)
     ]
-    if "static" in tables.get("activation", {}) and draw(st.booleans()):
-        tables["activation"]["static"] = [draw(st.integers(0, count)) for count in counts]
+    rule = tables.get("activation", {})
+    if "static" in rule and draw(st.booleans()):
+        rule["static"] = [draw(st.integers(0, count)) for count in counts]
+    if "switching" in rule and draw(st.booleans()):
+        rule["switching"] = {"choices": draw(choices(rule["switching"]["targets"], counts))}
+
+
+@st.composite
+def choices(draw: Any, targets: Any, counts: list[int]) -> Any:
+    """A class for each level and active robots of each class, and each list of the targets."""
+    if isinstance(targets[0], list):
+        return [draw(choices(row, counts)) for row in targets]
+    table = np.full((len(targets), *(count + 1 for count in counts)), -1)
+    for level, *active in np.ndindex(table.shape):
+        left = [index for index, count in enumerate(counts) if active[index] < count]
+        rest = [] if level == 0 and not any(active) else [-1]
+        table[(level, *active)] = draw(st.sampled_from(left + rest))
+    return table.tolist()
 
 
 SHAPES = (4, 50, 1000, 10**6)
