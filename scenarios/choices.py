@@ -161,5 +161,5 @@ def _check_choice(
         allowed = f"must be a class, 0 … {len(classes) - 1}, or -1: nobody is switched on"
         raise refused(allowed, key=key, value=choice)
     if active[choice] == classes[choice].available:
-        all_active = f"all {active[choice]} robots of class {choice} are active in that state"
+        all_active = f"no robot of class {choice} is at rest in that state"
         raise refused(f"must be another class, or -1: {all_active}", key=key, value=choice)

@@ -351,14 +351,16 @@ def large_search_engines(draw: Any) -> Tables:
     buffer = tables.get("buffer")
     activation = tables.get("activation", {})
     targets = activation.get("switching", {}).get("targets")
-    by_state = bool({"levels", "free"} & activation.keys())
+    chosen = activation.get("switching", {}).get("choices")
+    by_state = bool({"levels", "free"} & activation.keys()) or chosen is not None
     if "access_time" in robots:
         robots["available"] += draw(st.sampled_from([0, 2, 36, 1000]))
         robots["access_time"] = _many_phases(draw, robots["access_time"])
         if "activation" not in tables and draw(st.booleans()):
             tables["activation"] = {"static": robots["available"]}
     if buffer is not None:
-        if not (targets and isinstance(targets[0], list)) and "free" not in activation:
+        by_phase = targets and isinstance(targets[0], list)
+        if not by_phase and chosen is None and "free" not in activation:
             buffer["service"] = _many_phases(draw, buffer["service"])
         if targets is None and not by_state:
             buffer["waiting_places"] += draw(st.sampled_from([0, 0, 20, 400]))

@@ -27,7 +27,7 @@ from analytic.robot_control.unlike_robots import (
 )
 from scenarios import Scenario
 from scenarios.activation import Switching
-from scenarios.arrays import IntArray
+from scenarios.arrays import Array, IntArray
 from scenarios.choices import NOBODY, choices_of, class_sizes, combinations
 from scenarios.sections import Costs, Robots
 
@@ -176,6 +176,15 @@ class ChoiceSearch:
         nested: list[Any] = tables.reshape(*tables.shape[:2], *sizes).tolist()
         return nested[0] if all_alike(tables) else nested
 
+    @property
+    def asked(self) -> Array:
+        """How often the rule is asked, in the shape of `tables`."""
+        base = self.queue.queue
+        counted = np.zeros((base.phases, base.capacity + 1, len(self.queue.active)))
+        phase = np.where(base.pages > 0, (np.arange(base.levels) - 1) % base.phases, 0)
+        counted[phase, base.pages] = self.measures.occasions
+        return counted
+
     def name_of(self, choice: int) -> str:
         """The class that is switched on, in words."""
         return "nobody" if choice == NOBODY else self.classes[choice]
@@ -184,18 +193,14 @@ class ChoiceSearch:
         """What the rule chooses in each state in which it is asked, and how often it is."""
         tables = self.tables
         alike = all_alike(tables)
-        base = self.queue.queue
-        phases = 1 if alike else base.phases
-        counted = np.zeros((base.capacity + 1, phases, len(self.queue.active)))
-        own = np.where(base.pages > 0, (np.arange(base.levels) - 1) % base.phases, 0)
-        np.add.at(counted, (base.pages, np.minimum(own, phases - 1)), self.measures.occasions)
-        for level, phase, place in zip(*np.nonzero(counted > 0), strict=True):
-            active = dict(zip(self.classes, self.queue.active[place].tolist(), strict=True))
+        counted = self.asked.sum(axis=0, keepdims=True) if alike else self.asked
+        for level, phase, place in zip(*np.nonzero(np.swapaxes(counted, 0, 1) > 0), strict=True):
+            active = zip(self.classes, self.queue.active[place].tolist(), strict=True)
             row: dict[str, Any] = {"level": int(level)}
             row |= {} if alike else {"phase": int(phase)}
-            row |= {f"{name} active": number for name, number in active.items()}
+            row |= {f"{name} active": number for name, number in active}
             row["switched on"] = self.name_of(int(tables[phase, level, place]))
-            yield row | {"occasions": float(counted[level, phase, place])}
+            yield row | {"occasions": float(counted[phase, level, place])}
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the table should know."""

@@ -36,6 +36,8 @@ PLACES = {
         "(9)": "fixed-robots.md#the-cost",
         "(6), environment": "switching.md#a-common-environment",
         "(8), environment": "switching.md#a-common-environment",
+        "(6), classes": "switching.md#robots-that-are-not-alike",
+        "(8), classes": "switching.md#robots-that-are-not-alike",
         "(6)": "switching.md#bounds-from-any-guess",
         "": "switching.md#the-equation",
     },
