@@ -11,13 +11,14 @@ import numpy as np
 
 from analytic import conditions
 from analytic.arrival_process import delivery_rates
+from analytic.bounded_process import BoundedProcess, Counted, Rate
 from analytic.conditions import buffer_and_robots
 from analytic.formula import Condition, dependent, reason_against
 from analytic.indexing_queue.fixed_robots import best_fixed_number, static_optimum
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
 from analytic.refusal import NoAnswerError
-from analytic.robot_control.controlled_queue import ControlledQueue
+from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
 from analytic.robot_control.unlike_robots import (
     ChoiceMeasures,
     UnlikeQueue,
@@ -278,6 +279,36 @@ def _best_fixed(scenario: Scenario) -> tuple[str, float] | None:
         return None
     decided = best.decision.get("robots")
     return f"robots = {decided}", best.cost
+
+
+def bounded_choices(scenario: Scenario, limit: Counted) -> tuple[ChoiceSearch, BoundedProcess]:
+    """The best rule without a bound, and the decision process with it.
+
+    Raises
+    ------
+    NoOptimumError
+        As `best_choices_of`.
+    """
+    search = best_choices_of(scenario)
+    queue = search.queue
+    base = queue.queue
+    nothing = Rewards(np.zeros(base.levels), np.zeros(base.levels))
+    unpaid = np.zeros(len(queue.sizes))
+
+    def of_price(**price: float) -> Array:
+        given = dict.fromkeys(("loss", "obsolescence", "starvation", "robots"), 0.0)
+        return queue.costs_of(Costs(**(given | price)))
+
+    if limit.rate == "served":
+        counted = queue.rewards_of(base.served, 0.0, unpaid)
+    else:
+        counted = of_price(**{limit.rate: 1.0})
+    delivered = queue.rewards_of(nothing, 0.0, queue.rates)
+    total = delivered if limit.share else np.ones(queue.states)
+    process = queue.process(queue.costs_of(prices_in(scenario)))
+    at_once = np.zeros(len(process.option_costs))
+    rates = Rate(counted, at_once), Rate(total, at_once)
+    return search, BoundedProcess(process, *rates, limit.above, limit.value)
 
 
 def optimal_choices(scenario: Scenario) -> Optimum:
