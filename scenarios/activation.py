@@ -161,7 +161,12 @@ def _nested(given: Any) -> Any:
 _Choices = Annotated[
     tuple[Any, ...],
     BeforeValidator(_nested),
-    WithJsonSchema({"type": "array", "items": {"type": ["array", "integer"]}}),
+    WithJsonSchema(
+        {
+            "type": "array",
+            "items": {"anyOf": [{"type": "integer", "minimum": -1}, {"type": "array"}]},
+        }
+    ),
 ]
 """Classes by level and active robots of each class, as deep as there are classes."""
 

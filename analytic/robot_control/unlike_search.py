@@ -15,6 +15,7 @@ from analytic.bounded_process import BoundedProcess, Counted, Rate
 from analytic.conditions import buffer_and_robots
 from analytic.formula import Condition, dependent, reason_against
 from analytic.indexing_queue.fixed_robots import best_fixed_number, static_optimum
+from analytic.markov import closed_classes
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
 from analytic.refusal import NoAnswerError
@@ -121,11 +122,9 @@ def number_of_states(scenario: Scenario) -> int:
 def settles(scenario: Scenario) -> str | None:
     """The chain forgets where it started."""
     queue = queue_of(scenario)
-    try:
-        queue.stationary_of(policy_in(scenario, queue))
-    except ValueError as failure:
-        return str(failure)
-    return None
+    generator = queue.generator_of(policy_in(scenario, queue))
+    classes = len(closed_classes(generator, queue.start))
+    return None if classes == 1 else f"its chain has {classes} closed classes"
 
 
 @dataclass(frozen=True)
