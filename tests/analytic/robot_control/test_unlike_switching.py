@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from analytic.markov import closed_classes, stationary
 from analytic.robot_control.switching import best_switching
 from analytic.robot_control.unlike_robots import best_choices, measures_of_choices
 from analytic.robot_control.unlike_search import best_choices_of, prices_in, queue_of
+from crawlsim.report import plot_choices
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.choices import choices_of
 
@@ -283,6 +285,19 @@ def test_the_library_has_the_best_rule() -> None:
     found = optimize(scenario, "switching")
     assert scenario.with_(found.changes).activation == scenario.activation
     assert found.lower_bound == pytest.approx(found.cost, rel=1e-12)
+
+
+def test_the_map_shows_the_states_in_which_the_rule_is_asked() -> None:
+    search = optimize(load("one-fast-three-slow"), "switching").search
+    ax = plot_choices(search)
+    cells = np.ma.asarray(ax.images[0].get_array())
+    rows = [each.get_text() for each in ax.get_yticklabels()]
+    plt.close("all")
+    for row in search.table():
+        place = rows.index(f"{row['near active']}, {row['far active']}"), row["level"]
+        named = ["nobody", "near", "far"][int(cells[place])]
+        assert named == row["switched on"]
+    assert cells.count() == len(list(search.table()))
 
 
 def test_two_closed_classes_are_refused() -> None:
