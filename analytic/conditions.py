@@ -16,7 +16,7 @@ from scenarios.accessing.randomized import Randomized
 from scenarios.activation import Free, Optimal, Static, Switching, These
 from scenarios.arrays import Array
 from scenarios.fleet import access_times
-from scenarios.laws import Deterministic, Distribution, Mixture
+from scenarios.laws import Deterministic, Distribution, Mixture, PhaseType
 from scenarios.page_data import access_shares, page_service_times
 from scenarios.processes import gap_law
 from scenarios.sections import Buffer, PageSize, Robots
@@ -161,6 +161,12 @@ def robots_alike(scenario: Scenario) -> str | None:
     return "robots are of several classes" if several else None
 
 
+@premise
+def robots_unlike(scenario: Scenario) -> str | None:
+    """Robots are of several classes."""
+    return None if robots_alike(scenario) else "robots are not of several classes"
+
+
 def every_access_delivers(scenario: Scenario) -> str | None:
     """No access fails."""
     fails = scenario.robots is not None and scenario.robots.failure_probability > 0
@@ -238,7 +244,14 @@ def one_price_of_robots(scenario: Scenario) -> str | None:
     given = scenario.costs.robots
     if not isinstance(given, tuple) or len(set(given)) == 1:
         return None
-    return "[costs] has a price of robots for each of several, which needs a fixed number or set"
+    return "[costs] has a price of robots for each of several"
+
+
+def no_price_by_class(scenario: Scenario) -> str | None:
+    """An active robot has one price, whatever the state."""
+    if not scenario.prices.by_class:
+        return None
+    return "[costs] has a price of robots for each class, and they are switched one at a time"
 
 
 def response_priced(scenario: Scenario) -> str | None:
@@ -278,12 +291,9 @@ def markovian_accesses(scenario: Scenario) -> str | None:
         order = gap_order(access) or 1
         if order > MOST_PHASES:
             return _too_many("access times", order)
-    if not isinstance(scenario.activation, Switching):
+    if exponential or not isinstance(scenario.activation, Switching):
         return None
-    return all_of(
-        None if exponential else "switched robots with access times that are not exponential",
-        robots_alike(scenario),
-    )
+    return "switched robots with access times that are not exponential"
 
 
 def exponential_service(scenario: Scenario) -> str | None:
@@ -299,6 +309,16 @@ def phase_type_service(scenario: Scenario) -> str | None:
     reason = independent_services(scenario)
     given = buffer_of(scenario).service.key
     return reason or _not_of_phase_type("service times", service_law(scenario), given)
+
+
+def phases_of_service_written(scenario: Scenario) -> str | None:
+    """A rule of switching can have a list for each phase of the service."""
+    if independent_services(scenario) is not None:
+        return None
+    law = service_law(scenario)
+    if exponential_rate(law) is not None or isinstance(law, PhaseType):
+        return None
+    return f"a rule by service phase needs a phase-type service; write the {law.key} law as one"
 
 
 def _not_of_phase_type(what: str, law: Distribution, given: str) -> str | None:

@@ -193,8 +193,8 @@ def optimize(
         What the answer may rest on; default: the first of these that there is. The answer's `kind`
         says which it is, and its notes why it is no better one.
     subject_to : str, optional
-        A bound that the rule must keep, such as ``loss_probability <= 0.01``; of "static" and
-        "threshold", exactly.
+        A bound that the rule must keep, such as ``loss_probability <= 0.01``; of "static",
+        "threshold", "levels", "free" and "switching", exactly.
     indifference, confidence : float, optional
         Of a simulated search: with at least the probability `confidence` no rule that it compared
         costs less than the chosen one by more than the indifference; default: 1 % of the cost.

@@ -10,12 +10,14 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
 from analytic import optimize
 from crawlsim.cli import main
 from crawlsim.ledger import talim_tables
 from crawlsim.report import plot_best_probes, plot_rule_map, plot_threshold_costs
+from crawlsim.report.region_figures import region_figure
 from scenarios import load
 
 SCENARIO = "four-robots-one-threshold"
@@ -61,6 +63,20 @@ def make_region_picture(target: Path) -> None:
     figure.savefig(target, dpi=DOTS_PER_INCH, metadata={"Software": None})
 
 
+def make_where_picture(target: Path) -> None:
+    """The best fixed number over two entries, as the report of `crawlsim sweep` draws it."""
+    across, up = "costs.starvation", "robots.access_time.exponential.rate"
+    base = load("talim-static-k5").with_("costs.loss", 1.0)
+    rows = []
+    for price in np.arange(0.5, 4.1, 0.5).round(2).tolist():
+        for rate in np.arange(0.05, 0.51, 0.05).round(2).tolist():
+            best = optimize(base.with_({across: price, up: rate}), "static").search.optimum
+            rows.append({across: price, up: rate, "decision": f"robots = {best}"})
+    figure = region_figure(rows, (across, up))
+    assert figure is not None
+    figure.savefig(target, dpi=DOTS_PER_INCH, metadata={"Software": None})
+
+
 def make_switching_picture(target: Path) -> None:
     """Figure 3 of talim2001, as the script of its tables and figures draws it."""
     drawn = talim_tables.figure(talim_tables.FIGURES[3])
@@ -79,5 +95,6 @@ if __name__ == "__main__":
     make_picture(pictures / "report.png")
     make_threshold_picture(pictures / "thresholds.png")
     make_region_picture(pictures / "regions.png")
+    make_where_picture(pictures / "where.png")
     make_switching_picture(pictures / "switching.png")
     make_probes_picture(pictures / "probes.png")

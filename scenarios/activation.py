@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Discriminator, RootModel, Tag, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    RootModel,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
 
 from scenarios.base import ByType, Count, Keyed, OneKey, Section
 from scenarios.errors import refused
@@ -142,20 +150,50 @@ def _shape(targets: Any) -> str:
     return "<nested>" if any(isinstance(row, list | tuple) for row in rows) else "<flat>"
 
 
+def _nested(given: Any) -> Any:
+    """Lists in lists as tuples, with whole numbers in them."""
+    if isinstance(given, list | tuple):
+        return tuple(map(_nested, given))
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise refused("must be nested lists of whole numbers", value=given)
+    return given
+
+
+_Choices = Annotated[
+    tuple[Any, ...],
+    BeforeValidator(_nested),
+    WithJsonSchema(
+        {
+            "type": "array",
+            "items": {"anyOf": [{"type": "integer", "minimum": -1}, {"type": "array"}]},
+        }
+    ),
+]
+"""Classes by level and active robots of each class, as deep as there are classes."""
+
+
 class SwitchingRule(Section):
     """Target numbers of active robots by level, or one such list per service phase.
 
-    Where the robots have an environment, one such list per state of that.
+    Where the robots have an environment, one such list per state of that. Or the class of the
+    robot that is switched on, by level and active robots of each class (`scenarios.choices`).
     """
 
-    targets: Annotated[
-        Annotated[tuple[Count, ...], Tag("<flat>")]
-        | Annotated[tuple[tuple[Count, ...], ...], Tag("<nested>")],
-        Discriminator(_shape),
-    ]
+    one_of: ClassVar[tuple[tuple[str, ...], ...]] = (("targets", "choices"),)
+    targets: (
+        Annotated[
+            Annotated[tuple[Count, ...], Tag("<flat>")]
+            | Annotated[tuple[tuple[Count, ...], ...], Tag("<nested>")],
+            Discriminator(_shape),
+        ]
+        | None
+    ) = None
+    choices: _Choices | None = None
 
     @model_validator(mode="after")
     def _valid(self) -> SwitchingRule:
+        if (self.targets is None) == (self.choices is None):
+            raise refused("must have exactly one of the keys targets or choices")
         for row in self.rows:
             if not row or row[0] < 1:
                 allowed = "the target at level 0 must be >= 1"
@@ -164,7 +202,12 @@ class SwitchingRule(Section):
 
     @property
     def rows(self) -> tuple[tuple[int, ...], ...]:
-        """The lists of targets: one per service phase or state of the environment, or only one."""
+        """The lists of targets: one per service phase or state of the environment, or only one.
+
+        None of them where there are choices.
+        """
+        if self.targets is None:
+            return ()
         nested = bool(self.targets) and isinstance(self.targets[0], tuple)
         return self.targets if nested else (self.targets,)  # type: ignore[return-value]  # narrowed by `nested`
 
@@ -176,8 +219,13 @@ class Switching(Keyed[SwitchingRule]):
 
     @property
     def targets(self) -> tuple[tuple[int, ...], ...]:
-        """Target numbers of robots, shape (lists, levels)."""
+        """Target numbers of robots, shape (lists, levels); no list where there are choices."""
         return self.root.rows
+
+    @property
+    def choices(self) -> tuple[Any, ...] | None:
+        """Classes in nested lists, as the file has them; None where there are targets."""
+        return self.root.choices
 
 
 class Optimal(Keyed[Literal["static", "threshold", "levels", "free", "switching"]]):
@@ -193,3 +241,9 @@ class Optimal(Keyed[Literal["static", "threshold", "levels", "free", "switching"
 
 Activation = Annotated[Static | These | Threshold | Levels | Free | Switching | Optimal, OneKey()]
 """The rule that says how many robots are active."""
+
+
+def switches_one_at_a_time(rule: Activation | None) -> bool:
+    """Whether robots are switched on one at a time, or may be once the best rule is found."""
+    sought = isinstance(rule, Optimal) and rule.family == "switching"
+    return sought or isinstance(rule, Switching)

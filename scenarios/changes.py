@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scenarios.accessing import POLICIES
-from scenarios.activation import Activation
+from scenarios.activation import Activation, SwitchingRule
 from scenarios.base import members_of
 from scenarios.deliveries import Deliveries
 from scenarios.errors import MISSING, ScenarioError
@@ -27,7 +27,7 @@ _GROUPS: tuple[frozenset[str], ...] = (
     frozenset({"zipf", "file"}),
     frozenset({"zipf", "column"}),
     *(frozenset(group) for law in LAWS for group in law.one_of),
-    *(frozenset(group) for group in (*Robots.one_of, *Servers.one_of)),
+    *(frozenset(group) for group in (*Robots.one_of, *Servers.one_of, *SwitchingRule.one_of)),
 )
 """Keys that exclude one another within a table."""
 

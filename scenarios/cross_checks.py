@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from scenarios.accessing.cyclic import Cyclic
 from scenarios.activation import (
-    Activation,
     Free,
     Levels,
     Optimal,
@@ -15,8 +14,10 @@ from scenarios.activation import (
     Switching,
     These,
     Threshold,
+    switches_one_at_a_time,
 )
 from scenarios.base import LARGEST, SMALLEST, listed, one_of
+from scenarios.choices import check_choices
 from scenarios.columns import Column, given_numbers
 from scenarios.deliveries import Independent, Marked, joint_size
 from scenarios.environment import Environment
@@ -195,7 +196,8 @@ def _robots_available(scenario: System) -> None:
         raise refused(_at_most(robots), key=key, value=rule.robots)
     if isinstance(rule, Levels | Free) and max(rule.robots, default=0) > robots.available:
         raise refused(_at_most(robots), key=f"activation.{rule.key}", value=rule.root)
-    if isinstance(rule, Switching) and max(map(max, rule.targets)) > robots.available:
+    most = max(map(max, rule.targets), default=0) if isinstance(rule, Switching) else 0
+    if isinstance(rule, Switching) and most > robots.available:
         key = "activation.switching.targets"
         raise refused(_at_most(robots), key=key, value=rule.root.targets)
 
@@ -239,19 +241,17 @@ def _switching_needs_access_time(scenario: System) -> None:
     robots = scenario.robots
     if rule is None or robots is None or robots.deliveries is None:
         return
-    if _switches(rule):
+    if switches_one_at_a_time(rule):
         raise refused("needs robots.access_time", key=f"activation.{rule.key}")
-
-
-def _switches(rule: Activation) -> bool:
-    """Whether robots are switched one at a time, or may be once the best rule is found."""
-    return "switching" in (rule.key, rule.family if isinstance(rule, Optimal) else None)
 
 
 def _switching_fits(scenario: System) -> None:
     rule = scenario.activation
     buffer = scenario.buffer
-    if not isinstance(rule, Switching) or buffer is None:
+    if not isinstance(rule, Switching) or buffer is None or scenario.robots is None:
+        return
+    if rule.choices is not None:
+        check_choices(rule, buffer, scenario.robots)
         return
     key = "activation.switching.targets"
     levels = buffer.capacity + 1
@@ -260,7 +260,7 @@ def _switching_fits(scenario: System) -> None:
             entries = counted(levels, "entry")
             allowed = f"must have {entries}, one per level 0 … waiting_places + servers"
             raise refused(allowed, key=key, value=row)
-    environment = scenario.robots.environment if scenario.robots else None
+    environment = scenario.robots.environment
     if environment is not None:
         _one_list_per_state(rule, environment, key)
         return
@@ -274,7 +274,7 @@ def _switching_fits(scenario: System) -> None:
 
 
 def _one_list_per_state(rule: Switching, environment: Environment, key: str) -> None:
-    nested = isinstance(rule.root.targets[0], tuple)
+    nested = rule.root.targets is not None and isinstance(rule.root.targets[0], tuple)
     if nested and not environment.seen:
         allowed = "must be one list: robots.environment.seen = false"
         raise refused(allowed, key=key, value=rule.root.targets)
@@ -355,7 +355,10 @@ def _optimal_needs_costs(scenario: System) -> None:
 
 
 def _prices_of_robots_fit(scenario: System) -> None:
-    """A price for each class or robot goes with a fixed set of robots that are told apart."""
+    """A price for each class or robot goes with a fixed set of them, or robots that are switched.
+
+    Under other rules the first so many are active: the price of a mean robot is not one number.
+    """
     robots = scenario.robots
     given = scenario.costs.robots
     if not isinstance(given, tuple):
@@ -369,9 +372,10 @@ def _prices_of_robots_fit(scenario: System) -> None:
         allowed = f"has {counted(len(given), 'entry')}; must have {kinds[1]}, one per {kinds[0]}"
         raise refused(allowed, key=key, value=given)
     rule = scenario.activation
-    sought = isinstance(rule, Optimal) and rule.family == "static"
-    if not (rule is None or sought or isinstance(rule, Static | These)):
-        allowed = f"must be one number with activation.{rule.key}; a list goes with static or these"
+    sought = isinstance(rule, Optimal) and rule.family in ("static", "switching")
+    if not (rule is None or sought or isinstance(rule, Static | These | Switching)):
+        allowed = f"must be one number with activation.{rule.key}"
+        allowed += "; a list goes with static, these or switching"
         raise refused(allowed, key=key, value=given)
     if any(each.robots is not None for each in scenario.interventions):
         allowed = "must be one number where interventions limit the robots"
@@ -403,7 +407,7 @@ def _interventions_fit(scenario: System) -> None:
 
 def _robots_can_be_limited(scenario: System, key: str, limit: int) -> None:
     rule = scenario.activation
-    if rule is not None and _switches(rule):
+    if switches_one_at_a_time(rule):
         allowed = "does not go with switching, which never recalls a robot"
         raise refused(allowed, key=key, value=limit)
     if isinstance(rule, Free):

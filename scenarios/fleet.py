@@ -84,6 +84,12 @@ def order_of_activation(robots: Robots, rule: Activation | None) -> Sequence[int
     return list(order | dict.fromkeys(every))
 
 
+def class_of_each(robots: Robots) -> list[int]:
+    """The class of each robot by its number; empty where there are no classes."""
+    classes = robots.classes or ()
+    return [index for index, each in enumerate(classes) for _ in range(each.available)]
+
+
 def classes_in_order(robots: Robots, rule: Activation | None) -> list[int]:
     """Class of each robot, in the order in which they become active; one of all without classes."""
     counts = [count for _, count in access_times(robots)]

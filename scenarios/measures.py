@@ -62,8 +62,11 @@ _ALL = (
     _row(
         "mean_active_robots",
         "time average of the active robots",
+        subject="class",
         unit="robots",
-        robots=lambda r: r.robots_time / r.window,
+        robots=lambda r: (
+            {None: r.robots_time / r.window} | dict(enumerate(r.class_time.T / r.window))
+        ),
     ),
     _row(
         "preemption_probability",

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError, model_validator
 
+from scenarios.activation import switches_one_at_a_time
 from scenarios.changes import plain, with_changes
 from scenarios.cross_checks import CHECKS
 from scenarios.fleet import mean_price
@@ -46,11 +47,19 @@ class Scenario(System):
 
     @property
     def prices(self) -> Costs:
-        """The prices, one of each: of an active robot the mean of those that are active."""
+        """The prices, one of each: of an active robot the mean of those that are active.
+
+        Where that depends on the state, each class has its own.
+        """
         given = dict(self.costs)
-        if isinstance(self.costs.robots, tuple):
+        of_each = self.costs.robots
+        if isinstance(of_each, tuple):
             assert self.robots is not None
-            given["robots"] = mean_price(self.robots, self.activation, self.costs.robots)
+            switched = switches_one_at_a_time(self.activation)
+            if switched and len(set(of_each)) > 1:
+                given |= {"robots": 0.0, "by_class": of_each}
+            else:
+                given["robots"] = mean_price(self.robots, self.activation, of_each)
         return Costs.model_construct(self.costs.model_fields_set, **given)
 
     def as_file(self) -> dict[str, Any]:

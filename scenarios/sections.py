@@ -443,9 +443,14 @@ class _Prices(Section):
 
 
 class Costs(_Prices):
-    """Prices of what goes wrong, one of each: of an active robot that of a mean one."""
+    """Prices of what goes wrong, one of each: of an active robot that of a mean one.
+
+    Where robots of several classes are switched and have prices of their own, the mean one changes
+    with the state: `by_class` then has their prices, and `robots` is 0.
+    """
 
     robots: NonNegative = 0.0
+    by_class: tuple[NonNegative, ...] = ()
 
 
 class GivenCosts(_Prices):

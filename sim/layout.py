@@ -11,6 +11,7 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Free, Levels, Static, Switching, These, Threshold
 from scenarios.arrays import Array
+from scenarios.choices import looks_at_service
 from scenarios.deliveries import joint_size
 from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Exponential, PhaseType
@@ -107,9 +108,8 @@ def service_by_phase(scenario: Scenario) -> PhaseType | None:
     """The service of which a rule asks for the phase; None where none does."""
     rule = scenario.activation
     buffer = scenario.buffer
-    if buffer is None or not (
-        isinstance(rule, Free) or (isinstance(rule, Switching) and len(rule.targets) > 1)
-    ):
+    looks = isinstance(rule, Switching) and looks_at_service(scenario.robots, rule)
+    if buffer is None or not (isinstance(rule, Free) or looks):
         return None
     if targets_by_environment(scenario):
         return None

@@ -44,6 +44,9 @@ class Robots(Protocol):
     def robots_time(self, now: float, level_time: Sequence[float]) -> float:
         """Time integral of the active robots since the end of the warm-up."""
 
+    def class_time(self) -> tuple[float, ...] | None:
+        """That of each class, after the whole; None where classes are not told apart."""
+
 
 class _ByLevel:
     """Robots of whom the level says how many are active; nothing else is counted about them."""
@@ -76,6 +79,10 @@ class _ByLevel:
         """Time integral of the active robots since the end of the warm-up."""
         since = [time - before for time, before in zip(level_time, self._counted, strict=True)]
         return self._robots_time + rules.time_of_robots(since, self._active_at)
+
+    def class_time(self) -> tuple[float, ...] | None:
+        """None: classes are not told apart."""
+        return None
 
 
 class _Accessing(_ByLevel):
@@ -166,12 +173,16 @@ class SwitchedRobots:
     ----------
     targets : sequence of sequence of int
         Targets by level, one row per service phase (a single row where phases do not count).
-    service_phase : callable
-        The phase of the service now; 0 where phases do not count or nobody is served.
+    access_ends : mapping int -> callable
+        For the number of each robot, what draws when its access ends.
+    row_of_targets : callable
+        Which row counts at a time and a level.
     source : PageSource
     log_event : callable, optional
     failures : Failures, optional
         Which accesses fail; none, where it is left out.
+    class_of : sequence of int
+        The class of each robot; empty where there are no classes.
     """
 
     def __init__(
@@ -184,6 +195,7 @@ class SwitchedRobots:
         source: PageSource,
         log_event: LogEvent | None = None,
         failures: Failures | None = None,
+        class_of: Sequence[int] = (),
     ) -> None:
         self._clock = clock
         self._buffer = buffer
@@ -196,8 +208,11 @@ class SwitchedRobots:
         self._carried = dict.fromkeys(access_ends, -1)
         self._alarms = {robot: Alarm(clock, self._arrive, robot) for robot in access_ends}
         self._idle: list[int] = []
+        self._class_of = class_of
         self.active = len(access_ends)
+        self._active_of = [class_of.count(each) for each in sorted(set(class_of))]
         self._active_since = self._robots_time = 0.0
+        self._time_of = [0.0 for _ in self._active_of]
         buffer.service_completed = self._reconsider
 
     def start(self) -> None:
@@ -209,10 +224,19 @@ class SwitchedRobots:
         self._carried[robot] = page
         self._clock.at(self._access_ends[robot](now), _DELIVERY + robot, self._alarms[robot])
 
-    def _count(self, now: float, step: int) -> None:
-        self._robots_time += self.active * (now - self._active_since)
-        self._active_since = now
+    def _count(self, now: float, step: int, robot: int) -> None:
+        """Close the integrals of the active robots, then change their number by a robot's."""
+        self._close(now)
         self.active += step
+        if self._class_of:
+            self._active_of[self._class_of[robot]] += step
+
+    def _close(self, now: float) -> None:
+        lasted = now - self._active_since
+        self._robots_time += self.active * lasted
+        for each, active in enumerate(self._active_of):
+            self._time_of[each] += active * lasted
+        self._active_since = now
 
     def _arrive(self, alarm: Alarm) -> None:
         now = alarm.time
@@ -222,22 +246,32 @@ class SwitchedRobots:
         if another is not None:
             self._begin_access(now, robot, another)
             return
-        heappush(self._idle, robot)
-        self._count(now, -1)
+        self._rest(robot)
+        self._count(now, -1, robot)
         self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
         if self._failures:
             self._failures.delivered(robot)
         self._reconsider(now)
 
-    def _reconsider(self, now: float) -> None:
+    def _rest(self, robot: int) -> None:
+        """A robot is switched off."""
+        heappush(self._idle, robot)
+
+    def _next_robot(self, now: float) -> int | None:
+        """The robot that is switched on now and leaves those that rest; None: nobody is."""
         level = self._buffer.level
         row = self._row_of_targets(now, level)
-        if self._idle and rules.switches_on(self.active, self._targets[row][level]):
-            robot = heappop(self._idle)
-            self._count(now, 1)
-            self._begin_access(now, robot, self._source.next_page())
-            if self._log_event:
-                self._log_event(now, "switch-on", robot, None)
+        wanted = self._idle and rules.switches_on(self.active, self._targets[row][level])
+        return heappop(self._idle) if wanted else None
+
+    def _reconsider(self, now: float) -> None:
+        robot = self._next_robot(now)
+        if robot is None:
+            return
+        self._count(now, 1, robot)
+        self._begin_access(now, robot, self._source.next_page())
+        if self._log_event:
+            self._log_event(now, "switch-on", robot, None)
 
     def limit(self, now: float, active_at: Sequence[int]) -> None:
         """Nothing: no intervention limits robots that are never recalled."""
@@ -246,11 +280,45 @@ class SwitchedRobots:
         """Forget what was counted so far: the warm-up is over."""
         self._active_since = now
         self._robots_time = 0.0
+        self._time_of = [0.0 for _ in self._active_of]
 
     def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
         """Time integral of the active robots since the end of the warm-up."""
-        self._count(now, 0)
+        self._close(now)
         return self._robots_time
+
+    def class_time(self) -> tuple[float, ...] | None:
+        """That of each class, when it was closed last; None where there are no classes."""
+        return tuple(self._time_of) if self._class_of else None
+
+
+class ChosenRobots(SwitchedRobots):
+    """Robots switched on one at a time, of a class that the state says.
+
+    Parameters
+    ----------
+    choices : ndarray of int, shape (service phases or 1, levels, combinations)
+        As `scenarios.choices.choices_of`.
+    steps : sequence of int
+        By how much one robot more of each class moves the place of a combination.
+    """
+
+    def __init__(self, choices: Any, steps: Sequence[int], *args: Any, **others: Any) -> None:
+        super().__init__(*args, **others)
+        self._choices = choices.tolist()
+        self._steps = steps
+        self._idle_of: list[list[int]] = [[] for _ in steps]
+
+    def _rest(self, robot: int) -> None:
+        """A robot is switched off."""
+        heappush(self._idle_of[self._class_of[robot]], robot)
+
+    def _next_robot(self, now: float) -> int | None:
+        """The robot that is switched on now and leaves those that rest; None: nobody is."""
+        level = self._buffer.level
+        row = self._row_of_targets(now, level)
+        chosen = self._choices[row][level][rules.place_of(self._active_of, self._steps)]
+        return None if chosen < 0 else heappop(self._idle_of[chosen])
 
 
 class PoliteRobots(_Accessing):

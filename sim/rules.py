@@ -119,6 +119,14 @@ def switches_on(active: int, target: int) -> bool:
     return active < target
 
 
+def place_of(active: Sequence[int], steps: Sequence[int]) -> int:
+    """Place of a combination of numbers of active robots, where one robot more is a step."""
+    place = 0
+    for each in range(len(active)):
+        place += active[each] * steps[each]
+    return place
+
+
 def fails(probability: float, uniform: float) -> bool:
     """Whether an access fails."""
     return uniform < probability

@@ -7,7 +7,9 @@ from functools import partial
 
 from scenarios import Scenario
 from scenarios.activation import Free, Switching
+from scenarios.choices import choices_of, class_sizes, steps_of
 from scenarios.deliveries import modes_of
+from scenarios.fleet import class_of_each
 from scenarios.interventions import FACTORS
 from scenarios.law_points import LawPoints
 from scenarios.laws import Distribution
@@ -43,7 +45,14 @@ from sim.layout import (
 from sim.page_changes import PageChanges
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
 from sim.pages import DirectIndex, Load, Pages
-from sim.robots import FreeRobots, JointRobots, PoliteRobots, Robots, SwitchedRobots
+from sim.robots import (
+    ChosenRobots,
+    FreeRobots,
+    JointRobots,
+    PoliteRobots,
+    Robots,
+    SwitchedRobots,
+)
 from sim.robots_by_phase import FreeRobotsByPhase, JointRobotsByPhase, QueueState
 from sim.speeds import end_at_full_speed, end_of_work, piece_at, speed_over_time
 from sim.streams import stream
@@ -163,9 +172,11 @@ class SearchEngine:
         window = now - self._scenario.run.warmup
         queue = self._buffer.tally(now) if isinstance(self._buffer, Buffer) else None
         level_time = queue.level_time if queue else (window,)
+        robots_time = self._robots.robots_time(now, level_time)
         return Tally(
             window=window,
-            robots_time=self._robots.robots_time(now, level_time),
+            robots_time=robots_time,
+            class_time=self._robots.class_time(),
             buffer=queue,
             pages=self._pages.tally(now) if self._pages else None,
             ages=self._pages.ages(now) if self._pages and queue else None,
@@ -275,18 +286,7 @@ class SearchEngine:
         rule = self._scenario.activation
         source = self._page_source()
         if isinstance(rule, Switching):
-            assert isinstance(self._buffer, Buffer)
-            times = self._access_ends()
-            return SwitchedRobots(
-                self.clock,
-                self._buffer,
-                rule.targets,
-                times,
-                self._row_of_targets(),
-                source,
-                self._log_event,
-                self._failures(times, source),
-            )
+            return self._switched_fleet(rule, source)
         if isinstance(rule, Free):
             return self._fleet_by_phases(rule, source)
         _, limits = over_time(self._scenario, "robots")
@@ -314,6 +314,27 @@ class SearchEngine:
         failures = self._failures(times, source)
         places = places_of_robots(self._scenario)
         return FreeRobots(self.clock, self._buffer, active_at, places, times, source, failures)
+
+    def _switched_fleet(self, rule: Switching, source: PageSource) -> Robots:
+        """Robots that are switched on one at a time."""
+        assert isinstance(self._buffer, Buffer)
+        robots = self._section
+        times = self._access_ends()
+        given = (
+            self.clock,
+            self._buffer,
+            rule.targets,
+            times,
+            self._row_of_targets(),
+            source,
+            self._log_event,
+            self._failures(times, source),
+            class_of_each(robots),
+        )
+        if rule.choices is None:
+            return SwitchedRobots(*given)
+        steps = steps_of(class_sizes(robots)).tolist()
+        return ChosenRobots(choices_of(robots, rule), steps, *given)
 
     def _row_of_targets(self) -> Callable[[float, int], int]:
         """Says which list of targets counts at a time and a level."""

@@ -414,6 +414,8 @@ class Tally:
         Length of the window.
     robots_time : float
         Time integral of the number of active robots.
+    class_time : tuple of float or None
+        That of each class, where robots of classes are switched one at a time.
     buffer, pages, ages, clients, servers, probing, sources
         The parts that the scenario has, else None.
     sojourns : SojournsTally or None
@@ -426,6 +428,7 @@ class Tally:
 
     window: float
     robots_time: float = 0.0
+    class_time: tuple[float, ...] | None = None
     buffer: BufferTally | None = None
     pages: PagesTally | None = None
     ages: AgesTally | None = None
@@ -445,6 +448,10 @@ class Tally:
                 part.check(self.window, horizon)
         most = robots * self.window * (1 + RELATIVE)
         require(0 <= self.robots_time <= most, "more active robots than there are")
+        if self.class_time is not None:
+            amiss = abs(math.fsum(self.class_time) - self.robots_time)
+            require(min(self.class_time) >= 0, "a class was active for a negative time")
+            require(amiss <= RELATIVE * most, "active robots of no class, or of two")
         if self.buffer is not None and self.pages is not None:
             delivered = int(self.pages.deliveries.sum())
             require(delivered == self.buffer.delivered, "pages delivered without the buffer")

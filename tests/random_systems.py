@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from scenarios import scenario_from
@@ -312,8 +313,24 @@ def _split_into_classes(draw: Any, tables: Tables) -> None:
         {"available": count, "access_time": time}
         for count, time in zip(counts, times, strict=False)
     ]
-    if "static" in tables.get("activation", {}) and draw(st.booleans()):
-        tables["activation"]["static"] = [draw(st.integers(0, count)) for count in counts]
+    rule = tables.get("activation", {})
+    if "static" in rule and draw(st.booleans()):
+        rule["static"] = [draw(st.integers(0, count)) for count in counts]
+    if "switching" in rule and draw(st.booleans()):
+        rule["switching"] = {"choices": draw(choices(rule["switching"]["targets"], counts))}
+
+
+@st.composite
+def choices(draw: Any, targets: Any, counts: list[int]) -> Any:
+    """A class for each level and active robots of each class, and each list of the targets."""
+    if isinstance(targets[0], list):
+        return [draw(choices(row, counts)) for row in targets]
+    table = np.full((len(targets), *(count + 1 for count in counts)), -1)
+    for level, *active in np.ndindex(table.shape):
+        left = [index for index, count in enumerate(counts) if active[index] < count]
+        rest = [] if level == 0 and not any(active) else [-1]
+        table[(level, *active)] = draw(st.sampled_from(left + rest))
+    return table.tolist()
 
 
 SHAPES = (4, 50, 1000, 10**6)
@@ -334,14 +351,16 @@ def large_search_engines(draw: Any) -> Tables:
     buffer = tables.get("buffer")
     activation = tables.get("activation", {})
     targets = activation.get("switching", {}).get("targets")
-    by_state = bool({"levels", "free"} & activation.keys())
+    chosen = activation.get("switching", {}).get("choices")
+    by_state = bool({"levels", "free"} & activation.keys()) or chosen is not None
     if "access_time" in robots:
         robots["available"] += draw(st.sampled_from([0, 2, 36, 1000]))
         robots["access_time"] = _many_phases(draw, robots["access_time"])
         if "activation" not in tables and draw(st.booleans()):
             tables["activation"] = {"static": robots["available"]}
     if buffer is not None:
-        if not (targets and isinstance(targets[0], list)) and "free" not in activation:
+        by_phase = targets and isinstance(targets[0], list)
+        if not by_phase and chosen is None and "free" not in activation:
             buffer["service"] = _many_phases(draw, buffer["service"])
         if targets is None and not by_state:
             buffer["waiting_places"] += draw(st.sampled_from([0, 0, 20, 400]))

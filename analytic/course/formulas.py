@@ -305,7 +305,12 @@ FORMULAS: tuple[Formula, ...] = (
         latex=r"J=\frac{1}{b-a}\int_a^b\left(c_{\mathrm{loss}}\,\ell(t)+c_{\mathrm{obs}}\,o(t)"
         r"+c_{\mathrm{starv}}\,p_0(t)+c_{\mathrm{rob}}\,r(t)\right)\,dt",
         function=control_cost,
-        conditions=(changed_over_time, *QUEUE, no_response_priced),
+        conditions=(
+            changed_over_time,
+            *QUEUE,
+            no_response_priced,
+            conditions.no_price_by_class,
+        ),
         evaluate=_cost,
     ),
     _row(
@@ -342,7 +347,12 @@ FORMULAS: tuple[Formula, ...] = (
         r"+c_{\mathrm{starv}}\,p_0(t)+c_{\mathrm{rob}}\,r(t)\right)\,dt+c_{\mathrm{stale}}"
         r"\sum_ic_i\bar r_i",
         function=control_cost,
-        conditions=(changed_over_time, *INDEXED, staleness_priced),
+        conditions=(
+            changed_over_time,
+            *INDEXED,
+            staleness_priced,
+            conditions.no_price_by_class,
+        ),
         evaluate=_cost_to_the_index,
     ),
     _row(

@@ -27,6 +27,7 @@ from analytic.indexing_queue.several_servers import ServersChain, rates_of_fates
 from scenarios import Scenario
 from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
+from scenarios.choices import class_sizes, combinations
 from scenarios.timeline import Piece, pieces
 
 
@@ -168,6 +169,9 @@ class QueueOverTime:
         states = self.rules(pieces(scenario, 0.0, scenario.run.horizon)[0]).rates.shape[0]
         row = np.zeros(states)
         if isinstance(scenario.activation, Switching):
+            if robots.classes is not None:
+                row[combinations(class_sizes(robots)) - 1] = 1.0
+                return row
             for state, share in enumerate(start_of_environment(robots).tolist()):
                 row[(robots.available + 1) * state + robots.available] = share
             return row

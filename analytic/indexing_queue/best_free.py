@@ -34,7 +34,7 @@ def optimal_free(scenario: Scenario) -> Optimum:
         raise NoOptimumError("there is no [buffer]")
     numbers = allowed_numbers(scenario)
     best = best_free_rule(scenario, numbers)
-    if reason := _unwritten(scenario):
+    if reason := unwritten(scenario):
         raise NoOptimumError(reason)
     free = [level.tolist() for level in best.robots]
     simpler = _simpler(scenario, numbers, best)
@@ -45,7 +45,7 @@ def optimal_free(scenario: Scenario) -> Optimum:
         lower_bound=min(best.lower, best.cost),
         decision={"free": free},
         changes={"activation": {"free": free}},
-        table=list(_rows(best)),
+        table=list(free_rows(best)),
         notes=[_beside(each, best.cost) for each in simpler],
         search=rule_map(simpler, best),
         proved=proved,
@@ -53,7 +53,7 @@ def optimal_free(scenario: Scenario) -> Optimum:
     )
 
 
-def _unwritten(scenario: Scenario) -> str | None:
+def unwritten(scenario: Scenario) -> str | None:
     """Why a scenario file has no words for a rule of the phases of this system."""
     if conditions.in_environment(scenario) is None:
         return "free switching does not go with robots.environment"
@@ -89,7 +89,7 @@ def _beside(rung: Rung, least: float) -> str:
     return f"{costs}, {said_more(rung.cost, least)} more"
 
 
-def _rows(best: FreeRule) -> Iterator[dict[str, Any]]:
+def free_rows(best: FreeRule) -> Iterator[dict[str, Any]]:
     """The table: a row for each level and arrival phase."""
     for level, numbers in enumerate(best.robots):
         for phase, row in enumerate(numbers.tolist()):

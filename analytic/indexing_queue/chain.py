@@ -20,7 +20,8 @@ import scipy
 from numpy.typing import NDArray
 
 from analytic.phase_type import PhaseLaw
-from scenarios.arrays import Array
+from scenarios.arrays import Array, IntArray
+from scenarios.choices import active_by_class, steps_of
 
 if TYPE_CHECKING:
     from scipy.sparse import coo_array
@@ -93,6 +94,8 @@ class QueueChain:
     service, patience : PhaseLaw
     start : int or None
         State at time 0, needed where the chain has closed classes that cannot be reached from it.
+    by_class : ndarray or None
+        Active robots of each class, shape (classes, order), where the arrival phase says it.
     """
 
     arrivals: tuple[Moves, ...]
@@ -103,6 +106,7 @@ class QueueChain:
     service: PhaseLaw
     patience: PhaseLaw
     start: int | None = None
+    by_class: Array | None = None
 
     @property
     def top(self) -> int:
@@ -373,6 +377,71 @@ def switching_chain_in_environment(
         service=service,
         patience=patience,
         start=available,
+    )
+
+
+def switching_chain_of_classes(
+    rates: Array,
+    sizes: tuple[int, ...],
+    choices: IntArray,
+    service: PhaseLaw,
+    patience: PhaseLaw,
+    capacity: int,
+) -> QueueChain:
+    """The chain of robots of several classes that are switched on one at a time.
+
+    The arrival phase is the combination of the numbers of active robots of each class.
+
+    Parameters
+    ----------
+    rates : ndarray, shape (classes,)
+        Accesses per unit time of one active robot of each class.
+    sizes : tuple of int
+        Robots of each class.
+    choices : ndarray of int, shape (service phases or 1, levels, combinations)
+        As `scenarios.choices.choices_of`.
+    service, patience : PhaseLaw
+    capacity : int
+        Pages that the buffer holds, the one in service included.
+
+    Notes
+    -----
+    docs/theory/switching.md, "Robots that are not alike".
+    """
+    active = active_by_class(sizes)
+    steps = steps_of(sizes)
+    here = np.arange(len(active))
+    moved = np.append(steps, 0)  # NOBODY is -1, the last entry
+    levels = range(capacity + 1)
+
+    def decided(level: int, before: IntArray) -> Array:
+        """Where robots go on from combinations after an event, one matrix per service phase."""
+        rows = choices if level > 0 else choices[:1]
+        leads = before + moved[rows[:, level, before]]
+        matrices = np.zeros((len(rows), len(here), len(here)))
+        matrices[np.arange(len(rows))[:, None], here, leads] = 1.0
+        return matrices
+
+    def delivered(level: int) -> Moves:
+        after = min(level + 1, capacity)
+        total: Array = np.zeros(1)
+        for rate, numbers, step in zip(rates, active.T, steps, strict=True):
+            # a combination without such a robot has the rate 0, wherever it would go
+            before = np.where(numbers > 0, here - step, here)
+            total = total + (rate * numbers)[:, None] * decided(after, before)
+        return {after - level: total}
+
+    pages = np.stack([np.zeros(len(active)), active @ rates])
+    return QueueChain(
+        arrivals=tuple(_without_stays(delivered(level)) for level in levels),
+        turnover=tuple(decided(max(level - 1, 0), here) for level in levels),
+        batch_rates=np.repeat(pages[None], capacity + 1, axis=0)[..., None],
+        active=np.repeat(active.sum(axis=1, dtype=float)[None], capacity + 1, axis=0)[..., None],
+        accepted=np.array([[0, int(level < capacity)] for level in levels]),
+        service=service,
+        patience=patience,
+        start=len(active) - 1,
+        by_class=active.T.astype(float),
     )
 
 

@@ -125,17 +125,12 @@ class StaticSearch:
         """So many robots, the best ones."""
         if self.best is None:
             return {"robots": number}
-        chosen = self.best.sets[number]
-        if self.classes:
-            return {"robots": list(numbers_of_classes(chosen, self.classes))}
-        return {"these": list(chosen)}
+        return decision_of_set(self.best.sets[number], self.classes)
 
     @property
     def changes(self) -> dict[str, Any]:
         """The decision as it stands in a scenario file."""
-        decision = self.decision
-        rule = {"static": decision["robots"]} if "robots" in decision else decision
-        return {"activation": rule}
+        return changes_of(self.decision)
 
     @property
     def is_complete(self) -> bool:
@@ -172,6 +167,19 @@ class StaticSearch:
         import pandas as pd
 
         return pd.DataFrame(list(self.rows()))
+
+
+def decision_of_set(chosen: Set, classes: Sequence[int]) -> dict[str, Any]:
+    """A set of robots as a decision: how many of each class, or which where there are none."""
+    if classes:
+        return {"robots": list(numbers_of_classes(chosen, classes))}
+    return {"these": list(chosen)}
+
+
+def changes_of(decision: dict[str, Any]) -> dict[str, Any]:
+    """A decision of fixed robots as it stands in a scenario file."""
+    rule = {"static": decision["robots"]} if "robots" in decision else decision
+    return {"activation": rule}
 
 
 def best_fixed_number(scenario: Scenario) -> StaticSearch:
@@ -279,6 +287,18 @@ def kinds_of_robots(scenario: Scenario) -> list[list[int]]:
 def cheapest_sets(scenario: Scenario, kinds: list[list[int]]) -> BestSets:
     """The cheapest robots of each number, of an independent or marked process.
 
+    Raises
+    ------
+    NoOptimumError
+        If the cost has no exact value, or the sets take too long.
+    """
+    cost = cost_of_sets(scenario, kinds)
+    return best_sets(kinds, cost, f"{scenario.name}: sets of robots")
+
+
+def cost_of_sets(scenario: Scenario, kinds: list[list[int]]) -> Callable[[Set], float]:
+    """The cost of each set of robots of an independent or marked process.
+
     Robots that are not chosen run on unheard, so that their phases do not matter.
 
     Raises
@@ -311,7 +331,7 @@ def cheapest_sets(scenario: Scenario, kinds: list[list[int]]) -> BestSets:
         prices = prices_of_set(scenario, These(chosen))
         return float(policy_costs(level_rates([chain], prices), CONSTANT.follows(1))[0])
 
-    return best_sets(kinds, cost, f"{scenario.name}: sets of robots")
+    return cost
 
 
 def _unpriced(scenario: Scenario) -> Scenario:
@@ -337,6 +357,18 @@ def numbers_of_classes(chosen: Set, classes: Sequence[int]) -> Counts:
 
 def cheapest_numbers(scenario: Scenario, kinds: list[list[int]]) -> BestSets:
     """The cheapest numbers of robots of each class, for each number of robots together.
+
+    Raises
+    ------
+    NoOptimumError
+        If the cost has no exact value, or the sets take too long.
+    """
+    cost = cost_of_numbers(scenario, kinds)
+    return best_sets(kinds, cost, f"{scenario.name}: robots by class", prefer=max)
+
+
+def cost_of_numbers(scenario: Scenario, kinds: list[list[int]]) -> Callable[[Set], float]:
+    """The cost of each set of robots of classes, of which their numbers by class matter.
 
     By elimination where the queue is a Markov chain with one server, else by the formula of the
     control cost that covers it.
@@ -377,7 +409,31 @@ def cheapest_numbers(scenario: Scenario, kinds: list[list[int]]) -> BestSets:
     cost(every)
     spent = time.perf_counter() - begun
     check_time(spent * min(_distinct(kinds), MOST_SETS), "the numbers of robots by class take")
-    return best_sets(kinds, cost, f"{scenario.name}: robots by class", prefer=max)
+    return cost
+
+
+def costs_of_all_sets(scenario: Scenario, sets: Sequence[Set], kinds: list[list[int]]) -> Array:
+    """The cost of each of some sets, by the prices of the scenario, shape (sets,)."""
+    robots = scenario.robots
+    by_class = robots is not None and robots.classes is not None
+    cost = (cost_of_numbers if by_class else cost_of_sets)(scenario, kinds)
+    return np.array([cost(each) for each in sets])
+
+
+def all_sets(scenario: Scenario, kinds: list[list[int]], most: int) -> list[Set]:
+    """All sets that differ in more than robots that are alike, in the order in which they win ties.
+
+    Raises
+    ------
+    NoOptimumError
+        If there are more than `most`.
+    """
+    if (distinct := _distinct(kinds)) > most:
+        raise NoOptimumError(f"there are {distinct:.3g} different sets of robots, limit {most}")
+    by_class = scenario.robots is not None and scenario.robots.classes is not None
+    sets = [_named(kinds, counts) for counts in _all_counts(kinds)]
+    sets.sort(reverse=by_class)
+    return sorted(sets, key=len)
 
 
 def _distinct(kinds: list[list[int]]) -> int:

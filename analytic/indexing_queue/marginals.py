@@ -109,6 +109,22 @@ def mean_active(chain: QueueChain, marginals: Marginals) -> float:
     return float((_seen(chain, marginals) * chain.active).sum())
 
 
+def mean_active_by_class(chain: QueueChain, phases: Array) -> list[float]:
+    """Robots of each class that are active, on average; none where there are no classes.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    phases : ndarray, shape (levels, order, …)
+        Probabilities of levels and arrival phases.
+    """
+    if chain.by_class is None:
+        return []
+    by_phase = phases.reshape(*phases.shape[:2], -1).sum(axis=(0, 2))
+    means: list[float] = (chain.by_class @ by_phase).tolist()
+    return means
+
+
 def _seen(chain: QueueChain, marginals: Marginals) -> Array:
     """Probabilities of levels and arrival phases, and of service phases where these count."""
     by_phase = chain.active.shape[2] > 1

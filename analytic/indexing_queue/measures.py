@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from analytic.indexing_queue.chain import (
     free_chain,
     switching_chain,
     switching_chain_in_environment,
+    switching_chain_of_classes,
 )
 from analytic.indexing_queue.large_buffers import SMALLEST_LOSS, closure
 from analytic.indexing_queue.marginals import (
@@ -29,6 +30,7 @@ from analytic.indexing_queue.marginals import (
     fate_rates,
     marginals_of,
     mean_active,
+    mean_active_by_class,
 )
 from analytic.indexing_queue.several_servers import (
     ServersChain,
@@ -50,6 +52,7 @@ from analytic.refusal import NoAnswerError, Remembered
 from scenarios import Scenario
 from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
+from scenarios.choices import choices_of, class_sizes, combinations
 from scenarios.deliveries import joint_size
 from scenarios.sections import Costs
 from scenarios.text import counted
@@ -97,7 +100,7 @@ def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
     _, robots = buffer_and_robots(scenario)
     if isinstance(scenario.activation, Switching):
         states = 1 if robots.environment is None else robots.environment.states
-        order = states * (robots.available + 1)
+        order = states * combinations(class_sizes(robots))
     elif robots.deliveries is not None:
         order = joint_size(robots.deliveries)[0]
     else:
@@ -153,6 +156,11 @@ def chain_under(scenario: Scenario, settings: Piece) -> QueueChain:
     if isinstance(rule, Switching):
         rates = rates_at_speed_one(robots)
         assert rates is not None
+        if robots.classes is not None:
+            paces = settings.robot_speed * np.array(rates)
+            choices = choices_of(robots, rule)
+            sizes = class_sizes(robots)
+            return switching_chain_of_classes(paces, sizes, choices, service, patience, capacity)
         rate = settings.robot_speed * rates[0]
         if (environment := robots.environment) is not None:
             around = np.array(environment.Q), np.array(environment.speeds)
@@ -308,7 +316,8 @@ def solved_servers(scenario: Scenario) -> tuple[Row, ...]:
     sojourns = list(sojourn_moments_of_servers(chain, stationary)) if ordered else None
     phases = np.array([each.sum(axis=1) for each in stationary])
     levels = phases.sum(axis=1)
-    robots = float((phases * chain.deliveries.active[..., 0]).sum())
+    active = float((phases * chain.deliveries.active[..., 0]).sum())
+    robots = active, mean_active_by_class(chain.deliveries, phases)
     rates = rates_of_fates(chain, stationary)
     rows = list(_all_rows(levels, robots, rates, scenario.prices, sojourns))
     return (*rows, ("idle_indexers", None, idle_servers(levels, buffer.servers)))
@@ -345,25 +354,35 @@ def chain_measures(
     sojourns: list[Row] | None,
 ) -> Iterator[Row]:
     """The same from the marginals, the rates of the fates, and the sojourn times, if known."""
-    robots = mean_active(chain, marginals)
+    robots = mean_active(chain, marginals), mean_active_by_class(chain, marginals.phases)
     return _all_rows(marginals.levels, robots, rates, costs, sojourns)
 
 
 def _all_rows(
-    levels: Array, robots: float, rates: dict[str, float], costs: Costs, sojourns: list[Row] | None
+    levels: Array,
+    robots: tuple[float, list[float]],
+    rates: dict[str, float],
+    costs: Costs,
+    sojourns: list[Row] | None,
 ) -> Iterator[Row]:
-    """Every measure, from levels, active robots, rates of the fates, and sojourn times if known."""
+    """Every measure, from levels, active robots, rates of the fates, and sojourn times if known.
+
+    Active robots are those of all classes, and of each where classes are told apart.
+    """
     delivered = rates["delivered"]
-    yield from level_rows(levels, robots, rates)
+    active, by_class = robots
+    yield from level_rows(levels, active, rates)
+    for index, mean in enumerate(by_class):
+        yield "mean_active_robots", index, mean
     if delivered > 0 and sojourns is not None:
         squares = {row[1]: row[2] for row in sojourns if row[0].endswith("second_moment")}
         entering = (rates["served"] + rates["obsolete"]) / delivered
         yield "sojourn_time_second_moment", "all", entering * squares.get("accepted", 0.0)
     yield from sojourns or ()
     means = {row[1]: row[2] for row in sojourns or () if row[0] == "sojourn_time"}
-    others = {"starvation": float(levels[0]), "robots": robots}
+    others = {"starvation": float(levels[0]), "robots": active}
     others["response"] = means.get("served", math.nan)
-    yield "control_cost", None, control_cost(rates, others, costs)
+    yield "control_cost", None, control_cost(rates, others, costs, by_class)
 
 
 def level_rows(levels: Array, robots: float, rates: dict[str, float]) -> Iterator[Row]:
@@ -405,7 +424,12 @@ CONTROL_COST = COST_WITHOUT_RESPONSE + r"+c_{\mathrm{resp}}\,\mathbb{E}V_{\mathr
 """The statement of `control_cost`, as LaTeX."""
 
 
-def control_cost(rates: dict[str, float], others: dict[str, float], costs: Costs) -> float:
+def control_cost(
+    rates: dict[str, float],
+    others: dict[str, float],
+    costs: Costs,
+    by_class: Sequence[float] = (),
+) -> float:
     """The cost per unit time: each price times its measure, terms without a price left out.
 
     Parameters
@@ -416,6 +440,8 @@ def control_cost(rates: dict[str, float], others: dict[str, float], costs: Costs
         "starvation", "response" (mean sojourn of served pages) and "robots".
     costs : Costs
         The prices.
+    by_class : sequence of float
+        Mean active robots of each class, needed where each has a price of its own.
 
     Notes
     -----
@@ -423,7 +449,10 @@ def control_cost(rates: dict[str, float], others: dict[str, float], costs: Costs
     """
     terms = others | {"loss": rates["lost"], "obsolescence": rates["obsolete"]}
     prices = {name: getattr(costs, name) for name in terms}
-    return math.fsum(prices[name] * terms[name] for name in terms if prices[name])
+    paid = [prices[name] * terms[name] for name in terms if prices[name]]
+    if costs.by_class:
+        paid += [price * mean for price, mean in zip(costs.by_class, by_class, strict=True)]
+    return math.fsum(paid)
 
 
 # --- what stands against them -------------------------------------------------------------------

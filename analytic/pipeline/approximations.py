@@ -54,6 +54,7 @@ from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.activation import Switching
 from scenarios.arrays import Array
+from scenarios.choices import looks_at_service
 from scenarios.laws import (
     Distribution,
     Erlang,
@@ -355,9 +356,10 @@ def with_phases(scenario: Scenario) -> Scenario:
     if _phases_in(service) > most:
         changes["buffer.service"] = _written(moment_match(service, most))
         rule = scenario.activation
-        if isinstance(rule, Switching) and len(rule.targets) > 1:
+        if isinstance(rule, Switching) and looks_at_service(scenario.robots, rule):
+            given = "targets" if rule.choices is None else "choices"
             raise NoAnswerError(
-                "there are targets for each phase of the service, which has to be kept"
+                f"there are {given} for each phase of the service, which has to be kept"
             )
     patience = conditions.patience_of(scenario)
     if patience is not None and _phases_in(patience) > (phases := _phases_of_patience(scenario)):

@@ -213,10 +213,12 @@ def _switching(targets: Sequence[int]) -> dict[str, dict[str, list[int]]]:
 
 
 def _flat_targets(scenario: Scenario) -> list[Targets]:
-    """The optimum by the papers' criterion, where one list serves all service phases."""
+    """The optimum by the papers' criterion, where it is one list of targets."""
     try:
-        targets = optimal_switching(own_criterion(scenario)[0]).decision["targets"]
+        targets = optimal_switching(own_criterion(scenario)[0]).decision.get("targets")
     except NoAnswerError:
+        return []
+    if targets is None:
         return []
     rows = targets if isinstance(targets[0], list) else [targets]
     return [tuple(max(each, int(level == 0)) for level, each in enumerate(rows[0]))]

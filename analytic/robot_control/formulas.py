@@ -9,7 +9,7 @@ import numpy as np
 
 from analytic import conditions
 from analytic.formula import Formula, Values, dependent
-from analytic.robot_control import environment_search
+from analytic.robot_control import environment_search, unlike_search
 from analytic.robot_control.environment import (
     TargetMeasures,
     best_in_environment,
@@ -21,6 +21,11 @@ from analytic.robot_control.target_rules import (
     RuleMeasures,
     is_covered,
     measures_of_targets,
+)
+from analytic.robot_control.unlike_robots import (
+    ChoiceMeasures,
+    best_choices,
+    measures_of_choices,
 )
 from scenarios import Scenario
 from scenarios.activation import Switching
@@ -98,6 +103,8 @@ def falling_targets(scenario: Scenario) -> str | None:
     rule = scenario.activation
     if not isinstance(rule, Switching):
         return None
+    if rule.choices is not None:
+        return "the rule has a class for each state, and no targets"
     if len(rule.targets) > 1:
         return "there are several lists of targets"
     if any(after > before for before, after in pairwise(rule.targets[0])):
@@ -131,6 +138,38 @@ def _switching_in_environment(scenario: Scenario) -> Values:
 def _least_cost_in_environment(scenario: Scenario) -> Values:
     queue = environment_search.queue_of(scenario)
     yield "control_cost", None, best_in_environment(queue, scenario.prices).lower
+
+
+@lru_cache(maxsize=8)
+def _measures_of_classes(scenario: Scenario) -> ChoiceMeasures:
+    """Measures of the rule of a scenario that meets `_OF_CLASSES`."""
+    queue = unlike_search.queue_of(scenario)
+    return measures_of_choices(queue, unlike_search.policy_in(scenario, queue))
+
+
+def _switching_of_classes(scenario: Scenario) -> Values:
+    rule = _measures_of_classes(scenario)
+    yield "starvation_probability", None, rule.starvation
+    yield "loss_rate", None, rule.loss_rate
+    yield "mean_active_robots", None, float(rule.active.sum())
+    for index, mean in enumerate(rule.active.tolist()):
+        yield "mean_active_robots", index, mean
+    yield "throughput", None, rule.throughput
+    for level, probability in enumerate(rule.levels.tolist()):
+        yield "level_probability", level, probability
+
+
+def _least_cost_of_classes(scenario: Scenario) -> Values:
+    queue = unlike_search.queue_of(scenario)
+    best = best_choices(queue, queue.costs_of(unlike_search.prices_in(scenario)))
+    yield "control_cost", None, max(best.lower, 0.0)
+
+
+@dependent
+def classes_fit(scenario: Scenario) -> str | None:
+    """The chain of levels and active robots of each class has at most 2000 states."""
+    states = unlike_search.number_of_states(scenario)
+    return None if states <= LARGEST_GENERAL else f"its chain has {states} states"
 
 
 @dependent
@@ -183,6 +222,13 @@ _IN_ENVIRONMENT = (
     conditions.resolved_activation,
     switching,
     environment_fits,
+)
+
+_OF_CLASSES = (
+    *unlike_search.CHAIN,
+    conditions.resolved_activation,
+    switching,
+    classes_fit,
 )
 
 FORMULAS: tuple[Formula, ...] = (
@@ -301,6 +347,48 @@ FORMULAS: tuple[Formula, ...] = (
             environment_search.response_unpriced,
         ),
         evaluate=_least_cost_in_environment,
+    ),
+    Formula(
+        paper="talim2001",
+        number="(8), classes",
+        quantity="starvation, loss rate, levels and active robots of each class, of a rule that "
+        "switches on robots of several classes",
+        latex=r"\begin{split}"
+        r"\pi Q&=0,\qquad\sum_{q,\mathbf{r}}\pi_{q,\mathbf{r}}=1,\qquad "
+        r"S=\sum_{\mathbf{r}}\pi_{0,\mathbf{r}},\qquad "
+        r"L=\sum_{\mathbf{r}}\pi_{K,\mathbf{r}}\sum_k\lambda_kr_k\\"
+        r"\bar r_k&=\sum_{q,\mathbf{r}}r_k\,\pi_{q,\mathbf{r}},\qquad "
+        r"p_q=\sum_{\mathbf{r}}\pi_{q,\mathbf{r}},\qquad "
+        r"\text{after an event one of class }a_{q,\mathbf{r}}\text{ is switched on}"
+        r"\end{split}",
+        function=measures_of_choices,
+        kind="exact",
+        origin="own",
+        conditions=(*_OF_CLASSES, unlike_search.settles),
+        evaluate=_switching_of_classes,
+    ),
+    Formula(
+        paper="talim2001",
+        number="(6), classes",
+        quantity="least cost of any rule that switches robots of several classes on one at a time",
+        latex=r"\begin{split}"
+        r"\theta=c_{q,\mathbf{r}}&+\mu\,1_{q>0}\left[\min\limits_aV(q-1,\mathbf{r}+\mathbf{e}_a)"
+        r"-V(q,\mathbf{r})\right]\\"
+        r"&+\sum_k\lambda_kr_k\left[\min\limits_aV(\min(q+1,K),\mathbf{r}-\mathbf{e}_k+\mathbf{e}_a)"
+        r"-V(q,\mathbf{r})\right]\\"
+        r"c_{q,\mathbf{r}}&=c_{\mathrm{starv}}1_{q=0}"
+        r"+\sum_kr_k\left(c_{\mathrm{loss}}\,\lambda_k1_{q=K}+c_k\right)"
+        r"\end{split}",
+        function=best_choices,
+        kind="lower bound",
+        origin="own",
+        conditions=(
+            *_OF_CLASSES,
+            conditions.phases_of_service_written,
+            conditions.priced,
+            unlike_search.response_unpriced,
+        ),
+        evaluate=_least_cost_of_classes,
     ),
 )
 """The index: paper, number, quantity, function, kind, conditions."""

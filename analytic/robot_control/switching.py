@@ -24,8 +24,8 @@ from analytic.robot_control.target_rules import (
     is_covered,
     measures_of_targets,
 )
+from analytic.robot_control.unlike_search import optimal_choices
 from scenarios import Scenario
-from scenarios.laws import PhaseType
 from scenarios.sections import Costs
 
 Indices = NDArray[np.integer[Any]]
@@ -171,16 +171,6 @@ _COVERED: tuple[Condition, ...] = (
 )
 
 
-def _phases_seen(scenario: Scenario) -> str | None:
-    """Targets can be given for each phase of the service."""
-    if conditions.independent_services(scenario) is not None:
-        return None
-    law = conditions.service_law(scenario)
-    if exponential_rate(law) is not None or isinstance(law, PhaseType):
-        return None
-    return f"targets by service phase need a phase-type service; write the {law.key} law as one"
-
-
 def queue_of(scenario: Scenario) -> ControlledQueue:
     """The queue of a scenario; its [activation] is ignored.
 
@@ -190,7 +180,7 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
         If the optimum is not known for such a system.
     """
     plain = scenario.with_("activation", None)
-    reason = reason_against((*_COVERED, _phases_seen), plain)
+    reason = reason_against((*_COVERED, conditions.phases_of_service_written), plain)
     if reason:
         raise NoOptimumError(reason)
     buffer, robots = buffer_and_robots(scenario)
@@ -257,15 +247,17 @@ def best_switching(scenario: Scenario) -> SwitchingSearch:
 
 
 def optimal_switching(scenario: Scenario) -> Optimum:
-    """The optimal targets; the table has each level.
+    """The optimal targets, or the optimal choices of a class; the table has each level or state.
 
     Raises
     ------
     NoOptimumError
-        As `best_switching`, or as `best_targets_in_environment`.
+        As `best_switching`, `best_targets_in_environment` or `best_choices_of`.
     """
     if conditions.in_environment(scenario) is None:
         return optimal_targets_in_environment(scenario)
+    if scenario.robots is not None and conditions.robots_unlike(scenario) is None:
+        return optimal_choices(scenario)
     return switching_optimum(best_switching(scenario))
 
 

@@ -104,7 +104,7 @@ def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:
         return f"period = {value_text(list(routing.root))}"
     if resolved.activation is None:
         return None
-    rule = resolved.activation.model_dump()
+    rule = resolved.activation.model_dump(exclude_none=True)
     listed = isinstance(resolved.activation, These | Levels | Free)
     name = resolved.activation.key if listed else "robots"
     entries = rule if isinstance(rule, dict) else {name: rule}

@@ -107,7 +107,8 @@ _COLUMN = "frequency"
     ),
     option(
         "--subject-to BOUND",
-        "Only rules that keep it, e.g. 'loss_probability <= 0.01'; static, threshold, switching.",
+        "Only rules that keep it, e.g. 'loss_probability <= 0.01'; static, threshold, levels, "
+        "free, switching.",
     ),
     option("--replications N", "Of each rule, before one is dropped.", type=int, default=20),
     option(

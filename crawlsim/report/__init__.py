@@ -6,6 +6,7 @@ Not imported with `analytic`, since it loads the plotting packages.
 from crawlsim.report.course_figures import plot_course
 from crawlsim.report.optimum_figures import (
     plot_best_probes,
+    plot_choices,
     plot_frequencies,
     plot_rule_map,
     plot_static_costs,
@@ -15,6 +16,7 @@ from crawlsim.report.optimum_figures import (
     plot_word,
 )
 from crawlsim.report.pages import Doubled, Entry, html
+from crawlsim.report.region_figures import plot_regions
 from crawlsim.report.run_figures import (
     plot_comparison,
     plot_law,
@@ -29,6 +31,7 @@ __all__ = [
     "Entry",
     "html",
     "plot_best_probes",
+    "plot_choices",
     "plot_comparison",
     "plot_course",
     "plot_frequencies",
@@ -36,6 +39,7 @@ __all__ = [
     "plot_levels",
     "plot_obsolescence_rates",
     "plot_probes",
+    "plot_regions",
     "plot_rule_map",
     "plot_shared_probes",
     "plot_static_costs",

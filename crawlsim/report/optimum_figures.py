@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from analytic.indexing_queue.best_levels import RuleMap
@@ -20,6 +21,7 @@ from analytic.probing.search import ProbeSearch
 from analytic.probing.shared import BudgetSearch
 from analytic.robot_control.environment_search import EnvironmentSearch, Indices
 from analytic.robot_control.switching import SwitchingSearch
+from analytic.robot_control.unlike_search import ChoiceSearch
 from analytic.routing.search import WordSearch
 from crawlsim.report.drawing import (
     MANY_POINTS,
@@ -33,6 +35,7 @@ from crawlsim.report.drawing import (
 )
 from crawlsim.report.run_figures import plot_probes, plot_shared_probes
 from scenarios.arrays import Array
+from scenarios.choices import NOBODY
 from scenarios.text import counted, told
 
 _COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
@@ -52,6 +55,16 @@ _ROWS = 150.0
 
 _MOST_CELLS = 400
 """Cells of a map up to which each has its number."""
+
+_NEVER_ASKED = -2
+_NOBODY_ON = "#d5d8dd"
+_TALLEST = 6.0
+"""Inches of the rows of a map at most."""
+
+_MOST_ROWS = 40
+"""Rows of a map up to which each has its name."""
+
+_CELLS: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest"}
 _MARGIN = 1.25
 _USED = {"server": "used", "page": "accessed"}
 
@@ -348,14 +361,59 @@ def _ticks(count: int, last: bool) -> list[float]:
 
 
 def _plot_switching(
-    search: SwitchingSearch | BestTargets | EnvironmentSearch, ax: Axes | None = None
+    search: SwitchingSearch | BestTargets | EnvironmentSearch | ChoiceSearch,
+    ax: Axes | None = None,
 ) -> Axes:
     """The figure of the best switching rule: its curves, or its targets where there are none."""
     if isinstance(search, BestTargets):
         return plot_targets(search, ax)
+    if isinstance(search, ChoiceSearch):
+        return plot_choices(search, ax)
     if isinstance(search, EnvironmentSearch):
         return plot_targets_by_state(search, ax)
     return plot_switching_curves(search, ax)
+
+
+def plot_choices(search: ChoiceSearch, ax: Axes | None = None) -> Axes:
+    """Which class is switched on with so many pages in the system and active robots of each class.
+
+    Parameters
+    ----------
+    search : ChoiceSearch
+        Of `analytic.optimize(scenario, "switching").search` with ``robots.classes``.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Notes
+    -----
+    Active robots are counted after the event and before the decision. States in which the rule is
+    never asked are left white. Where the rule looks at the phase of the service, that of phase 0.
+    """
+    phases = search.queue.queue.phases
+    asked = search.asked[0] > 0
+    places = np.flatnonzero(asked.any(axis=0))
+    shown = np.where(asked, search.tables[0], _NEVER_ASKED)[:, places].T
+    least = max(1.2, 0.9 + min(0.2 * len(places), _TALLEST))
+    ax = panel(ax, "pages in the system", f"active {', '.join(map(plain, search.classes))}", least)
+    kinds = [NOBODY, *range(len(search.classes))]
+    colours = [_NOBODY_ON, *(_COLOURS[each % len(_COLOURS)] for each in kinds[1:])]
+    cells = np.ma.masked_equal(shown, _NEVER_ASKED)
+    ax.imshow(cells - NOBODY, cmap=ListedColormap(colours), vmin=0, vmax=len(kinds) - 1, **_CELLS)
+    for kind, colour in zip(kinds, colours, strict=True):
+        name = plain(search.name_of(kind))
+        ax.plot([], [], "s", color=colour, ms=7, label=f"{name} switched on" if kind >= 0 else name)
+    if len(places) <= _MOST_ROWS:
+        names = [", ".join(map(str, search.queue.active[place])) for place in places]
+        ax.set_yticks(range(len(places)), names)
+    else:
+        ax.set_yticks([])
+    of_phase = f", service phase 0 of 0 … {phases - 1}" if phases > 1 else ""
+    title = f"who is switched on after an event{of_phase}, cost {search.cost:.6g}"
+    ax.set_title(title, fontsize=9, loc="left", color="#333333", y=1.0)
+    whole_numbers(ax.xaxis)
+    ax.grid(visible=False)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=8)
+    return ax
 
 
 def plot_rule_map(search: RuleMap, ax: Axes | None = None) -> Axes:

@@ -27,6 +27,7 @@ from crawlsim.opening import (
 )
 from crawlsim.report.course_figures import SHOWN, interventions_in_words, plot_course
 from crawlsim.report.drawing import svg_text
+from crawlsim.report.region_figures import region_figure
 from crawlsim.report.run_figures import (
     is_drawable,
     plot_comparison,
@@ -372,6 +373,10 @@ def sweep_html(
     if heat is not None:
         caption = f"The estimates over {keys[0]} and {keys[1]}; the least of each map is framed."
         pictures.append((Markup(svg_text(heat.axes[0], "heat")), caption))
+    regions = region_figure(rows, keys)
+    if regions is not None:
+        caption = f"The best decision over {keys[0]} and {keys[1]}; sweep.csv has each in full."
+        pictures.append((Markup(svg_text(regions.axes[0], "regions")), caption))
     cells = _cells(rows, shown, keys)
     return rendered(
         "sweep.html",

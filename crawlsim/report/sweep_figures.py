@@ -306,7 +306,7 @@ def plot_heat_map(
         place = up.index(text_of(row[keys[1]])), across.index(text_of(row[keys[0]]))
         values[place] = row["estimate"]
     image = ax.imshow(values, origin="lower", aspect="auto", cmap="Blues")
-    _label_map(ax, keys, across, up)
+    label_map(ax, keys, across, up)
     if max(values.shape) <= _MOST_ACROSS:
         _write_numbers(ax, values)
     bar = ax.figure.colorbar(image, ax=ax)
@@ -316,7 +316,8 @@ def plot_heat_map(
     return ax
 
 
-def _label_map(ax: Axes, keys: Sequence[str], across: Sequence[str], up: Sequence[str]) -> None:
+def label_map(ax: Axes, keys: Sequence[str], across: Sequence[str], up: Sequence[str]) -> None:
+    """The two entries and their values beside a map; of many values some."""
     ax.set_xlabel(plain(keys[0]), fontsize=9, color="#333333")
     ax.set_ylabel(plain(keys[1]), fontsize=9, color="#333333")
     every = [max(1, math.ceil(len(names) / _MOST_ACROSS)) for names in (across, up)]

@@ -207,6 +207,8 @@ def _one(node: Node) -> str:
         return shown[0] if len(shown) == 1 else f"one of {', '.join(shown)}"
     if kind == "array" and "prefixItems" in node:
         return f"a list of {len(node['prefixItems'])}: {_in_turn(node['prefixItems'])}"
+    if kind == "array" and "items" not in node:
+        return "a list of such lists"
     if kind == "array":
         least = " with at least one entry" if node.get("minItems") == 1 else ""
         return f"a list{least}, each entry {in_words(node['items'])}"

@@ -40,6 +40,8 @@ PLACES = {
         "(9)": "fixed-robots.md#the-cost",
         "(5)": "switching.md#a-given-rule",
         "(8)": "switching.md#a-given-rule",
+        "(6), classes": "switching.md#robots-that-are-not-alike",
+        "(8), classes": "switching.md#robots-that-are-not-alike",
         "(6)": "switching.md#bounds-from-any-guess",
         "(8), environment": "switching.md#a-common-environment",
         "(6), environment": "switching.md#a-common-environment",

@@ -9,7 +9,9 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.activation import Free, Switching
+from scenarios.choices import choices_of, class_sizes, steps_of
 from scenarios.deliveries import joint_size, modes_of
+from scenarios.fleet import class_of_each
 from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential
 from scenarios.page_data import (
@@ -82,7 +84,9 @@ _PAGE = np.dtype(
 
 _AGE = np.dtype([("delivered", np.float64), ("since", np.float64), ("time", np.float64)])
 
-_ROBOT = np.dtype([("carried", np.int64), ("failures", np.int64), ("place", np.int64)])
+_ROBOT = np.dtype(
+    [("carried", np.int64), ("failures", np.int64), ("place", np.int64), ("group", np.int64)]
+)
 
 _ITEM = np.dtype(
     [
@@ -274,17 +278,43 @@ def _robots(scenario: Scenario, delivery: Any, heard: Mapping[int, int]) -> Robo
         ),
         ends=new_alarms(fleet),
         idle=new_alarms(fleet),
-        robot=_each_robot(heard),
+        robot=_each_robot(scenario, heard),
         active_at=np.array(active_at),
         table=table,
-        targets=np.array(rule.targets) if isinstance(rule, Switching) else np.zeros((0, 0), int),
+        **_rule_of_switching(scenario),
         means=means,
         following=following,
     )
 
 
-def _each_robot(heard: Mapping[int, int]) -> Any:
+def _rule_of_switching(scenario: Scenario) -> dict[str, Any]:
+    """What robots that are switched one at a time need; no entries for others."""
+    rule = scenario.activation
+    robots = scenario.robots
+    targets = np.zeros((0, 0), dtype=np.int64)
+    choices = np.zeros((0, 0, 0), dtype=np.int64)
+    sizes: tuple[int, ...] = ()
+    if isinstance(rule, Switching) and robots is not None:
+        if robots.classes is not None:
+            sizes = class_sizes(robots)
+        if rule.choices is None:
+            targets = np.array(rule.targets)
+        else:
+            choices = np.ascontiguousarray(choices_of(robots, rule))
+    return {
+        "targets": targets,
+        "choices": choices,
+        "active_of": np.array(sizes, dtype=np.int64),
+        "time_of": np.zeros(len(sizes)),
+        "first": np.cumsum([0, *sizes])[:-1].astype(np.int64),
+        "steps": steps_of(sizes).astype(np.int64),
+    }
+
+
+def _each_robot(scenario: Scenario, heard: Mapping[int, int]) -> Any:
     robot = np.recarray(len(heard), _ROBOT)
+    group = class_of_each(scenario.robots) if scenario.robots else []
+    robot.group = [group[each] if group else 0 for each in heard]
     robot.carried = NONE
     robot.failures = 0
     robot.place = [*heard.values()]

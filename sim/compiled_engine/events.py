@@ -208,6 +208,8 @@ def end_warmup(world: World, now: float) -> None:
     robots = world.robots.state
     robots.active_since = now
     robots.robots_time = 0.0
+    for each in range(len(world.robots.time_of)):
+        world.robots.time_of[each] = 0.0
     if world.buffer.fixed.exists:
         end_warmup_of_buffer(world.buffer, world.service, now)
     if world.pages.state.known:

@@ -10,6 +10,7 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.activation import Free, Switching
+from scenarios.choices import tells_classes_apart
 from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential, Uniform
 from scenarios.sections import PageSize
@@ -174,6 +175,7 @@ class Replication:
         return Tally(
             window=window,
             robots_time=self._robots_time(window),
+            class_time=self._class_time(),
             buffer=_buffer_tally(world.buffer, age_at_end) if scenario.buffer else None,
             pages=_pages_tally(world.pages) if scenario.pages else None,
             ages=_ages_tally(world.pages) if scenario.pages and scenario.buffer else None,
@@ -195,6 +197,12 @@ class Replication:
             return float(self._world.course.state.robots_time)
         level_time = self._world.buffer.level_time if self._scenario.buffer else [window]
         return float(rules.time_of_robots(level_time, robots_at_levels(self._scenario)))
+
+    def _class_time(self) -> tuple[float, ...] | None:
+        """Time integral of the active robots of each class, where they are told apart."""
+        if not tells_classes_apart(self._robots, self._scenario.activation):
+            return None
+        return tuple(self._world.robots.time_of.tolist())
 
 
 def _buffer_tally(buffer: Buffer, age_at_end: float) -> BufferTally:

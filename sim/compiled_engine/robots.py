@@ -90,6 +90,7 @@ def arrive_and_rest(world: World, change: Any, service: Any, now: float) -> None
     set_alarm(robots.ends, robot, np.inf)
     set_alarm(robots.idle, robot, float(robot))
     count_active(robots, now, -1)
+    count_class(robots, robot, -1)
     deliver_copy(world, change, now, robots.robot[robot].carried, world.buffer.load[0])
     hand_over(world, service, now, 1)
     robots.robot[robot].failures = 0
@@ -114,28 +115,69 @@ def arrive_politely(world: World, change: Any, service: Any, now: float) -> None
 def count_active(robots: Robots, now: float, step: int) -> None:
     """Close the integral of the active robots, then change their number."""
     state = robots.state
-    state.robots_time += state.active * (now - state.active_since)
+    lasted = now - state.active_since
+    state.robots_time += state.active * lasted
+    for each in range(len(robots.active_of)):
+        robots.time_of[each] += robots.active_of[each] * lasted
     state.active_since = now
     state.active += step
 
 
 @inner
+def count_class(robots: Robots, robot: int, step: int) -> None:
+    """Change the number of active robots of a robot's class, where there are classes."""
+    if len(robots.active_of) > 0:
+        robots.active_of[robots.robot[robot].group] += step
+
+
+@inner
 def reconsider(world: World, service: Any, now: float) -> None:
-    """Under switching, the lowest-numbered idle robot is switched on if the target wants it."""
+    """Under switching, a robot is switched on if the rule wants one."""
+    robots = world.robots
+    robot = next_robot(world, service, now)
+    if robot >= 0:
+        set_alarm(robots.idle, robot, np.inf)
+        count_active(robots, now, 1)
+        count_class(robots, robot, 1)
+        begin_access(world, now, robot)
+
+
+@inner
+def next_robot(world: World, service: Any, now: float) -> int:
+    """The lowest-numbered idle robot, of the class that the rule chooses; -1: nobody is wanted."""
     robots = world.robots
     level = world.buffer.state.level
-    row = 0
-    if len(robots.targets) > 1:
-        if robots.state.by_environment:
-            row = state_of_environment(world.environment, now)
-        elif level > 0:
-            row = current_phase(world, service, now)
+    row = row_of_rule(world, service, now, level)
+    if len(robots.choices) > 0:
+        chosen = robots.choices[row, level, rules.place_of(robots.active_of, robots.steps)]
+        return -1 if chosen < 0 else first_idle(robots, robots.first[chosen])
     robot = soonest(robots.idle)
     waits = robots.idle.time[robot] < np.inf
     if waits and rules.switches_on(robots.state.active, robots.targets[row, level]):
-        set_alarm(robots.idle, robot, np.inf)
-        count_active(robots, now, 1)
-        begin_access(world, now, robot)
+        return robot
+    return -1
+
+
+@inner
+def row_of_rule(world: World, service: Any, now: float, level: int) -> int:
+    """Which of several lists counts: by the state of the environment or the phase of the service.
+
+    The first at level 0, where nobody is served.
+    """
+    robots = world.robots
+    if max(len(robots.targets), len(robots.choices)) < 2:
+        return 0
+    if robots.state.by_environment:
+        return state_of_environment(world.environment, now)
+    return current_phase(world, service, now) if level > 0 else 0
+
+
+@inner
+def first_idle(robots: Robots, robot: int) -> int:
+    """The first robot from this one on that is switched off; there is one."""
+    while not robots.idle.time[robot] < np.inf:
+        robot += 1
+    return robot
 
 
 @inner

@@ -174,12 +174,19 @@ class Robots(NamedTuple):
         Set, at the robot's own number, for each robot that is switched off.
     robot : record array, shape (robots,)
         Of each: the page of its access (`carried`; NONE where it waits for a host), how often it
-        has failed with it (`failures`), and its `place` in the order of activation.
+        has failed with it (`failures`), its `place` in the order of activation, and its class
+        (`group`).
     active_at : ndarray of int, shape (top + 1,)
         Robots that are heard at each level (joint deliveries: row of the mode).
     table : ndarray of int, shape (top + 1, order, service phases)
         Robots that are active in each state, under a rule of level and phases.
     targets : ndarray of int, shape (phases or states of the environment, top + 1)
+    choices : ndarray of int, shape (phases, top + 1, combinations)
+        The class that is switched on, or -1; no rows where there are targets.
+    active_of, time_of, first, steps : ndarray, shape (classes,)
+        Active robots of each class and the integral of them, kept under switching; the first
+        robot of each, and what one more active robot of it adds to the place of a combination.
+        No entries without classes or switching.
     means : ndarray of float, shape (modes, order)
         Mean time to the next joint event; nan where there is none.
     following : ndarray of float, shape (modes, order, batches * order)
@@ -193,6 +200,11 @@ class Robots(NamedTuple):
     active_at: Any
     table: Any
     targets: Any
+    choices: Any
+    active_of: Any
+    time_of: Any
+    first: Any
+    steps: Any
     means: Any
     following: Any
 

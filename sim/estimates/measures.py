@@ -81,7 +81,11 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
     window = totals.own["window"]
     run = {name: SimpleNamespace(**part, window=window) for name, part in totals.parts.items()}
     if scenario.robots is not None:
-        run["robots"] = SimpleNamespace(robots_time=totals.own["robots_time"], window=window)
+        run["robots"] = SimpleNamespace(
+            robots_time=totals.own["robots_time"],
+            class_time=totals.own.get("class_time", np.zeros((totals.count, 0))),
+            window=window,
+        )
     if "buffer" in run:
         run["buffer"] = _of_buffer(totals.parts["buffer"], window, scenario)
     if "pages" in run and scenario.pages is not None:
@@ -173,6 +177,7 @@ def _control_cost(values: Values, totals: Totals, scenario: Scenario) -> Array:
     terms = {}
     if "servers" in totals.parts:
         terms["loss"] = measured("loss_rate")
+    prices = scenario.prices
     if "mean_active_robots" in values:
         terms["robots"] = measured("mean_active_robots")
     if "buffer" in totals.parts:
@@ -187,7 +192,9 @@ def _control_cost(values: Values, totals: Totals, scenario: Scenario) -> Array:
         terms["staleness"] = measured("weighted_obsolescence")
     cost = np.zeros(totals.count)
     for name, value in terms.items():
-        price = getattr(scenario.prices, name)
+        price = getattr(prices, name)
         if price:
             cost = cost + price * value
+    for index, price in enumerate(prices.by_class):
+        cost = cost + price * measured("mean_active_robots", index)
     return cost

@@ -109,8 +109,8 @@ def test_a_price_of_the_response_is_no_rate() -> None:
 def test_what_no_rule_keeps_says_what_comes_nearest() -> None:
     with pytest.raises(NoOptimumError, match=r"the nearest, robots = 1 has 0\.0"):
         best_within(queue(), "static", Limit("loss_probability", False, 1e-9))
-    with pytest.raises(NoOptimumError, match="static, threshold or switching"):
-        best_within(queue(), "levels", Limit("loss_probability", False, 0.1))
+    with pytest.raises(NoOptimumError, match="static, threshold, levels, free or switching"):
+        best_within(queue(), "template", Limit("loss_probability", False, 0.1))
 
 
 @pytest.mark.parametrize(
@@ -213,3 +213,143 @@ def test_targets_that_break_the_bound_are_refuted() -> None:
 def test_no_targets_keep_an_impossible_bound() -> None:
     with pytest.raises(NoOptimumError, match="no rule of this kind keeps it; the nearest"):
         best_within(load("talim-switching"), "switching", Limit("throughput", True, 5.0))
+
+
+# --- classes, sets, levels, free rules: every rule by its own prediction --------------------------
+
+TWO = [
+    {"available": 2, "access_time": {"exponential": {"rate": 0.9}}},
+    {"available": 2, "access_time": {"exponential": {"rate": 0.3}}},
+]
+ONE_EACH = [each | {"available": 1} for each in TWO]
+BRISK = {"mmpp": {"Q": [[-0.3, 0.3], [0.2, -0.2]], "rates": [2.0, 0.3]}}
+CALM = {"mmpp": {"Q": [[-0.3, 0.3], [0.2, -0.2]], "rates": [0.4, 0.3]}}
+WILD = {"mmpp": {"Q": [[-0.3, 0.3], [0.2, -0.2]], "rates": [0.9, 2.5]}}
+SLOW = {"poisson": {"rate": 0.4}}
+UNEVEN = {"hyperexponential": {"probabilities": [0.8, 0.2], "rates": [3.0, 0.3]}}
+COSTS = {"loss": 3.0, "starvation": 5.0, "robots": 0.2}
+
+Rules = list[dict[str, Any]]
+
+
+def small(robots: dict[str, Any], places: int, **more: Any) -> Scenario:
+    service = {"exponential": {"rate": 1.0}}
+    buffer = {"waiting_places": places, "service": service, **more}
+    return scenario_from({"name": "small", "robots": robots, "buffer": buffer, "costs": COSTS})
+
+
+def by_class() -> tuple[Scenario, Rules]:
+    scenario = small({"classes": TWO}, 2).with_("costs.robots", [0.5, 0.1])
+    return scenario, [{"static": [a, b]} for a in range(3) for b in range(3) if a + b]
+
+
+def by_set() -> tuple[Scenario, Rules]:
+    robots = {"available": 3, "deliveries": {"independent": [BRISK, SLOW, SLOW]}}
+    scenario = small(robots, 2).with_("costs.robots", [0.5, 0.1, 0.3])
+    sets = [[r for r in range(3) if chosen >> r & 1] for chosen in range(1, 8)]
+    return scenario, [{"these": each} for each in sets]
+
+
+def by_level() -> tuple[Scenario, Rules]:
+    scenario = small({"available": 3, "deliveries": {"modes": [CALM, BRISK, WILD]}}, 1)
+    return scenario, [{"levels": list(each)} for each in product((1, 2, 3), repeat=3)]
+
+
+def by_phase() -> tuple[Scenario, Rules]:
+    scenario = small({"available": 2, "access_time": {"exponential": {"rate": 0.9}}}, 1)
+    scenario = scenario.with_("buffer.service", UNEVEN)
+    cells = product((1, 2), repeat=5)
+    return scenario, [{"free": [[[a]], [[b, c]], [[d, e]]]} for a, b, c, d, e in cells]
+
+
+def by_choice() -> tuple[Scenario, Rules]:
+    scenario = small({"classes": ONE_EACH}, 0).with_("costs.robots", [0.5, 0.1])
+    # With both at rest, the second one active, the first one active, both; then with a page.
+    options = [(0, 1), (-1, 0), (-1, 1), (-1,), (-1, 0, 1), (-1, 0), (-1, 1), (-1,)]
+    rules = []
+    for empty in product(*options[:4]):
+        for busy in product(*options[4:]):
+            cells = [*empty, *busy]
+            table = [[[a, b], [c, d]] for a, b, c, d in (cells[:4], cells[4:])]
+            rules.append({"switching": {"choices": table}})
+    return scenario, rules
+
+
+FAMILIES = {
+    "static": by_class,
+    "these": by_set,
+    "levels": by_level,
+    "free": by_phase,
+    "switching": by_choice,
+}
+
+
+def points_of(scenario: Scenario, rules: Rules, measure: str) -> list[tuple[float, float, float]]:
+    """Cost, measure and deliveries per unit time of each rule that has a steady state."""
+    points = []
+    for rule in rules:
+        rows = {
+            (each.measure, each.subject): each.value
+            for each in predict(scenario.with_("activation", rule))[0]
+            if each.kind == "exact"
+        }
+        wanted = [(name, None) for name in ("control_cost", measure, "arrival_rate")]
+        if all(name in rows for name in wanted):
+            points.append(tuple(rows[name] for name in wanted))
+    return points
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("measure", "above", "share"),
+    [
+        ("loss_probability", False, 0.35),
+        ("starvation_probability", False, 0.5),
+        ("throughput", True, 0.6),
+        ("mean_active_robots", False, 0.45),
+    ],
+)
+def test_every_family_against_all_its_rules(
+    family: str, measure: str, above: bool, share: float
+) -> None:
+    scenario, rules = FAMILIES[family]()
+    points = points_of(scenario, rules, measure)
+    assert len(points) > 4
+    costs, values, delivered = np.array(points).T
+    value = float(np.quantile(values, 1 - share if above else share)) + 1e-4
+    value = round(value, 5)
+    found = best_within(
+        scenario, "static" if family == "these" else family, Limit(measure, above, value)
+    )
+    excess = (values - value) * (delivered if measure in SHARES else 1.0)
+    excess = -excess if above else excess
+    kept = excess <= 1e-12
+    assert 0 < kept.sum() < len(kept)
+    assert found.cost == pytest.approx(costs[kept].min(), rel=1e-8)
+    programme = linprog(
+        costs, A_ub=[excess], b_ub=[0.0], A_eq=[np.ones(len(costs))], b_eq=[1.0], method="highs"
+    )
+    assert found.lower_bound == pytest.approx(programme.fun, rel=1e-7)
+    ((decided, by_rule, _),) = points_of(scenario, [found.changes["activation"]], measure)
+    assert decided == pytest.approx(found.cost, rel=1e-8)
+    assert by_rule >= value - 1e-9 if above else by_rule <= value + 1e-9
+    mixed = any("in long turns" in note for note in found.notes)
+    assert mixed == bool(programme.fun < costs[kept].min() * (1 - 1e-8))
+
+
+def test_a_single_rule_that_is_not_proved_says_so() -> None:
+    scenario = load("one-fast-three-slow")
+    found = best_within(scenario, "switching", Limit("starvation_probability", False, 0.02))
+    assert found.proved is False
+    assert any("not proved" in note for note in found.notes)
+    assert found.lower_bound < found.cost  # type: ignore[operator]
+    looser = best_within(scenario, "switching", Limit("starvation_probability", False, 0.05))
+    assert looser.proved
+    assert looser.cost == looser.lower_bound or looser.cost == pytest.approx(looser.lower_bound)
+
+
+@pytest.mark.parametrize("target", ["free", "switching", "levels", "static"])
+def test_what_no_rule_of_any_family_keeps(target: str) -> None:
+    scenario, _ = FAMILIES[target]()
+    with pytest.raises(NoOptimumError, match="no rule of this kind keeps"):
+        best_within(scenario, target, Limit("throughput", True, 5.0))

@@ -68,6 +68,15 @@ def test_more_active_robots_than_there_are_is_noticed(tally: Tally) -> None:
         replace(tally, robots_time=3.001 * tally.window).check(400.0, 3)
 
 
+def test_active_robots_of_no_class_or_of_two_are_noticed(tally: Tally) -> None:
+    time = tally.robots_time
+    replace(tally, class_time=(0.25 * time, 0.75 * time)).check(400.0, 3)
+    with pytest.raises(ConservationError, match="of no class"):
+        replace(tally, class_time=(0.25 * time, 0.74 * time)).check(400.0, 3)
+    with pytest.raises(ConservationError, match="negative"):
+        replace(tally, class_time=(-0.25 * time, 1.25 * time)).check(400.0, 3)
+
+
 def test_the_window_counts_what_ends_in_it() -> None:
     """Windows that follow one another count every page once, and the time between them."""
     whole = simulate(queue({"run.warmup": 0.0, "run.horizon": 300.0}), 0, seed=2)

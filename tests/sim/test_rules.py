@@ -123,6 +123,13 @@ def test_robots_time_weights_levels_by_their_robots() -> None:
     assert rules.time_of_robots((1.0, 2.0, 4.0), (3, 3, 1)) == 3 * 3.0 + 4.0
 
 
+def test_the_place_of_a_combination_is_that_in_nested_lists() -> None:
+    """Of none or one robot of the first class and none to two of the second."""
+    nested = [[0, 1, 2], [3, 4, 5]]
+    places = [rules.place_of((a, b), (3, 1)) for a in range(2) for b in range(3)]
+    assert places == [nested[a][b] for a in range(2) for b in range(3)]
+
+
 def imported_packages(module: ModuleType) -> set[str]:
     tree = ast.parse(Path(str(module.__file__)).read_text())
     names = set()

@@ -462,7 +462,7 @@ def test_timers_in_two_equal_phases_are_exponential_timers(admission: str) -> No
     def found(timer: PhaseLaw) -> Values:
         built = controlled_chain(modes, lambda level: 2 - level // 3, service, timer, 4, admission)
         law = stationary(dense_generator(built))
-        rows = queue_measures(built, law, queue().costs, ordered=True)
+        rows = queue_measures(built, law, queue().prices, ordered=True)
         return {(measure, subject): value for measure, subject, value in rows}
 
     assert found(alike) == pytest.approx(found(one), rel=1e-12)
@@ -671,22 +671,36 @@ PRICES = {"costs": {"loss": 1.0}}
 ENVIRONMENT = {"Q": [[-0.5, 0.5], [0.5, -0.5]], "speeds": [1.5, 0.5]}
 
 
+CLASSES = scenario_from(
+    {
+        "name": "classes",
+        "robots": {
+            "classes": [
+                {"available": 1, "access_time": {"exponential": {"mean": 1.0}}},
+                {"available": 1, "access_time": {"exponential": {"mean": 2.0}}},
+            ]
+        },
+        "activation": {"switching": {"targets": [2, 2, 1]}},
+        "buffer": {"waiting_places": 1, "service": {"exponential": {"mean": 1.0}}},
+        "costs": {"loss": 1.0},
+    }
+)
+NO_PHASES = "a rule by service phase needs a phase-type service; write the erlang law as one"
+CHOICES = [[[0, 0], [1, -1]], [[1, -1], [1, -1]], [[-1, -1], [-1, -1]]]
+
+
 REFUSED: dict[str, Scenario] = {
     "the frequencies of the accessing policy are still to be found": queue(
         SIZES | {"robots.accessing": {"policy": "randomized", "frequencies": "optimal"}}
     ),
-    "robots are of several classes": scenario_from(
-        {
-            "name": "classes",
-            "robots": {
-                "classes": [
-                    {"available": 1, "access_time": {"exponential": {"mean": 1.0}}},
-                    {"available": 1, "access_time": {"exponential": {"mean": 2.0}}},
-                ]
-            },
-            "activation": {"switching": {"targets": [2, 2, 1]}},
-            "buffer": {"waiting_places": 1, "service": {"exponential": {"mean": 1.0}}},
-        }
+    "robots are of several classes": CLASSES,
+    "robots are not of several classes": queue(),
+    "the rule has a class for each state, and no targets": CLASSES.with_(
+        "activation.switching", {"choices": CHOICES}
+    ),
+    NO_PHASES: CLASSES.with_("buffer.service", {"erlang": {"shape": 2, "mean": 1.0}}),
+    "[costs] prices the response time of robots of several classes": CLASSES.with_(
+        "costs", {"response": 1.0}
     ),
     "there is no [buffer]": scenario_from(
         {

@@ -204,7 +204,7 @@ def test_large_chains_with_alike_phases_are_those_with_one(admission: str) -> No
     for timer in (alike, ONE):
         built = chain(10, timer, admission=admission)
         law = solve_chain(built).stationary
-        rows = queue_measures(built, law, queue().costs, ordered=True)
+        rows = queue_measures(built, law, queue().prices, ordered=True)
         found.append({(measure, subject): value for measure, subject, value in rows})
     assert found[0] == pytest.approx(found[1], rel=1e-11, nan_ok=True)
 
