@@ -7,6 +7,7 @@ times in a state are known as soon as they begin, and no event is needed where t
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Protocol
@@ -160,8 +161,9 @@ class Template:
 
     def __iter__(self) -> Iterator[Page]:
         """The listed pages."""
-        yield from (page for page in self._template if page.is_listed)
-        yield from self._new
+        for page in (*self._template, *self._new):
+            if page.is_listed:
+                yield page
 
 
 class PagesComeAndGo:
@@ -205,6 +207,7 @@ class PagesComeAndGo:
             for law, robots in laws_of_robots(scenario.robots, places_of_robots(scenario))
             for robot in robots
         }
+        self._new: deque[Page] | None = deque() if section.first_access == "at-once" else None
         self._carried: dict[int, Page | None] = dict.fromkeys(self._access)
         self._pages = 0
         self._start_counting()
@@ -229,7 +232,7 @@ class PagesComeAndGo:
             number, death = self._number(), self._lifetime()
             self._existing_time += self._time(0.0, death)
             page = Page(number, death)
-            self._become_known(0.0, page)
+            self._list_page(0.0, page)
             self._fetch(0.0, page)
         self.clock.at(self._gap(), _BIRTH, Alarm(self.clock, self._give_birth))
         for robot in self._access:
@@ -263,6 +266,13 @@ class PagesComeAndGo:
         self.clock.once(discovery, order, lambda alarm: self._become_known(alarm.time, page))
 
     def _become_known(self, now: float, page: Page) -> None:
+        self._list_page(now, page)
+        if self._new is not None:
+            self._new.append(page)
+        if self._log_event:
+            self._log_event(now, "discovery", None, page.number)
+
+    def _list_page(self, now: float, page: Page) -> None:
         if now > self._warmup:
             self._discovered += 1
         else:
@@ -270,11 +280,17 @@ class PagesComeAndGo:
         self._listed += 1
         self._known_time += self._time(now, page.death)
         self._list.add(page)
-        if self._log_event:
-            self._log_event(now, "discovery", None, page.number)
+
+    def _next_page(self) -> Page | None:
+        """The page of the access that starts now; None where no page is known."""
+        while self._new:
+            page = self._new.popleft()
+            if page.is_listed:
+                return page
+        return self._list.next_page()
 
     def _begin_access(self, now: float, robot: int, alarm: Alarm) -> None:
-        self._carried[robot] = self._list.next_page()
+        self._carried[robot] = self._next_page()
         self.clock.at(now + self._access[robot](), _DELIVERY + robot, alarm)
 
     def _arrive(self, alarm: Alarm) -> None:
@@ -335,12 +351,8 @@ class PagesComeAndGo:
             fresh_time=self._fresh_time,
             gone_time=self._gone_time,
         )
-        return Tally(
-            window=window, robots_time=rules.time_of_robots([window], [len(self._access)]),
-            page_set=counted,
-        )
+        robots_time = rules.time_of_robots([window], [len(self._access)])
+        return Tally(window=window, robots_time=robots_time, page_set=counted)
 
-    def _write(
-        self, log: Log, now: float, event: str, robot: int | None, page: int | None
-    ) -> None:
+    def _write(self, log: Log, now: float, event: str, robot: int | None, page: int | None) -> None:
         log.add((self._replication, now, event, robot, page, self._listed, len(self._access)))

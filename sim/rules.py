@@ -130,7 +130,7 @@ def gives_up(failures: int, retries: int) -> bool:
 
 
 def is_gone(death: float, now: float) -> bool:
-    """Whether a page that lives until a time has vanished; what comes at that very time misses it."""
+    """Whether a page that lives until a time has vanished, at that very time already."""
     return death <= now
 
 

@@ -30,7 +30,9 @@ _RARE = 1e-13
 
 _AT_THE_EDGE = 1e-12
 _CERTIFIED = 1e-9
-"""Probability of the most vanished pages that the chain has, and relative errors of what is known."""
+"""Probability of the most vanished pages that the chain has; relative errors of what is known."""
+
+ONLY_GROWS = "pages vanish faster than the robots can find them gone: the list only grows"
 
 LIVE, DEAD, NOTHING = range(3)
 """What the robot is on its way to: a page that lives, one that has vanished, or none."""
@@ -240,7 +242,7 @@ def drawn_pages(arrivals: float, death: float, change: float, accesses: float) -
     -----
     docs/page-sets.md, "Pages drawn at random".
     """
-    _require_that_it_keeps_up(arrivals, accesses)
+    rate_of_each(arrivals, death, accesses)
     live = _poisson_range(arrivals / death)
     most_dead = _likely_dead(arrivals, death, accesses)
     while True:
@@ -252,11 +254,6 @@ def drawn_pages(arrivals: float, death: float, change: float, accesses: float) -
             break
         most_dead += 10 + most_dead // 4
     return _measured(chain, change)
-
-
-def _require_that_it_keeps_up(arrivals: float, accesses: float) -> None:
-    if accesses <= arrivals:
-        raise NoAnswerError("more pages vanish than the robots can find gone: the list only grows")
 
 
 def _measured(chain: _Chain, change: float) -> Fetched:
@@ -284,10 +281,17 @@ def _likely_dead(arrivals: float, death: float, accesses: float) -> int:
     return int(limit.dead + 6.0 * spread) + 20
 
 
-def many_pages(arrivals: float, death: float, change: float, accesses: float) -> Fetched:
+def many_pages(
+    arrivals: float, death: float, change: float, accesses: float, at_once: bool = False
+) -> Fetched:
     """The same in the limit of many pages and as many more accesses, by any number of robots.
 
-    Each listed page is accessed at rate ``r = mu (nu / a - 1)``.
+    Parameters
+    ----------
+    arrivals, death, change, accesses : float
+        As for `drawn_pages`; the accesses are those of all robots.
+    at_once : bool
+        Whether a page is fetched as soon as it is known.
 
     Raises
     ------
@@ -298,13 +302,29 @@ def many_pages(arrivals: float, death: float, change: float, accesses: float) ->
     -----
     docs/page-sets.md, "Many pages".
     """
-    _require_that_it_keeps_up(arrivals, accesses)
+    rate = rate_of_each(arrivals, death, accesses, at_once)
     live = arrivals / death
-    rate = death * (accesses / arrivals - 1.0)
+    fetched = arrivals * at_once + live * rate
     return Fetched(
         live=live,
         dead=arrivals / rate,
-        indexed=live * rate / (rate + death),
-        fresh=live * rate / (rate + death + change),
+        indexed=fetched / (rate + death),
+        fresh=fetched / (rate + death + change),
         wasted=arrivals / accesses,
     )
+
+
+def rate_of_each(arrivals: float, death: float, accesses: float, at_once: bool = False) -> float:
+    """Accesses to each listed page per unit time in that limit, first ones at once left out.
+
+    ``r = mu (nu / a - 1)``, or ``mu (nu / a - 2)`` where the first accesses take a of the nu.
+
+    Raises
+    ------
+    NoAnswerError
+        If the robots cannot keep up.
+    """
+    rate = death * (accesses / arrivals - (2.0 if at_once else 1.0))
+    if rate <= 0:
+        raise NoAnswerError(ONLY_GROWS)
+    return rate

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from analytic.active_robots import most_active
-from analytic.arrival_process import access_rate, gap_map, mean_rate
-from analytic.formula import Formula, Values, dependent, premise
-from analytic.page_conditions import one_robot
-from analytic.page_set.drawn_pages import Fetched, drawn_pages, many_pages
+from analytic.arrival_process import access_rate
+from analytic.formula import Formula, Values, dependent, is_covered, premise
+from analytic.page_conditions import one_robot, time_per_access
+from analytic.page_set.drawn_pages import Fetched, drawn_pages, many_pages, rate_of_each
 from analytic.page_set.known_pages import (
     becoming_known,
     death_rate,
@@ -22,7 +22,6 @@ from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.fleet import access_times
 from scenarios.page_set import PageSet
-from scenarios.processes import gap_law
 from scenarios.sections import AccessTime
 
 
@@ -60,6 +59,16 @@ def drawn_at_random(scenario: Scenario) -> str | None:
     return None if drawn else "pages are fetched in turn, not drawn at random"
 
 
+def first_accesses_at_once(scenario: Scenario) -> str | None:
+    """A page is fetched as soon as it is known."""
+    return None if _at_once(scenario) else "new pages are fetched in their turn"
+
+
+def first_accesses_in_turn(scenario: Scenario) -> str | None:
+    """A page is not preferred because it is new."""
+    return "new pages are fetched at once" if _at_once(scenario) else None
+
+
 def exponential_accesses(scenario: Scenario) -> str | None:
     """Access times are exponential."""
     known = access_rate(_access_time(scenario)) is not None
@@ -68,10 +77,13 @@ def exponential_accesses(scenario: Scenario) -> str | None:
 
 @dependent
 def robots_keep_up(scenario: Scenario) -> str | None:
-    """There are more accesses than pages that become known."""
-    if _accesses(scenario) > _arrivals(scenario):
-        return None
-    return "more pages vanish than the robots can find gone: the list only grows"
+    """More accesses than pages that become known, than twice as many with first ones at once."""
+    rate_of_each(_arrivals(scenario), 1.0, _accesses(scenario), _at_once(scenario))
+    return None
+
+
+def _at_once(scenario: Scenario) -> bool:
+    return _section(scenario).first_access == "at-once"
 
 
 def _access_time(scenario: Scenario) -> AccessTime:
@@ -82,16 +94,33 @@ def _access_time(scenario: Scenario) -> AccessTime:
 
 def _accesses(scenario: Scenario) -> float:
     """Accesses per unit time of all robots."""
-    access_time = _access_time(scenario)
-    law = gap_law(access_time)
-    if law is not None:
-        return most_active(scenario) / mean_time(law)
-    return most_active(scenario) * mean_rate(gap_map(access_time))
+    return 1.0 / time_per_access(scenario)
 
 
 def _arrivals(scenario: Scenario) -> float:
     section = _section(scenario)
     return becoming_known(section.birth_rate, section.lifetime, delay_of(section))
+
+
+def only_grows(scenario: Scenario) -> bool:
+    """Whether the list of known pages is known to grow on and on."""
+    known = (has_page_set, memoryless_discovery)
+    return is_covered(known, scenario) and not is_covered((robots_keep_up,), scenario)
+
+
+def list_relaxation(scenario: Scenario) -> float | None:
+    """About how long the list of known pages remembers the past; None where that is not known.
+
+    In the limit of many pages, drawn at random, a deviation of the vanished ones shrinks at rate
+    ``r² / (r + mu)``: docs/page-sets.md, "Many pages". The lifetimes may be of any law, mu being
+    the inverse of their mean.
+    """
+    known = (has_page_set, memoryless_discovery, robots_keep_up)
+    if not is_covered(known, scenario):
+        return None
+    death = 1.0 / mean_time(_section(scenario).lifetime)
+    rate = rate_of_each(_arrivals(scenario), death, _accesses(scenario), _at_once(scenario))
+    return (rate + death) / rate**2
 
 
 def _existing(scenario: Scenario) -> Values:
@@ -108,9 +137,7 @@ def _found_gone(scenario: Scenario) -> Values:
     yield "wasted_rate", None, _arrivals(scenario)
 
 
-def _fetched(
-    means: Callable[[float, float, float, float], Fetched], scenario: Scenario
-) -> Values:
+def _fetched(means: Callable[[float, float, float, float], Fetched], scenario: Scenario) -> Values:
     section = _section(scenario)
     death = death_rate(section)
     assert death is not None
@@ -122,7 +149,11 @@ def _fetched(
     yield "wasted_share", None, found.wasted
 
 
-_solved = Remembered(lambda rates: drawn_pages(*rates))
+def _solution(rates: tuple[float, float, float, float]) -> Fetched:
+    return drawn_pages(*rates)
+
+
+_solved = Remembered(_solution)
 
 
 def _drawn(scenario: Scenario) -> Values:
@@ -130,8 +161,10 @@ def _drawn(scenario: Scenario) -> Values:
 
 
 def _of_many(scenario: Scenario) -> Values:
-    return _fetched(many_pages, scenario)
+    return _fetched(partial(many_pages, at_once=_at_once(scenario)), scenario)
 
+
+_MANY = (has_page_set, exponential_lifetimes, drawn_at_random, robots_keep_up)
 
 FORMULAS: tuple[Formula, ...] = (
     Formula(
@@ -186,6 +219,7 @@ FORMULAS: tuple[Formula, ...] = (
             exponential_lifetimes,
             exponential_accesses,
             drawn_at_random,
+            first_accesses_in_turn,
             one_robot,
             robots_keep_up,
         ),
@@ -202,7 +236,21 @@ FORMULAS: tuple[Formula, ...] = (
         function=many_pages,
         kind="asymptotic",
         origin="own",
-        conditions=(has_page_set, exponential_lifetimes, drawn_at_random, robots_keep_up),
+        conditions=(*_MANY, first_accesses_in_turn),
+        evaluate=_of_many,
+    ),
+    Formula(
+        paper="page-sets",
+        number="many pages, first accesses at once",
+        quantity="the same shares, where a page is fetched as soon as it is known",
+        latex=r"F\to\frac{a}{\lambda}\,\frac{r+\mu}{r+\mu+\alpha},\qquad "
+        r"I\to\frac{a}{\lambda},\qquad "
+        r"G\to\frac{\mu}{r+\mu},\qquad V\to\frac{a}{\nu},\qquad "
+        r"r=\mu\left(\frac{\nu}{a}-2\right)",
+        function=many_pages,
+        kind="asymptotic",
+        origin="own",
+        conditions=(*_MANY, first_accesses_at_once),
         evaluate=_of_many,
     ),
 )

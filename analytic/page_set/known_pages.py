@@ -45,8 +45,8 @@ def becoming_known(births: float, lifetime: Distribution, delay: Distribution | 
 
     Notes
     -----
-    ``births × E e^{-mu T}`` for lifetimes of rate mu and delays T; ``births × (1 - E e^{-delta X})``
-    for lifetimes X and delays of rate delta. docs/page-sets.md, "Pages that are known".
+    ``births × E e^{-mu T}`` for lifetimes of rate mu and delays T, and
+    ``births × (1 - E e^{-delta X})`` for lifetimes X and delays of rate delta: docs/page-sets.md.
     """
     if delay is None:
         return births

@@ -14,6 +14,7 @@ from crawlsim.report.optimum_figures import (
     plot_threshold_costs,
     plot_word,
 )
+from crawlsim.report.page_set_figure import plot_page_set
 from crawlsim.report.pages import Doubled, Entry, html
 from crawlsim.report.run_figures import (
     plot_comparison,
@@ -35,6 +36,7 @@ __all__ = [
     "plot_law",
     "plot_levels",
     "plot_obsolescence_rates",
+    "plot_page_set",
     "plot_probes",
     "plot_rule_map",
     "plot_shared_probes",

@@ -49,9 +49,10 @@ class PageSet(NamedTuple):
     ----------
     state : record
         `birth`: time of the next one; `pages` that have been born; `to_begin`: pages of time 0
-        that are still to be made; `warmup`, `horizon`, `mean_change`; whether pages are `drawn` and
-        there is a `delay` until they are known; lengths of `listed`, `new` and `unknown` (`count`,
-        `news`, `hidden`), of `free`, and of the template the `next` place.
+        that are still to be made; `warmup`, `horizon`, `mean_change`; whether pages are `drawn`,
+        there is a `delay` until they are known, and they are then fetched `at_once`; lengths of
+        `listed`, `new`, `unknown`, `first` and `free` (`count`, `news`, `hidden`, `waiting`,
+        `free`); the `next` place of the template, and the `head` of the ring `first`.
     counted : record
         The fields of the tally.
     page : record array, shape (slots,)
@@ -59,9 +60,13 @@ class PageSet(NamedTuple):
         `place` on the list that pages are drawn from.
     free : ndarray of int, shape (slots,)
         Slots without a page, the first `state.free` of it.
-    listed, new : record array, shape (slots,)
-        Slots and numbers of the listed pages, or of the template, and of the new ones that wait for
-        the next template. An entry whose slot has another number is of a page that was removed.
+    listed : record array, shape (slots,)
+        Slots and numbers of the listed pages, or of the template. An entry whose slot has another
+        number is of a page that was removed.
+    new : record array, shape (room,)
+        Likewise of those that wait for the next template.
+    first : record array, shape (room,)
+        A ring of the pages that wait for their first access, where that comes at once.
     unknown : record array, shape (room,)
         Pages that are still to be discovered, the first one on top of a heap.
     carried : record array, shape (robots,)
@@ -77,6 +82,7 @@ class PageSet(NamedTuple):
     free: Any
     listed: Any
     new: Any
+    first: Any
     unknown: Any
     carried: Any
     ends: Alarms
@@ -155,6 +161,9 @@ def _new_page_set(scenario: Scenario, robots: int, at_start: int, supply: Supply
             mean_change=1.0 / rate if rate else np.inf,
             drawn=scenario.robots.accessing.policy == "randomized",
             delay=section.discovery != "at-birth",
+            at_once=section.first_access == "at-once",
+            waiting=0,
+            head=0,
             count=0,
             news=0,
             hidden=0,
@@ -166,6 +175,7 @@ def _new_page_set(scenario: Scenario, robots: int, at_start: int, supply: Supply
         free=np.arange(room)[::-1].copy(),
         listed=np.recarray(room, _ENTRY),
         new=np.recarray(room, _ENTRY),
+        first=np.recarray(_FEWEST, _ENTRY),
         unknown=np.recarray(_FEWEST, _UNKNOWN),
         carried=carried,
         ends=new_alarms(robots),
@@ -174,8 +184,15 @@ def _new_page_set(scenario: Scenario, robots: int, at_start: int, supply: Supply
 
 
 def _with_room(pages: PageSet) -> PageSet:
-    """The same, with twice as many slots or as much room on the heap where there is none left."""
+    """The same, with twice as much room for whatever has none left."""
     state = pages.state
+    if state.waiting == len(pages.first):
+        first = _longer(pages.first)
+        first[: state.waiting] = np.roll(pages.first, -state.head)
+        state.head = 0
+        pages = pages._replace(first=first)
+    if state.news == len(pages.new):
+        pages = pages._replace(new=_longer(pages.new))
     if state.hidden == len(pages.unknown):
         pages = pages._replace(unknown=_longer(pages.unknown))
     if state.free > 0:
@@ -186,9 +203,7 @@ def _with_room(pages: PageSet) -> PageSet:
     state.free = slots
     page = _longer(pages.page)
     page.number[slots:] = NONE
-    return pages._replace(
-        page=page, free=free, listed=_longer(pages.listed), new=_longer(pages.new)
-    )
+    return pages._replace(page=page, free=free, listed=_longer(pages.listed))
 
 
 def _longer(rows: Any) -> Any:
@@ -199,7 +214,7 @@ def _longer(rows: Any) -> Any:
 
 @kernel
 def advance_page_set(pages: PageSet, change: Any, accessing: Any) -> bool:
-    """Go on until the horizon (True), or until numbers or room may run out or for a pause (False)."""
+    """Go on until the horizon (True), or until something may run out or for a pause (False)."""
     return go_on(pages, change, accessing)
 
 
@@ -208,8 +223,7 @@ def go_on(pages: PageSet, change: Any, accessing: Any) -> bool:
     """The loop of `advance_page_set`."""
     state = pages.state
     for _ in range(PAUSE):
-        full = state.free == 0 or state.hidden == len(pages.unknown)
-        if pages.times.exhausted[0] or full:
+        if pages.times.exhausted[0] or is_full(pages):
             return False
         if state.to_begin > 0:
             begin_with_page(pages, change)
@@ -219,6 +233,14 @@ def go_on(pages: PageSet, change: Any, accessing: Any) -> bool:
             finish(pages)
             return True
     return False
+
+
+@inner
+def is_full(pages: PageSet) -> bool:
+    """Whether there may be no room for another page."""
+    state = pages.state
+    full = state.free == 0 or state.news == len(pages.new)
+    return full or state.hidden == len(pages.unknown) or state.waiting == len(pages.first)
 
 
 @inner
@@ -259,7 +281,7 @@ def begin_with_page(pages: PageSet, change: Any) -> None:
     number = next_number(pages)
     death = take(pages.times, LIFETIME)
     pages.counted.existing_time += time_in_window(pages, 0.0, death)
-    slot = become_known(pages, 0.0, number, death)
+    slot = list_page(pages, 0.0, number, death)
     fetch(pages, change, 0.0, pages.page[slot])
 
 
@@ -357,7 +379,18 @@ def first_of_family(unknown: Any, place: int, count: int) -> int:
 
 
 @inner
-def become_known(pages: PageSet, now: float, number: int, death: float) -> int:
+def become_known(pages: PageSet, now: float, number: int, death: float) -> None:
+    """A page comes onto the list, and may wait for its first access."""
+    state = pages.state
+    slot = list_page(pages, now, number, death)
+    if state.at_once:
+        last = (state.head + state.waiting) % len(pages.first)
+        write(pages.first[last], slot, number)
+        state.waiting += 1
+
+
+@inner
+def list_page(pages: PageSet, now: float, number: int, death: float) -> int:
     """A page comes onto the list, in the slot that is returned."""
     state, counted = pages.state, pages.counted
     if now > state.warmup:
@@ -413,11 +446,27 @@ def remove(pages: PageSet, slot: int) -> None:
 @inner
 def begin_access(pages: PageSet, accessing: Any, now: float, robot: int) -> None:
     """A robot takes its next page, and its access begins."""
-    if pages.state.drawn:
-        draw_page(pages, accessing, pages.carried[robot])
-    else:
-        take_next(pages, pages.carried[robot])
+    carried = pages.carried[robot]
+    if not take_new(pages, carried):
+        if pages.state.drawn:
+            draw_page(pages, accessing, carried)
+        else:
+            take_next(pages, carried)
     set_alarm(pages.ends, robot, now + take(pages.times, ACCESS + robot))
+
+
+@inner
+def take_new(pages: PageSet, carried: Any) -> bool:
+    """The first page that waits for its first access and is still listed; whether there is one."""
+    state = pages.state
+    while state.waiting > 0:
+        entry = pages.first[state.head]
+        state.head = (state.head + 1) % len(pages.first)
+        state.waiting -= 1
+        if is_listed(pages, entry):
+            write(carried, entry.slot, entry.number)
+            return True
+    return False
 
 
 @inner
@@ -463,8 +512,10 @@ def make_template(pages: PageSet) -> None:
             write(pages.listed[kept], entry.slot, entry.number)
             kept += 1
     for place in range(state.news):
-        write(pages.listed[kept], pages.new[place].slot, pages.new[place].number)
-        kept += 1
+        entry = pages.new[place]
+        if is_listed(pages, entry):
+            write(pages.listed[kept], entry.slot, entry.number)
+            kept += 1
     state.count = kept
     state.news = 0
     state.next = 0
