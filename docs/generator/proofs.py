@@ -75,6 +75,13 @@ PLACES = {
         "Algorithm 10": "optimal-probes.md#the-local-optimum",
         "": _GRID,
     },
+    "page-sets": {
+        "existing": "page-sets.md#pages-that-are-known",
+        "known": "page-sets.md#pages-that-are-known",
+        "pages found gone": "page-sets.md#pages-found-gone",
+        "drawn": "page-sets.md#pages-drawn-at-random",
+        "many": "page-sets.md#many-pages",
+    },
     "courses": {"": "courses.md#how-it-is-computed"},
 }
 """By paper and the beginning of a number, below theory/ or from the root; the first that fits."""
