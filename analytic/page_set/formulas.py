@@ -103,7 +103,12 @@ def _arrivals(scenario: Scenario) -> float:
 
 
 def only_grows(scenario: Scenario) -> bool:
-    """Whether the list of known pages is known to grow on and on."""
+    """Whether the list of known pages is known to grow on and on.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
     known = (has_page_set, memoryless_discovery)
     return is_covered(known, scenario) and not is_covered((robots_keep_up,), scenario)
 
@@ -114,6 +119,10 @@ def list_relaxation(scenario: Scenario) -> float | None:
     In the limit of many pages, drawn at random, a deviation of the vanished ones shrinks at rate
     ``r² / (r + mu)``: docs/page-sets.md, "Many pages". The lifetimes may be of any law, mu being
     the inverse of their mean.
+
+    Parameters
+    ----------
+    scenario : Scenario
     """
     known = (has_page_set, memoryless_discovery, robots_keep_up)
     if not is_covered(known, scenario):
@@ -143,8 +152,8 @@ def _fetched(means: Callable[[float, float, float, float], Fetched], scenario: S
     assert death is not None
     found = means(_arrivals(scenario), death, section.change_rate, _accesses(scenario))
     existing = section.birth_rate / death
-    yield "indexed_share", None, found.indexed / existing
     yield "fresh_share", None, found.fresh / existing
+    yield "indexed_share", None, found.indexed / existing
     yield "gone_share", None, found.dead / (found.live + found.dead)
     yield "wasted_share", None, found.wasted
 

@@ -15,6 +15,7 @@ _GOOD = "#00805e"
 _FAIR = "#7fbfae"
 _POOR = "#d9d3c5"
 _BAD = "#c24a00"
+_PLAIN = "#c9d8e6"
 _HEIGHT = 0.6
 
 
@@ -37,8 +38,8 @@ _BARS = (
             ("not yet known", "#ffffff"),
         ),
     ),
-    _Bar("pages on the list", ("gone_share",), (("vanished", _BAD), ("", _FAIR))),
-    _Bar("accesses", ("wasted_share",), (("vanished", _BAD), ("", _FAIR))),
+    _Bar("pages on the list", ("gone_share",), (("vanished", _BAD), ("existing", _PLAIN))),
+    _Bar("accesses", ("wasted_share",), (("vanished", _BAD), ("existing", _PLAIN))),
 )
 
 
@@ -70,7 +71,7 @@ def plot_page_set(
         begin = 0.0
         for measure, (name, colour) in zip((*bar.ends, None), bar.parts, strict=True):
             end = 1.0 if measure is None else _estimate(results, measure)
-            label = name if name and name not in labelled else None
+            label = None if name in labelled else name
             labelled.add(name)
             ax.barh(
                 row, end - begin, _HEIGHT, begin, color=colour, label=label, ec="#8a8f98", lw=0.5
