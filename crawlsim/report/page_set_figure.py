@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -41,6 +42,11 @@ _BARS = (
     _Bar("pages on the list", ("gone_share",), (("vanished", _BAD), ("existing", _PLAIN))),
     _Bar("accesses", ("wasted_share",), (("vanished", _BAD), ("existing", _PLAIN))),
 )
+
+
+def is_measured(results: Results) -> bool:
+    """Whether every share has a value: pages existed, were known and were accessed."""
+    return all(math.isfinite(_estimate(results, measure)) for bar in _BARS for measure in bar.ends)
 
 
 def plot_page_set(

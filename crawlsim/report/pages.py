@@ -27,7 +27,7 @@ from crawlsim.opening import (
 )
 from crawlsim.report.course_figures import SHOWN, interventions_in_words, plot_course
 from crawlsim.report.drawing import svg_text
-from crawlsim.report.page_set_figure import plot_page_set
+from crawlsim.report.page_set_figure import is_measured, plot_page_set
 from crawlsim.report.run_figures import (
     is_drawable,
     plot_comparison,
@@ -278,7 +278,7 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
             ),
             "How often the copy of each page is out of date.",
         )
-    if "fresh_share" in measures:
+    if scenario.page_set is not None and is_measured(results):
         yield (
             plot_page_set(results, entry.predictions),
             "What the index has of the pages that exist, and how many of the listed pages, and of "
