@@ -10,7 +10,8 @@ import pytest
 import sim
 from analytic import predict
 from crawlsim import report
-from scenarios import load
+from crawlsim.explore.own_scenario import opened
+from scenarios import dumps, load
 
 FEW = ("--set", "run.horizon=8000.0", "--replications", "4")
 
@@ -65,3 +66,12 @@ def test_a_report_is_written_whatever_is_undefined(
     page = (out / "report.html").read_text()
     assert code == 0
     assert ("What the index has of the pages that exist" in page) == (not changes)
+
+
+def test_a_file_of_ones_own_that_judges_nothing_is_a_lesson_on_fresh_pages(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(dumps(load("pages-come-and-go").with_("judged", None)))
+    lesson = opened(str(file)).lesson
+    assert lesson.measure == "fresh_share"
+    keys = {knob.key for knob in lesson.knobs}
+    assert {"page_set.lifetime.exponential.mean", "page_set.discovery", "robots.available"} <= keys
