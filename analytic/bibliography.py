@@ -37,6 +37,9 @@ REFERENCES: dict[str, str] = {
         "A. Kolobov, Y. Peres, E. Lubetzky, E. Horvitz, Optimal freshness crawl under politeness "
         "constraints. Proc. ACM SIGIR (2019)."
     ),
+    "page-sets": (
+        "Pages that come and go: results of this project, with their proofs in docs/page-sets.md."
+    ),
     "pipeline": (
         "End-to-end freshness, pages, robots and buffer joined: results of this project, with "
         "their proofs in docs/theory/through-the-buffer.md."

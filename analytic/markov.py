@@ -107,12 +107,14 @@ def _put_back(first: Array, rates: Array, upper: int) -> Array:
     return result
 
 
-def stationary_sparse(generator: csr_matrix) -> Array:
+def stationary_sparse(generator: csr_matrix, likely: int | None = None) -> Array:
     """Stationary probabilities of a chain with one closed class, by sparse elimination.
 
     Parameters
     ----------
     generator : csr_matrix, shape (states, states)
+    likely : int, optional
+        A state known to be likely; without it one is found, which takes as long again.
 
     Raises
     ------
@@ -127,8 +129,11 @@ def stationary_sparse(generator: csr_matrix) -> Array:
     recurrent = _closed_class(generator)
     balance = scipy.sparse.csc_matrix(generator[recurrent][:, recurrent].T)
     result = np.zeros(generator.shape[0])
-    likely = int(np.argmax(_relative_to(balance, 0)))
-    weights = _relative_to(balance, likely)  # a rare state would be a poor unit
+    if likely is None:
+        unit = int(np.argmax(_relative_to(balance, 0)))  # a rare state would be a poor unit
+    else:
+        unit = int(np.searchsorted(recurrent, likely))
+    weights = _relative_to(balance, unit)
     result[recurrent] = weights / weights.sum()
     return result
 

@@ -308,6 +308,37 @@ NOTATION: Mapping[str, Mapping[str, str]] = {
         r"\delta": "least time between two probes",
         r"\iota": "least saving for which a probe is moved",
     },
+    "page-sets": {
+        r"\lambda": "pages that are born per unit time",
+        r"X": "lifetime of a page",
+        r"T": "time from the birth of a page until the robots know it",
+        r"N": "mean number of existing pages",
+        r"K": "share of the existing pages that the robots know",
+        r"W": "accesses per unit time that find their page gone",
+        r"a": "pages that become known per unit time",
+        r"F": "share of the existing pages whose copy is up to date",
+        r"I": "share of the existing pages that have a copy",
+        r"G": "share of the listed pages that have vanished",
+        r"V": "share of the accesses that find their page gone",
+        r"\mu": "rate at which an existing page vanishes",
+        r"\alpha": "rate at which an existing page changes",
+        r"\nu": "accesses of all robots per unit time",
+        r"r": "accesses to each listed page per unit time",
+        r"c_\alpha": "mean number of copies without a change since, by state, that of the page on "
+        "which the robot is at work apart",
+        r"c_0": "mean number of copies, likewise",
+        r"B": "rates at which copies move from state to state, less those at which they end",
+        r"s": "rates at which new copies come, by state",
+        r"\mathbf{e}": "column of ones",
+        r"p": "stationary probabilities of living and vanished pages on the list, and of what the "
+        "robot is at work on",
+        r"Q": "generator of these",
+        r"\mathbf{d}": "vanished pages on the list, by state",
+        r"\mathbf{l}": "living pages on the list, by state",
+        r"p_{\mathrm{gone}}": "share of time in which the robot is at work on a page that has "
+        "vanished",
+        r"p_{\mathrm{none}}": "share of time in which it is at work on no page",
+    },
     "pipeline": {
         r"r_i": "obsolescence rate of page i: share of time in which its copy in the index "
         "is out of date",

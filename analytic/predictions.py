@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from analytic import course, indexing_queue, page_refresh, pipeline, probing, robot_control, routing
+from analytic import (
+    course,
+    indexing_queue,
+    page_refresh,
+    page_set,
+    pipeline,
+    probing,
+    robot_control,
+    routing,
+)
 from analytic.active_robots import require_decided
 from analytic.formula import (
     Formula,
@@ -26,6 +35,7 @@ FORMULAS: tuple[Formula, ...] = (
     *routing.FORMULAS,
     *pipeline.FORMULAS,
     *probing.FORMULAS,
+    *page_set.FORMULAS,
     *course.FORMULAS,
 )
 """The whole index, subject by subject."""

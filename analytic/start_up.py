@@ -23,7 +23,9 @@ from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.measures import one_closed_class, size_of
 from analytic.markov import closed_classes, relaxation_time
 from analytic.page_conditions import resolved_frequencies, time_per_access
+from analytic.page_set import list_relaxation
 from analytic.refusal import NoAnswerError
+from analytic.transforms import mean_time
 from scenarios import MEASURES, Scenario, ScenarioError
 from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Periodic
@@ -126,7 +128,8 @@ def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
 
     The time until a small queue is near its long run; relaxation times of larger ones, of the
     access times and of the arrivals of packets; the longest stay of a waiting page, where pages are
-    not served in their order; the cycle of the pages, or the mean time between accesses of the page
+    not served in their order; of pages that come and go the mean lifetime, and the relaxation time
+    of the list of known ones; the cycle of the pages, or the mean time between accesses of the page
     that is drawn most rarely; the mean time to the first change of a page that is never accessed.
 
     Parameters
@@ -149,6 +152,7 @@ def _memories(scenario: Scenario) -> list[Memory]:
         rarity = -math.log(empty) / 2 if 0 < empty < 1 else 0.0
         known.append(Memory("the relaxation time of the queue", queue, START_LEFT + rarity))
     known += _oldest_page(scenario)
+    known += _page_set(scenario)
     if scenario.robots is not None:
         for access, _ in access_times(scenario.robots):
             known += _relaxation("the relaxation time of the access times", access)
@@ -158,6 +162,15 @@ def _memories(scenario: Scenario) -> list[Memory]:
     if scenario.servers is not None:
         known += _relaxation("the relaxation time of the arrivals", scenario.servers.arrivals)
     return [*known, *_accesses(scenario)]
+
+
+def _page_set(scenario: Scenario) -> Iterator[Memory]:
+    """The lifetime of the pages of time 0, and how fast the list of known pages settles."""
+    if scenario.page_set is None:
+        return
+    yield Memory("the mean lifetime of a page", mean_time(scenario.page_set.lifetime))
+    if (listed := list_relaxation(scenario)) is not None:
+        yield Memory("the relaxation time of the list of known pages", listed)
 
 
 @lru_cache(maxsize=8)

@@ -132,6 +132,7 @@ def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
         words.append(f"index out of date {_percent(stale)}")
     if words:
         yield f"shares: {', '.join(words)}"
+    yield from _page_set_lines(scenario, value)
     if (mean := value("sojourn_time", "served")) == mean:
         times = [f"p{100 * share:g} {time:.3g}" for share, time in results.time_to_index.items()]
         unit = units(scenario.time_unit, mean)
@@ -143,6 +144,23 @@ def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
     ]
     if worst:
         yield f"worst pages: {', '.join(worst)}"
+
+
+def _page_set_lines(scenario: Scenario, value: Value) -> Iterator[str]:
+    """What the index has of the pages that exist, and what the robots do in vain."""
+    if scenario.page_set is None:
+        return
+    known, indexed, fresh = map(value, ("known_share", "indexed_share", "fresh_share"))
+    if fresh == fresh:
+        shares = f"{_percent(known)} known, {_percent(indexed)} indexed, {_percent(fresh)} fresh"
+        yield f"of the pages that exist: {shares}"
+    if (wasted := value("wasted_share")) == wasted:
+        gone = _percent(value("gone_share"))
+        yield f"vanished: {gone} of the listed pages; {_percent(wasted)} of the accesses are wasted"
+    from analytic.page_set import only_grows
+
+    if only_grows(scenario):
+        yield "the robots do not keep up: the list of known pages grows on and on"
 
 
 def _page(name: Subject) -> str:

@@ -23,6 +23,7 @@ from crawlsim.report import (
     plot_course,
     plot_levels,
     plot_obsolescence_rates,
+    plot_page_set,
     plot_probes,
     plot_shared_probes,
 )
@@ -57,6 +58,8 @@ def picture_of(scenario: Scenario) -> Axes:
     measures = {block.measure for block in results.rows.blocks}
     if "obsolescence_rate" in measures and scenario.buffer is None:
         return plot_obsolescence_rates(results, predictions)
+    if scenario.page_set is not None:
+        return plot_page_set(results, predictions)
     if "level_probability" in measures:
         return plot_levels(results, predictions)
     return plot_comparison(check_scenario(scenario, predictions, results))

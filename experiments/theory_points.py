@@ -134,6 +134,7 @@ def knobs_of(scenario: Scenario) -> Iterator[Knob]:
     if probes is not None:
         yield Knob("probing.probes", _whole(probes), _to_whole("probing.probes"))
     for section, key in (
+        ("page_set", "lifetime"),
         ("servers", "arrivals"),
         ("buffer", "service"),
         ("robots", "access_time"),

@@ -16,7 +16,7 @@ from scenarios.activation import (
     Threshold,
     switches_one_at_a_time,
 )
-from scenarios.base import LARGEST, SMALLEST, listed, one_of
+from scenarios.base import LARGEST, QUOTE, SMALLEST, listed, one_of
 from scenarios.choices import check_choices
 from scenarios.columns import Column, given_numbers
 from scenarios.deliveries import Independent, Marked, joint_size
@@ -33,12 +33,12 @@ from scenarios.service_phases import seen_phases
 from scenarios.text import counted
 from scenarios.validity import check_probabilities
 
-_SEARCH_ENGINE = ("pages", "robots", "activation", "buffer", "clients")
+_SEARCH_ENGINE = ("pages", "page_set", "robots", "activation", "buffer", "clients")
 
 
 def _one_system(scenario: System) -> None:
     kinds = {
-        "pages, robots, activation, buffer, clients": _SEARCH_ENGINE,
+        "pages or page_set, robots, activation, buffer, clients": _SEARCH_ENGINE,
         "source or sources, probing": ("source", "sources", "probing"),
         "servers": ("servers",),
     }
@@ -78,10 +78,12 @@ def _needs(section: str, others: tuple[str, ...]) -> Callable[[System], None]:
 def _accessing_with_pages(scenario: System) -> None:
     if scenario.robots is None:
         return
-    if scenario.pages is not None and scenario.robots.accessing is None:
-        raise refused("is missing; [pages] needs it", key="robots.accessing")
-    if scenario.pages is None and scenario.robots.accessing is not None:
-        raise refused("needs [pages]", key="robots.accessing")
+    named = "pages" if scenario.pages is not None else "page_set"
+    if getattr(scenario, named) is None:
+        if scenario.robots.accessing is not None:
+            raise refused("needs [pages] or [page_set]", key="robots.accessing")
+    elif scenario.robots.accessing is None:
+        raise refused(f"is missing; [{named}] needs it", key="robots.accessing")
 
 
 def _freshness_needs_pages(scenario: System) -> None:
@@ -94,6 +96,46 @@ def _freshness_needs_pages(scenario: System) -> None:
         raise refused("needs [pages]", key="buffer.replace_older_copy", value=True)
     if scenario.costs.staleness:
         raise refused("needs [pages]", key="costs.staleness", value=scenario.costs.staleness)
+
+
+_POLICIES_OF_PAGE_SET = ("randomized", "round-robin")
+
+
+def _page_set_stands_alone(scenario: System) -> None:
+    """Pages that come and go are fetched straight into the index, by robots that are all alike."""
+    if scenario.page_set is None:
+        return
+    for section in ("pages", "buffer", "clients"):
+        if getattr(scenario, section) is not None:
+            raise refused("does not go with [page_set]", key=section)
+    if scenario.interventions:
+        raise refused("do not go with [page_set]", key="interventions")
+    if "costs" in scenario.model_fields_set:
+        raise refused("does not go with [page_set], of which nothing is priced", key="costs")
+    if scenario.run.observe is not None:
+        value = scenario.run.observe
+        raise refused("does not go with [page_set]", key="run.observe", value=value)
+    if scenario.activation is not None and not isinstance(scenario.activation, Static):
+        allowed = "does not go with [page_set]; a fixed number of robots does, activation.static"
+        raise refused(allowed, key=f"activation.{scenario.activation.key}")
+    if scenario.robots is not None:
+        _robots_fit_page_set(scenario.robots)
+
+
+def _robots_fit_page_set(robots: Robots) -> None:
+    for key in ("classes", "deliveries", "host_spacing", "failure", "environment"):
+        if getattr(robots, key) is not None:
+            raise refused("does not go with [page_set]", key=f"robots.{key}")
+    policy = robots.accessing
+    if policy is None:
+        return
+    key = "robots.accessing"
+    if policy.policy not in _POLICIES_OF_PAGE_SET:
+        allowed = f"must be {one_of(policy.policy, _POLICIES_OF_PAGE_SET, QUOTE)} with [page_set]"
+        raise refused(allowed, key=f"{key}.policy", value=policy.policy)
+    if getattr(policy, "frequencies", "uniform") != "uniform":
+        allowed = 'must be "uniform" with [page_set], whose pages are all alike'
+        raise refused(allowed, key=f"{key}.frequencies")
 
 
 def _policy_fits_pages(scenario: System) -> None:
@@ -424,8 +466,10 @@ def _course_needs_robots(scenario: System) -> None:
 CHECKS: tuple[Callable[[System], None], ...] = (
     _one_system,
     _known_measures,
-    _needs("robots", ("pages", "buffer")),
+    _page_set_stands_alone,
+    _needs("robots", ("pages", "page_set", "buffer")),
     _needs("pages", ("robots",)),
+    _needs("page_set", ("robots",)),
     _needs("buffer", ("robots",)),
     _needs("activation", ("robots",)),
     _needs("clients", ("pages",)),

@@ -217,6 +217,43 @@ _ALL = (
         probing=lambda p: p.fresh_time / p.window,
         sources=lambda s: s.fresh_time / s.window[:, None],
     ),
+    _row(
+        "existing_pages",
+        "time average of the pages that exist",
+        unit="pages",
+        page_set=lambda s: s.existing_time / s.window,
+    ),
+    _row(
+        "known_share",
+        "share of the existing pages that the robots know",
+        page_set=lambda s: s.known_time / s.existing_time,
+    ),
+    _row(
+        "indexed_share",
+        "share of the existing pages that have a copy in the index",
+        page_set=lambda s: s.indexed_time / s.existing_time,
+    ),
+    _row(
+        "fresh_share",
+        "share of the existing pages whose copy is up to date",
+        page_set=lambda s: s.fresh_time / s.existing_time,
+    ),
+    _row(
+        "gone_share",
+        "share of the listed pages that have vanished",
+        page_set=lambda s: s.gone_time / (s.known_time + s.gone_time),
+    ),
+    _row(
+        "wasted_rate",
+        "accesses per unit time that find their page gone",
+        unit="1/time",
+        page_set=lambda s: s.wasted / s.window,
+    ),
+    _row(
+        "wasted_share",
+        "share of the accesses that find their page gone",
+        page_set=lambda s: s.wasted / s.accesses,
+    ),
     # The last row: it is made of the measures above.
     _row(
         "control_cost",

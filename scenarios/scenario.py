@@ -29,7 +29,7 @@ class Scenario(System):
         Labels.
     judged : tuple of str
         Measures that a check judges; empty: all that it can.
-    pages, robots, activation, buffer, clients, source, probing, servers : section or None
+    pages, page_set, robots, activation, buffer, clients, source, probing, servers : section or None
         Parts of the system; None: there is no such part.
     sources : tuple of Source, optional
         Several that share the probes of [probing], instead of `source`.

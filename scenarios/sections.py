@@ -16,6 +16,7 @@ from scenarios.environment import Environment
 from scenarios.errors import refused
 from scenarios.interventions import Intervention
 from scenarios.laws import OTHER_NAMES, Distribution, Exponential
+from scenarios.page_set import PageSet
 from scenarios.processes import ArrivalProcess
 from scenarios.rates import RateForm
 from scenarios.text import counted, visible
@@ -513,6 +514,7 @@ class System(Section):
     time_unit: Line = "time unit"
     judged: tuple[Text, ...] = ()
     pages: Pages | None = None
+    page_set: PageSet | None = None
     robots: Robots | None = None
     activation: Activation | None = None
     buffer: Buffer | None = None

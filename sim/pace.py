@@ -25,6 +25,9 @@ _MOST_EVENTS = 2.0**53
 _MOST_CHANGES = 2_000_000
 """Changes of the environment up to the horizon; its path is kept, about 100 bytes for each."""
 
+_MOST_PAGES = 10_000_000
+"""Pages of a page set at time 0; each takes about 100 bytes."""
+
 
 def require_progress(scenario: Scenario) -> None:
     """Raise `ScenarioError` for a scenario with more events than a clock can tell apart.
@@ -42,6 +45,20 @@ def require_progress(scenario: Scenario) -> None:
             given = scenario.as_file()
             raise ScenarioError(key, (given[section] if section else given)[name], allowed)
     _require_a_slow_environment(scenario)
+    _require_a_small_page_set(scenario)
+
+
+def _require_a_small_page_set(scenario: Scenario) -> None:
+    """Refuse more pages at time 0 than are kept."""
+    section = scenario.page_set
+    if section is None:
+        return
+    pages = section.birth_rate * draws_and_mean(section.lifetime)[1]
+    if pages > _MOST_PAGES:
+        allowed = (
+            f"makes about {pages:.0e} pages exist at a time; at most {_MOST_PAGES:.0e} are kept"
+        )
+        raise ScenarioError("page_set.birth_rate", section.birth_rate, allowed)
 
 
 def _require_a_slow_environment(scenario: Scenario) -> None:
@@ -98,11 +115,18 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
         yield ("clients", "query_rate"), clients.query_rate, asking
     if servers is not None:
         yield ("servers", "arrivals"), _draws(servers.arrivals), horizon
+    yield from _births(scenario)
     if scenario.source is not None and scenario.probing is not None:
         yield ("source", "updates"), _average(scenario.source.updates), scenario.probing.horizon
     if scenario.sources is not None and scenario.probing is not None:
         rate = sum(_average(source.updates) for source in scenario.sources)
         yield ("", "sources"), rate, scenario.probing.horizon
+
+
+def _births(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]:
+    """The same of pages that come and go."""
+    if scenario.page_set is not None:
+        yield ("page_set", "birth_rate"), scenario.page_set.birth_rate, scenario.run.horizon
 
 
 def _progress(scenario: Scenario, effect: str) -> float:

@@ -137,6 +137,28 @@ def gives_up(failures: int, retries: int) -> bool:
     return failures > retries
 
 
+def is_gone(death: float, now: float) -> bool:
+    """Whether a page that lives until a time has vanished, at that very time already."""
+    return death <= now
+
+
+def is_discovered(discovery: float, death: float) -> bool:
+    """Whether a page becomes known before it vanishes."""
+    return discovery < death
+
+
+def overlap(begin: float, end: float, first: float, last: float) -> float:
+    """How much of the time from `begin` to `end` lies between `first` and `last`."""
+    begin = max(begin, first)
+    end = min(end, last)
+    return end - begin if begin < end else 0.0
+
+
+def place_drawn(uniform: float, places: int) -> int:
+    """One of so many places, all equally likely."""
+    return min(int(uniform * places), places - 1)
+
+
 def time_of_robots(level_time: Sequence[float], active_at: Sequence[int]) -> float:
     """Time integral of the active robots where their number depends on the level alone."""
     total = 0.0

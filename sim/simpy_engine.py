@@ -11,12 +11,13 @@ from scenarios.errors import MISSING
 from scenarios.law_points import LawPoints
 from scenarios.sections import Times
 from sim.event_log import Log
+from sim.page_set import PagesComeAndGo
 from sim.probes import ProbedSources
 from sim.search_engine import SearchEngine
 from sim.servers import ParallelServers
 from sim.tally import Tally
 
-System = SearchEngine | ParallelServers | ProbedSources
+System = SearchEngine | PagesComeAndGo | ParallelServers | ProbedSources
 
 writes_log = True
 unlocked = False
@@ -83,6 +84,8 @@ def put_together(
     covers(scenario)
     if scenario.servers is not None:
         return ParallelServers(scenario, replication, seed, log)
+    if scenario.page_set is not None:
+        return PagesComeAndGo(scenario, replication, seed, log)
     if scenario.probing is not None:
         return ProbedSources(scenario, replication, seed, log)
     return SearchEngine(scenario, replication, seed, log, points)

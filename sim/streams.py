@@ -21,6 +21,9 @@ SOURCES = {
     "failure": 10,
     "further change": 11,
     "environment": 12,
+    "birth": 13,
+    "lifetime": 14,
+    "discovery": 15,
 }
 """Fixed numbers of the sources; never renumbered, since results depend on them."""
 

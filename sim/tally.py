@@ -259,6 +259,59 @@ class ProbingTally:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class PageSetTally:
+    """Pages that come and go, over the window (warm-up, horizon].
+
+    Attributes
+    ----------
+    born, discovered, removed : int
+        Pages that were born, that became known, and that left the list of known pages since an
+        access found them gone.
+    listed_at_start, listed_at_end : int
+        Pages on that list at the two ends of the window.
+    accesses, wasted : int
+        Accesses to a page that ended; of these, those that found it gone.
+    existing_time, known_time, indexed_time, fresh_time : float
+        Page-time: time that pages existed, summed over them; of this, while they were known, had a
+        copy in the index, and had one that was up to date.
+    gone_time : float
+        Time that pages were on the list although they had vanished, summed over them.
+    """
+
+    born: int
+    discovered: int
+    removed: int
+    listed_at_start: int
+    listed_at_end: int
+    accesses: int
+    wasted: int
+    existing_time: float
+    known_time: float
+    indexed_time: float
+    fresh_time: float
+    gone_time: float
+
+    def check(self, window: float, horizon: float) -> None:
+        """Raise `ConservationError` unless pages add up, and no copy is better than its page."""
+        came = self.listed_at_start + self.discovered
+        went = self.listed_at_end + self.removed
+        require(came == went, f"{came} pages came onto the list, {went} are accounted for")
+        require(
+            0 <= self.removed <= self.wasted <= self.accesses,
+            f"{self.removed} pages removed by {self.wasted} of {self.accesses} accesses",
+        )
+        changes = 2 + self.born + self.accesses + self.listed_at_start
+        rounding = changes * horizon * ROUNDING
+        times = self.existing_time, self.known_time, self.indexed_time, self.fresh_time
+        for more, less in pairwise(times):
+            allowed = more * (1 + RELATIVE) + rounding
+            require(0 <= less <= allowed, f"{less!r} of {more!r} units of page-time")
+        most = (self.listed_at_start + self.discovered) * window * (1 + RELATIVE) + rounding
+        require(0 <= self.gone_time <= most, "pages were gone for longer than they were listed")
+        require(self.known_time + self.gone_time <= most, "pages were listed for too long")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SojournsTally:
     """How long the pages were in the system that ended in the window, by fate.
@@ -416,7 +469,7 @@ class Tally:
         Time integral of the number of active robots.
     class_time : tuple of float or None
         That of each class, where robots of classes are switched one at a time.
-    buffer, pages, ages, clients, servers, probing, sources
+    buffer, pages, ages, clients, servers, probing, sources, page_set
         The parts that the scenario has, else None.
     sojourns : SojournsTally or None
         Where there is a buffer.
@@ -436,6 +489,7 @@ class Tally:
     servers: ServersTally | None = None
     probing: ProbingTally | None = None
     sources: SourcesTally | None = None
+    page_set: PageSetTally | None = None
     sojourns: SojournsTally | None = None
     laws: LawsTally | None = None
     course: CourseTally | None = None
@@ -443,7 +497,7 @@ class Tally:
     def check(self, horizon: float, robots: int) -> None:
         """Raise `ConservationError` unless all parts add up; `robots` is the number available."""
         whole = self.buffer, self.pages, self.ages, self.clients, self.servers
-        for part in (*whole, self.probing, self.sources):
+        for part in (*whole, self.probing, self.sources, self.page_set):
             if part is not None:
                 part.check(self.window, horizon)
         most = robots * self.window * (1 + RELATIVE)

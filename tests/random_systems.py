@@ -15,6 +15,7 @@ from sim.layout import top_level
 __all__ = [
     "changing_search_engines",
     "large_search_engines",
+    "page_sets",
     "probed_sources",
     "search_engines",
     "server_farms",
@@ -412,3 +413,21 @@ def probed_sources(draw: Any) -> Tables:
         "source": {"updates": draw(rates()), "importance": draw(rates())},
         "probing": {"horizon": 10.0, "policy": policy},
     }
+
+
+@st.composite
+def page_sets(draw: Any) -> Tables:
+    """Pages that come and go; robots that keep up with them, and such as do not."""
+    pages = {
+        "birth_rate": draw(st.sampled_from([0.05, 0.5, 2.0])),
+        "lifetime": draw(laws),
+        "change_rate": draw(st.sampled_from([0.0, 0.3])),
+        "discovery": draw(st.one_of(st.just("at-birth"), laws)),
+        "first_access": draw(st.sampled_from(["in-turn", "at-once"])),
+    }
+    robots = {
+        "available": draw(st.integers(1, 3)),
+        "access_time": draw(st.one_of(laws, markovian)),
+        "accessing": {"policy": draw(st.sampled_from(["randomized", "round-robin"]))},
+    }
+    return {"name": "random", "page_set": pages, "robots": robots, "run": RUN}

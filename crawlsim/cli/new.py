@@ -59,6 +59,14 @@ query_rate = 10.0       # queries per {unit}
 loss = 1.0              # of a page that finds the buffer full
 starvation = 1.0        # of a {unit} in which there is nothing to index
 """,
+    "page_set": """
+[page_set]              # pages that come and go; how many of those that exist are fresh?
+birth_rate = 0.5        # new pages per {unit}
+lifetime = {{ exponential = {{ mean = 80.0 }} }}    # until a page vanishes
+change_rate = 0.01      # changes per {unit} of each page
+discovery = {{ exponential = {{ mean = 20.0 }} }}   # until the robots hear of it; or "at-birth"
+first_access = "at-once"    # or "in-turn", with the other pages
+""",
     "source": """
 [source]                # one information source: rates of its updates through a day, which repeats
 updates = {{ breaks = [0.0, 9.0, 18.0], values = [0.2, 2.0, 0.5], period = 24.0 }}
@@ -78,7 +86,8 @@ routing = {{ period = [0, 1, 1] }}    # or {{ random = [0.3, 0.7] }}, or "optima
 }
 """The sections in the order of a file, `robots` aside; names as of ``--with``."""
 
-_ALONE = ("source", "servers")
+_ALONE = ("page_set", "source", "servers")
+_ACCESSED = ("pages", "page_set")
 _NEEDS = {"clients": "pages", "activation": "buffer"}
 _FETCHED = ("pages", "buffer")
 
@@ -150,8 +159,8 @@ def scenario_text(stem: str, sections: list[str]) -> str:
     if not alone and not wanted & set(_FETCHED):
         wanted.add("buffer")
     parts = [_HEAD]
-    parts += [] if alone else [_ROBOTS]
-    parts += [_ACCESSING] if "pages" in wanted else []
+    parts += [_ROBOTS] if not alone or "page_set" in wanted else []
+    parts += [_ACCESSING] if wanted & set(_ACCESSED) else []
     parts += [text for name, text in _SECTIONS.items() if name in wanted]
     parts += [_PROBED if "source" in wanted else _RUN]
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem) or "scenario"

@@ -30,6 +30,8 @@ LAWS = (
     "buffer.obsolescence",
     "servers.arrivals",
     "servers.service",
+    "page_set.lifetime",
+    "page_set.discovery",
 )
 """Keys at which another law breaks what a formula assumes, whatever the lesson."""
 

@@ -33,6 +33,7 @@ _USUAL = {
     "servers": "preemption_probability",
     "buffer": "loss_probability",
     "pages": "weighted_obsolescence",
+    "page_set": "fresh_share",
 }
 """What is shown first where a file judges nothing, by the section that it has."""
 
@@ -51,6 +52,8 @@ _LABELS = {
     "buffer.obsolescence": "patience of a waiting page",
     "servers.arrivals": "time between packets",
     "servers.service": "time to serve a packet",
+    "page_set.lifetime": "lifetime of a page",
+    "page_set.discovery": "time until a page is known",
 }
 
 _SHORTER = (

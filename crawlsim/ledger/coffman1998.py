@@ -27,6 +27,7 @@ from analytic.page_refresh.obsolescence import (
     exponential_robots_obsolescence,
     interaccess_obsolescence,
 )
+from analytic.page_set import drawn_pages
 from analytic.transforms import exc, log_transform, transform
 from crawlsim.ledger.computed import Experiment, Figure, Number, agreed
 from crawlsim.ledger.golden_cycles import golden_distances, golden_limit, golden_obsolescence
@@ -209,6 +210,12 @@ def _inverse_shares() -> Array:
     return np.asarray(inverse / inverse.sum())
 
 
+def _fresh_of_a_varying_set() -> float:
+    """In the library's pages-come-and-go: one birth in two hours, 80 % of them ever known."""
+    births, death = 0.5, 1 / 80
+    return drawn_pages(0.8 * births, death, 0.01, 1.0).fresh / (births / death)
+
+
 def _random_bound() -> float:
     """(11), against what its shares cost."""
     inverse = float((1 / transform(_LAW, _RATES) - 1).sum())
@@ -363,6 +370,7 @@ NUMBERS: Mapping[str, Number] = {
     "section 6, several robots": lambda: float(
         exponential_robots_obsolescence(_RATES, _CYCLE, 2.0, 2)[0]
     ),
+    "section 6, varying set of pages": _fresh_of_a_varying_set,
     "end of section 3": _random_bound,
     "notation, ln(h)^-1": lambda: float(log_transform(_LAW, 0.5)),
 }

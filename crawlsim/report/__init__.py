@@ -15,6 +15,7 @@ from crawlsim.report.optimum_figures import (
     plot_threshold_costs,
     plot_word,
 )
+from crawlsim.report.page_set_figure import plot_page_set
 from crawlsim.report.pages import Doubled, Entry, html
 from crawlsim.report.region_figures import plot_regions
 from crawlsim.report.run_figures import (
@@ -38,6 +39,7 @@ __all__ = [
     "plot_law",
     "plot_levels",
     "plot_obsolescence_rates",
+    "plot_page_set",
     "plot_probes",
     "plot_regions",
     "plot_rule_map",

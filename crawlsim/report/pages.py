@@ -27,6 +27,7 @@ from crawlsim.opening import (
 )
 from crawlsim.report.course_figures import SHOWN, interventions_in_words, plot_course
 from crawlsim.report.drawing import svg_text
+from crawlsim.report.page_set_figure import is_measured, plot_page_set
 from crawlsim.report.region_figures import region_figure
 from crawlsim.report.run_figures import (
     is_drawable,
@@ -279,6 +280,12 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
                 names=names_of_worst_pages(scenario, results),
             ),
             "How often the copy of each page is out of date.",
+        )
+    if scenario.page_set is not None and is_measured(results):
+        yield (
+            plot_page_set(results, entry.predictions),
+            "What the index has of the pages that exist, and how many of the listed pages, and of "
+            "the accesses, are of pages that have vanished.",
         )
     if scenario.source is not None and scenario.probing is not None:
         yield plot_probes(scenario), "Updates of the source, their importance, and the probes."

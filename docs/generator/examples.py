@@ -27,6 +27,9 @@ CHANGED = {
     "coffman1998 Lemma 4.1, robots in step": (
         "robots-in-step --set 'robots.accessing={policy=\"randomized\"}'"
     ),
+    "page-sets many pages, first accesses at once": (
+        "pages-come-and-go --set page_set.first_access=at-once"
+    ),
     "pipeline pages out of order, cost": "pipeline-newest-first --set costs.response=1.0",
     "avrachenkov2011 section 3, idle server": "four-robots-one-threshold --set buffer.servers=1",
     "avrachenkov2011 section 3, several servers": "several-indexers --quantiles 0.5,0.95",

@@ -14,6 +14,7 @@ _THEORY = (
     "next-best",
     "optimal-probes",
     "optimal-robots",
+    "page-sets",
     "pipeline",
     "queue-solvers",
     "routing",

@@ -135,6 +135,13 @@ PLACES = {
         "index, cost": f"{_CHANGING}the-cost-with-staleness-over-the-window",
         "deliveries, window": f"{_CHANGING}the-deliveries-of-each-page-over-the-window",
     },
+    "page-sets": {
+        "existing": "page-sets.md#pages-that-are-known",
+        "known": "page-sets.md#pages-that-are-known",
+        "pages found gone": "page-sets.md#pages-found-gone",
+        "drawn": "page-sets.md#pages-drawn-at-random",
+        "many": "page-sets.md#many-pages",
+    },
 }
 """By paper and number, below theory/ or from the root."""
 

@@ -4,7 +4,7 @@ Every replication gives the same tally as the SimPy engine, to the last bit. A r
 without the interpreter's lock, so that threads are enough to use all cores.
 
 One world per kind of system: `replication` (pages, robots, buffer, clients; `refresh` is its
-shortest loop), `servers`, `probes`. The event log is the SimPy engine's.
+shortest loop), `page_set`, `servers`, `probes`. The event log is the SimPy engine's.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ def simulate(
     ScenarioError
         If the scenario has a part that this engine does not simulate, or a log is asked for.
     """
+    from sim.compiled_engine.page_set import simulate_page_set
     from sim.compiled_engine.probes import simulate_probing
     from sim.compiled_engine.replication import Replication
     from sim.compiled_engine.servers import simulate_servers
@@ -62,6 +63,8 @@ def simulate(
     with interrupts_watched():
         if scenario.servers is not None:
             return simulate_servers(scenario, replication, seed)
+        if scenario.page_set is not None:
+            return simulate_page_set(scenario, replication, seed)
         if scenario.probing is not None:
             return simulate_probing(scenario, replication, seed)
         return Replication(scenario, replication, seed, points).run()

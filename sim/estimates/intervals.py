@@ -25,7 +25,7 @@ from scenarios.processes import Renewal
 from scenarios.rare import CLUSTERING, dispersion
 from scenarios.sections import Pages, Robots
 from sim.estimates.measures import packets_ended, pages_ended
-from sim.estimates.totals import Totals, Values
+from sim.estimates.totals import Part, Totals, Values
 
 Samples = dict[str, Array]
 """Each measure's samples, shape (subjects,): events, or time for rates; 0 where it is no share."""
@@ -38,7 +38,7 @@ _FATES = (
 )
 _LEVELS = ("starvation_probability", "level_probability")
 _HALF = 0.5
-_COUNTED = ("arrival_rate", "throughput", "crawl_rate")
+_COUNTED = ("arrival_rate", "throughput", "crawl_rate", "wasted_rate")
 
 
 def interval(
@@ -128,6 +128,8 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
         packets = packets_ended(totals.parts["servers"])
         every = np.column_stack([packets, packets.sum(axis=1)])
         samples["preemption_probability"] = every.sum(axis=0) / _burstiness(every)
+    if "page_set" in totals.parts:
+        samples |= _of_page_set(totals.parts["page_set"])
     if scenario.probing is not None:
         samples["source_freshness"] = np.array([float(len(totals.own["window"]))])
     samples = {name: np.maximum(sample, totals.count) for name, sample in samples.items()}
@@ -171,6 +173,8 @@ def _burstiness(counts: Array) -> Array:
 
 def is_regular(scenario: Scenario) -> bool:
     """Whether deliveries come by the clock, so that every replication counts the same."""
+    if scenario.page_set is not None:  # births never do
+        return False
     if scenario.servers is not None:
         return _is_constant(scenario.servers.arrivals)
     robots = scenario.robots
@@ -182,6 +186,15 @@ def is_regular(scenario: Scenario) -> bool:
     planned = robots.accessing is None or isinstance(robots.accessing, Planned)
     always = rule is None or isinstance(rule, Static)
     return planned and always and _is_constant(robots.access_time)
+
+
+def _of_page_set(part: Part) -> Samples:
+    """Pages that were born or became known, of which each has a share, and accesses."""
+    pages = np.array([part["born"].sum() + part["listed_at_start"].sum()])
+    return {
+        **dict.fromkeys(("known_share", "indexed_share", "fresh_share", "gone_share"), pages),
+        "wasted_share": np.array([part["accesses"].sum()]),
+    }
 
 
 def _is_constant(times: object) -> bool:

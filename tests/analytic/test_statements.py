@@ -47,6 +47,7 @@ from analytic.page_refresh.optimum import (
     proportional_bound,
     schedule_bound,
 )
+from analytic.page_set import existing_pages, many_pages
 from analytic.phase_type import PhaseLaw
 from analytic.pipeline.approximations import moment_match
 from analytic.pipeline.independence import decomposed
@@ -405,6 +406,27 @@ def _grid_error() -> tuple[Any, Any]:
     return value, [grid_error(profile, 8, 5)[0], grid_error(profile, 7, 5)[0]]
 
 
+def _existing_pages() -> tuple[Any, Any]:
+    given = {r"\lambda": 0.5, r"\mathbb{E}X": 40.0}
+    life = Exponential(mean=40.0)
+    return computed(_statement("page-sets existing pages"), "N", given), existing_pages(0.5, life)
+
+
+def _many_known_pages() -> tuple[Any, Any]:
+    value, matched = [], []
+    known = {r"\lambda": 0.5, "a": 0.4, r"\mu": 0.02, r"\alpha": 0.03, r"\nu": 1.0}
+    for number, at_once in (("many pages", False), ("many pages, first accesses at once", True)):
+        latex = _statement(f"page-sets {number}").replace(r"\to", "=")
+        given = known | {"r": computed(latex, "r", known)}
+        value += [computed(latex, each, given) for each in "FIGV"]
+        found = many_pages(0.4, 0.02, 0.03, 1.0, at_once)
+        existing = 0.5 / 0.02
+        listed = found.live + found.dead
+        matched += [found.fresh / existing, found.indexed / existing, found.dead / listed]
+        matched.append(found.wasted)
+    return value, matched
+
+
 def _no_waiting_place() -> tuple[Any, Any]:
     latex = _statement("pipeline no waiting place")
     given = _pages(s=1.4, i=1, **{r"\lambda": 2.0})
@@ -469,6 +491,8 @@ def _match() -> tuple[Any, Any]:
         _no_waiting_place,
         _decomposition,
         _match,
+        _existing_pages,
+        _many_known_pages,
     ],
 )
 def test_a_statement_says_what_the_function_computes(

@@ -17,7 +17,9 @@ CRAWLER = ("pages", "activation", "buffer", "clients", "costs")
 ASKED = [each for count in range(1, 6) for each in combinations(CRAWLER, count)]
 
 
-@pytest.mark.parametrize("sections", [*ASKED, ("source",), ("servers",)], ids=",".join)
+@pytest.mark.parametrize(
+    "sections", [*ASKED, ("page_set",), ("source",), ("servers",)], ids=",".join
+)
 def test_every_combination_of_sections_is_a_scenario(sections: tuple[str, ...]) -> None:
     scenario = scenario_from(tomllib.loads(scenario_text("my file", list(sections))))
     assert scenario.name == "my-file"
@@ -32,7 +34,9 @@ def test_every_line_that_is_commented_out_is_a_line_of_a_scenario() -> None:
             assert tomllib.loads(line[2:])
 
 
-@pytest.mark.parametrize("sections", ["pages,buffer", "activation", "pages", "servers", "source"])
+@pytest.mark.parametrize(
+    "sections", ["pages,buffer", "activation", "pages", "page_set", "servers", "source"]
+)
 def test_the_file_is_checked_as_it_is(crawlsim: Any, tmp_path: Path, sections: str) -> None:
     path = tmp_path / "my.toml"
     code, _, err = crawlsim("new", str(path), "--with", sections)

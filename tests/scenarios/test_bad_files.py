@@ -14,7 +14,7 @@ from scenarios import ScenarioError, load
 from scenarios.errors import MISSING, brief
 
 HERE = Path(__file__).parent / "bad_files"
-NAMES_OF_GOOD = ("queue", "joint", "crawl", "probes", "parallel")
+NAMES_OF_GOOD = ("queue", "joint", "crawl", "probes", "parallel", "page-set")
 
 COLUMNS = {
     "good.csv": b"page,rate\na,0.1\nb,0.2\nc,0.3\n",

@@ -148,12 +148,29 @@ service = { deterministic = { value = 1.0 } }
 [costs]
 loss = 1.0
 """
+TURNOVER = """
+name = "turnover"
+
+[page_set]
+birth_rate = 0.5
+lifetime = { exponential = { mean = 40.0 } }
+change_rate = 0.02
+discovery = { uniform = { low = 0.0, high = 12.0 } }
+first_access = "at-once"
+
+[robots]
+available = 2
+access_time = { exponential = { mean = 1.0 } }
+accessing = { policy = "round-robin" }
+"""
+
 FILES = {
     "search-engine": SEARCH_ENGINE,
     "monitor": MONITOR,
     "shared": SHARED,
     "parallel": PARALLEL,
     "joint": JOINT,
+    "turnover": TURNOVER,
 }
 QUEUE = {
     "name": "queue",

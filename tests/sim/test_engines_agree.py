@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from random_systems import (
     changing_search_engines,
+    page_sets,
     probed_sources,
     search_engines,
     server_farms,
@@ -309,6 +310,38 @@ def test_random_server_farms(tables: dict[str, Any]) -> None:
 @given(probed_sources())
 def test_random_probed_sources(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
+
+
+@randomly
+@given(page_sets())
+def test_random_page_sets(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+def test_a_page_set_that_outgrows_its_room() -> None:
+    """Lists, the heap of unknown pages and the ring of new ones are made longer many times."""
+    tables = {
+        "name": "many",
+        "page_set": {
+            "birth_rate": 5.0,
+            "lifetime": {"exponential": {"mean": 40.0}},
+            "change_rate": 0.1,
+            "discovery": {"exponential": {"mean": 30.0}},
+        },
+        "robots": {
+            "available": 2,
+            "access_time": {"exponential": {"mean": 1.0}},
+            "accessing": {"policy": "round-robin"},
+        },
+        "run": {"horizon": 2000.0, "warmup": 100.0},
+    }
+    for changes in (
+        {"page_set.first_access": "in-turn"},
+        {"page_set.first_access": "at-once"},
+        {"robots.accessing.policy": "randomized"},
+        {"robots.accessing.policy": "randomized", "page_set.first_access": "at-once"},
+    ):
+        assert_same_path(scenario_from(tables).with_(changes), replications=1)
 
 
 def test_more_periods_than_whole_numbers_of_64_bits() -> None:

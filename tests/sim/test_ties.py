@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_systems import changing_search_engines, search_engines, server_farms
+from random_systems import changing_search_engines, page_sets, search_engines, server_farms
 from systems import EVERY_KIND
 from test_engines_agree import (
     PIPELINE,
@@ -38,9 +38,11 @@ pytestmark = [
 ]
 
 TAKES_STREAMS = (
+    "sim.page_set",
     "sim.search_engine",
     "sim.servers",
     "sim.probes",
+    "sim.compiled_engine.page_set",
     "sim.compiled_engine.replication",
     "sim.compiled_engine.servers",
     "sim.compiled_engine.supply",
@@ -69,6 +71,9 @@ class Coarse:
 
     def standard_normal(self) -> float:
         return float(np.floor(2 * self._fine.standard_normal())) / 2
+
+    def poisson(self, mean: float) -> int:
+        return int(self._fine.poisson(mean))
 
     def random(self, size: int | None = None) -> Any:
         numbers = np.floor(32 * self._fine.random(size)) / 32
@@ -140,6 +145,12 @@ def test_search_engines_that_change(tables: dict[str, Any]) -> None:
 @randomly
 @given(server_farms())
 def test_server_farms(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@randomly
+@given(page_sets())
+def test_page_sets(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
