@@ -18,6 +18,7 @@ from scenarios.interventions import Intervention
 from scenarios.laws import OTHER_NAMES, Distribution, Exponential
 from scenarios.processes import ArrivalProcess
 from scenarios.rates import RateForm
+from scenarios.spacing_cost import SpacingCost
 from scenarios.text import counted, visible
 from scenarios.validity import check_probabilities
 
@@ -400,6 +401,8 @@ class Servers(Section):
     arrivals: ArrivalProcess
     routing: Annotated[Literal["optimal"] | Annotated[Period | Random, OneKey()], ByType()]
     discipline: Literal["preemptive", "non-preemptive"] = "preemptive"
+    weights: tuple[NonNegative, ...] | None = None
+    spacing_cost: Annotated[SpacingCost | tuple[SpacingCost, ...], ByType()] | None = None
 
     @model_validator(mode="after")
     def _valid(self) -> Servers:
@@ -413,13 +416,34 @@ class Servers(Section):
             raise refused(allowed, key="routing.period", value=self.routing.root)
         if isinstance(self.routing, Random):
             self._check_random(self.routing.root)
+        self._check_costs()
         return self
 
     def _check_random(self, probabilities: tuple[float, ...]) -> None:
         check_probabilities("routing.random", probabilities)
-        if len(probabilities) != self.count:
-            allowed = f"must have {self.count} entries, one per server"
-            raise refused(allowed, key="routing.random", value=probabilities)
+        self._check_one_per_server("routing.random", probabilities)
+
+    def _check_one_per_server(self, key: str, values: tuple[object, ...]) -> None:
+        if len(values) != self.count:
+            raise refused(f"must have {self.count} entries, one per server", key=key, value=values)
+
+    def _check_costs(self) -> None:
+        if self.weights is not None:
+            self._check_one_per_server("weights", self.weights)
+            if not any(self.weights):
+                raise refused("must have a positive entry", key="weights", value=self.weights)
+        if isinstance(self.spacing_cost, tuple) and len(self.spacing_cost) != self.count:
+            has = counted(len(self.spacing_cost), "entry")
+            allowed = f"has {has}; must have {self.count}, one per server, or be one for all"
+            raise refused(allowed, key="spacing_cost")
+        for server in self.unused:
+            if self.final_rises[server] == math.inf:
+                allowed = (
+                    f"never uses server {server}, whose spacing cost grows without bound; a "
+                    "weight of 0 leaves it out of the cost"
+                )
+                root = getattr(self.routing, "root", None)
+                raise refused(allowed, key=f"routing.{self.routing.key}", value=root)
 
     @property
     def count(self) -> int:
@@ -430,6 +454,41 @@ class Servers(Section):
     def laws(self) -> tuple[Distribution, ...]:
         """The service law of each server; exponential where only `rates` are given."""
         return self.service or tuple(Exponential(rate=rate) for rate in self.rates or ())
+
+    @property
+    def unused(self) -> tuple[int, ...]:
+        """Servers that the routing never sends a packet to."""
+        if isinstance(self.routing, Period):
+            used = set(self.routing.root)
+            return tuple(server for server in range(self.count) if server not in used)
+        if isinstance(self.routing, Random):
+            return tuple(server for server, share in enumerate(self.routing.root) if not share)
+        return ()
+
+    @property
+    def is_costed(self) -> bool:
+        """Whether packets have costs of their own: weights, or costs by distance."""
+        return self.weights is not None or self.spacing_cost is not None
+
+    @property
+    def weight_of_each(self) -> tuple[float, ...]:
+        """The weight of each server; 1 where none are given."""
+        return self.weights or (1.0,) * self.count
+
+    @property
+    def spacing_costs(self) -> tuple[SpacingCost, ...]:
+        """The spacing cost of each server, without its weight; empty where there is none."""
+        if self.spacing_cost is None or isinstance(self.spacing_cost, tuple):
+            return self.spacing_cost or ()
+        return (self.spacing_cost,) * self.count
+
+    @property
+    def final_rises(self) -> tuple[float, ...]:
+        """What each server costs per packet, with its weight, while it is never used."""
+        if not self.spacing_costs:
+            return (0.0,) * self.count
+        pairs = zip(self.weight_of_each, self.spacing_costs, strict=True)
+        return tuple(weight * cost.final_rise if weight else 0.0 for weight, cost in pairs)
 
 
 class _Prices(Section):

@@ -12,10 +12,13 @@ from sim import rules
 from sim.clock import Alarm, Clock
 from sim.draws import sampler
 from sim.event_log import Log, LogEvent
+from sim.layout import SpacingLaw, spacing_laws
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
 
 Draw = Callable[[], float]
+SpacingCost = Callable[[int, float], float]
+"""What an access costs at a distance in accesses, and a time, from the last one."""
 
 _SERVICE = rules.tie_order(rules.SERVICE, 0)
 _ARRIVAL = rules.tie_order(rules.DELIVERY, 0)
@@ -37,6 +40,8 @@ class Server:
     preemptive : bool
     log_event : callable, optional
         Writes the event log: time, event, server, running number of the packet.
+    spacing_cost : callable, optional
+        What a packet costs by its distance from the one sent here before.
     """
 
     def __init__(
@@ -46,6 +51,7 @@ class Server:
         draw: Draw,
         preemptive: bool,
         log_event: LogEvent | None = None,
+        spacing_cost: SpacingCost | None = None,
     ) -> None:
         self._clock = clock
         self._index = index
@@ -54,12 +60,16 @@ class Server:
         self._log_event = log_event
         self._end = Alarm(clock, self._complete, index)
         self._packet = -1
+        self._spacing_cost = spacing_cost
+        self._last_packet = -1
+        self._last_time = 0.0
         self.busy = False
         self._start_counting(0.0)
 
     def arrive(self, now: float, packet: int) -> None:
         """A packet comes: it is served, or one of two is lost."""
         self.arrived += 1
+        self._count_distance(now, packet)
         lost = -1
         if rules.turns_away(self.busy, self._preemptive):
             lost = packet
@@ -74,6 +84,15 @@ class Server:
             self._log_event(now, "arrival", self._index, packet)
             if lost >= 0:
                 self._log_event(now, "loss", self._index, lost)
+
+    def _count_distance(self, now: float, packet: int) -> None:
+        if self._last_packet >= 0:
+            self.spaced += 1
+            if self._spacing_cost:
+                distance = packet - self._last_packet
+                self.spacing_cost += self._spacing_cost(distance, now - self._last_time)
+        self._last_packet = packet
+        self._last_time = now
 
     def _start(self, now: float, packet: int) -> None:
         if not self.busy:
@@ -97,7 +116,8 @@ class Server:
             self._busy_since = now
 
     def _start_counting(self, now: float) -> None:
-        self.arrived = self.lost = self.served = 0
+        self.arrived = self.lost = self.served = self.spaced = 0
+        self.spacing_cost = 0.0
         self._busy_since = now
         self._busy_time = 0.0
         self.inside_at_start = int(self.busy)
@@ -110,6 +130,10 @@ class Server:
         """Time with a packet in service since the end of the warm-up."""
         self._count_busy(now)
         return self._busy_time
+
+
+def _cost_of(law: SpacingLaw, distance: int, elapsed: float) -> float:
+    return rules.spacing_cost(law.law, law.first, law.second, law.table, distance, elapsed)
 
 
 class Traffic:
@@ -184,10 +208,12 @@ class ParallelServers:
 
     def _all_servers(self, section: ServersSection) -> list[Server]:
         preemptive = section.discipline == "preemptive"
+        costs = [partial(_cost_of, law) for law in spacing_laws(section)]
         servers = []
         for index, law in enumerate(section.laws):
             draw = sampler(law, self._stream("service", index))
-            servers.append(Server(self.clock, index, draw, preemptive, self._log_event))
+            cost = costs[index] if costs else None
+            servers.append(Server(self.clock, index, draw, preemptive, self._log_event, cost))
         return servers
 
     def _route(self, section: ServersSection) -> Callable[[int], int]:
@@ -213,6 +239,8 @@ class ParallelServers:
             inside_at_start=tuple(server.inside_at_start for server in each),
             inside_at_end=tuple(int(server.busy) for server in each),
             busy_time=tuple(server.busy_time(now) for server in each),
+            spaced=tuple(server.spaced for server in each),
+            spacing_cost=tuple(server.spacing_cost for server in each),
         )
         return Tally(window=now - self._run.warmup, servers=counted)
 

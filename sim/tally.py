@@ -176,6 +176,11 @@ class ServersTally:
         Packets in service at the two ends of the window, 0 or 1.
     busy_time : tuple of float
         Time with a packet in service.
+    spaced : tuple of int
+        Packets sent to the server that were not its first, whose distance from the one before is
+        known, whenever that came.
+    spacing_cost : tuple of float
+        What these cost by their distances, without weights; 0 where distances have no cost.
     """
 
     arrived: tuple[int, ...]
@@ -184,6 +189,8 @@ class ServersTally:
     inside_at_start: tuple[int, ...]
     inside_at_end: tuple[int, ...]
     busy_time: tuple[float, ...]
+    spaced: tuple[int, ...]
+    spacing_cost: tuple[float, ...]
 
     def check(self, window: float, horizon: float) -> None:
         """Raise `ConservationError` unless packets and time add up at every server.
@@ -199,6 +206,9 @@ class ServersTally:
             came = self.inside_at_start[server] + arrived
             went = self.lost[server] + self.served[server] + self.inside_at_end[server]
             require(came == went, f"server {server}: {came} packets came, {went} accounted for")
+            first = arrived - self.spaced[server]
+            require(first in {0, 1}, f"server {server}: {first} packets came first")
+        require(min(self.spacing_cost) >= 0, "accesses had a negative cost")
         inside = {*self.inside_at_start, *self.inside_at_end}
         require(inside <= {0, 1}, "a server holds more than one packet")
         require(min(self.busy_time) >= 0, "a server was busy for a negative time")

@@ -21,6 +21,7 @@ from scenarios import Scenario
 from scenarios.laws import Distribution, Empirical, Erlang
 from scenarios.processes import ArrivalProcess, Map, Mmpp, Renewal, gap_law
 from scenarios.sections import Period, Random, Servers
+from scenarios.spacing_cost import Fading
 
 LARGEST_ORDER = 400
 """Joint phases of arrivals and one service up to which the matrices are built."""
@@ -69,6 +70,39 @@ def routing_given(scenario: Scenario) -> str | None:
     """The routing is given, not to be optimised."""
     optimal = scenario.servers is not None and scenario.servers.routing == "optimal"
     return "the routing is still to be optimised" if optimal else None
+
+
+@premise
+def has_spacing_costs(scenario: Scenario) -> str | None:
+    """Packets have costs by their distances."""
+    servers = scenario.servers
+    given = servers is not None and servers.spacing_cost is not None
+    return None if given else "packets have no costs by their distances (servers.spacing_cost)"
+
+
+@premise
+def has_packet_costs(scenario: Scenario) -> str | None:
+    """Packets have costs by their distances, or weights."""
+    given = scenario.servers is not None and scenario.servers.is_costed
+    return None if given else "packets have no costs of their own (weights or spacing_cost)"
+
+
+def _fades(scenario: Scenario) -> bool:
+    """Whether the cost of some server that gets packets fades in time."""
+    costs = servers_of(scenario).spacing_costs
+    return any(isinstance(costs[server], Fading) for server in shares_of(servers_of(scenario)))
+
+
+def fading_forgets_its_start(scenario: Scenario) -> str | None:
+    """Where costs fade in time, the phase of the arrivals forgets where it started."""
+    return one_closed_class(scenario) if _fades(scenario) else None
+
+
+@dependent
+def costs_not_locked(scenario: Scenario) -> str | None:
+    """Where losses or time matter, routing and phases of the arrivals do not lock in step."""
+    by_packets = servers_of(scenario).spacing_cost is not None and not _fades(scenario)
+    return None if by_packets else not_locked(scenario)
 
 
 def periodic(scenario: Scenario) -> str | None:
@@ -181,6 +215,18 @@ def preemptive_or_exponential(scenario: Scenario) -> str | None:
     if preemptive(scenario) is None or exponential_services(scenario) is None:
         return None
     return "a packet that finds its server busy is lost, and services are not exponential"
+
+
+@dependent
+def all_costs_by_distance(scenario: Scenario) -> str | None:
+    """What a packet of any server costs depends on its distance from another one alone."""
+    servers = servers_of(scenario)
+    if servers.spacing_cost is None:
+        return all_losses_by_distance(scenario)
+    if servers.count > MOST_SERVERS:
+        return f"{servers.count} servers; at most {MOST_SERVERS} are ordered"
+    fades = any(isinstance(cost, Fading) for cost in servers.spacing_costs)
+    return one_closed_class(scenario) if fades else None
 
 
 @dependent

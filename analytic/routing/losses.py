@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from analytic.arrival_process import embedded_period, gap_map, interval_phases
 from analytic.markov import stationary
 from analytic.phase_type import PhaseLaw
-from analytic.routing.spacing import Entry, Row, SpacingCosts, powers, tabulated
+from analytic.routing.spacing import Entry, Row, SpacingCosts, powers, scaled, tabulated
 from analytic.transforms import log_transform, matrix_transform
 from scenarios.arrays import Array
 from scenarios.processes import ArrivalProcess, gap_law
@@ -156,14 +156,18 @@ def random_non_preemptive_loss(
     return _busy_at_arrivals([_thinned(step, probability)], service)
 
 
-def loss_costs(arrivals: ArrivalProcess, services: Sequence[PhaseLaw]) -> SpacingCosts:
-    """Costs of packets: the probabilities ``f_m(n)`` that a packet is lost.
+def loss_costs(
+    arrivals: ArrivalProcess, services: Sequence[PhaseLaw], weights: Sequence[float] | None = None
+) -> SpacingCosts:
+    """Costs of packets: the probabilities ``f_m(n)`` that a packet is lost, times its weight.
 
     Parameters
     ----------
     arrivals : ArrivalProcess
     services : sequence of PhaseLaw
         Of each server; under the non-preemptive discipline exponential ones only.
+    weights : sequence of float, optional
+        Of a packet lost by each server; 1 where none are given.
 
     Raises
     ------
@@ -171,12 +175,15 @@ def loss_costs(arrivals: ArrivalProcess, services: Sequence[PhaseLaw]) -> Spacin
         If there is no service, or one that may never end.
     """
     _check_services(services)
-    rows = [_survival_row(arrivals, service) for service in services]
+    each = [1.0] * len(services) if weights is None else list(weights)
+    pairs = list(zip(each, services, strict=True))
+    rows = [scaled(weight, survival_row(arrivals, service)) for weight, service in pairs]
     costs = tabulated(rows, np.zeros(len(rows)), 0.0)
     rates = [_rate_of(service) for service in services]
     if any(rate is None for rate in rates):
         return costs
-    return replace(costs, beyond=tuple(_survival_at(arrivals, rate) for rate in rates if rate))
+    far = [survival_at(arrivals, rate) for rate in rates if rate]
+    return replace(costs, beyond=tuple(map(scaled, each, far)))
 
 
 def _check_services(services: Sequence[PhaseLaw]) -> None:
@@ -189,8 +196,16 @@ def _check_services(services: Sequence[PhaseLaw]) -> None:
             raise ValueError(f"server {server} has the rates {rates}: all must be > 0 and finite")
 
 
-def _survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
-    """``f(n) = P(S > X_n)``."""
+def survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
+    """``f(1), …, f(n)`` as a function of n, ``f(n) = P(S > X_n)``.
+
+    Parameters
+    ----------
+    arrivals : ArrivalProcess
+        X_n is the time of n gaps.
+    service : PhaseLaw
+        S.
+    """
     law = gap_law(arrivals)
     rate = _rate_of(service)
     if law is not None and rate is not None:
@@ -201,8 +216,16 @@ def _survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
     return lambda n: start @ powers(step, step.sum(axis=1), n)
 
 
-def _survival_at(arrivals: ArrivalProcess, rate: float) -> Entry:
-    """``f(n) = E e^(-mu X_n)`` at one distance."""
+def survival_at(arrivals: ArrivalProcess, rate: float) -> Entry:
+    """``f(n) = E e^(-mu X_n)`` as a function of n, however large.
+
+    Parameters
+    ----------
+    arrivals : ArrivalProcess
+        X_n is the time of n gaps.
+    rate : float
+        mu.
+    """
     law = gap_law(arrivals)
     if law is not None:
         exponent = float(log_transform(law, rate))
