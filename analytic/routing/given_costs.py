@@ -26,6 +26,9 @@ from scenarios.spacing_cost import Fading, Geometric, Power, SpacingCost, Table
 _SETTLED = 2.0**-55
 """A row is long enough when the rest of its fall is so small, relatively."""
 
+_ROUNDED = 16 * float(np.finfo(float).eps)
+"""Of a cost: what rounding can do to its falling part."""
+
 _ROOM = 4
 """Distances in a table of costs that grow without bound, relatively to those that are best."""
 
@@ -206,7 +209,11 @@ def _tabulated(servers: Servers, length: int) -> SpacingCosts:
     rises = np.where(grows, rows[:, -1] - rows[:, -2], rises)
     falling = rows[:, :-1] - rises[:, None] * n[:-1]
     limits = np.array([weight * _limit(cost) for weight, cost in pairs])
-    limits = np.where(grows, falling[:, -1], np.minimum(limits, falling[:, -1]))
+    limits = np.where(grows, falling[:, -1], limits)
+    # What rounding leaves of a rise is no fall: a linear cost has none.
+    noise = _ROUNDED * rows[:, :-1]
+    near = np.abs(falling - limits[:, None]) <= noise
+    falling = np.where(near, limits[:, None], np.maximum(falling, limits[:, None]))
     return SpacingCosts(
         falling,
         limits,

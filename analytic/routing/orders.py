@@ -42,6 +42,9 @@ _MOST_AT_RANDOM = 20
 _LEAST_SHARE = 1e-6
 """Shares below it are left out where that costs no more."""
 
+_NOTHING = 1e-12
+"""Of a cost: a smaller difference is rounding."""
+
 _ROUNDING = 1e-14
 """Relative difference of two costs that is put down to rounding."""
 
@@ -183,8 +186,9 @@ def worth_an_access(costs: SpacingCosts) -> list[int]:
     """All that matter for the order; the others are best never accessed.
 
     A server that never costs anything takes all accesses where no access to another can cost less
-    than nothing. Where none of the others ever costs more than nothing (pages), it is worth none.
-    Else one that is free is enough.
+    than nothing. It is worth none where another in its place never costs more: where
+    ``e(a) + e(b) <= e(a + b)``, which for convex costs ``2 e(1) <= e(2)`` says (all pages). Else
+    one that is free is enough.
     """
     free = (costs.table[:, 0] == 0) & (costs.limits == 0)
     if not free.any():
@@ -193,7 +197,9 @@ def worth_an_access(costs: SpacingCosts) -> list[int]:
     if not np.any(costs.limits < 0):
         return [first]
     others = np.flatnonzero(~free).tolist()
-    return others if np.all(costs.table[:, 0] <= 0) else sorted([first, *others])
+    begin = np.hstack([costs.table, costs.limits[:, None]])[others, :2]
+    in_place = 2 * begin[:, 0] - begin[:, 1] <= _NOTHING * np.abs(begin[:, 0])
+    return others if costs.is_convex and in_place.any() else sorted([first, *others])
 
 
 def named(word: Word, chosen: Sequence[int]) -> Word:

@@ -106,7 +106,7 @@ class SpacingCosts:
         entries = np.hstack([self.table, self.limits[:, None]])
         if not np.all(np.isfinite(entries)):
             raise ValueError("costs must be finite")
-        rises = np.diff(entries, axis=1) > _ROUNDING * np.abs(entries).max(axis=1, keepdims=True)
+        rises = np.diff(entries, axis=1) > _ROUNDING * self._size
         if rises.any():
             server, before = np.argwhere(rises)[0].tolist()
             less, more = entries[server, before : before + 2].tolist()
@@ -137,7 +137,15 @@ class SpacingCosts:
         else:
             steps = np.diff(self.table, axis=1, append=self.limits[:, None])
         bends = np.diff(steps[:, :-1], axis=1)
-        return bool(np.all(bends >= -1e-14 * np.abs(self.table).max(axis=1, keepdims=True)))
+        return bool(np.all(bends >= -1e-14 * self._size))
+
+    @property
+    def _size(self) -> Array:
+        """Of the largest terms that entries were computed from, shape (servers, 1)."""
+        largest = np.maximum(np.abs(self.table).max(axis=1), np.abs(self.limits))
+        if self.idle is not None and self.paid is None:
+            largest = largest + self.idle * self.longest
+        return largest[:, None]
 
     def of(self, word: Sequence[int]) -> float:
         """Cost per slot of a periodic word: altman2000 (6).
@@ -200,21 +208,23 @@ class SpacingCosts:
         """The same for some of the servers only; the others are never accessed."""
         chosen = list(servers)
         beyond = tuple(self.beyond[each] for each in chosen) if self.beyond else ()
-        table = self.table[chosen]
-        limits = self.limits[chosen]
-        some = replace(
+        idle, paid, outside = self.idle, self.paid, self.outside
+        if self.idle is not None:
+            idle = self.idle[chosen]
+            outside += float(np.delete(self.idle, chosen).sum())
+        if self.paid is not None:
+            paid = self.paid[chosen]
+        return replace(
             self,
-            table=table,
-            limits=limits,
+            table=self.table[chosen],
+            limits=self.limits[chosen],
             beyond=beyond,
+            paid=paid,
+            idle=idle,
+            outside=outside,
             drawn=tuple(self.drawn[each] for each in chosen) if self.drawn else (),
             needed=tuple(place for place, each in enumerate(chosen) if each in self.needed),
         )
-        if self.idle is None:
-            return some
-        outside = self.outside + float(np.delete(self.idle, chosen).sum())
-        paid = None if self.paid is None else self.paid[chosen]
-        return replace(some, paid=paid, idle=self.idle[chosen], outside=outside)
 
     def at_random(self, shares: ArrayLike) -> float:
         """Cost per slot of drawn accesses: ``base + sum_m sum_n p² (1 - p)^(n-1) e(n)``."""
