@@ -393,7 +393,7 @@ class Random(Keyed[tuple[Annotated[Number, Field(ge=0, le=1)], ...]]):
 
 
 class Servers(Section):
-    """Parallel servers without buffers, fed by open-loop routing (altman2000)."""
+    """Parallel servers with few places or none to wait, fed by open-loop routing (altman2000)."""
 
     one_of: ClassVar[tuple[tuple[str, ...], ...]] = (("rates", "service"),)
     rates: tuple[Positive, ...] | None = None
@@ -401,6 +401,7 @@ class Servers(Section):
     arrivals: ArrivalProcess
     routing: Annotated[Literal["optimal"] | Annotated[Period | Random, OneKey()], ByType()]
     discipline: Literal["preemptive", "non-preemptive"] = "preemptive"
+    waiting_places: Annotated[Count | tuple[Count, ...], ByType()] = 0
     weights: tuple[NonNegative, ...] | None = None
     spacing_cost: Annotated[SpacingCost | tuple[SpacingCost, ...], ByType()] | None = None
 
@@ -416,6 +417,7 @@ class Servers(Section):
             raise refused(allowed, key="routing.period", value=self.routing.root)
         if isinstance(self.routing, Random):
             self._check_random(self.routing.root)
+        self._check_places()
         self._check_costs()
         return self
 
@@ -426,6 +428,13 @@ class Servers(Section):
     def _check_one_per_server(self, key: str, values: tuple[object, ...]) -> None:
         if len(values) != self.count:
             raise refused(f"must have {self.count} entries, one per server", key=key, value=values)
+
+    def _check_places(self) -> None:
+        if isinstance(self.waiting_places, tuple):
+            self._check_one_per_server("waiting_places", self.waiting_places)
+        if any(self.places) and self.discipline == "preemptive":
+            allowed = 'packets wait only with discipline = "non-preemptive"'
+            raise refused(allowed, key="waiting_places", value=self.waiting_places)
 
     def _check_costs(self) -> None:
         if self.weights is not None:
@@ -454,6 +463,13 @@ class Servers(Section):
     def laws(self) -> tuple[Distribution, ...]:
         """The service law of each server; exponential where only `rates` are given."""
         return self.service or tuple(Exponential(rate=rate) for rate in self.rates or ())
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Waiting places of each server."""
+        if isinstance(self.waiting_places, tuple):
+            return self.waiting_places
+        return (self.waiting_places,) * self.count
 
     @property
     def unused(self) -> tuple[int, ...]:

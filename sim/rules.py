@@ -142,11 +142,16 @@ def time_of_robots(level_time: Sequence[float], active_at: Sequence[int]) -> flo
 
 
 def turns_away(busy: bool, preemptive: bool) -> bool:
-    """Whether a server without a buffer loses the packet that comes, not the one in service.
+    """Whether a server without a free place loses the packet that comes, not the one in service.
 
     altman2000, section 2.
     """
     return busy and not preemptive
+
+
+def may_wait(busy: bool, waiting: int, places: int) -> bool:
+    """Whether a packet that comes to a server waits there."""
+    return busy and waiting < places
 
 
 def spacing_cost(

@@ -1,7 +1,8 @@
-"""Parallel servers without buffers, fed by open-loop routing (altman2000), put together."""
+"""Parallel servers, fed by open-loop routing (altman2000), put together."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -25,10 +26,11 @@ _ARRIVAL = rules.tie_order(rules.DELIVERY, 0)
 
 
 class Server:
-    """One server without a buffer: it holds the packet in service and no other.
+    """One server: it holds the packet in service, and as many more as it has places.
 
-    A packet that finds it busy takes the place of the one in service, which is lost, and has a
-    service of its own; or, if the discipline is not preemptive, it is lost itself and has none.
+    A packet that finds it busy waits where a place is free; its service is drawn when it begins.
+    Where none is, it takes the place of the one in service, which is lost, and has a service of its
+    own; or, if the discipline is not preemptive, it is lost itself and has none.
 
     Parameters
     ----------
@@ -42,6 +44,8 @@ class Server:
         Writes the event log: time, event, server, running number of the packet.
     spacing_cost : callable, optional
         What a packet costs by its distance from the one sent here before.
+    places : int
+        Packets that may wait.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class Server:
         preemptive: bool,
         log_event: LogEvent | None = None,
         spacing_cost: SpacingCost | None = None,
+        places: int = 0,
     ) -> None:
         self._clock = clock
         self._index = index
@@ -60,6 +65,8 @@ class Server:
         self._log_event = log_event
         self._end = Alarm(clock, self._complete, index)
         self._packet = -1
+        self.places = places
+        self._waiting = deque[int]()
         self._spacing_cost = spacing_cost
         self._last_packet = -1
         self._last_time = 0.0
@@ -71,7 +78,9 @@ class Server:
         self.arrived += 1
         self._count_distance(now, packet)
         lost = -1
-        if rules.turns_away(self.busy, self._preemptive):
+        if rules.may_wait(self.busy, len(self._waiting), self.places):
+            self._waiting.append(packet)
+        elif rules.turns_away(self.busy, self._preemptive):
             lost = packet
         else:
             if self.busy:
@@ -105,10 +114,19 @@ class Server:
         if alarm is not self._end:
             return
         self.served += 1
+        done = self._packet
         self._count_busy(alarm.time)
-        self.busy = False
+        if self._waiting:
+            self._start(alarm.time, self._waiting.popleft())
+        else:
+            self.busy = False
         if self._log_event:
-            self._log_event(alarm.time, "service", self._index, self._packet)
+            self._log_event(alarm.time, "service", self._index, done)
+
+    @property
+    def inside(self) -> int:
+        """Packets in service and waiting."""
+        return self.busy + len(self._waiting)
 
     def _count_busy(self, now: float) -> None:
         if self.busy:
@@ -120,7 +138,7 @@ class Server:
         self.spacing_cost = 0.0
         self._busy_since = now
         self._busy_time = 0.0
-        self.inside_at_start = int(self.busy)
+        self.inside_at_start = self.inside
 
     def end_warmup(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
@@ -213,7 +231,10 @@ class ParallelServers:
         for index, law in enumerate(section.laws):
             draw = sampler(law, self._stream("service", index))
             cost = costs[index] if costs else None
-            servers.append(Server(self.clock, index, draw, preemptive, self._log_event, cost))
+            places = section.places[index]
+            servers.append(
+                Server(self.clock, index, draw, preemptive, self._log_event, cost, places)
+            )
         return servers
 
     def _route(self, section: ServersSection) -> Callable[[int], int]:
@@ -237,15 +258,16 @@ class ParallelServers:
             lost=tuple(server.lost for server in each),
             served=tuple(server.served for server in each),
             inside_at_start=tuple(server.inside_at_start for server in each),
-            inside_at_end=tuple(int(server.busy) for server in each),
+            inside_at_end=tuple(server.inside for server in each),
             busy_time=tuple(server.busy_time(now) for server in each),
             spaced=tuple(server.spaced for server in each),
             spacing_cost=tuple(server.spacing_cost for server in each),
+            places=tuple(server.places for server in each),
         )
         return Tally(window=now - self._run.warmup, servers=counted)
 
     def _write(
         self, log: Log, now: float, event: str, server: int | None, packet: int | None
     ) -> None:
-        level = sum(each.busy for each in self._servers)
+        level = sum(each.inside for each in self._servers)
         log.add((self._replication, now, event, server, packet, level, 0))

@@ -385,6 +385,7 @@ def server_farms(draw: Any) -> Tables:
         "routing": routing,
         "discipline": draw(st.sampled_from(["preemptive", "non-preemptive"])),
         **draw(st.sampled_from([{}, {"weights": [1.5] * count}])),
+        **draw(st.sampled_from([{}, {"waiting_places": 2, "discipline": "non-preemptive"}])),
         **draw(st.one_of(st.just({}), spacing_costs.map(lambda cost: {"spacing_cost": cost}))),
     }
     return {"name": "random", "servers": servers, "run": RUN}

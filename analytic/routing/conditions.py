@@ -170,14 +170,19 @@ def some_other_service(scenario: Scenario) -> str | None:
 
 
 def phase_type_services(scenario: Scenario) -> str | None:
-    """Services are of phase type, with at most 400 phases together with those of the arrivals."""
+    """Services are of phase type, with at most 400 states together with those of the arrivals.
+
+    A state has the packets at the server, too, where some may wait.
+    """
     for server, law in _used_laws(scenario).items():
         phases = phase_count(law)
         if phases is None:
             return f"the service of server {server} is not of phase type ({law.key})"
-        order = _arrival_order(scenario) * (phases + 1)
+        places = servers_of(scenario).places[server]
+        order = _arrival_order(scenario) * (phases * (places + 1) + 1)
         if order > LARGEST_ORDER:
-            return f"{order} joint phases at server {server}; at most {LARGEST_ORDER} are solved"
+            what = "states of packets and phases" if places else "joint phases"
+            return f"{order} {what} at server {server}; at most {LARGEST_ORDER} are solved"
         if order * _observed_gaps(scenario) > MOST_OBSERVED:
             return f"{order} joint phases for each of {_observed_gaps(scenario)} observed gaps"
     return None
@@ -217,6 +222,18 @@ def preemptive_or_exponential(scenario: Scenario) -> str | None:
     return "a packet that finds its server busy is lost, and services are not exponential"
 
 
+def no_waiting_places(scenario: Scenario) -> str | None:
+    """No packet waits at a server that gets any."""
+    servers = servers_of(scenario)
+    waits = any(servers.places[server] for server in shares_of(servers))
+    return "packets wait at a server: whether one is lost depends on all before it" if waits else None
+
+
+def waiting_places(scenario: Scenario) -> str | None:
+    """Packets may wait at some server."""
+    return None if no_waiting_places(scenario) else "servers have no waiting places"
+
+
 @dependent
 def all_costs_by_distance(scenario: Scenario) -> str | None:
     """What a packet of any server costs depends on its distance from another one alone."""
@@ -237,7 +254,12 @@ def all_losses_by_distance(scenario: Scenario) -> str | None:
         return f"{count} servers; at most {MOST_SERVERS} are ordered"
     # The conditions look at the servers that get packets: here all of them may get some.
     everywhere = scenario.with_("servers.routing", {"period": list(range(count))})
-    needed = (preemptive_or_exponential, phase_type_services, one_closed_class)
+    needed = (
+        no_waiting_places,
+        preemptive_or_exponential,
+        phase_type_services,
+        one_closed_class,
+    )
     return ", and ".join(obstacles(needed, Reasons(everywhere))) or None
 
 

@@ -151,9 +151,13 @@ def _non_preemptive(scenario: Scenario) -> Values:
         if isinstance(servers.routing, Period):
             word = servers.routing.root
             distances = cyclic_distances(word[: primitive_length(word)])[server]
-            losses[server] = non_preemptive_loss(servers.arrivals, law, distances)
+            losses[server] = non_preemptive_loss(
+                servers.arrivals, law, distances, servers.places[server]
+            )
         else:
-            losses[server] = random_non_preemptive_loss(servers.arrivals, law, share)
+            losses[server] = random_non_preemptive_loss(
+                servers.arrivals, law, share, servers.places[server]
+            )
     return _mixed(servers, losses)
 
 
@@ -201,6 +205,7 @@ FORMULAS: tuple[Formula, ...] = (
         conditions=(
             *_GIVEN,
             conditions.periodic,
+            conditions.no_waiting_places,
             conditions.independent_gaps,
             conditions.exponential_services,
         ),
@@ -218,6 +223,7 @@ FORMULAS: tuple[Formula, ...] = (
         conditions=(
             *_GIVEN,
             conditions.periodic,
+            conditions.no_waiting_places,
             conditions.gaps_with_phases,
             conditions.exponential_services,
             conditions.one_closed_class,
@@ -257,6 +263,7 @@ FORMULAS: tuple[Formula, ...] = (
         conditions=(
             *_GIVEN,
             conditions.at_random,
+            conditions.no_waiting_places,
             conditions.preemptive_or_exponential,
             conditions.phase_type_services,
             conditions.one_closed_class,
@@ -274,8 +281,27 @@ FORMULAS: tuple[Formula, ...] = (
         origin="own",
         conditions=(
             *_GIVEN,
+            conditions.no_waiting_places,
             conditions.some_other_service,
             conditions.non_preemptive,
+            conditions.phase_type_services,
+            conditions.one_closed_class,
+            conditions.not_locked,
+        ),
+        evaluate=_non_preemptive,
+    ),
+    Formula(
+        paper="altman2000",
+        number="section 2, waiting places",
+        quantity="packets lost of a routing to servers at which some may wait",
+        latex=r"\ell_m=\frac{1}{n_m}\sum_{j=1}^{n_m}\pi_j\mathbf{b},\qquad "
+        r"\pi_{j+1}=\pi_jE_mA_m^{\delta_j^m},\qquad\pi_{n_m+1}=\pi_1,\qquad\pi_1\mathbf{e}=1",
+        function=non_preemptive_loss,
+        kind="exact",
+        origin="own",
+        conditions=(
+            *_GIVEN,
+            conditions.waiting_places,
             conditions.phase_type_services,
             conditions.one_closed_class,
             conditions.not_locked,

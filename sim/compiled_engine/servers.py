@@ -1,4 +1,4 @@
-"""Parallel servers without buffers as compiled code: the events of `sim.servers`, on arrays."""
+"""Parallel servers as compiled code: the events of `sim.servers`, on arrays."""
 
 from __future__ import annotations
 
@@ -40,6 +40,8 @@ _SERVER = np.dtype(
         ("lost", np.int64),
         ("served", np.int64),
         ("inside_at_start", np.int64),
+        ("places", np.int64),
+        ("waiting", np.int64),
         ("last_packet", np.int64),
         ("last_time", np.float64),
         ("spaced", np.int64),
@@ -117,6 +119,7 @@ def _new_servers(scenario: Scenario, supply: Supply) -> Servers:
     server = np.recarray(len(section.laws), _SERVER)
     server.fill(0)
     server.last_packet = -1
+    server.places = section.places
     spacing, tables = _spacing(section)
     routing = section.routing
     none = np.zeros(0)
@@ -155,10 +158,11 @@ def _tally(servers: Servers) -> ServersTally:
         lost=tuple(each.lost.tolist()),
         served=tuple(each.served.tolist()),
         inside_at_start=tuple(each.inside_at_start.tolist()),
-        inside_at_end=tuple(each.busy.astype(int).tolist()),
+        inside_at_end=tuple((each.busy + each.waiting).tolist()),
         busy_time=tuple(each.busy_time.tolist()),
         spaced=tuple(each.spaced.tolist()),
         spacing_cost=tuple(each.spacing_cost.tolist()),
+        places=tuple(each.places.tolist()),
     )
 
 
@@ -190,17 +194,20 @@ def go_on(servers: Servers, routing: Any) -> bool:
 
 @inner
 def arrive(servers: Servers, routing: Any, now: float) -> None:
-    """A packet comes to the server that the routing says, and is served, or one of two is lost."""
+    """A packet comes to the server that the routing says: it is served, waits, or one is lost."""
     index = route(servers, routing)
     server = servers.server[index]
     server.arrived += 1
     count_distance(servers, index, now)
-    server.lost += server.busy
-    if not rules.turns_away(server.busy, servers.state.preemptive):
-        if not server.busy:
-            server.busy = True
-            server.busy_since = now
-        set_alarm(servers.ends, index, now + take(servers.times, index))
+    if rules.may_wait(server.busy, server.waiting, server.places):
+        server.waiting += 1
+    else:
+        server.lost += server.busy
+        if not rules.turns_away(server.busy, servers.state.preemptive):
+            if not server.busy:
+                server.busy = True
+                server.busy_since = now
+            set_alarm(servers.ends, index, now + take(servers.times, index))
     servers.state.arrival = now + take(servers.times, len(servers.server))
 
 
@@ -241,8 +248,12 @@ def complete(servers: Servers, index: int, now: float) -> None:
     server = servers.server[index]
     server.served += 1
     count_busy(server, now)
-    server.busy = False
-    set_alarm(servers.ends, index, np.inf)
+    if server.waiting > 0:
+        server.waiting -= 1
+        set_alarm(servers.ends, index, now + take(servers.times, index))
+    else:
+        server.busy = False
+        set_alarm(servers.ends, index, np.inf)
 
 
 @inner
@@ -273,4 +284,4 @@ def end_warmup(servers: Servers, now: float) -> None:
         server.spacing_cost = 0.0
         server.busy_since = now
         server.busy_time = 0.0
-        server.inside_at_start = server.busy
+        server.inside_at_start = server.busy + server.waiting

@@ -136,7 +136,7 @@ def _of_pages(
 
 
 def _of_servers(part: Part, window: float, section: Servers) -> Bounds:
-    """At each server the packet inside at an end, and what a partial period has too many.
+    """At each server the packets inside at an end, and what a partial period has too many.
 
     In the rates, one arrival as well.
     """
@@ -144,7 +144,8 @@ def _of_servers(part: Part, window: float, section: Servers) -> Bounds:
     if isinstance(section.routing, Period):
         uneven = unevenness(np.array(section.routing.root), section.count)
     ended = part["lost"] + part["served"]
-    packets = np.where(part["arrived"] + ended > 0, 1.0 + uneven, 0.0)
+    inside = 1.0 + np.array(section.places)
+    packets = np.where(part["arrived"] + ended > 0, inside + uneven, 0.0)
     shares = np.append(packets / ended, packets.sum() / ended.sum())
     rate = np.array([(1.0 + packets.sum()) / window])
     return {

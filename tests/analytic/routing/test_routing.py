@@ -623,6 +623,7 @@ def test_preemptive_by_hand() -> None:
         busy_time=(4.5, 3.0),
         spaced=(3, 1),  # the first packet of server 1 comes in the window
         spacing_cost=(0.0, 0.0),
+        places=(0, 0),
     )
 
 
@@ -650,6 +651,7 @@ def test_non_preemptive_by_hand() -> None:
         busy_time=(3.0, 3.0),
         spaced=(3, 1),
         spacing_cost=(0.0, 0.0),
+        places=(0, 0),
     )
 
 
@@ -659,7 +661,7 @@ def test_non_preemptive_by_hand() -> None:
         ({"served": (0, 1)}, "server 0: 4 packets came, 3 accounted for"),
         ({"lost": (2, 1)}, "server 1: 2 packets came, 3 accounted for"),
         ({"arrived": (4, 2), "inside_at_start": (0, 0)}, ""),
-        ({"inside_at_end": (2, 1), "lost": (1, 0)}, "more than one packet"),
+        ({"inside_at_end": (2, 1), "lost": (1, 0)}, "server 0 holds 2 packets"),
         ({"busy_time": (5.1, 3.0)}, "longer than the window"),
         ({"busy_time": (-0.1, 3.0)}, "negative time"),
     ],
