@@ -44,7 +44,7 @@ def digest_of(name: str) -> str:
 
 
 def picture_of(scenario: Scenario) -> Axes:
-    """The figure that says most about a scenario: its course, levels, pages, probes, costs or verdicts."""
+    """What says most about a scenario: its course, levels, pages, probes, costs or verdicts."""
     if scenario.sources is not None:
         return plot_shared_probes(scenario)
     if scenario.probing is not None:

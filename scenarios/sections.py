@@ -445,14 +445,16 @@ class Servers(Section):
             has = counted(len(self.spacing_cost), "entry")
             allowed = f"has {has}; must have {self.count}, one per server, or be one for all"
             raise refused(allowed, key="spacing_cost")
+        if self.routing == "optimal":
+            return
         for server in self.unused:
             if self.final_rises[server] == math.inf:
                 allowed = (
                     f"never uses server {server}, whose spacing cost grows without bound; a "
                     "weight of 0 leaves it out of the cost"
                 )
-                root = getattr(self.routing, "root", None)
-                raise refused(allowed, key=f"routing.{self.routing.key}", value=root)
+                key = f"routing.{self.routing.key}"
+                raise refused(allowed, key=key, value=self.routing.root)
 
     @property
     def count(self) -> int:

@@ -226,7 +226,9 @@ def no_waiting_places(scenario: Scenario) -> str | None:
     """No packet waits at a server that gets any."""
     servers = servers_of(scenario)
     waits = any(servers.places[server] for server in shares_of(servers))
-    return "packets wait at a server: whether one is lost depends on all before it" if waits else None
+    return (
+        "packets wait at a server: whether one is lost depends on all before it" if waits else None
+    )
 
 
 def waiting_places(scenario: Scenario) -> str | None:

@@ -133,7 +133,7 @@ def geometric_power_mean(exponent: float, probability: float) -> float:
     decay = -math.log1p(-p)
     last = min(math.ceil(_NEGLIGIBLE / decay) + 1, _TERMS)
     n = np.arange(1, last + 1)
-    terms = p * np.exp(exponent * np.log(n) - decay * (n - 1))
+    terms: Array = p * np.exp(exponent * np.log(n) - decay * (n - 1))
     within = float(terms.sum())
     if last < _TERMS:
         return within
@@ -141,7 +141,8 @@ def geometric_power_mean(exponent: float, probability: float) -> float:
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     y = end * (nodes + 1.0) / 2.0
     integrand = np.exp((exponent + 1.0) * y - decay * (last * np.exp(y) - 1.0))
-    integral = p * last ** (exponent + 1.0) * float(weights @ integrand) * end / 2.0
+    scale = p * float(last) ** (exponent + 1.0) * end / 2.0
+    integral: float = scale * float(weights @ integrand)
     edge = float(terms[-1])
     return within + integral - edge / 2.0 - edge * (exponent / last - decay) / 12.0
 
@@ -189,7 +190,7 @@ def spacing_costs(servers: Servers) -> SpacingCosts:
     """
     length = max(FIRST_LENGTH, *(_table_length(cost) for cost in servers.spacing_costs))
     costs = _tabulated(servers, length)
-    while length < LONGEST and not _is_long_enough(costs, servers):
+    while length < LONGEST and not _is_long_enough(costs):
         length *= 2
         costs = _tabulated(servers, length)
     return costs
@@ -201,13 +202,15 @@ def _table_length(cost: SpacingCost) -> int:
 
 def _tabulated(servers: Servers, length: int) -> SpacingCosts:
     """Tables of one length, each without the rise to which its cost tends there."""
-    n = np.arange(1, length + 2)
+    n = np.arange(1, length + 2, dtype=np.int64)
     pairs = list(zip(servers.weight_of_each, servers.spacing_costs, strict=True))
-    rows = np.array([weight * spacing_cost(cost, servers.arrivals, n) for weight, cost in pairs])
+    rows: Array = np.array(
+        [weight * spacing_cost(cost, servers.arrivals, n) for weight, cost in pairs]
+    )
     rises = np.array(servers.final_rises)
     grows = np.isinf(rises)
     rises = np.where(grows, rows[:, -1] - rows[:, -2], rises)
-    falling = rows[:, :-1] - rises[:, None] * n[:-1]
+    falling: Array = rows[:, :-1] - rises[:, None] * n[:-1]
     limits = np.array([weight * _limit(cost) for weight, cost in pairs])
     limits = np.where(grows, falling[:, -1], limits)
     # What rounding leaves of a rise is no fall: a linear cost has none.
@@ -243,7 +246,7 @@ def _drawn(weight: float, cost: SpacingCost, arrivals: ArrivalProcess) -> Callab
     return lambda p: p * weight * random_spacing_cost(cost, arrivals, p)
 
 
-def _is_long_enough(costs: SpacingCosts, servers: Servers) -> bool:
+def _is_long_enough(costs: SpacingCosts) -> bool:
     """Whether best distances of costs without bound lie within, or all others have settled."""
     if costs.needed:
         shares = linear_bound(costs).shares[list(costs.needed)]

@@ -70,8 +70,8 @@ class SpacingCosts:
         ``g_m(n) = e_m(n) + a_m n``, all that is paid between two accesses, where known without
         the cancellation in e + base: of pages, the weighted time for which the copy was stale.
     idle : ndarray, shape (servers,), optional
-        ``a_m``, paid per slot by one that is never accessed, finite also of those that are `needed`;
-        `base` is their sum.
+        ``a_m``, paid per slot by one that is never accessed; finite also of those that are
+        `needed`; `base` is their sum.
     outside : float
         The part of the base of those that `of_some` left out.
     drawn : tuple of callable
@@ -142,10 +142,10 @@ class SpacingCosts:
     @property
     def _size(self) -> Array:
         """Of the largest terms that entries were computed from, shape (servers, 1)."""
-        largest = np.maximum(np.abs(self.table).max(axis=1), np.abs(self.limits))
+        largest: Array = np.maximum(np.abs(self.table).max(axis=1), np.abs(self.limits))
         if self.idle is not None and self.paid is None:
             largest = largest + self.idle * self.longest
-        return largest[:, None]
+        return largest.reshape(-1, 1)
 
     def of(self, word: Sequence[int]) -> float:
         """Cost per slot of a periodic word: altman2000 (6).

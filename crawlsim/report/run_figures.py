@@ -231,7 +231,9 @@ def plot_spacing_costs(scenario: Scenario, ax: Axes | None = None) -> Axes:
         values = servers.weight_of_each[server] * spacing_cost(cost, servers.arrivals, n)
         colour = _LINES[server % len(_LINES)]
         ax.plot(n, values, color=colour, lw=1.1, label=f"server {server}")
-        own = np.array([each for each in set(distances.get(server, ())) if each <= n[-1]], dtype=int)
+        own = np.array(
+            [each for each in set(distances.get(server, ())) if each <= n[-1]], dtype=int
+        )
         ax.plot(own, values[own - 1], "o", color=colour, ms=5, ls="none")
         if drawn and drawn[server]:
             ax.axvline(1.0 / drawn[server], color=colour, lw=0.7, ls=":")

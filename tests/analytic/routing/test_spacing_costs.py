@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import sim
 from analytic import compare, optimize, overall, predict, resolve
+from analytic.phase_type import PhaseLaw
 from analytic.routing import (
     best_random_shares,
     best_word,
@@ -27,7 +28,6 @@ from analytic.routing import (
     spacing_cost,
     two_servers,
 )
-from analytic.phase_type import PhaseLaw
 from analytic.routing.multimodularity import horizon_cost, violations, words_of_length
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.processes import Mmpp, Poisson
@@ -334,7 +334,9 @@ ROUTINGS = ({"period": [0, 3, 2, 3, 1, 3]}, {"random": [0.1, 0.2, 0.3, 0.4]})
 
 
 @pytest.mark.parametrize("routing", ROUTINGS, ids=["period", "random"])
-@pytest.mark.parametrize("arrivals", [{"poisson": {"rate": 1.0}}, BURSTS], ids=["poisson", "bursts"])
+@pytest.mark.parametrize(
+    "arrivals", [{"poisson": {"rate": 1.0}}, BURSTS], ids=["poisson", "bursts"]
+)
 def test_both_engines_count_the_same_costs(routing: Any, arrivals: Any) -> None:
     scenario = system(FOUR, routing, [1.0, 2.0, 3.0, 4.0], arrivals=arrivals)
     scenario = scenario.with_({"run.horizon": 400.0, "run.warmup": 20.0})
