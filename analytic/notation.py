@@ -216,10 +216,12 @@ NOTATION: Mapping[str, Mapping[str, str]] = {
         **_FATES,
     },
     "altman2000": {
-        r"g": "share of the packets that are lost",
+        r"g": "share of the packets that are lost, or the mean cost of a packet",
+        r"a_m": "rise per packet to which the cost of server m tends",
         r"g^*": "least share of the packets that are lost, over all orders",
         r"n": "length of the period, or of a word",
-        r"f_m": "probability that a packet at server m is lost if the next one is the k-th after",
+        r"f_m": "probability that a packet at server m is lost if the next one is the k-th "
+        "after; or its cost",
         r"f_1": "probability of a loss at the slower server, by the distance",
         r"f_2": "probability of a loss at the faster server, by the distance",
         r"\delta_j^m": "slots from the j-th packet of server m in the period to its next one",

@@ -76,15 +76,22 @@ def routing_given(scenario: Scenario) -> str | None:
 def has_spacing_costs(scenario: Scenario) -> str | None:
     """Packets have costs by their distances."""
     servers = scenario.servers
-    given = servers is not None and servers.spacing_cost is not None
+    if servers is None:
+        return has_servers(scenario)
+    given = servers.spacing_cost is not None
     return None if given else "packets have no costs by their distances (servers.spacing_cost)"
 
 
 @premise
 def has_packet_costs(scenario: Scenario) -> str | None:
     """Packets have costs by their distances, or weights."""
-    given = scenario.servers is not None and scenario.servers.is_costed
-    return None if given else "packets have no costs of their own (weights or spacing_cost)"
+    if scenario.servers is None:
+        return has_servers(scenario)
+    return (
+        None
+        if scenario.servers.is_costed
+        else "packets have no costs of their own (weights or spacing_cost)"
+    )
 
 
 def _fades(scenario: Scenario) -> bool:
