@@ -114,7 +114,7 @@ def _worst(scenario: Scenario, results: Results) -> list[tuple[int, float]]:
 
 
 def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
-    """Load, bottleneck, shares, time to index and worst pages, as far as the system has them."""
+    """Load, bottleneck, shares, costs, times and worst pages, as far as the system has them."""
 
     def value(measure: str, subject: Subject = None) -> float:
         row = results.find(measure, subject)
@@ -133,6 +133,8 @@ def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
     if words:
         yield f"shares: {', '.join(words)}"
     yield from _page_set_lines(scenario, value)
+    if (cost := value("routing_cost", "all")) == cost:
+        yield f"cost of a packet: {cost:.3g}"
     if (mean := value("sojourn_time", "served")) == mean:
         times = [f"p{100 * share:g} {time:.3g}" for share, time in results.time_to_index.items()]
         unit = units(scenario.time_unit, mean)

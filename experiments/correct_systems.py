@@ -261,8 +261,19 @@ def _servers(rng: Draw) -> Tables:
     if rng.random() < 0.3:
         routing = {"random": _shares(rng, count)}
     discipline = str(rng.choice(["preemptive", "non-preemptive"]))
+    costs: Tables = {}
+    if rng.random() < 0.3:
+        costs["weights"] = [_positive(rng, 0.5, 3.0) for _ in range(count)]
+    if rng.random() < 0.5:
+        laws: list[Tables] = [
+            {"table": [4.0, 2.0, 1.0]},
+            {"power": {"scale": 1.0, "exponent": 1.5}},
+            {"fading": {"scale": 1.0, "rate": 0.5}},
+        ]
+        costs["spacing_cost"] = laws[int(rng.integers(len(laws)))]
     return {
         "servers": {
+            **costs,
             "rates": [_positive(rng, 0.3, 4.0) for _ in range(count)],
             "arrivals": arrivals,
             "routing": routing,

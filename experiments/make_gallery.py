@@ -26,6 +26,7 @@ from crawlsim.report import (
     plot_page_set,
     plot_probes,
     plot_shared_probes,
+    plot_spacing_costs,
 )
 from crawlsim.report.course_figures import SHOWN
 from scenarios import Scenario, library_names, load
@@ -44,11 +45,13 @@ def digest_of(name: str) -> str:
 
 
 def picture_of(scenario: Scenario) -> Axes:
-    """The figure that says most about a scenario: its course, levels, pages, probes or verdicts."""
+    """What says most about a scenario: its course, levels, pages, probes, costs or verdicts."""
     if scenario.sources is not None:
         return plot_shared_probes(scenario)
     if scenario.probing is not None:
         return plot_probes(scenario)
+    if scenario.servers is not None and scenario.servers.spacing_cost is not None:
+        return plot_spacing_costs(scenario)
     results = crawlsim.run(scenario, replications=min(scenario.run.replications, REPLICATIONS))
     predictions, _ = predict(scenario)
     if len(results.course):

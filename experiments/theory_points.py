@@ -144,7 +144,12 @@ def knobs_of(scenario: Scenario) -> Iterator[Knob]:
         for path, number in _times(f"{section}.{key}", law):
             values = [float(f"{number * factor:.4g}") for factor in FACTORS]
             yield Knob(path, values, _to(path))
-    for path in ("servers.rates", "pages.change_rates", "servers.arrivals.mmpp.rates"):
+    for path in (
+        "servers.rates",
+        "pages.change_rates",
+        "servers.arrivals.mmpp.rates",
+        "servers.weights",
+    ):
         rates = _entry(file, path)
         if isinstance(rates, list):
             yield Knob(f"{path} times", FACTORS, _multiplied(path, rates))

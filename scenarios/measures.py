@@ -78,6 +78,13 @@ _ALL = (
         ),
     ),
     _row(
+        "routing_cost",
+        "mean weighted cost of a packet: of its loss, or of its distance from the one before",
+        subject="server, all",
+        unit="cost/packet",
+        servers=lambda s: s.routing_cost,
+    ),
+    _row(
         "arrival_rate",
         "pages delivered per unit time",
         unit="1/time",

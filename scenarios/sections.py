@@ -19,6 +19,7 @@ from scenarios.laws import OTHER_NAMES, Distribution, Exponential
 from scenarios.page_set import PageSet
 from scenarios.processes import ArrivalProcess
 from scenarios.rates import RateForm
+from scenarios.spacing_cost import SpacingCost
 from scenarios.text import counted, visible
 from scenarios.validity import check_probabilities
 
@@ -393,7 +394,7 @@ class Random(Keyed[tuple[Annotated[Number, Field(ge=0, le=1)], ...]]):
 
 
 class Servers(Section):
-    """Parallel servers without buffers, fed by open-loop routing (altman2000)."""
+    """Parallel servers with few places or none to wait, fed by open-loop routing (altman2000)."""
 
     one_of: ClassVar[tuple[tuple[str, ...], ...]] = (("rates", "service"),)
     rates: tuple[Positive, ...] | None = None
@@ -401,6 +402,9 @@ class Servers(Section):
     arrivals: ArrivalProcess
     routing: Annotated[Literal["optimal"] | Annotated[Period | Random, OneKey()], ByType()]
     discipline: Literal["preemptive", "non-preemptive"] = "preemptive"
+    waiting_places: Annotated[Count | tuple[Count, ...], ByType()] = 0
+    weights: tuple[NonNegative, ...] | None = None
+    spacing_cost: Annotated[SpacingCost | tuple[SpacingCost, ...], ByType()] | None = None
 
     @model_validator(mode="after")
     def _valid(self) -> Servers:
@@ -414,13 +418,45 @@ class Servers(Section):
             raise refused(allowed, key="routing.period", value=self.routing.root)
         if isinstance(self.routing, Random):
             self._check_random(self.routing.root)
+        self._check_places()
+        self._check_costs()
         return self
 
     def _check_random(self, probabilities: tuple[float, ...]) -> None:
         check_probabilities("routing.random", probabilities)
-        if len(probabilities) != self.count:
+        self._check_one_per_server("routing.random", probabilities)
+
+    def _check_one_per_server(self, key: str, values: tuple[object, ...]) -> None:
+        if len(values) != self.count:
             allowed = f"must have {counted(self.count, 'entry')}, one per server"
-            raise refused(allowed, key="routing.random", value=probabilities)
+            raise refused(allowed, key=key, value=values)
+
+    def _check_places(self) -> None:
+        if isinstance(self.waiting_places, tuple):
+            self._check_one_per_server("waiting_places", self.waiting_places)
+        if any(self.places) and self.discipline == "preemptive":
+            allowed = 'packets wait only with discipline = "non-preemptive"'
+            raise refused(allowed, key="waiting_places", value=self.waiting_places)
+
+    def _check_costs(self) -> None:
+        if self.weights is not None:
+            self._check_one_per_server("weights", self.weights)
+            if not any(self.weights):
+                raise refused("must have a positive entry", key="weights", value=self.weights)
+        if isinstance(self.spacing_cost, tuple) and len(self.spacing_cost) != self.count:
+            has = counted(len(self.spacing_cost), "entry")
+            allowed = f"has {has}; must have {self.count}, one per server, or be one for all"
+            raise refused(allowed, key="spacing_cost")
+        if self.routing == "optimal":
+            return
+        for server in self.unused:
+            if self.final_rises[server] == math.inf:
+                allowed = (
+                    f"never uses server {server}, whose spacing cost grows without bound; a "
+                    "weight of 0 leaves it out of the cost"
+                )
+                key = f"routing.{self.routing.key}"
+                raise refused(allowed, key=key, value=self.routing.root)
 
     @property
     def count(self) -> int:
@@ -431,6 +467,48 @@ class Servers(Section):
     def laws(self) -> tuple[Distribution, ...]:
         """The service law of each server; exponential where only `rates` are given."""
         return self.service or tuple(Exponential(rate=rate) for rate in self.rates or ())
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Waiting places of each server."""
+        if isinstance(self.waiting_places, tuple):
+            return self.waiting_places
+        return (self.waiting_places,) * self.count
+
+    @property
+    def unused(self) -> tuple[int, ...]:
+        """Servers that the routing never sends a packet to."""
+        if isinstance(self.routing, Period):
+            used = set(self.routing.root)
+            return tuple(server for server in range(self.count) if server not in used)
+        if isinstance(self.routing, Random):
+            return tuple(server for server, share in enumerate(self.routing.root) if not share)
+        return ()
+
+    @property
+    def is_costed(self) -> bool:
+        """Whether packets have costs of their own: weights, or costs by distance."""
+        return self.weights is not None or self.spacing_cost is not None
+
+    @property
+    def weight_of_each(self) -> tuple[float, ...]:
+        """The weight of each server; 1 where none are given."""
+        return self.weights or (1.0,) * self.count
+
+    @property
+    def spacing_costs(self) -> tuple[SpacingCost, ...]:
+        """The spacing cost of each server, without its weight; empty where there is none."""
+        if self.spacing_cost is None or isinstance(self.spacing_cost, tuple):
+            return self.spacing_cost or ()
+        return (self.spacing_cost,) * self.count
+
+    @property
+    def final_rises(self) -> tuple[float, ...]:
+        """What each server costs per packet, with its weight, while it is never used."""
+        if not self.spacing_costs:
+            return (0.0,) * self.count
+        pairs = zip(self.weight_of_each, self.spacing_costs, strict=True)
+        return tuple(weight * cost.final_rise if weight else 0.0 for weight, cost in pairs)
 
 
 class _Prices(Section):

@@ -41,7 +41,7 @@ class EventLog:
 
     With [servers], events are "arrival", "loss" (of the packet in service or of the new one) and
     "service"; `robot` is the server, `page` the running number of the packet, counted from 0,
-    `level` the number of busy servers after the event; `active` is 0.
+    `level` the packets at all servers after the event; `active` is 0.
 
     With [probing], events are "update" and "probe"; `robot` is empty, and so is `page`, but where
     there are several sources it is the number of one; `level` is the number of its updates that no

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from scenarios.deliveries import joint_size
 from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Exponential, PhaseType
 from scenarios.processes import gap_law
-from scenarios.sections import AccessTime, Buffer, Robots
+from scenarios.sections import AccessTime, Buffer, Robots, Servers
 from scenarios.service_phases import seen_phases
+from scenarios.spacing_cost import Geometric, Power, Table
 from scenarios.timeline import pieces
 from sim import rules
 from sim.laws import draws_and_mean
@@ -27,6 +28,31 @@ _ROUNDING_OF_SUMS = 1e-11
 
 _ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules.COMPLETE}
 """Admissions of the scenario file as `rules.admitted` knows them."""
+
+
+class SpacingLaw(NamedTuple):
+    """What accesses to one server cost by distance, as `rules.spacing_cost` takes it."""
+
+    law: int
+    first: float
+    second: float
+    table: Array
+
+
+def spacing_laws(section: Servers) -> list[SpacingLaw]:
+    """One for each server; empty where distances have no cost."""
+    laws = []
+    for cost in section.spacing_costs:
+        if isinstance(cost, Table):
+            law = SpacingLaw(rules.TABLE, cost.final_rise, 0.0, np.array(cost.root))
+        elif isinstance(cost, Power):
+            law = SpacingLaw(rules.POWER, cost.scale, cost.exponent, np.zeros(0))
+        elif isinstance(cost, Geometric):
+            law = SpacingLaw(rules.GEOMETRIC, cost.first, cost.ratio, np.zeros(0))
+        else:
+            law = SpacingLaw(rules.FADING, cost.scale, cost.rate, np.zeros(0))
+        laws.append(law)
+    return laws
 
 
 def buffer_flags(section: Buffer) -> dict[str, Any]:

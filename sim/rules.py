@@ -2,7 +2,7 @@
 
 Rule 1: whatever decides what happens at an event lives here: who goes first at equal times, how
 many pages of a batch enter, how many robots work. Draws of laws stand in `sim.laws`.
-Rule 2: this file knows no engine and no clock; it imports numpy only, so that it compiles.
+Rule 2: this file knows no engine and no clock; it imports math and numpy only, so that it compiles.
 
 Draws take the Generator of their source and use it in a fixed order, so that two engines that
 call them on the same stream see the same numbers.
@@ -10,6 +10,7 @@ call them on the same stream see the same numbers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,9 @@ INDICES = 2**52
 
 # Admission of a batch that does not fit.
 PARTIAL, REJECT, COMPLETE = range(3)
+
+# Laws of the cost of an access by its distance from the last one.
+TABLE, POWER, GEOMETRIC, FADING = range(4)
 
 # Fates of a page that entered.
 SERVED, OBSOLETE, PUSHED_OUT, REPLACED = range(4)
@@ -168,11 +172,49 @@ def time_of_robots(level_time: Sequence[float], active_at: Sequence[int]) -> flo
 
 
 def turns_away(busy: bool, preemptive: bool) -> bool:
-    """Whether a server without a buffer loses the packet that comes, not the one in service.
+    """Whether a server without a free place loses the packet that comes, not the one in service.
 
     altman2000, section 2.
     """
     return busy and not preemptive
+
+
+def may_wait(busy: bool, waiting: int, places: int) -> bool:
+    """Whether a packet that comes to a server waits there."""
+    return busy and waiting < places
+
+
+def spacing_cost(
+    law: int, first: float, second: float, table: Any, distance: int, elapsed: float
+) -> float:
+    """What an access costs by its distance from the last one to the same server.
+
+    Parameters
+    ----------
+    law : int
+        `TABLE`, `POWER`, `GEOMETRIC` or `FADING`.
+    first, second : float
+        Its parameters: the rise beyond the table; scale and exponent; first cost and ratio; scale
+        and rate.
+    table : ndarray of float
+        Costs of the distances 1, 2, …
+    distance : int
+        In accesses, at least 1.
+    elapsed : float
+        Time since the last access.
+
+    Notes
+    -----
+    Powers as exponentials, which Python and compiled code compute alike to the last bit.
+    """
+    if law == TABLE:
+        beyond = max(distance - len(table), 0)
+        return float(table[min(distance, len(table)) - 1]) + first * beyond
+    if law == POWER:
+        return first * math.exp(second * math.log(distance))
+    if law == GEOMETRIC:
+        return first * math.exp((distance - 1) * math.log(second))
+    return first * math.exp(-second * elapsed)
 
 
 def cumulative(probabilities: Sequence[float]) -> tuple[float, ...]:

@@ -1,7 +1,8 @@
-"""Parallel servers without buffers, fed by open-loop routing (altman2000), put together."""
+"""Parallel servers, fed by open-loop routing (altman2000), put together."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -12,20 +13,24 @@ from sim import rules
 from sim.clock import Alarm, Clock
 from sim.draws import sampler
 from sim.event_log import Log, LogEvent
+from sim.layout import SpacingLaw, spacing_laws
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
 
 Draw = Callable[[], float]
+SpacingCost = Callable[[int, float], float]
+"""What an access costs at a distance in accesses, and a time, from the last one."""
 
 _SERVICE = rules.tie_order(rules.SERVICE, 0)
 _ARRIVAL = rules.tie_order(rules.DELIVERY, 0)
 
 
 class Server:
-    """One server without a buffer: it holds the packet in service and no other.
+    """One server: it holds the packet in service, and as many more as it has places.
 
-    A packet that finds it busy takes the place of the one in service, which is lost, and has a
-    service of its own; or, if the discipline is not preemptive, it is lost itself and has none.
+    A packet that finds it busy waits where a place is free; its service is drawn when it begins.
+    Where none is, it takes the place of the one in service, which is lost, and has a service of its
+    own; or, if the discipline is not preemptive, it is lost itself and has none.
 
     Parameters
     ----------
@@ -37,6 +42,10 @@ class Server:
     preemptive : bool
     log_event : callable, optional
         Writes the event log: time, event, server, running number of the packet.
+    spacing_cost : callable, optional
+        What a packet costs by its distance from the one sent here before.
+    places : int
+        Packets that may wait.
     """
 
     def __init__(
@@ -46,6 +55,8 @@ class Server:
         draw: Draw,
         preemptive: bool,
         log_event: LogEvent | None = None,
+        spacing_cost: SpacingCost | None = None,
+        places: int = 0,
     ) -> None:
         self._clock = clock
         self._index = index
@@ -54,14 +65,22 @@ class Server:
         self._log_event = log_event
         self._end = Alarm(clock, self._complete, index)
         self._packet = -1
+        self.places = places
+        self._waiting = deque[int]()
+        self._spacing_cost = spacing_cost
+        self._last_packet = -1
+        self._last_time = 0.0
         self.busy = False
         self._start_counting(0.0)
 
     def arrive(self, now: float, packet: int) -> None:
         """A packet comes: it is served, or one of two is lost."""
         self.arrived += 1
+        self._count_distance(now, packet)
         lost = -1
-        if rules.turns_away(self.busy, self._preemptive):
+        if rules.may_wait(self.busy, len(self._waiting), self.places):
+            self._waiting.append(packet)
+        elif rules.turns_away(self.busy, self._preemptive):
             lost = packet
         else:
             if self.busy:
@@ -75,6 +94,15 @@ class Server:
             if lost >= 0:
                 self._log_event(now, "loss", self._index, lost)
 
+    def _count_distance(self, now: float, packet: int) -> None:
+        if self._last_packet >= 0:
+            self.spaced += 1
+            if self._spacing_cost:
+                distance = packet - self._last_packet
+                self.spacing_cost += self._spacing_cost(distance, now - self._last_time)
+        self._last_packet = packet
+        self._last_time = now
+
     def _start(self, now: float, packet: int) -> None:
         if not self.busy:
             self.busy = True
@@ -86,10 +114,19 @@ class Server:
         if alarm is not self._end:
             return
         self.served += 1
+        done = self._packet
         self._count_busy(alarm.time)
-        self.busy = False
+        if self._waiting:
+            self._start(alarm.time, self._waiting.popleft())
+        else:
+            self.busy = False
         if self._log_event:
-            self._log_event(alarm.time, "service", self._index, self._packet)
+            self._log_event(alarm.time, "service", self._index, done)
+
+    @property
+    def inside(self) -> int:
+        """Packets in service and waiting."""
+        return self.busy + len(self._waiting)
 
     def _count_busy(self, now: float) -> None:
         if self.busy:
@@ -97,10 +134,11 @@ class Server:
             self._busy_since = now
 
     def _start_counting(self, now: float) -> None:
-        self.arrived = self.lost = self.served = 0
+        self.arrived = self.lost = self.served = self.spaced = 0
+        self.spacing_cost = 0.0
         self._busy_since = now
         self._busy_time = 0.0
-        self.inside_at_start = int(self.busy)
+        self.inside_at_start = self.inside
 
     def end_warmup(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
@@ -110,6 +148,10 @@ class Server:
         """Time with a packet in service since the end of the warm-up."""
         self._count_busy(now)
         return self._busy_time
+
+
+def _cost_of(law: SpacingLaw, distance: int, elapsed: float) -> float:
+    return rules.spacing_cost(law.law, law.first, law.second, law.table, distance, elapsed)
 
 
 class Traffic:
@@ -184,10 +226,15 @@ class ParallelServers:
 
     def _all_servers(self, section: ServersSection) -> list[Server]:
         preemptive = section.discipline == "preemptive"
+        costs = [partial(_cost_of, law) for law in spacing_laws(section)]
         servers = []
         for index, law in enumerate(section.laws):
             draw = sampler(law, self._stream("service", index))
-            servers.append(Server(self.clock, index, draw, preemptive, self._log_event))
+            cost = costs[index] if costs else None
+            places = section.places[index]
+            servers.append(
+                Server(self.clock, index, draw, preemptive, self._log_event, cost, places)
+            )
         return servers
 
     def _route(self, section: ServersSection) -> Callable[[int], int]:
@@ -211,13 +258,16 @@ class ParallelServers:
             lost=tuple(server.lost for server in each),
             served=tuple(server.served for server in each),
             inside_at_start=tuple(server.inside_at_start for server in each),
-            inside_at_end=tuple(int(server.busy) for server in each),
+            inside_at_end=tuple(server.inside for server in each),
             busy_time=tuple(server.busy_time(now) for server in each),
+            spaced=tuple(server.spaced for server in each),
+            spacing_cost=tuple(server.spacing_cost for server in each),
+            places=tuple(server.places for server in each),
         )
         return Tally(window=now - self._run.warmup, servers=counted)
 
     def _write(
         self, log: Log, now: float, event: str, server: int | None, packet: int | None
     ) -> None:
-        level = sum(each.busy for each in self._servers)
+        level = sum(each.inside for each in self._servers)
         log.add((self._replication, now, event, server, packet, level, 0))

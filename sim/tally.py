@@ -173,9 +173,16 @@ class ServersTally:
         Packets sent to the server, packets lost there and services completed. A packet is counted
         as lost when it is lost, whenever it came.
     inside_at_start, inside_at_end : tuple of int
-        Packets in service at the two ends of the window, 0 or 1.
+        Packets in service and waiting at the two ends of the window.
     busy_time : tuple of float
         Time with a packet in service.
+    spaced : tuple of int
+        Packets sent to the server that were not its first, whose distance from the one before is
+        known, whenever that came.
+    spacing_cost : tuple of float
+        What these cost by their distances, without weights; 0 where distances have no cost.
+    places : tuple of int
+        Packets that may wait at the server.
     """
 
     arrived: tuple[int, ...]
@@ -184,6 +191,9 @@ class ServersTally:
     inside_at_start: tuple[int, ...]
     inside_at_end: tuple[int, ...]
     busy_time: tuple[float, ...]
+    spaced: tuple[int, ...]
+    spacing_cost: tuple[float, ...]
+    places: tuple[int, ...]
 
     def check(self, window: float, horizon: float) -> None:
         """Raise `ConservationError` unless packets and time add up at every server.
@@ -199,8 +209,14 @@ class ServersTally:
             came = self.inside_at_start[server] + arrived
             went = self.lost[server] + self.served[server] + self.inside_at_end[server]
             require(came == went, f"server {server}: {came} packets came, {went} accounted for")
-        inside = {*self.inside_at_start, *self.inside_at_end}
-        require(inside <= {0, 1}, "a server holds more than one packet")
+            first = arrived - self.spaced[server]
+            require(first in {0, 1}, f"server {server}: {first} packets came first")
+        require(min(self.spacing_cost) >= 0, "accesses had a negative cost")
+        for inside in (*self.inside_at_start, *self.inside_at_end):
+            require(inside >= 0, "a server holds less than no packet")
+        for server, places in enumerate(self.places):
+            inside = max(self.inside_at_start[server], self.inside_at_end[server])
+            require(inside <= 1 + places, f"server {server} holds {inside} packets")
         require(min(self.busy_time) >= 0, "a server was busy for a negative time")
         changes = 2 + max(self.served)
         longest = window * (1 + RELATIVE) + changes * horizon * ROUNDING

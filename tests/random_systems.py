@@ -374,6 +374,20 @@ def large_search_engines(draw: Any) -> Tables:
     return tables
 
 
+spacing_costs = st.sampled_from(
+    [
+        {"table": [3.0]},
+        {"table": [3.0, 1.0, 0.5]},
+        {"table": [0.1, 0.3, 0.7]},
+        {"power": {"scale": 1.3, "exponent": -0.7}},
+        {"power": {"scale": 1.3, "exponent": 1.0}},
+        {"geometric": {"first": 1.3, "ratio": 0.7}},
+        {"fading": {"scale": 1.3, "rate": 0.7}},
+    ]
+)
+"""Laws of costs by distance that a server may have that is never used."""
+
+
 @st.composite
 def server_farms(draw: Any) -> Tables:
     """Servers without buffers behind an open-loop router."""
@@ -390,6 +404,9 @@ def server_farms(draw: Any) -> Tables:
         "arrivals": draw(st.one_of(laws.map(lambda law: {"renewal": law}), markovian)),
         "routing": routing,
         "discipline": draw(st.sampled_from(["preemptive", "non-preemptive"])),
+        **draw(st.sampled_from([{}, {"weights": [1.5] * count}])),
+        **draw(st.sampled_from([{}, {"waiting_places": 2, "discipline": "non-preemptive"}])),
+        **draw(st.one_of(st.just({}), spacing_costs.map(lambda cost: {"spacing_cost": cost}))),
     }
     return {"name": "random", "servers": servers, "run": RUN}
 

@@ -1,7 +1,8 @@
 """Open-loop routing to parallel servers without buffers, and orders of accesses (altman2000).
 
 `words` has periodic orders, `spacing` what an access costs by its distance from the last one,
-`losses` these costs for servers, with the probabilities f_m(n), and `accesses` for pages; `orders`,
+`losses` these costs for servers, with the probabilities f_m(n), `given_costs` those of a file, and
+`accesses` those of pages; `orders`,
 `bounds` and `certified` look for the best order and for proofs, `search` puts them together for a
 scenario; `multimodularity` is the paper's own way; `formulas` is the index.
 """
@@ -10,6 +11,12 @@ from analytic.routing.accesses import access_costs, dependent_obsolescence
 from analytic.routing.bounds import linear_bound
 from analytic.routing.certified import certified_word, charges
 from analytic.routing.formulas import FORMULAS, STATEMENTS
+from analytic.routing.given_costs import (
+    geometric_power_mean,
+    random_spacing_cost,
+    spacing_cost,
+    spacing_costs,
+)
 from analytic.routing.losses import (
     loss_costs,
     map_loss,
@@ -58,6 +65,7 @@ __all__ = [
     "cyclic_distances",
     "dependent_obsolescence",
     "descended_word",
+    "geometric_power_mean",
     "index_word",
     "least_rotation",
     "linear_bound",
@@ -70,9 +78,12 @@ __all__ = [
     "primitive_length",
     "random_loss",
     "random_non_preemptive_loss",
+    "random_spacing_cost",
     "renewal_loss",
     "routing_costs",
     "server_losses",
+    "spacing_cost",
+    "spacing_costs",
     "template_costs",
     "two_servers",
 ]

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analytic.arrival_process import interval_phases
 from analytic.routing.losses import gap_matrices
-from analytic.routing.spacing import Row, SpacingCosts, powers, tabulated
+from analytic.routing.spacing import Row, SpacingCosts, powers, scaled, tabulated
 from analytic.routing.words import cyclic_distances
 from analytic.transforms import exc, excess, lifted, log_transform, mean_time
 from scenarios.arrays import Array
 from scenarios.laws import Distribution
 from scenarios.processes import ArrivalProcess, gap_law
-
-Costs = TypeVar("Costs", float, Array)
 
 _DEAREST = 1e300
 """Stands for all that is more: a cost never comes near such a limit."""
@@ -86,14 +84,14 @@ def access_costs(
     changing = np.where(matters, mu, 1.0).tolist()
     fresh = [_fresh_row(arrivals, rate) for rate in changing]
     scales = np.where(matters, c, 0.0) / mean
-    rows = [_scaled(-scale, row) for scale, row in zip(scales, fresh, strict=True)]
+    rows = [scaled(-scale, row) for scale, row in zip(scales, fresh, strict=True)]
     with np.errstate(over="ignore"):
         limits = -np.minimum(scales / np.array(changing), _DEAREST)
     costs = tabulated(rows, limits, float(c[matters].sum()))
     stale = np.array([stale_times(arrivals, rate, costs.longest) for rate in changing])
     paid = scales[:, None] * stale
     far = [stale_time_at(arrivals, rate) for rate in changing]
-    beyond = tuple(_scaled(scale, at) for scale, at in zip(scales.tolist(), far, strict=True))
+    beyond = tuple(scaled(scale, at) for scale, at in zip(scales.tolist(), far, strict=True))
     idle = np.where(matters, c, 0.0)
     return replace(costs, beyond=beyond, subject="page", paid=paid, idle=idle)
 
@@ -106,10 +104,6 @@ def _check_pages(rates: Array, weights: Array) -> None:
         wrong = values[~((values >= 0) & np.isfinite(values))]
         if wrong.size:
             raise ValueError(f"a {name} of {wrong[0]:g}: must be >= 0 and finite")
-
-
-def _scaled(factor: float, costs: Callable[[int], Costs]) -> Callable[[int], Costs]:
-    return lambda n: factor * costs(n)
 
 
 def _fresh_row(arrivals: ArrivalProcess, rate: float) -> Row:

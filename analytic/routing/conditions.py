@@ -21,6 +21,7 @@ from scenarios import Scenario
 from scenarios.laws import Distribution, Empirical, Erlang
 from scenarios.processes import ArrivalProcess, Map, Mmpp, Renewal, gap_law
 from scenarios.sections import Period, Random, Servers
+from scenarios.spacing_cost import Fading
 
 LARGEST_ORDER = 400
 """Joint phases of arrivals and one service up to which the matrices are built."""
@@ -69,6 +70,46 @@ def routing_given(scenario: Scenario) -> str | None:
     """The routing is given, not to be optimised."""
     optimal = scenario.servers is not None and scenario.servers.routing == "optimal"
     return "the routing is still to be optimised" if optimal else None
+
+
+@premise
+def has_spacing_costs(scenario: Scenario) -> str | None:
+    """Packets have costs by their distances."""
+    servers = scenario.servers
+    if servers is None:
+        return has_servers(scenario)
+    given = servers.spacing_cost is not None
+    return None if given else "packets have no costs by their distances (servers.spacing_cost)"
+
+
+@premise
+def has_packet_costs(scenario: Scenario) -> str | None:
+    """Packets have costs by their distances, or weights."""
+    if scenario.servers is None:
+        return has_servers(scenario)
+    return (
+        None
+        if scenario.servers.is_costed
+        else "packets have no costs of their own (weights or spacing_cost)"
+    )
+
+
+def _fades(scenario: Scenario) -> bool:
+    """Whether the cost of some server that gets packets fades in time."""
+    costs = servers_of(scenario).spacing_costs
+    return any(isinstance(costs[server], Fading) for server in shares_of(servers_of(scenario)))
+
+
+def fading_forgets_its_start(scenario: Scenario) -> str | None:
+    """Where costs fade in time, the phase of the arrivals forgets where it started."""
+    return one_closed_class(scenario) if _fades(scenario) else None
+
+
+@dependent
+def costs_not_locked(scenario: Scenario) -> str | None:
+    """Where losses or time matter, routing and phases of the arrivals do not lock in step."""
+    by_packets = servers_of(scenario).spacing_cost is not None and not _fades(scenario)
+    return None if by_packets else not_locked(scenario)
 
 
 def periodic(scenario: Scenario) -> str | None:
@@ -136,14 +177,19 @@ def some_other_service(scenario: Scenario) -> str | None:
 
 
 def phase_type_services(scenario: Scenario) -> str | None:
-    """Services are of phase type, with at most 400 phases together with those of the arrivals."""
+    """Services are of phase type, with at most 400 states together with those of the arrivals.
+
+    A state has the packets at the server, too, where some may wait.
+    """
     for server, law in _used_laws(scenario).items():
         phases = phase_count(law)
         if phases is None:
             return f"the service of server {server} is not of phase type ({law.key})"
-        order = _arrival_order(scenario) * (phases + 1)
+        places = servers_of(scenario).places[server]
+        order = _arrival_order(scenario) * (phases * (places + 1) + 1)
         if order > LARGEST_ORDER:
-            return f"{order} joint phases at server {server}; at most {LARGEST_ORDER} are solved"
+            what = "states of packets and phases" if places else "joint phases"
+            return f"{order} {what} at server {server}; at most {LARGEST_ORDER} are solved"
         if order * _observed_gaps(scenario) > MOST_OBSERVED:
             return f"{order} joint phases for each of {_observed_gaps(scenario)} observed gaps"
     return None
@@ -183,6 +229,32 @@ def preemptive_or_exponential(scenario: Scenario) -> str | None:
     return "a packet that finds its server busy is lost, and services are not exponential"
 
 
+def no_waiting_places(scenario: Scenario) -> str | None:
+    """No packet waits at a server that gets any."""
+    servers = servers_of(scenario)
+    waits = any(servers.places[server] for server in shares_of(servers))
+    return (
+        "packets wait at a server: whether one is lost depends on all before it" if waits else None
+    )
+
+
+def waiting_places(scenario: Scenario) -> str | None:
+    """Packets may wait at some server."""
+    return None if no_waiting_places(scenario) else "servers have no waiting places"
+
+
+@dependent
+def all_costs_by_distance(scenario: Scenario) -> str | None:
+    """What a packet of any server costs depends on its distance from another one alone."""
+    servers = servers_of(scenario)
+    if servers.spacing_cost is None:
+        return all_losses_by_distance(scenario)
+    if servers.count > MOST_SERVERS:
+        return f"{servers.count} servers; at most {MOST_SERVERS} are ordered"
+    fades = any(isinstance(cost, Fading) for cost in servers.spacing_costs)
+    return one_closed_class(scenario) if fades else None
+
+
 @dependent
 def all_losses_by_distance(scenario: Scenario) -> str | None:
     """The loss of a packet of any server depends on its distance to the next one alone."""
@@ -191,7 +263,12 @@ def all_losses_by_distance(scenario: Scenario) -> str | None:
         return f"{count} servers; at most {MOST_SERVERS} are ordered"
     # The conditions look at the servers that get packets: here all of them may get some.
     everywhere = scenario.with_("servers.routing", {"period": list(range(count))})
-    needed = (preemptive_or_exponential, phase_type_services, one_closed_class)
+    needed = (
+        no_waiting_places,
+        preemptive_or_exponential,
+        phase_type_services,
+        one_closed_class,
+    )
     return ", and ".join(obstacles(needed, Reasons(everywhere))) or None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,12 @@ from analytic.routing import conditions
 from analytic.routing.accesses import access_costs, dependent_obsolescence
 from analytic.routing.bounds import linear_bound
 from analytic.routing.conditions import servers_of, shares_of
+from analytic.routing.given_costs import (
+    mean_spacing_costs,
+    random_spacing_cost,
+    spacing_cost,
+    spacing_costs,
+)
 from analytic.routing.losses import (
     gap_matrices,
     loss_costs,
@@ -29,7 +36,7 @@ from analytic.routing.losses import (
 )
 from analytic.routing.multimodularity import local_minimum, violations
 from analytic.routing.orders import two_servers
-from analytic.routing.search import best_word
+from analytic.routing.search import best_word, routing_costs
 from analytic.routing.words import (
     Loss,
     average_loss,
@@ -69,6 +76,18 @@ def _measures(servers: Servers, losses: dict[int, float], total: float) -> Value
     yield "arrival_rate", None, rate
     yield "loss_rate", None, rate * total
     yield "throughput", None, rate * (1 - total)
+    if servers.weights is not None and servers.spacing_cost is None:
+        weights = servers.weight_of_each
+        yield from _mean_costs(servers, {m: weights[m] * loss for m, loss in losses.items()})
+
+
+def _mean_costs(servers: Servers, costs: dict[int, float]) -> Values:
+    """Mean cost of the packets of each server, and of all with what rises at those never used."""
+    shares = shares_of(servers)
+    for server, cost in costs.items():
+        yield "routing_cost", server, cost
+    paid = math.fsum(shares[server] * cost for server, cost in costs.items())
+    yield "routing_cost", "all", paid + sum(servers.final_rises[each] for each in servers.unused)
 
 
 def _mixed(servers: Servers, losses: dict[int, float]) -> Values:
@@ -132,10 +151,23 @@ def _non_preemptive(scenario: Scenario) -> Values:
         if isinstance(servers.routing, Period):
             word = servers.routing.root
             distances = cyclic_distances(word[: primitive_length(word)])[server]
-            losses[server] = non_preemptive_loss(servers.arrivals, law, distances)
+            losses[server] = non_preemptive_loss(
+                servers.arrivals, law, distances, servers.places[server]
+            )
         else:
-            losses[server] = random_non_preemptive_loss(servers.arrivals, law, share)
+            losses[server] = random_non_preemptive_loss(
+                servers.arrivals, law, share, servers.places[server]
+            )
     return _mixed(servers, losses)
+
+
+def _spacing(scenario: Scenario) -> Values:
+    servers = servers_of(scenario)
+    return _mean_costs(servers, mean_spacing_costs(servers, shares_of(servers)))
+
+
+def _bound_of_costs(scenario: Scenario) -> Values:
+    yield "routing_cost", "all", linear_bound(routing_costs(scenario)).value
 
 
 def _bound(scenario: Scenario) -> Values:
@@ -173,6 +205,7 @@ FORMULAS: tuple[Formula, ...] = (
         conditions=(
             *_GIVEN,
             conditions.periodic,
+            conditions.no_waiting_places,
             conditions.independent_gaps,
             conditions.exponential_services,
         ),
@@ -190,6 +223,7 @@ FORMULAS: tuple[Formula, ...] = (
         conditions=(
             *_GIVEN,
             conditions.periodic,
+            conditions.no_waiting_places,
             conditions.gaps_with_phases,
             conditions.exponential_services,
             conditions.one_closed_class,
@@ -229,6 +263,7 @@ FORMULAS: tuple[Formula, ...] = (
         conditions=(
             *_GIVEN,
             conditions.at_random,
+            conditions.no_waiting_places,
             conditions.preemptive_or_exponential,
             conditions.phase_type_services,
             conditions.one_closed_class,
@@ -246,8 +281,27 @@ FORMULAS: tuple[Formula, ...] = (
         origin="own",
         conditions=(
             *_GIVEN,
+            conditions.no_waiting_places,
             conditions.some_other_service,
             conditions.non_preemptive,
+            conditions.phase_type_services,
+            conditions.one_closed_class,
+            conditions.not_locked,
+        ),
+        evaluate=_non_preemptive,
+    ),
+    Formula(
+        paper="altman2000",
+        number="section 2, waiting places",
+        quantity="packets lost of a routing to servers at which some may wait",
+        latex=r"\ell_m=\frac{1}{n_m}\sum_{j=1}^{n_m}\pi_j\mathbf{b},\qquad "
+        r"\pi_{j+1}=\pi_jE_mA_m^{\delta_j^m},\qquad\pi_{n_m+1}=\pi_1,\qquad\pi_1\mathbf{e}=1",
+        function=non_preemptive_loss,
+        kind="exact",
+        origin="own",
+        conditions=(
+            *_GIVEN,
+            conditions.waiting_places,
             conditions.phase_type_services,
             conditions.one_closed_class,
             conditions.not_locked,
@@ -270,6 +324,57 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.not_locked,
         ),
         evaluate=_bound,
+    ),
+    Formula(
+        paper="altman2000",
+        number="(6), spacing costs",
+        quantity="mean cost of a packet of a periodic routing, costs by distance",
+        latex=r"g=\frac{1}{n}\sum_m\sum_jf_m(\delta_j^m)+\sum_{m\ \text{never used}}a_m",
+        function=spacing_cost,
+        kind="exact",
+        origin="printed",
+        conditions=(
+            *_GIVEN,
+            conditions.has_spacing_costs,
+            conditions.periodic,
+            conditions.fading_forgets_its_start,
+            conditions.costs_not_locked,
+        ),
+        evaluate=_spacing,
+    ),
+    Formula(
+        paper="altman2000",
+        number="section 2, random routing, spacing costs",
+        quantity="mean cost of a packet of a random routing, costs by distance",
+        latex=r"g=\sum_mp_m\sum_{k\ge1}p_m\left(1-p_m\right)^{k-1}f_m(k)"
+        r"+\sum_{m\ \text{never used}}a_m",
+        function=random_spacing_cost,
+        kind="exact",
+        origin="own",
+        conditions=(
+            *_GIVEN,
+            conditions.has_spacing_costs,
+            conditions.at_random,
+            conditions.fading_forgets_its_start,
+        ),
+        evaluate=_spacing,
+    ),
+    Formula(
+        paper="altman2000",
+        number="(6), linear bound of given costs",
+        quantity="mean cost of a packet of the best routing, costs by distance or weighted losses",
+        latex=r"g\ge\sum_ma_m+\min\limits_{\sum_mx_m=1}\ \sum_m\varphi_m(x_m),\qquad "
+        r"\varphi_m\left(\frac{1}{k}\right)=\frac{f_m(k)}{k}-a_m,\qquad \varphi_m(0)=0",
+        function=spacing_costs,
+        kind="lower bound",
+        origin="own",
+        conditions=(
+            *_GIVEN,
+            conditions.has_packet_costs,
+            conditions.all_costs_by_distance,
+            conditions.costs_not_locked,
+        ),
+        evaluate=_bound_of_costs,
     ),
     Formula(
         paper="altman2000",

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from analytic.arrival_process import embedded_period, gap_map, interval_phases
 from analytic.markov import stationary
 from analytic.phase_type import PhaseLaw
-from analytic.routing.spacing import Entry, Row, SpacingCosts, powers, tabulated
+from analytic.routing.spacing import Entry, Row, SpacingCosts, powers, scaled, tabulated
 from analytic.transforms import log_transform, matrix_transform
 from scenarios.arrays import Array
 from scenarios.processes import ArrivalProcess, gap_law
@@ -113,9 +113,9 @@ def random_loss(arrivals: ArrivalProcess, service: PhaseLaw, probability: float)
 
 
 def non_preemptive_loss(
-    arrivals: ArrivalProcess, service: PhaseLaw, distances: Sequence[int]
+    arrivals: ArrivalProcess, service: PhaseLaw, distances: Sequence[int], places: int = 0
 ) -> float:
-    """Fraction of its packets that a server loses if a packet that finds it busy is lost.
+    """Fraction of its packets that a server loses where those that find no free place are lost.
 
     Parameters
     ----------
@@ -123,21 +123,24 @@ def non_preemptive_loss(
     service : PhaseLaw
     distances : sequence of int
         The server's cyclic distances.
+    places : int
+        Packets that may wait at the server, beside the one in service.
 
     Notes
     -----
-    Ours (altman2000, section 2, has the discipline for exponential services). The phases of
-    arrivals and of the service, idle included, just before the server's own packets form a chain
-    over its slots of the period; a packet is lost where it finds the server busy.
+    Ours (altman2000, section 2, has the discipline for exponential services, and no waiting
+    places). The phases of arrivals, the packets at the server and the phase of the service, just
+    before the server's own packets, form a chain over its slots of the period; a packet is lost
+    where it finds all places taken.
     """
     service = _as_arrays(service)
-    step = over_gap(arrivals, _with_end(service))
+    step = over_gap(arrivals, _with_levels(service, places))
     powers = {each: np.linalg.matrix_power(step, each) for each in set(distances)}
-    return _busy_at_arrivals([powers[each] for each in distances], service)
+    return _full_at_arrivals([powers[each] for each in distances], service, places)
 
 
 def random_non_preemptive_loss(
-    arrivals: ArrivalProcess, service: PhaseLaw, probability: float
+    arrivals: ArrivalProcess, service: PhaseLaw, probability: float, places: int = 0
 ) -> float:
     """Fraction of its packets lost by a server that is sent each packet with a probability.
 
@@ -150,20 +153,26 @@ def random_non_preemptive_loss(
     service : PhaseLaw
     probability : float
         With which a packet is sent to this server.
+    places : int
+        Packets that may wait at the server.
     """
     service = _as_arrays(service)
-    step = over_gap(arrivals, _with_end(service))
-    return _busy_at_arrivals([_thinned(step, probability)], service)
+    step = over_gap(arrivals, _with_levels(service, places))
+    return _full_at_arrivals([_thinned(step, probability)], service, places)
 
 
-def loss_costs(arrivals: ArrivalProcess, services: Sequence[PhaseLaw]) -> SpacingCosts:
-    """Costs of packets: the probabilities ``f_m(n)`` that a packet is lost.
+def loss_costs(
+    arrivals: ArrivalProcess, services: Sequence[PhaseLaw], weights: Sequence[float] | None = None
+) -> SpacingCosts:
+    """Costs of packets: the probabilities ``f_m(n)`` that a packet is lost, times its weight.
 
     Parameters
     ----------
     arrivals : ArrivalProcess
     services : sequence of PhaseLaw
         Of each server; under the non-preemptive discipline exponential ones only.
+    weights : sequence of float, optional
+        Of a packet lost by each server; 1 where none are given.
 
     Raises
     ------
@@ -171,12 +180,15 @@ def loss_costs(arrivals: ArrivalProcess, services: Sequence[PhaseLaw]) -> Spacin
         If there is no service, or one that may never end.
     """
     _check_services(services)
-    rows = [_survival_row(arrivals, service) for service in services]
+    each = [1.0] * len(services) if weights is None else list(weights)
+    pairs = list(zip(each, services, strict=True))
+    rows = [scaled(weight, survival_row(arrivals, service)) for weight, service in pairs]
     costs = tabulated(rows, np.zeros(len(rows)), 0.0)
     rates = [_rate_of(service) for service in services]
     if any(rate is None for rate in rates):
         return costs
-    return replace(costs, beyond=tuple(_survival_at(arrivals, rate) for rate in rates if rate))
+    far = [survival_at(arrivals, rate) for rate in rates if rate]
+    return replace(costs, beyond=tuple(map(scaled, each, far)))
 
 
 def _check_services(services: Sequence[PhaseLaw]) -> None:
@@ -189,8 +201,16 @@ def _check_services(services: Sequence[PhaseLaw]) -> None:
             raise ValueError(f"server {server} has the rates {rates}: all must be > 0 and finite")
 
 
-def _survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
-    """``f(n) = P(S > X_n)``."""
+def survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
+    """``f(1), …, f(n)`` as a function of n, ``f(n) = P(S > X_n)``.
+
+    Parameters
+    ----------
+    arrivals : ArrivalProcess
+        X_n is the time of n gaps.
+    service : PhaseLaw
+        S.
+    """
     law = gap_law(arrivals)
     rate = _rate_of(service)
     if law is not None and rate is not None:
@@ -201,8 +221,16 @@ def _survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
     return lambda n: start @ powers(step, step.sum(axis=1), n)
 
 
-def _survival_at(arrivals: ArrivalProcess, rate: float) -> Entry:
-    """``f(n) = E e^(-mu X_n)`` at one distance."""
+def survival_at(arrivals: ArrivalProcess, rate: float) -> Entry:
+    """``f(n) = E e^(-mu X_n)`` as a function of n, however large.
+
+    Parameters
+    ----------
+    arrivals : ArrivalProcess
+        X_n is the time of n gaps.
+    rate : float
+        mu.
+    """
     law = gap_law(arrivals)
     if law is not None:
         exponent = float(log_transform(law, rate))
@@ -276,21 +304,45 @@ def _as_arrays(service: PhaseLaw) -> PhaseLaw:
     return PhaseLaw(*(np.asarray(part, dtype=float) for part in service))
 
 
-def _with_end(service: PhaseLaw) -> Array:
-    """Generator of the service phases with the idle server as the last one."""
-    busy = np.hstack([service.generator, service.exit_rates[:, None]])
-    return np.vstack([busy, np.zeros(busy.shape[1])])
+def _with_levels(service: PhaseLaw, places: int) -> Array:
+    """Generator of the packets at a server and the phase of its service, without arrivals.
+
+    Levels places + 1, …, 1, each with all phases; the idle server is the last state.
+    """
+    phases = len(service.start)
+    size = (places + 1) * phases + 1
+    rates = np.zeros((size, size))
+    begins = np.outer(service.exit_rates, service.start)
+    for level in range(places + 1):
+        here = slice(level * phases, (level + 1) * phases)
+        rates[here, here] = service.generator
+        if level < places:
+            rates[here, (level + 1) * phases : (level + 2) * phases] = begins
+        else:
+            rates[here, -1] = service.exit_rates
+    return rates
 
 
-def _busy_at_arrivals(gaps: Iterable[Array], service: PhaseLaw) -> float:
-    """Probability that the server's own packets find it busy, averaged over its slots."""
-    size = len(service.start) + 1
-    enters = np.eye(size)
-    enters[-1] = [*service.start, 0.0]
+def _with_one_more(service: PhaseLaw, places: int) -> Array:
+    """The state after a packet has come: one level up, or as it was where it is lost."""
+    phases = len(service.start)
+    size = (places + 1) * phases + 1
+    enters = np.zeros((size, size))
+    enters[:phases, :phases] = np.eye(phases)
+    waits = np.arange(phases, size - 1)
+    enters[waits, waits - phases] = 1.0
+    enters[-1, size - 1 - phases : size - 1] = service.start
+    return enters
+
+
+def _full_at_arrivals(gaps: Iterable[Array], service: PhaseLaw, places: int) -> float:
+    """Probability that the server's own packets find no place, averaged over its slots."""
+    enters = _with_one_more(service, places)
+    size = len(enters)
     steps = [np.kron(np.eye(len(gap) // size), enters) @ np.maximum(gap, 0.0) for gap in gaps]
-    phases = stationary(reduce(np.matmul, steps))
-    busy = 0.0
+    found = stationary(reduce(np.matmul, steps))
+    full = 0.0
     for step in steps:
-        busy += phases.reshape(-1, size)[:, :-1].sum()
-        phases = phases @ step
-    return float(busy / len(steps))
+        full += found.reshape(-1, size)[:, : len(service.start)].sum()
+        found = found @ step
+    return float(full / len(steps))

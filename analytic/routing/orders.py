@@ -7,6 +7,7 @@ improved change by change come without a proof that no order is better.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -40,6 +41,9 @@ _MOST_AT_RANDOM = 20
 
 _LEAST_SHARE = 1e-6
 """Shares below it are left out where that costs no more."""
+
+_NOTHING = 1e-12
+"""Of a cost: a smaller difference is rounding."""
 
 _ROUNDING = 1e-14
 """Relative difference of two costs that is put down to rounding."""
@@ -121,7 +125,7 @@ def two_servers(costs: SpacingCosts) -> TwoServers:
 def _with_rare(costs: SpacingCosts, rare: int) -> TwoServers:
     """The best block with one of the two as the server that is accessed once."""
     often = 1 - rare
-    length = block_length(costs.tilted[rare], float(costs.limits[rare]), costs.tilted[often])
+    length = block_length(costs.tilted[rare], _limit(costs, rare), costs.tilted[often])
     if length is None and costs.beyond:
         length = _length_beyond(costs, rare)
     best = _block_cost(costs, rare, length)
@@ -129,6 +133,11 @@ def _with_rare(costs: SpacingCosts, rare: int) -> TwoServers:
         return TwoServers(_block(rare, length), best, length, best)
     shown = min((None, MOST_LETTERS), key=lambda each: _block_cost(costs, rare, each))
     return TwoServers(_block(rare, shown), _block_cost(costs, rare, shown), length, best)
+
+
+def _limit(costs: SpacingCosts, server: int) -> float:
+    """Limit of e; of a cost that grows without bound that of the table is none."""
+    return -math.inf if server in costs.needed else float(costs.limits[server])
 
 
 def _block(rare: int, length: int | None) -> Word:
@@ -152,7 +161,7 @@ def _length_beyond(costs: SpacingCosts, rare: int) -> int | None:
     D_1 never increases, so that it is bracketed by doubling and found by halving.
     """
     threshold = 2 * costs.between(1 - rare, 1) - costs.between(1 - rare, 2)
-    if costs.limits[rare] >= threshold:
+    if _limit(costs, rare) >= threshold:
         return None
 
     def is_reached(n: int) -> bool:
@@ -174,14 +183,23 @@ def _length_beyond(costs: SpacingCosts, rare: int) -> int | None:
 
 
 def worth_an_access(costs: SpacingCosts) -> list[int]:
-    """All that matter: pages without weight or changes cost nothing, accessed or not.
+    """All that matter for the order; the others are best never accessed.
 
-    A server that never loses a packet costs nothing either, and takes all packets: it is enough.
+    A server that never costs anything takes all accesses where no access to another can cost less
+    than nothing. It is worth none where another in its place never costs more: where
+    ``e(a) + e(b) <= e(a + b)``, which for convex costs ``2 e(1) <= e(2)`` says (all pages). Else
+    one that is free is enough.
     """
-    free = costs.table[:, 0] == 0
-    if free.any() and not costs.limits.any():
-        return [int(np.argmax(free))]
-    return np.flatnonzero(~free).tolist() or [0]
+    free = (costs.table[:, 0] == 0) & (costs.limits == 0)
+    if not free.any():
+        return list(range(costs.count))
+    first = int(np.argmax(free))
+    if not np.any(costs.limits < 0):
+        return [first]
+    others = np.flatnonzero(~free).tolist()
+    begin = np.hstack([costs.table, costs.limits[:, None]])[others, :2]
+    in_place = 2 * begin[:, 0] - begin[:, 1] <= _NOTHING * np.abs(begin[:, 0])
+    return others if costs.is_convex and in_place.any() else sorted([first, *others])
 
 
 def named(word: Word, chosen: Sequence[int]) -> Word:
@@ -282,6 +300,8 @@ def best_random_shares(costs: SpacingCosts) -> Array:
     from scipy.optimize import minimize
 
     start = np.full(costs.count, 1.0 / costs.count)
+    if costs.drawn:
+        return _best_drawn_shares(costs, start)
     paid, rises = random_costs(costs.table, costs.limits, start)
     if not (spread := float(np.ptp(rises))):
         return start
@@ -301,8 +321,30 @@ def best_random_shares(costs: SpacingCosts) -> Array:
         method="L-BFGS-B",
         options={"ftol": 1e-15, "gtol": 1e-10},
     )
-    shares = solution.x / solution.x.sum()
-    # The search keeps shares above 1e-9, which stands for none.
+    return _cheapest_shares(costs, solution.x / solution.x.sum(), start)
+
+
+def _best_drawn_shares(costs: SpacingCosts, start: Array) -> Array:
+    """The same for costs that are known exactly, and not their derivatives."""
+    from scipy.optimize import minimize
+
+    evenly = costs.at_random(start)
+
+    def relative(p: Array) -> float:
+        return costs.at_random(p / p.sum()) / evenly
+
+    if not evenly:
+        return start
+    bounds = [(_LEAST_SHARE / 2, 1.0)] * costs.count
+    solution = minimize(relative, start, bounds=bounds, method="L-BFGS-B")
+    return _cheapest_shares(costs, solution.x / solution.x.sum(), start)
+
+
+def _cheapest_shares(costs: SpacingCosts, shares: Array, start: Array) -> Array:
+    """The shares that a search found, without those that stand for none where that costs no more.
+
+    Or those that it began with, where it found nothing.
+    """
     kept = np.where(shares < _LEAST_SHARE, 0.0, shares)
     best: Array = min((kept / kept.sum(), shares, start), key=costs.at_random)
     return best

@@ -20,6 +20,7 @@ from analytic.routing import conditions
 from analytic.routing.accesses import access_costs
 from analytic.routing.bounds import is_attained, linear_bound
 from analytic.routing.certified import MOST_STATES, certified_word
+from analytic.routing.given_costs import spacing_costs
 from analytic.routing.losses import arrival_period, loss_costs
 from analytic.routing.orders import (
     MOST_LETTERS,
@@ -39,8 +40,9 @@ from analytic.routing.spacing import SpacingCosts
 from analytic.routing.words import Word, are_rotations, primitive_length
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
-from scenarios.processes import ArrivalProcess, gap_law
-from scenarios.sections import Period, Random
+from scenarios.processes import gap_law
+from scenarios.sections import Period, Random, Servers
+from scenarios.spacing_cost import Fading
 from scenarios.text import counted
 
 ABOVE = "above the best, %"
@@ -218,6 +220,8 @@ def _of_two(costs: SpacingCosts) -> _Solution:
 def routing_costs(scenario: Scenario) -> SpacingCosts:
     """What packets cost by their distances, for any routing of the scenario's servers.
 
+    Their spacing costs where the file has them, otherwise their losses; with their weights.
+
     Parameters
     ----------
     scenario : Scenario
@@ -227,10 +231,13 @@ def routing_costs(scenario: Scenario) -> SpacingCosts:
     NoOptimumError
         As `optimal_routing`.
     """
-    _require(scenario, (conditions.has_servers, conditions.all_losses_by_distance))
+    _require(scenario, (conditions.has_servers, conditions.all_costs_by_distance))
     servers = conditions.servers_of(scenario)
+    if servers.spacing_cost is not None:
+        return spacing_costs(servers)
     laws = [as_phase_type(law) for law in servers.laws]
-    return loss_costs(servers.arrivals, [law for law in laws if law is not None])
+    each = [law for law in laws if law is not None]
+    return loss_costs(servers.arrivals, each, servers.weights)
 
 
 def template_costs(scenario: Scenario) -> SpacingCosts:
@@ -262,9 +269,10 @@ def _require(scenario: Scenario, needed: Sequence[Condition]) -> None:
 
 
 def optimal_routing(scenario: Scenario) -> Optimum:
-    """The order of servers that loses the fewest packets, with a bound below every open-loop rule.
+    """The order of servers of least cost, with a bound below every open-loop rule.
 
-    The cost is the fraction of all packets that is lost.
+    The cost is the fraction of all packets that is lost; with weights or spacing costs the mean
+    cost of a packet.
 
     Parameters
     ----------
@@ -284,7 +292,15 @@ def optimal_routing(scenario: Scenario) -> Optimum:
         own = _own_word(servers.routing.root, costs)
     elif isinstance(servers.routing, Random):
         own = Alternative(_OWN, None, costs.at_random(servers.routing.root))
-    return _optimum(best_word(costs, known=_words(own)), own, servers.arrivals)
+    measure = "routing_cost" if servers.is_costed else "preemption_probability"
+    return _optimum(best_word(costs, known=_words(own)), own, _steps_of(servers), measure=measure)
+
+
+def _steps_of(servers: Servers) -> int:
+    """Period of the arrivals where it makes a difference: to losses, and to what fades in time."""
+    costs = servers.spacing_costs
+    matters = not costs or any(isinstance(cost, Fading) for cost in costs)
+    return arrival_period(servers.arrivals) if matters else 1
 
 
 def optimal_template(scenario: Scenario) -> Optimum:
@@ -304,7 +320,6 @@ def optimal_template(scenario: Scenario) -> Optimum:
     """
     costs = template_costs(scenario)
     accessed = accessed_pages(scenario)
-    arrivals = conditions.accesses(scenario)
     own = None
     if accessed.policy.unresolved is None:
         if isinstance(accessed.policy, Periodic):
@@ -318,7 +333,7 @@ def optimal_template(scenario: Scenario) -> Optimum:
         above = _per_cent_above(search.cost, floor)
         said = f"the cost is {above:.3g} % above it" if above else "attained"
         notes.append(f"bound of coffman1998 (7): {floor:.6g}, {said}")
-    return _optimum(search, own, arrivals, notes)
+    return _optimum(search, own, arrival_period(conditions.accesses(scenario)), notes)
 
 
 def smooth_bound_of_pages(scenario: Scenario) -> float:
@@ -345,7 +360,11 @@ def _words(own: Alternative | None) -> tuple[Word, ...]:
 
 
 def _optimum(
-    search: WordSearch, own: Alternative | None, arrivals: ArrivalProcess, notes: Sequence[str] = ()
+    search: WordSearch,
+    own: Alternative | None,
+    period: int,
+    notes: Sequence[str] = (),
+    measure: str = "weighted_obsolescence",
 ) -> Optimum:
     word = list(search.word)
     changes: dict[str, Any]
@@ -353,11 +372,9 @@ def _optimum(
         target = "routing"
         key = "period"
         changes = {"servers.routing": {"period": word}}
-        measure = "preemption_probability"
     else:
         target = key = "template"
         changes = {"robots.accessing": {"policy": "cyclic", "template": word}}
-        measure = "weighted_obsolescence"
     return Optimum(
         target=target,
         cost=search.cost,
@@ -365,7 +382,7 @@ def _optimum(
         decision={key: word},
         changes=changes,
         table=list(_rows(search, own, key)),
-        notes=[*_notes(search, own, arrivals), *notes],
+        notes=[*_notes(search, own, period), *notes],
         proved=search.proved,
         gap=search.gap,
         search=search,
@@ -392,7 +409,7 @@ def _per_cent_above(cost: float, best: float) -> float | None:
     return 0.0 if abs(above) < _NO_PER_CENT else above
 
 
-def _notes(search: WordSearch, own: Alternative | None, arrivals: ArrivalProcess) -> Iterator[str]:
+def _notes(search: WordSearch, own: Alternative | None, period: int) -> Iterator[str]:
     """What was proved, how, and what a single run would not show."""
     is_server = search.costs.subject == "server"
     if search.proved:
@@ -410,7 +427,6 @@ def _notes(search: WordSearch, own: Alternative | None, arrivals: ArrivalProcess
         yield "the best order costs 0: percentages above it are undefined"
     if idle := sorted(set(range(search.costs.count)) - set(search.word)):
         yield f"never {'used' if is_server else 'accessed'}: {_first_of(idle)}"
-    period = arrival_period(arrivals)
     if math.gcd(period, len(search.word)) > 1:
         yield (
             f"{'arrivals' if is_server else 'access times'} of period {period} lock in step with a "

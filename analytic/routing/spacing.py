@@ -11,15 +11,19 @@ word pays alike, also one that leaves server m out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from analytic.routing.words import average_loss, check_word
 from scenarios.arrays import Array
+
+Costs = TypeVar("Costs", float, Array)
 
 Row = Callable[[int], Array]
 """The costs of the distances 1 … n as a function of n."""
@@ -57,17 +61,24 @@ class SpacingCosts:
     base : float
         What is paid per slot where nobody is ever accessed.
     beyond : tuple of callable
-        ``e_m(n)`` at any n, ``g_m(n)`` of pages, where every e_m is known to be convex (exponential
-        services, pages); empty otherwise, and then the last entry counts beyond the table.
+        ``e_m(n)`` at any n, ``g_m(n)`` where `idle` is given, where every e_m is known to be convex
+        (exponential services, pages, costs of a file); empty otherwise, and then the last entry
+        counts beyond the table.
     subject : str
         What is accessed: "server" or "page".
     paid : ndarray, shape (servers, longest), optional
         ``g_m(n) = e_m(n) + a_m n``, all that is paid between two accesses, where known without
         the cancellation in e + base: of pages, the weighted time for which the copy was stale.
     idle : ndarray, shape (servers,), optional
-        ``a_m``, paid per slot by one that is never accessed; `base` is their sum.
+        ``a_m``, paid per slot by one that is never accessed; finite also of those that are
+        `needed`; `base` is their sum.
     outside : float
         The part of the base of those that `of_some` left out.
+    drawn : tuple of callable
+        All that each server costs per slot by its share > 0, where accesses are drawn; empty where
+        that follows from the table.
+    needed : tuple of int
+        Servers whose cost grows faster than linearly: an order without one costs infinitely much.
 
     Raises
     ------
@@ -84,6 +95,8 @@ class SpacingCosts:
     paid: Array | None = None
     idle: Array | None = None
     outside: float = 0.0
+    drawn: tuple[Callable[[float], float], ...] = ()
+    needed: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.table.ndim != 2 or not self.table.size:
@@ -93,7 +106,7 @@ class SpacingCosts:
         entries = np.hstack([self.table, self.limits[:, None]])
         if not np.all(np.isfinite(entries)):
             raise ValueError("costs must be finite")
-        rises = np.diff(entries, axis=1) > _ROUNDING * np.abs(entries).max(axis=1, keepdims=True)
+        rises = np.diff(entries, axis=1) > _ROUNDING * self._size
         if rises.any():
             server, before = np.argwhere(rises)[0].tolist()
             less, more = entries[server, before : before + 2].tolist()
@@ -124,7 +137,15 @@ class SpacingCosts:
         else:
             steps = np.diff(self.table, axis=1, append=self.limits[:, None])
         bends = np.diff(steps[:, :-1], axis=1)
-        return bool(np.all(bends >= -1e-14 * np.abs(self.table).max(axis=1, keepdims=True)))
+        return bool(np.all(bends >= -1e-14 * self._size))
+
+    @property
+    def _size(self) -> Array:
+        """Of the largest terms that entries were computed from, shape (servers, 1)."""
+        largest: Array = np.maximum(np.abs(self.table).max(axis=1), np.abs(self.limits))
+        if self.idle is not None and self.paid is None:
+            largest = largest + self.idle * self.longest
+        return largest.reshape(-1, 1)
 
     def of(self, word: Sequence[int]) -> float:
         """Cost per slot of a periodic word: altman2000 (6).
@@ -135,6 +156,8 @@ class SpacingCosts:
             If the word is empty, or names what there is not.
         """
         check_word(word, self.count, self.subject)
+        if not set(self.needed) <= set(word):
+            return math.inf
         if self.idle is None:
             return self.base + average_loss(word, self._entry)
         never = np.delete(self.idle, list(set(word)))
@@ -154,7 +177,7 @@ class SpacingCosts:
         return self._entry(server, int(distance))
 
     def between(self, server: int, distance: int) -> float:
-        """``g_m(n)``: all that is paid between two accesses; of servers the same as `entry`.
+        """``g_m(n)``: all that is paid between two accesses; of losses the same as `entry`.
 
         Raises
         ------
@@ -162,12 +185,10 @@ class SpacingCosts:
             If there is no such server or page, or the distance is not at least 1.
         """
         entry = self.entry(server, distance)
-        return entry if self.paid is None else self._between(server, int(distance))
+        return entry if self.idle is None else self._between(server, int(distance))
 
     def _between(self, server: int, distance: int) -> float:
-        if self.paid is None or self.idle is None:
-            return self._entry(server, distance)
-        if distance > self.longest:
+        if self.paid is None or distance > self.longest:
             return self.beyond[server](distance)
         return float(self.paid[server, distance - 1])
 
@@ -187,17 +208,33 @@ class SpacingCosts:
         """The same for some of the servers only; the others are never accessed."""
         chosen = list(servers)
         beyond = tuple(self.beyond[each] for each in chosen) if self.beyond else ()
-        table = self.table[chosen]
-        limits = self.limits[chosen]
-        some = replace(self, table=table, limits=limits, beyond=beyond)
-        if self.paid is None or self.idle is None:
-            return some
-        outside = self.outside + float(np.delete(self.idle, chosen).sum())
-        return replace(some, paid=self.paid[chosen], idle=self.idle[chosen], outside=outside)
+        idle, paid, outside = self.idle, self.paid, self.outside
+        if self.idle is not None:
+            idle = self.idle[chosen]
+            outside += float(np.delete(self.idle, chosen).sum())
+        if self.paid is not None:
+            paid = self.paid[chosen]
+        return replace(
+            self,
+            table=self.table[chosen],
+            limits=self.limits[chosen],
+            beyond=beyond,
+            paid=paid,
+            idle=idle,
+            outside=outside,
+            drawn=tuple(self.drawn[each] for each in chosen) if self.drawn else (),
+            needed=tuple(place for place, each in enumerate(chosen) if each in self.needed),
+        )
 
     def at_random(self, shares: ArrayLike) -> float:
         """Cost per slot of drawn accesses: ``base + sum_m sum_n p² (1 - p)^(n-1) e(n)``."""
         p = np.asarray(shares, dtype=float)
+        if self.drawn and self.idle is not None:
+            if not p[list(self.needed)].all():
+                return math.inf
+            drawn = zip(self.drawn, p.tolist(), strict=True)
+            paid = math.fsum(cost(share) for cost, share in drawn if share)
+            return self.outside + float(self.idle[p == 0].sum()) + paid
         return float(self.base + random_costs(self.table, self.limits, p)[0].sum())
 
 
@@ -278,6 +315,11 @@ def _settled(table: Array, limits: Array, base: float) -> bool:
         least = began.min(initial=np.inf, where=began > 0)
         began = np.clip(least, _FAINTEST * began, began)
     return bool(np.all(table[:, -1] - limits <= _SETTLED * began))
+
+
+def scaled(factor: float, costs: Callable[[int], Costs]) -> Callable[[int], Costs]:
+    """Costs, those of all distances up to n or that of n, times a factor."""
+    return lambda n: factor * costs(n)
 
 
 def powers(step: Array, last: Array, length: int) -> Array:

@@ -37,6 +37,9 @@ _USUAL = {
 }
 """What is shown first where a file judges nothing, by the section that it has."""
 
+_OF_PACKETS = ("preemption_probability", "routing_cost")
+"""Measures with a number for each server, and one for all, which is shown."""
+
 _COUNTS = {
     "robots.available": ("robots", 1),
     "activation.static": ("active robots", 0),
@@ -96,7 +99,7 @@ def lesson_of(scenario: Scenario, source: str) -> Lesson:
         scenario=source,
         set={"run.horizon": horizon} if horizon < own else {},
         measure=measure,
-        subject="all" if measure == "preemption_probability" else None,
+        subject="all" if measure in _OF_PACKETS else None,
         knobs=tuple(_knobs(scenario)),
         assumptions=tuple(_assumptions(scenario)),
     )

@@ -25,6 +25,7 @@ from crawlsim.report.run_figures import (
     plot_obsolescence_rates,
     plot_probes,
     plot_shared_probes,
+    plot_spacing_costs,
 )
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "plot_regions",
     "plot_rule_map",
     "plot_shared_probes",
+    "plot_spacing_costs",
     "plot_static_costs",
     "plot_switching_curves",
     "plot_switching_policy",

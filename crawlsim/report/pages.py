@@ -37,6 +37,7 @@ from crawlsim.report.run_figures import (
     plot_obsolescence_rates,
     plot_probes,
     plot_shared_probes,
+    plot_spacing_costs,
 )
 from crawlsim.report.sweep_figures import Key, Row, heat_figure, sweep_figure, text_of
 from crawlsim.report.words import (
@@ -291,6 +292,9 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
         yield plot_probes(scenario), "Updates of the source, their importance, and the probes."
     if scenario.sources is not None and scenario.probing is not None:
         yield plot_shared_probes(scenario), "What is at stake at each source, and its probes."
+    if scenario.servers is not None and scenario.servers.spacing_cost is not None:
+        caption = "What a packet costs by its distance from the one before at its server."
+        yield plot_spacing_costs(scenario), caption
 
 
 def _course_figures(entry: Entry) -> Iterator[tuple[Axes, str]]:

@@ -16,6 +16,7 @@ from analytic.crosscheck import Comparison
 from analytic.formula import Prediction
 from analytic.law_check import LAW_TOLERANCE, LawComparison
 from analytic.probing import Profile, probe_times, times_of_each
+from analytic.routing import cyclic_distances, spacing_cost
 from crawlsim.opening import Naming
 from crawlsim.report.drawing import (
     MANY_POINTS,
@@ -34,7 +35,7 @@ from scenarios import Results, Scenario, ScenarioError
 from scenarios.arrays import Array
 from scenarios.rates import PiecewiseConstant
 from scenarios.results import Estimate
-from scenarios.sections import Source
+from scenarios.sections import Period, Random, Source
 
 _MOST_STEPS = 150
 _FEW_PAGES = 20
@@ -50,6 +51,10 @@ _STYLES = {"exact": "-", "lower bound": "--", "upper bound": "-."}
 _LABELS = {"exact": "theory"}
 _IMPORTANCE = "#b07800"
 
+_LINES = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
+_FEW_SLOTS = 8
+_MOST_SLOTS = 400
+"""Distances up to which costs are drawn."""
 _MARKERS = {"agrees": "o", "disagrees": "X", "inconclusive": "s", "not judged": "d"}
 _BOUNDS = ("lower bound", "upper bound")
 _LEAST = 1.6
@@ -192,6 +197,49 @@ def plot_probes(scenario: Scenario, ax: Axes | None = None) -> Axes:
     ticks = [tick for tick in ax.get_yticks() if tick <= top]
     strip = _strip_above(ax, "importance", top, ticks, 1.55 * top, 0.26)
     _draw_rate(strip, source.importance, shown, _IMPORTANCE)
+    return ax
+
+
+def plot_spacing_costs(scenario: Scenario, ax: Axes | None = None) -> Axes:
+    """What a packet costs by its distance from the one before, server by server.
+
+    Marks are the distances of the routing's period; a vertical line the mean distance of a server
+    that is drawn. Weights are included; costs that fade in time are means over the arrivals.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With ``servers.spacing_cost``.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Raises
+    ------
+    ValueError
+        If the scenario has no such costs.
+    """
+    servers = scenario.servers
+    if servers is None or servers.spacing_cost is None:
+        raise ValueError(f"{scenario.name} has no servers.spacing_cost to draw")
+    period = servers.routing.root if isinstance(servers.routing, Period) else ()
+    distances = cyclic_distances(period) if period else {}
+    drawn = servers.routing.root if isinstance(servers.routing, Random) else ()
+    far = [max(own) for own in distances.values()] + [1.0 / share for share in drawn if share]
+    n = np.arange(1, min(max(2 * max(far, default=_FEW_SLOTS), _FEW_SLOTS), _MOST_SLOTS) + 1)
+    ax = panel(ax, "distance (packets)", "cost of a packet")
+    for server, cost in enumerate(servers.spacing_costs[:_MOST_LANES]):
+        values = servers.weight_of_each[server] * spacing_cost(cost, servers.arrivals, n)
+        colour = _LINES[server % len(_LINES)]
+        ax.plot(n, values, color=colour, lw=1.1, label=f"server {server}")
+        own = np.array(
+            [each for each in set(distances.get(server, ())) if each <= n[-1]], dtype=int
+        )
+        ax.plot(own, values[own - 1], "o", color=colour, ms=5, ls="none")
+        if drawn and drawn[server]:
+            ax.axvline(1.0 / drawn[server], color=colour, lw=0.7, ls=":")
+    ax.set_ylim(bottom=0.0)
+    whole_numbers(ax.xaxis)
+    legend_above(ax, columns=min(servers.count, 4))
     return ax
 
 

@@ -43,6 +43,9 @@ CHANGED = {
         f"{_QUEUE} --set buffer.waiting_places=100000 "
         "--set buffer.obsolescence.exponential.mean=5.0"
     ),
+    "altman2000 (6), Example 2.1": "routing-two-servers",
+    "altman2000 section 2, random routing": "routing-at-random",
+    "altman2000 (6), linear bound": "routing-at-random",
     "altman2000 (6), phase-type services": (
         "routing-two-servers --set 'servers.service=[{erlang={shape=2, mean=1.0}}, "
         "{erlang={shape=2, mean=1.0}}]'"

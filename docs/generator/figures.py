@@ -28,6 +28,7 @@ WITHOUT = {
 
 _SINGULAR = {"obsolescence_rate": "page", "crawl_rate": "page", "crawl_frequency": "page"}
 _SINGULAR |= {"index_age": "page", "level_probability": "level", "preemption_probability": "server"}
+_SINGULAR |= {"routing_cost": "server"}
 
 
 class Number(NamedTuple):

@@ -1,4 +1,4 @@
-"""Parallel servers without buffers as compiled code: the events of `sim.servers`, on arrays."""
+"""Parallel servers as compiled code: the events of `sim.servers`, on arrays."""
 
 from __future__ import annotations
 
@@ -16,8 +16,20 @@ from sim.compiled_engine.jit import inner, kernel, loop
 from sim.compiled_engine.service import take
 from sim.compiled_engine.supply import Supply, rows_of
 from sim.compiled_engine.world import Times, record
+from sim.layout import spacing_laws
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
+
+_SPACING = np.dtype(
+    [
+        ("law", np.int64),
+        ("first", np.float64),
+        ("second", np.float64),
+        ("begins", np.int64),
+        ("ends", np.int64),
+    ]
+)
+"""Of a table the part of all tables that is the server's own."""
 
 _SERVER = np.dtype(
     [
@@ -28,6 +40,12 @@ _SERVER = np.dtype(
         ("lost", np.int64),
         ("served", np.int64),
         ("inside_at_start", np.int64),
+        ("places", np.int64),
+        ("waiting", np.int64),
+        ("last_packet", np.int64),
+        ("last_time", np.float64),
+        ("spaced", np.int64),
+        ("spacing_cost", np.float64),
     ]
 )
 
@@ -49,6 +67,10 @@ class Servers(NamedTuple):
         Servers in turn; empty where packets are routed at random.
     cumulative : ndarray of float
         Probabilities of the servers, where packets are routed at random.
+    spacing : record array, shape (servers,)
+        What packets cost by their distances; empty where these have no cost.
+    tables : ndarray of float
+        The tables of all servers, one after the other.
     """
 
     state: Any
@@ -57,6 +79,8 @@ class Servers(NamedTuple):
     times: Times
     period: Any
     cumulative: Any
+    spacing: Any
+    tables: Any
 
 
 def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
@@ -94,6 +118,9 @@ def _new_servers(scenario: Scenario, supply: Supply) -> Servers:
     run = scenario.run
     server = np.recarray(len(section.laws), _SERVER)
     server.fill(0)
+    server.last_packet = -1
+    server.places = section.places
+    spacing, tables = _spacing(section)
     routing = section.routing
     none = np.zeros(0)
     preemptive = section.discipline == "preemptive"
@@ -108,7 +135,20 @@ def _new_servers(scenario: Scenario, supply: Supply) -> Servers:
         cumulative=np.array(rules.cumulative(routing.root))
         if isinstance(routing, Random)
         else none,
+        spacing=spacing,
+        tables=tables,
     )
+
+
+def _spacing(section: ServersSection) -> tuple[Any, Any]:
+    """The laws of the spacing costs, and all tables as one array."""
+    laws = spacing_laws(section)
+    spacing = np.recarray(len(laws), _SPACING)
+    ends = np.cumsum([len(law.table) for law in laws], dtype=np.int64)
+    for index, law in enumerate(laws):
+        begins = ends[index] - len(law.table)
+        spacing[index] = (law.law, law.first, law.second, begins, ends[index])
+    return spacing, np.concatenate([np.zeros(0), *(law.table for law in laws)])
 
 
 def _tally(servers: Servers) -> ServersTally:
@@ -118,8 +158,11 @@ def _tally(servers: Servers) -> ServersTally:
         lost=tuple(each.lost.tolist()),
         served=tuple(each.served.tolist()),
         inside_at_start=tuple(each.inside_at_start.tolist()),
-        inside_at_end=tuple(each.busy.astype(int).tolist()),
+        inside_at_end=tuple((each.busy + each.waiting).tolist()),
         busy_time=tuple(each.busy_time.tolist()),
+        spaced=tuple(each.spaced.tolist()),
+        spacing_cost=tuple(each.spacing_cost.tolist()),
+        places=tuple(each.places.tolist()),
     )
 
 
@@ -157,17 +200,42 @@ def go_on(servers: Servers, routing: Any) -> bool:
 
 @inner
 def arrive(servers: Servers, routing: Any, now: float) -> None:
-    """A packet comes to the server that the routing says, and is served, or one of two is lost."""
+    """A packet comes to the server that the routing says: it is served, waits, or one is lost."""
     index = route(servers, routing)
     server = servers.server[index]
     server.arrived += 1
-    server.lost += server.busy
-    if not rules.turns_away(server.busy, servers.state.preemptive):
-        if not server.busy:
-            server.busy = True
-            server.busy_since = now
-        set_alarm(servers.ends, index, now + take(servers.times, index))
+    count_distance(servers, index, now)
+    if rules.may_wait(server.busy, server.waiting, server.places):
+        server.waiting += 1
+    else:
+        server.lost += server.busy
+        if not rules.turns_away(server.busy, servers.state.preemptive):
+            if not server.busy:
+                server.busy = True
+                server.busy_since = now
+            set_alarm(servers.ends, index, now + take(servers.times, index))
     servers.state.arrival = now + take(servers.times, len(servers.server))
+
+
+@inner
+def count_distance(servers: Servers, index: int, now: float) -> None:
+    """What the packet that has just been routed costs by its distance from the server's last."""
+    server = servers.server[index]
+    packet = servers.state.packets - 1
+    if server.last_packet >= 0:
+        server.spaced += 1
+        if len(servers.spacing) > 0:
+            own = servers.spacing[index]
+            server.spacing_cost += rules.spacing_cost(
+                own.law,
+                own.first,
+                own.second,
+                servers.tables[own.begins : own.ends],
+                packet - server.last_packet,
+                now - server.last_time,
+            )
+    server.last_packet = packet
+    server.last_time = now
 
 
 @inner
@@ -186,8 +254,12 @@ def complete(servers: Servers, index: int, now: float) -> None:
     server = servers.server[index]
     server.served += 1
     count_busy(server, now)
-    server.busy = False
-    set_alarm(servers.ends, index, np.inf)
+    if server.waiting > 0:
+        server.waiting -= 1
+        set_alarm(servers.ends, index, now + take(servers.times, index))
+    else:
+        server.busy = False
+        set_alarm(servers.ends, index, np.inf)
 
 
 @inner
@@ -214,6 +286,8 @@ def end_warmup(servers: Servers, now: float) -> None:
         server.arrived = 0
         server.lost = 0
         server.served = 0
+        server.spaced = 0
+        server.spacing_cost = 0.0
         server.busy_since = now
         server.busy_time = 0.0
-        server.inside_at_start = server.busy
+        server.inside_at_start = server.busy + server.waiting

@@ -7,7 +7,7 @@ only with the length of the window.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,9 @@ from scenarios.accessing.policy import Periodic, Planned
 from scenarios.arrays import Array
 from scenarios.page_data import access_cycle, change_rates, page_weights, realised_shares
 from scenarios.sections import Pages, Period, Servers
+from sim import rules
 from sim.estimates.totals import Part, Totals
+from sim.layout import SpacingLaw, spacing_laws
 
 Bounds = dict[str, Array]
 """Each measure's largest shifts, shape (subjects,)."""
@@ -134,7 +136,7 @@ def _of_pages(
 
 
 def _of_servers(part: Part, window: float, section: Servers) -> Bounds:
-    """At each server the packet inside at an end, and what a partial period has too many.
+    """At each server the packets inside at an end, and what a partial period has too many.
 
     In the rates, one arrival as well.
     """
@@ -142,7 +144,8 @@ def _of_servers(part: Part, window: float, section: Servers) -> Bounds:
     if isinstance(section.routing, Period):
         uneven = unevenness(np.array(section.routing.root), section.count)
     ended = part["lost"] + part["served"]
-    packets = np.where(part["arrived"] + ended > 0, 1.0 + uneven, 0.0)
+    inside = 1.0 + np.array(section.places)
+    packets = np.where(part["arrived"] + ended > 0, inside + uneven, 0.0)
     shares = np.append(packets / ended, packets.sum() / ended.sum())
     rate = np.array([(1.0 + packets.sum()) / window])
     return {
@@ -150,7 +153,45 @@ def _of_servers(part: Part, window: float, section: Servers) -> Bounds:
         "arrival_rate": np.array([1.0 / window]),
         "loss_rate": rate,
         "throughput": rate,
-    }
+    } | ({"routing_cost": _of_routing_cost(part, packets, section)} if section.is_costed else {})
+
+
+def _of_routing_cost(part: Part, packets: Array, section: Servers) -> Array:
+    """What the packets of a partial period, and the first ones, make of the mean cost.
+
+    Of losses those of `_of_servers`. By distance a packet costs at most the spread of a server's
+    costs more or less than their mean; all together, that of all costs in the period.
+    """
+    weights = np.array(section.weight_of_each)
+    if section.spacing_cost is None:
+        ended = part["lost"] + part["served"]
+        paid = weights * packets
+        return np.append(paid / ended, paid.sum() / ended.sum())
+    shifts = np.zeros(section.count + 1)
+    if not isinstance(section.routing, Period):
+        return shifts
+    word = np.array(section.routing.root)
+    lowest, highest = np.inf, -np.inf
+    for server, law in enumerate(spacing_laws(section)):
+        slots = np.flatnonzero(word == server)
+        if not len(slots):
+            continue
+        distances = np.diff(slots, append=slots[0] + len(word)).tolist()
+        low, high = _extremes(law, distances)
+        low, high = weights[server] * low, weights[server] * high
+        lowest, highest = min(lowest, low), max(highest, high)
+        if len(slots) > 1:
+            shifts[server] = (high - low) * len(slots) / part["spaced"][server]
+    shifts[-1] = (highest - lowest) * (len(word) + section.count) / part["spaced"].sum()
+    return shifts
+
+
+def _extremes(law: SpacingLaw, distances: Sequence[int]) -> tuple[float, float]:
+    """The least and the greatest cost at some distances, whatever the times."""
+    if law.law == rules.FADING:
+        return 0.0, law.first
+    costs = [rules.spacing_cost(*law, each, 0.0) for each in distances]
+    return min(costs), max(costs)
 
 
 def _of_cost(bounds: Bounds, obsolete: Array, scenario: Scenario) -> Array:

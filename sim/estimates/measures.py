@@ -15,7 +15,7 @@ from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities
 from scenarios.measures import MEASURES, Subject
 from scenarios.page_data import page_weights
-from scenarios.sections import Buffer
+from scenarios.sections import Buffer, Servers
 from sim import rules
 from sim.estimates.totals import Part, Totals, Values
 from sim.layout import exponential_delivery, robots_at_levels
@@ -91,8 +91,9 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
     if "pages" in run and scenario.pages is not None:
         run["pages"].stale_shares = run["pages"].stale_time / window[:, None]
         run["pages"].weights = page_weights(scenario.pages)
-    if "servers" in run:
+    if "servers" in run and scenario.servers is not None:
         run["servers"].ended = packets_ended(totals.parts["servers"])
+        run["servers"].routing_cost = _routing_cost(totals.parts["servers"], scenario.servers)
     if scenario.probing is not None:
         probed = run["sources" if "sources" in run else "probing"]
         probed.paths = window / scenario.probing.horizon  # windows are as long as it
@@ -158,6 +159,23 @@ def _delivery_rate_when_full(scenario: Scenario) -> float | None:
     if scenario.interventions:  # which change the rate
         return None
     return robots_at_levels(scenario)[-1] / mean
+
+
+def _routing_cost(part: Part, section: Servers) -> dict[Subject, Array] | None:
+    """Mean weighted cost of a packet, by server and of all; None where packets have none.
+
+    By distance a packet costs something if it is not the server's first, and a server that is never
+    used what its cost rises by with every packet.
+    """
+    if not section.is_costed:
+        return None
+    by_distance = section.spacing_cost is not None
+    paid = part["spacing_cost"] if by_distance else part["lost"]
+    packets = part["spaced"] if by_distance else packets_ended(part)
+    paid = np.array(section.weight_of_each) * paid
+    never = sum(section.final_rises[server] for server in section.unused)
+    whole = paid.sum(axis=1) / packets.sum(axis=1) + never
+    return dict(enumerate((paid / packets).T)) | {"all": whole}
 
 
 def packets_ended(part: Part) -> Array:

@@ -233,7 +233,10 @@ def test_no_window_shifts_a_periodic_schedule_by_more_than_its_edge(
 
 def test_end_effects_of_servers_by_hand() -> None:
     """10 and 5 packets in a window of 50; of a period 0, 0, 1 a stretch has 2/3 too many."""
-    part = ServersTally((10, 5, 0), (4, 1, 0), (6, 4, 0), (0, 0, 0), (0, 0, 0), (9.0, 9.0, 0.0))
+    part = ServersTally(
+        *((10, 5, 0), (4, 1, 0), (6, 4, 0), (0, 0, 0), (0, 0, 0), (9.0, 9.0, 0.0)),
+        *((9, 4, 0), (0.0, 0.0, 0.0), (0, 0, 0)),
+    )
     scenario = scenario_from(
         {
             "name": "packets",

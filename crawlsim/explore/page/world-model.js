@@ -24,6 +24,7 @@ export class Model {
     }));
     this.rank = new Map((setup.robots?.order ?? []).map((robot, rank) => [robot, rank]));
     this.serving = new Array(setup.servers ?? 0).fill(null);
+    this.queues = Array.from({ length: setup.servers ?? 0 }, () => []);
     this.lostAt = new Array(setup.servers ?? 0).fill(0);
     this.turn = 0;
     this.pending = []; // updates of a source that no probe has seen
@@ -118,7 +119,7 @@ export class Model {
 
   service(event, seen) {
     if (this.setup.servers) {
-      this.serving[event.robot] = null;
+      this.#serveNext(event);
       this.counts.indexed += 1;
       return;
     }
@@ -128,18 +129,21 @@ export class Model {
 
   arrival(event) {
     const held = this.serving[event.robot];
-    if (held === null) this.serving[event.robot] = { packet: event.page, since: event.time };
-    else held.contender = event.page;
+    this.queues[event.robot].push(event.page);
+    if (held === null) this.#serveNext(event);
+  }
+
+  #serveNext(event) {
+    const packet = this.queues[event.robot].shift();
+    this.serving[event.robot] = packet === undefined ? null : { packet, since: event.time };
   }
 
   loss(event) {
     this.counts.lost += 1;
     if (!this.setup.servers) return;
     this.lostAt[event.robot] += 1;
-    const held = this.serving[event.robot];
-    if (held.packet === event.page) {
-      this.serving[event.robot] = { packet: held.contender, since: event.time };
-    }
+    if (this.serving[event.robot].packet === event.page) this.#serveNext(event);
+    else this.queues[event.robot].pop(); // the one that has just come
   }
 
   ["push-out"]() {

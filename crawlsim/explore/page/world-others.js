@@ -49,7 +49,8 @@ export class ServersScene extends Scene {
       paint.box(row.x, row.y, row.width, row.height, { fill: "wash", stroke: "ink", line: 1.5 });
       const held = model.serving[server];
       if (held) this.#drawService(server, held, row);
-      const words = `lost ${whole(model.lostAt[server])}`;
+      const waiting = model.queues[server].length;
+      const words = `${waiting ? `${waiting} waiting, ` : ""}lost ${whole(model.lostAt[server])}`;
       paint.text(words, row.x + row.width + paint.size, row.middle, { colour: "theory", weight: 600, base: "middle" });
     }
   }
