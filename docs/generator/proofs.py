@@ -84,6 +84,10 @@ PLACES = {
         "section 6": f"{_ORDERS}pages",
         "section 6, linear bound": f"{_ORDERS}bounds-for-pages",
         "(6), linear bound": f"{_DERIVED}the-linear-bound",
+        "(6), spacing costs": "routing.md#costs-by-distance",
+        "(6), linear bound of given costs": "routing.md#costs-by-distance",
+        "section 2, random routing, spacing costs": "routing.md#costs-by-distance",
+        "section 2, waiting places": "routing.md#places-to-wait",
         "section 5.1": f"{_DERIVED}two-servers-blocks-of-one-length",
         "Theorem 3.1": f"{_DERIVED}a-certificate",
         "(5)": "routing.md#multimodularity",
@@ -136,11 +140,12 @@ PLACES = {
         "deliveries, window": f"{_CHANGING}the-deliveries-of-each-page-over-the-window",
     },
     "page-sets": {
-        "existing": "page-sets.md#pages-that-are-known",
-        "known": "page-sets.md#pages-that-are-known",
+        "existing pages": "page-sets.md#pages-that-are-known",
+        "known pages": "page-sets.md#pages-that-are-known",
         "pages found gone": "page-sets.md#pages-found-gone",
-        "drawn": "page-sets.md#pages-drawn-at-random",
-        "many": "page-sets.md#many-pages",
+        "drawn pages": "page-sets.md#pages-drawn-at-random",
+        "many pages": "page-sets.md#many-pages",
+        "many pages, first accesses at once": "page-sets.md#many-pages",
     },
 }
 """By paper and number, below theory/ or from the root."""
