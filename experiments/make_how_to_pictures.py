@@ -25,7 +25,7 @@ import crawlsim
 from analytic import check_course, course_of, predict, resolve
 from crawlsim.cli.loading import load_scenarios
 from crawlsim.cli.program import commands
-from crawlsim.report import plot_course, plot_levels, plot_obsolescence_rates
+from crawlsim.report import plot_course, plot_levels, plot_obsolescence_rates, plot_page_set
 from experiments.make_gallery import COLOURS, DOTS_PER_INCH
 from scenarios import Scenario
 from scenarios.files import library_text
@@ -78,6 +78,8 @@ def figure_of(name: str, scenario: Scenario) -> Axes:
         course = check_course(scenario, course_of(scenario).course, results)
         return plot_course(results, scenario, "mean_in_system", course)
     predictions, _ = predict(scenario)
+    if scenario.page_set is not None:
+        return plot_page_set(results, predictions)
     plot = plot_obsolescence_rates if name in OF_PAGES else plot_levels
     return plot(results, predictions)
 
