@@ -213,7 +213,13 @@ def _observed_gaps(scenario: Scenario) -> int:
 def preemptive(scenario: Scenario) -> str | None:
     """The packet in service is lost when another one comes."""
     is_preemptive = servers_of(scenario).discipline == "preemptive"
-    return None if is_preemptive else "a packet that finds its server busy is lost"
+    return None if is_preemptive else _at_a_busy_server(scenario)
+
+
+def _at_a_busy_server(scenario: Scenario) -> str:
+    """What befalls a packet that does not interrupt the service of another one."""
+    fate = "waits or is lost" if any(servers_of(scenario).places) else "is lost"
+    return f"a packet that finds its server busy {fate}"
 
 
 def non_preemptive(scenario: Scenario) -> str | None:
@@ -226,7 +232,7 @@ def preemptive_or_exponential(scenario: Scenario) -> str | None:
     """The packet in service is lost when another one comes, or services are exponential."""
     if preemptive(scenario) is None or exponential_services(scenario) is None:
         return None
-    return "a packet that finds its server busy is lost, and services are not exponential"
+    return f"{_at_a_busy_server(scenario)}, and services are not exponential"
 
 
 def no_waiting_places(scenario: Scenario) -> str | None:
