@@ -114,6 +114,9 @@ class Fleet:
         active = [rules.threshold_robots(i, rule.robots, rule.at) for i in range(len(level_time))]
         return float(np.dot(active, level_time))
 
+    def class_time(self) -> None:
+        """The robots are of one class."""
+
 
 def simulate_robot_by_robot(scenario: Scenario, replication: int, seed: int) -> Tally:
     """One replication in which each robot (or mark) is followed by itself."""
