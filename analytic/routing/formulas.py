@@ -332,7 +332,7 @@ FORMULAS: tuple[Formula, ...] = (
         latex=r"g=\frac{1}{n}\sum_m\sum_jf_m(\delta_j^m)+\sum_{m\ \text{never used}}a_m",
         function=spacing_cost,
         kind="exact",
-        origin="printed",
+        origin="own",
         conditions=(
             *_GIVEN,
             conditions.has_spacing_costs,
