@@ -199,7 +199,7 @@ def test_slot_by_slot_by_hand() -> None:
     both = sequence_obsolescence([1.0, 1.0], [1, 0, 1], law)
     exc = lambda t: t - 1 + np.exp(-t)  # noqa: E731
     assert both == pytest.approx([(exc(2) + exc(1)) / 3, (exc(1) + exc(2)) / 3])
-    with pytest.raises(ValueError, match="leave none"):
+    with pytest.raises(ValueError, match="none left"):
         sequence_obsolescence([1.0], [0], law, 1)
 
 
