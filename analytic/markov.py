@@ -13,22 +13,52 @@ from numpy.typing import NDArray
 from scenarios.arrays import Array
 
 if TYPE_CHECKING:
-    from scipy.sparse import csc_matrix, csr_matrix
+    from scipy.sparse import csc_matrix, csr_array, csr_matrix
+
+LARGEST_DENSE = 400
+"""States up to which matrices of all their pairs are kept. Of a few dozen states they are solved
+in less time than it takes to import scipy.sparse."""
 
 LARGEST_WEIGHT = 1e100
 """Unnormalised probabilities are scaled down above this, and before a ratio of two rates above it
 is applied to them: probabilities over a gap can be as small as 1e-300."""
 
 
-def closed_classes(generator: Array, start: int | None = None) -> list[NDArray[np.intp]]:
+def rate_matrix(
+    rows: NDArray[np.intp], columns: NDArray[np.intp], rates: Array, states: int
+) -> Array | csr_array:
+    """Rates between all states; those of the same states are added up.
+
+    Parameters
+    ----------
+    rows, columns : ndarray of int, shape (entries,)
+    rates : ndarray, shape (entries,)
+    states : int
+
+    Returns
+    -------
+    ndarray or csr_array, shape (states, states)
+        Sparse where there are more than `LARGEST_DENSE` states.
+    """
+    if states > LARGEST_DENSE:
+        return scipy.sparse.csr_array((rates, (rows, columns)), shape=(states, states))
+    summed = np.bincount(rows * states + columns, weights=rates, minlength=states**2)
+    return summed.reshape(states, states)
+
+
+def closed_classes(
+    generator: Array | csr_array, start: int | None = None
+) -> list[NDArray[np.intp]]:
     """The closed communicating classes of a generator, each as an array of states.
 
     Parameters
     ----------
-    generator : ndarray or csr_matrix, shape (states, states)
+    generator : ndarray or sparse, shape (states, states)
     start : int, optional
         Only the classes that can be reached from this state.
     """
+    if isinstance(generator, np.ndarray) and len(generator) <= LARGEST_DENSE:
+        return _closed_classes_of_few(generator > 0, start)
     edges = scipy.sparse.csr_matrix((generator > 0).astype(np.int8))
     _, label = scipy.sparse.csgraph.connected_components(edges, directed=True, connection="strong")
     rows, columns = edges.nonzero()
@@ -40,6 +70,24 @@ def closed_classes(generator: Array, start: int | None = None) -> list[NDArray[n
         ]
     closed = sorted(set(reached.tolist()) - open_labels)
     return [np.flatnonzero(label == each) for each in closed]
+
+
+def _closed_classes_of_few(edges: NDArray[np.bool_], start: int | None) -> list[NDArray[np.intp]]:
+    """The same by the matrix of who reaches whom: of a class that is closed all reach back."""
+    reaches = _reaches(edges)
+    recurrent = ~(reaches & ~reaches.T).any(axis=1)
+    if start is not None:
+        recurrent &= reaches[start]
+    classes = {reaches[state].tobytes(): state for state in np.flatnonzero(recurrent).tolist()}
+    return [np.flatnonzero(reaches[state]) for state in classes.values()]
+
+
+def _reaches(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether a state, by row, reaches another one; each reaches itself."""
+    reaches = edges | np.eye(len(edges), dtype=bool)
+    for _ in range(len(edges).bit_length()):  # paths of twice as many steps each time
+        reaches = reaches.astype(np.float32) @ reaches > 0
+    return reaches
 
 
 def _closed_class(generator: Array, start: int | None = None) -> NDArray[np.intp]:
@@ -317,6 +365,8 @@ def _reached(generator: Array, start: int | None) -> NDArray[np.intp]:
     """The states that are reached from a state; none where no state is given."""
     if start is None:
         return np.zeros(0, dtype=np.intp)
+    if len(generator) <= LARGEST_DENSE:
+        return np.flatnonzero(_reaches(generator > 0)[start])
     edges = scipy.sparse.csr_matrix(generator > 0)
     reached: NDArray[np.intp] = scipy.sparse.csgraph.breadth_first_order(
         edges, start, return_predecessors=False

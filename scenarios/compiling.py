@@ -21,6 +21,7 @@ import numba
 import numpy as np
 from numba.core import types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.runtime.nrt import rtsys
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -59,10 +60,15 @@ class _Cache(FunctionCache):
         self._above = Path(self._cache_path)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was compiled before; None where there is nothing, or nothing that can be read."""
+        """What was compiled before; None where there is nothing, or nothing that can be read.
+
+        numba first loads all that it knows how to compile, which takes longer than this does and
+        is of no use to machine code; it does so again where something is compiled after all.
+        """
         try:
             self._turn_to_folder(sig)
-            code = super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)
+            code = self._load_overload(sig, target_context)
         except Exception:  # damaged files raise whatever the damage leads to
             code = None
             with suppress(OSError):

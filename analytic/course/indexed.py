@@ -207,7 +207,7 @@ class IndexedPages:
 
     def _parts_of(self, rules: Rules) -> Parts:
         """The linear system, from the rates of the queue: a level tells who came or went."""
-        moves = rules.rates.tocoo()
+        moves = scipy.sparse.coo_array(rules.generator)
         states = self._states
         levels = self._levels
         first = states + np.concatenate([[0], np.cumsum(levels)[:-1]])

@@ -10,8 +10,7 @@ import numpy as np
 import scipy
 
 from analytic.course.queue import QueueOverTime
-from analytic.course.transitions import LARGEST_DENSE
-from analytic.markov import closed_classes, stationary
+from analytic.markov import LARGEST_DENSE, closed_classes, stationary
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.arrays import Array
@@ -77,9 +76,9 @@ def periodic_start(queue: QueueOverTime) -> Array:
         If the regime depends on the start, or the iteration does not converge.
     """
     timeline = one_period(queue.scenario)
-    rates = [queue.rules(piece).rates for piece in timeline]
+    generators = [queue.rules(piece).generator for piece in timeline]
     first = queue.start()
-    _require_one_class(sum(rates[1:], start=rates[0]), first)
+    _require_one_class(sum(generators[1:], start=generators[0]), first)
 
     def next_period(rows: Array) -> Array:
         for piece in timeline:
@@ -106,12 +105,12 @@ def periodic_start(queue: QueueOverTime) -> Array:
     raise NoAnswerError("the iteration for the periodic regime does not converge")
 
 
-def _require_one_class(rates: csr_array, start: Array) -> None:
+def _require_one_class(generator: Array | csr_array, start: Array) -> None:
     """Refuse a chain that may end in several classes: with the settings of all pieces together."""
     reached = {
         tuple(states.tolist())
         for state in np.flatnonzero(start)
-        for states in closed_classes(rates, int(state))
+        for states in closed_classes(generator, int(state))
     }
     if len(reached) > 1:
         raise NoAnswerError(f"its chain has {len(reached)} closed classes, and remembers its start")

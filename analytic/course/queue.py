@@ -14,16 +14,16 @@ from operator import add
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes, start_of_environment, start_phases
 from analytic.conditions import buffer_and_robots
-from analytic.course.transitions import Transitions, transitions
+from analytic.course.transitions import Transitions, transitions, with_diagonal
 from analytic.indexing_queue.chain import QueueChain, rate_entries
 from analytic.indexing_queue.marginals import fate_rates, marginals_of, mean_active
 from analytic.indexing_queue.measures import chain_under, servers_chain_of
 from analytic.indexing_queue.several_servers import ServersChain, rates_of_fates, server_entries
+from analytic.markov import rate_matrix
 from scenarios import Scenario
 from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
@@ -75,9 +75,9 @@ class Rules:
         self.chain = chain
         entries = rate_entries(chain) if isinstance(chain, QueueChain) else server_entries(chain)
         states = int(chain.starts[-1])
-        places = entries.rows, entries.columns
-        self.rates = scipy.sparse.csr_array((entries.rates, places), shape=(states, states))
-        self.transitions: Transitions = transitions(self.rates, time)
+        rates = rate_matrix(entries.rows, entries.columns, entries.rates, states)
+        self.generator = with_diagonal(rates)
+        self.transitions: Transitions = transitions(self.generator, time)
 
     @property
     def levels(self) -> Array:
@@ -166,7 +166,7 @@ class QueueOverTime:
         """Distribution at time 0: nothing in the system, the phase as docs/model.md says."""
         scenario = self.scenario
         _, robots = buffer_and_robots(scenario)
-        states = self.rules(pieces(scenario, 0.0, scenario.run.horizon)[0]).rates.shape[0]
+        states = self.rules(pieces(scenario, 0.0, scenario.run.horizon)[0]).generator.shape[0]
         row = np.zeros(states)
         if isinstance(scenario.activation, Switching):
             if robots.classes is not None:

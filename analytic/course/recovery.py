@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from analytic.course.queue import QueueOverTime, Rules
-from analytic.course.transitions import with_diagonal
 from analytic.indexing_queue.measures import UNCHANGED
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
@@ -106,11 +105,12 @@ class Step(NamedTuple):
 
 def until_settled(rules: Rules, row: Array) -> list[Step]:
     """Distributions at times that double, until they change no more."""
-    generator = with_diagonal(rules.rates)
+    generator = rules.generator
     fastest = float(-generator.diagonal().min(initial=0.0))
     if fastest == 0:
         return [Step(0.0, row, math.inf)]
-    slowest = float(rules.rates.data[rules.rates.data > 0].min())
+    entries = generator if isinstance(generator, np.ndarray) else generator.data
+    slowest = float(entries[entries > 0].min())
     steps = []
     time, length = 0.0, 1.0 / fastest
     for _ in range(_MOST_DOUBLINGS):
@@ -138,7 +138,7 @@ def last_crossing(rules: Rules, steps: list[Step], reward: Array, band: float) -
     reward : ndarray, shape (states,)
     band : float
     """
-    generator = with_diagonal(rules.rates)
+    generator = rules.generator
     slope = generator @ reward
     reach = float(np.ptp(slope)) / 2.0
 

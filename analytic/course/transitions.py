@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 import scipy
 
+from analytic.markov import LARGEST_DENSE
 from analytic.phase_type import doubled_times
 from analytic.poisson import poisson
 from scenarios.arrays import Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-LARGEST_DENSE = 400
-"""States up to which matrices of all their pairs are kept."""
 
 MOST_JUMPS_AT_ONCE = 2048.0
 """Mean number of jumps that are counted at once."""
@@ -117,28 +115,33 @@ class Transitions(Protocol):
         """What a row, which need not be a distribution, becomes in a time."""
 
 
-def transitions(rates: csr_array, time: float) -> Transitions:
+def transitions(generator: Array | csr_array, time: float) -> Transitions:
     """The transitions of a chain, by the method that is the fastest for a time in all.
 
     Parameters
     ----------
-    rates : csr_array, shape (states, states)
-        The diagonal is not used.
+    generator : ndarray or csr_array, shape (states, states)
     time : float
         About how long the chain will be followed.
     """
-    generator = with_diagonal(rates)
     states = generator.shape[0]
     jumps = max(time * float(-generator.diagonal().min(initial=0.0)), 1.0)
-    of_jumps = jumps * (_OF_A_JUMP[0] + _OF_A_JUMP[1] * (generator.nnz + states))
+    entries = np.count_nonzero(generator) if isinstance(generator, np.ndarray) else generator.nnz
+    of_jumps = jumps * (_OF_A_JUMP[0] + _OF_A_JUMP[1] * (entries + states))
     of_doubling = 3.0 * math.log2(2.0 * jumps) * _OF_A_PRODUCT * states**3
-    if states <= LARGEST_DENSE and of_doubling < of_jumps:
-        return ByDoubling(generator.toarray())
-    return ByJumps(generator)
+    is_small = isinstance(generator, np.ndarray) and states <= LARGEST_DENSE
+    if is_small and of_doubling < of_jumps:
+        return ByDoubling(generator)
+    return ByJumps(scipy.sparse.csr_array(generator))
 
 
-def with_diagonal(rates: csr_array) -> csr_array:
+def with_diagonal(rates: Array | csr_array) -> Array | csr_array:
     """The generator with these rates off the diagonal."""
+    if isinstance(rates, np.ndarray):
+        generator = rates.copy()
+        np.fill_diagonal(generator, 0.0)
+        np.fill_diagonal(generator, -generator.sum(axis=1))
+        return generator
     off = rates - scipy.sparse.diags_array(rates.diagonal())
     return scipy.sparse.csr_array(
         off - scipy.sparse.diags_array(np.asarray(off.sum(axis=1)).ravel())

@@ -507,11 +507,11 @@ def _sparse_identity(size: int) -> coo_array:
 
 def _entries_of(block: Matrix) -> tuple[Indices, Indices, Array]:
     """Rows, columns and values of what is not zero, row by row."""
-    if scipy.sparse.issparse(block):
-        entries = block.tocsr().tocoo()
-        return entries.row.astype(np.intp), entries.col.astype(np.intp), entries.data
-    rows, columns = block.nonzero()
-    return rows, columns, block[rows, columns]
+    if isinstance(block, np.ndarray):
+        rows, columns = block.nonzero()
+        return rows, columns, block[rows, columns]
+    entries = block.tocsr().tocoo()
+    return entries.row.astype(np.intp), entries.col.astype(np.intp), entries.data
 
 
 def rate_blocks(
@@ -583,7 +583,7 @@ def _own_phases(chain: QueueChain, level: int, identity: Identity) -> Matrix:
 
 def kron(left: Matrix, right: Matrix) -> Matrix:
     """Kronecker product of two matrices, sparse if one is; of small ones faster than numpy's."""
-    if scipy.sparse.issparse(left) or scipy.sparse.issparse(right):
+    if not (isinstance(left, np.ndarray) and isinstance(right, np.ndarray)):
         return scipy.sparse.kron(left, right, format="coo")
     rows = left.shape[0] * right.shape[0]
     columns = left.shape[1] * right.shape[1]

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
 from analytic.indexing_queue.chain import (
     UNLIMITED_PATIENCE,
@@ -18,7 +17,7 @@ from analytic.indexing_queue.chain import (
     rate_blocks,
     rate_entries,
 )
-from analytic.markov import Band, closed_classes, stationary_banded
+from analytic.markov import Band, closed_classes, rate_matrix, stationary_banded
 from scenarios.arrays import Array
 
 
@@ -271,13 +270,10 @@ def closed_class_count(chain: QueueChain) -> int:
     """
     patient = replace(chain, patience=UNLIMITED_PATIENCE)
     _, rows, columns, rates = rate_entries(patient)
-    edges = scipy.sparse.csr_matrix(
-        (rates, (rows, columns)), shape=(patient.states, patient.states)
-    )
     if chain.patience.exit_rates.any() and chain.top >= 2:
-        starts = patient.starts
-        leaving = np.arange(patient.states) >= starts[2]
-        edges += scipy.sparse.diags_array(
-            1.0 * leaving[starts[2] - starts[1] :], offsets=starts[1] - starts[2], shape=edges.shape
-        )
-    return len(closed_classes(edges, chain.start))
+        leaving = np.arange(patient.starts[2], patient.states)
+        below = leaving - (patient.starts[2] - patient.starts[1])
+        rows = np.append(rows, leaving)
+        columns = np.append(columns, below)
+        rates = np.append(rates, np.ones(len(leaving)))
+    return len(closed_classes(rate_matrix(rows, columns, rates, patient.states), chain.start))

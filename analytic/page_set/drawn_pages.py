@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csc_matrix, csr_matrix
 
 from analytic.markov import stationary_sparse
 from analytic.refusal import NoAnswerError
@@ -166,7 +165,7 @@ class _Chain:
         rates = np.concatenate([move.rates for move in self.moves])
         apart = rows != columns
         entries = rates[apart], (rows[apart], columns[apart])
-        moves = csr_matrix(entries, shape=(self.size, self.size))
+        moves = scipy.sparse.csr_matrix(entries, shape=(self.size, self.size))
         leaving = np.asarray(moves.sum(axis=1), dtype=float).ravel()
         generator = moves - scipy.sparse.diags(leaving, format="csr")
         return stationary_sparse(generator, self._likely)
@@ -202,7 +201,7 @@ class _Chain:
                 np.add.at(source, move.end, made * move.kept)
                 np.add.at(source, target, made * move.chosen)
         entries = np.concatenate(rates), (np.concatenate(rows), np.concatenate(columns))
-        inflow = csc_matrix(entries, shape=(2 * size, 2 * size))
+        inflow = scipy.sparse.csc_matrix(entries, shape=(2 * size, 2 * size))
         used = np.concatenate([self.live > 0, self.target == LIVE])
         balance = (scipy.sparse.diags(leaving, format="csc") - inflow)[used][:, used]
         # Columns are diagonally dominant, so that the pivots may stay on the diagonal.

@@ -9,11 +9,21 @@ from typing import Any
 import numpy as np
 import oracles
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.linalg import expm
+from scipy.sparse import csr_array
 
 from analytic import relaxation_time_of
 from analytic.arrival_process import access_rate, delivery_modes, gap_map, joint_order, mean_rate
-from analytic.markov import birth_death, closed_classes, relaxation_time, residual, stationary
+from analytic.markov import (
+    birth_death,
+    closed_classes,
+    rate_matrix,
+    relaxation_time,
+    residual,
+    stationary,
+)
 from analytic.phase_type import as_phase_type, exponential_rate, moment
 from analytic.refusal import NoAnswerError
 from scenarios import load, scenario_from
@@ -101,6 +111,29 @@ def test_closed_classes_are_found() -> None:
     assert [each.tolist() for each in closed_classes(TWO_CLASSES, start=2)] == [[1, 2]]
     assert [each.tolist() for each in closed_classes(TWO_CLASSES, start=3)] == [[3]]
     assert len(closed_classes(TWO_CLASSES, start=4)) == 2
+
+
+@given(st.integers(1, 9), st.floats(0.0, 0.5), st.integers(0, 2**32 - 1), st.booleans())
+def test_closed_classes_of_few_states_are_those_of_scipy(
+    states: int, density: float, seed: int, follows: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    rates = rng.random((states, states)) * (rng.random((states, states)) < density)
+    start = int(rng.integers(states)) if follows else None
+    few, sparse = (
+        sorted(each.tolist() for each in closed_classes(of, start))
+        for of in (rates, csr_array(rates))
+    )
+    assert few == sparse
+
+
+@pytest.mark.parametrize("states", [3, 401])
+def test_rates_of_the_same_states_add_up(states: int) -> None:
+    rows, columns = np.array([0, 2, 0, 1]), np.array([1, 0, 1, 1])
+    made = rate_matrix(rows, columns, np.array([0.5, 3.0, 0.25, 4.0]), states)
+    assert isinstance(made, np.ndarray) == (states == 3)
+    assert made[:3, :3].sum(axis=1).tolist() == [0.75, 4.0, 3.0]
+    assert (made[0, 1], made[2, 0], made[1, 1]) == (0.75, 3.0, 4.0)
 
 
 @pytest.mark.parametrize("start", [None, 0, 4])

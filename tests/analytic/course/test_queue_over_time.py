@@ -400,7 +400,7 @@ def mean_after(scenario: Scenario, last: float, times: Any) -> tuple[Any, float]
     queue = queue_of(scenario)
     *_, before = queue.follow(queue.start(), pieces(scenario, 0.0, last), ())
     rules = queue.rules(pieces(scenario, last, last + 1.0)[-1])
-    step = expm(with_diagonal(rules.rates).toarray() * times[1])
+    step = expm(rules.generator * times[1])
     row = before.after
     means = []
     for _ in times:
