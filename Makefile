@@ -44,6 +44,7 @@ check-library: $(VENV)/.installed
 
 bench: export PYTHONPATH := $(CURDIR)
 bench: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/bench_start.py
 	$(BIN)/python benchmarks/bench_queue.py
 	$(BIN)/python benchmarks/bench_scale.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_thresholds.py

@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from racing import write
+from racing import compared, write
 from scipy.sparse.linalg import expm_multiply
 
 from analytic import course_of
 from analytic.course.formulas import queue_of
-from analytic.course.transitions import with_diagonal
 from scenarios import Scenario, scenario_from
 from scenarios.timeline import pieces
 
@@ -78,9 +77,7 @@ def by_expm_multiply(scenario: Scenario, until: float) -> tuple[float, Any]:
     observe = scenario.run.observe or until
     stops = np.arange(1, _COMPARED + 1) * observe
     row = queue.start()
-    generators = [
-        (piece, with_diagonal(queue.rules(piece).rates)) for piece in pieces(scenario, 0.0, until)
-    ]
+    generators = [(piece, queue.rules(piece).generator) for piece in pieces(scenario, 0.0, until)]
     start = time.process_time()
     for piece, generator in generators:
         inside = [stop for stop in stops.tolist() if piece.begin < stop < piece.end]
@@ -139,8 +136,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"{each['difference']:.0e}",
         ]
         print("| " + " | ".join(cells) + " |")
+    rows = [
+        compared(
+            f"course of a queue, timers {each['patience'] or 'none'}, "
+            f"observed every {each['observe']:g}",
+            each["first_seconds"],
+            "scipy, expm_multiply",
+            each["first_peer_seconds"],
+            "CPU seconds",
+            each["first_peer_seconds"] / each["first_seconds"],
+            "",
+        )
+        for each in cases
+    ]
     packages = {name: version(name) for name in ("crawlsim", "numpy", "scipy")}
-    write(parsed.out, {"python": platform.python_version(), "packages": packages, "cases": cases})
+    found = {"packages": packages, "cases": cases, "compared": rows}
+    write(parsed.out, {"python": platform.python_version()} | found)
 
 
 if __name__ == "__main__":

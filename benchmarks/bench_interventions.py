@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from racing import about, write
+from racing import about, compared, write
 
 from analytic import resolve
 from scenarios import Scenario, load
@@ -42,6 +42,9 @@ def plan(horizon: float, *, has_pages: bool) -> list[dict[str, Any]]:
     ]
 
 
+LIMIT = "<= 1.3"
+
+
 def seconds(scenario: Scenario, replication: int) -> float:
     """CPU seconds of a replication."""
     start = time.process_time()
@@ -49,8 +52,8 @@ def seconds(scenario: Scenario, replication: int) -> float:
     return time.process_time() - start
 
 
-def ratios(name: str, horizon: float, rounds: int) -> list[float]:
-    """Time with interventions over time without, one ratio per round."""
+def turns(name: str, horizon: float, rounds: int) -> list[tuple[float, float]]:
+    """CPU seconds with interventions and without, of each round."""
     given = load(name)
     lasting = {"run.horizon": horizon, "run.warmup": 0.0}
     changes = {"interventions": plan(horizon, has_pages=given.pages is not None)}
@@ -61,7 +64,7 @@ def ratios(name: str, horizon: float, rounds: int) -> list[float]:
     found = []
     for replication in range(1, rounds + 1):
         without = seconds(plain, replication)
-        found.append(seconds(changed, replication) / without)
+        found.append((seconds(changed, replication), without))
     return found
 
 
@@ -71,13 +74,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("out/bench_interventions.json"))
     parsed = parser.parse_args(arguments)
     found = {}
+    rows = []
     print("| system | with over without | least | most |\n|:--|--:|--:|--:|")
     for name, (scenario, horizon) in SYSTEMS.items():
-        each = found[name] = ratios(scenario, horizon, parsed.rounds)
+        both = turns(scenario, horizon, parsed.rounds)
+        each = found[name] = [changed / plain for changed, plain in both]
         median = statistics.median(each)
+        ours, theirs = (statistics.median(times) for times in zip(*both, strict=True))
+        what = f"under interventions, {name}"
+        rows.append(compared(what, ours, "without any", theirs, "CPU seconds", median, LIMIT))
         print(f"| {name} | {median:.2f} | {min(each):.2f} | {max(each):.2f} |", flush=True)
     parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    write(parsed.out, {**about(parsed.rounds, "numba"), "ratios": found})
+    write(parsed.out, {**about(parsed.rounds, "numba"), "ratios": found, "compared": rows})
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from racing import write
+from racing import compared, write
 
 from analytic import resolve
 from analytic.page_refresh import best_shares
@@ -146,7 +146,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for engine, each in runs.items():
         print(f"a million pages, {engine}: {', '.join(f'{s:.3g} s' for s in each)}")
     parsed.out.parent.mkdir(parents=True, exist_ok=True)
-    found = {"frequencies": optima, "golden_cycle": golden, "harmonic": harmonic}
+    unit = "CPU seconds"
+    first = optima[0]["seconds"]
+    ours, theirs = runs["compiled"][-1], runs["simpy"][-1]
+    rows = [
+        compared(
+            f"best frequencies, {SIZES[0]:,} pages",
+            first,
+            "LambdaCrawl's rates",
+            harmonic,
+            unit,
+            harmonic / first,
+            "",
+        ),
+        compared(
+            "a million pages, whittle", ours, "crawlsim, simpy", theirs, unit, theirs / ours, ""
+        ),
+    ]
+    found = {"frequencies": optima, "golden_cycle": golden, "harmonic": harmonic, "compared": rows}
     write(parsed.out, {**found, "per_access": plans, "million": runs})
 
 

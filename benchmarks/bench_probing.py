@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from racing import about, write
+from racing import about, compared, within, write
 
 from analytic.probing import (
     best_schedule,
@@ -29,6 +29,9 @@ from scenarios import load
 SIZES = ((672, 28), (10_000, 100), (100_000, 300), (1_000_000, 1000))
 HORIZON = 28.0
 LARGEST_NAIVE = 10_000
+RATIO = {10_000: ">= 500"}
+SECONDS = {672: 1e-3, 1_000_000: 1.5}
+"""What was to be reached, by the number of slots."""
 LARGEST_LAYERED = 40_000_000
 
 
@@ -82,6 +85,23 @@ def table(entries: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def rows_of(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of the table of all benchmarks."""
+    rows = []
+    for each in entries:
+        slots, seconds = each["slots"], each["seconds"]
+        what = f"best probe times, {slots:,} slots"
+        if slots in SECONDS:
+            rows.append(within(what, seconds, SECONDS[slots], "seconds"))
+        if each["ratio"] is not None:
+            naive = seconds * each["ratio"]
+            limit = RATIO.get(slots, "")
+            rows.append(
+                compared(what, seconds, "the paper's", naive, "seconds", each["ratio"], limit)
+            )
+    return rows
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Time the search for the best probe times.")
     parser.add_argument("--rounds", type=int, default=5, help="of each size (%(default)s)")
@@ -98,7 +118,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"\nmost memory of all: {peak:,.0f} MB")
     parsed.out.parent.mkdir(parents=True, exist_ok=True)
     write(
-        parsed.out, about(parsed.rounds, "numpy", "numba") | {"sizes": entries, "megabytes": peak}
+        parsed.out,
+        about(parsed.rounds, "numpy", "numba")
+        | {"sizes": entries, "megabytes": peak, "compared": rows_of(entries)},
     )
 
 

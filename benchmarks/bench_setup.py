@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from racing import compared, options, provenance, write
+from racing import options, provenance, within, write
 
 from analytic import resolve
 from scenarios import Scenario, library_names, load
@@ -49,14 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"| {name} | {found[name]:.2f} |")
     median = statistics.median(found.values())
     print(f"median of {len(found)}: {median:.2f}")
-    row = compared(
-        f"set-up of a replication, {slowest[0]}",
-        found[slowest[0]],
-        "limit",
-        1.0,
-        "CPU milliseconds",
-        found[slowest[0]],
-        "<= 1",
+    row = within(
+        f"set-up of a replication, {slowest[0]}", found[slowest[0]], 1.0, "CPU milliseconds"
     )
     write(parsed.out, provenance(parsed) | {"milliseconds": found, "compared": [row]})
 

@@ -24,6 +24,7 @@ __all__ = [
     "race",
     "speeds",
     "three_digits",
+    "within",
     "write",
 ]
 
@@ -114,6 +115,19 @@ def compared(
     """
     row = {"what": what, "ours": ours, "peer": peer, "theirs": theirs}
     return row | {"unit": unit, "ratio": ratio, "limit": limit}
+
+
+def within(what: str, ours: float, limit: float, unit: str) -> dict[str, Any]:
+    """A row of that table for what was to stay below a limit.
+
+    Parameters
+    ----------
+    what : str
+    ours, limit : float
+        In the same unit.
+    unit : str
+    """
+    return compared(what, ours, "limit", limit, unit, ours / limit, "<= 1")
 
 
 def provenance(arguments: argparse.Namespace) -> dict[str, Any]:

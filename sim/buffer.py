@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from sim import rules
 from sim.clock import Alarm, Clock
 from sim.event_log import LogEvent
 from sim.law_counter import LawCounter
 from sim.pages import Load, Pages
-from sim.sojourn_times import sojourns_tally
+from sim.sojourn_times import SojournCounter
 from sim.tally import BufferTally, SojournsTally
 
 Draw = Callable[[], float]
@@ -261,7 +259,7 @@ class Buffer:
         self._ended[fate] += 1
         self._sojourn[fate] += sojourn
         self._square[fate] += sojourn * sojourn
-        self._times[fate][rules.time_bin(sojourn, self._fixed.octave)] += 1
+        self._times.add(fate, sojourn)
         if self._laws:
             self._laws.count_time(fate, sojourn)
 
@@ -270,7 +268,7 @@ class Buffer:
         self._ended = [0] * 4
         self._sojourn = [0.0] * 4
         self._square = [0.0] * 4
-        self._times: list[Counter[int]] = [Counter() for _ in range(4)]
+        self._times = SojournCounter(self._fixed.octave)
         self._level_time = [0.0] * (self._fixed.top + 1)
         self._level_since = now
         self._inside_at_start, self._age_at_start = self.level, self._total_age(now)
@@ -302,10 +300,7 @@ class Buffer:
 
     def sojourns(self) -> SojournsTally:
         """How long the pages were in the system that ended since the end of the warm-up."""
-        counts = np.zeros((4, rules.TIME_BINS), dtype=np.int64)
-        for row, times in zip(counts, self._times, strict=True):
-            row[list(times)] = list(times.values())
-        return sojourns_tally(counts, self._ended, self._fixed.octave)
+        return self._times.tally(self._ended)
 
     def tally(self, now: float) -> BufferTally:
         """What was counted from the end of the warm-up to now."""

@@ -16,6 +16,43 @@ from numpy.typing import NDArray
 from sim import rules
 from sim.tally import SojournsTally
 
+_FATES = 4
+
+
+class SojournCounter:
+    """Sojourn times by fate, put into their bins many at once.
+
+    Parameters
+    ----------
+    octave : int
+        That of the horizon.
+    """
+
+    _AT_ONCE = 2**14
+
+    def __init__(self, octave: int) -> None:
+        self._octave = octave
+        self._times: list[list[float]] = [[] for _ in range(_FATES)]
+        self._counts = np.zeros((_FATES, rules.TIME_BINS), dtype=np.int64)
+
+    def add(self, fate: int, time: float) -> None:
+        """A page ended."""
+        times = self._times[fate]
+        times.append(time)
+        if len(times) >= self._AT_ONCE:
+            self._count(fate)
+
+    def tally(self, ended: Sequence[int]) -> SojournsTally:
+        """What was counted; `ended` as in `sojourns_tally`."""
+        for fate in range(_FATES):
+            self._count(fate)
+        return sojourns_tally(self._counts, ended, self._octave)
+
+    def _count(self, fate: int) -> None:
+        bins = rules.time_bins(np.array(self._times[fate]), self._octave)
+        self._counts[fate] += np.bincount(bins, minlength=rules.TIME_BINS)
+        self._times[fate].clear()
+
 
 def sojourns_tally(
     counts: NDArray[np.integer[Any]], ended: Sequence[int], octave: int

@@ -9,7 +9,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,7 +19,6 @@ import numpy as np
 import rich
 from rich.cells import cell_len
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -267,25 +266,37 @@ def progress_bar(
 ) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on the terminal; elsewhere what `lines_while_waiting` says now and then."""
     console = ShownConsole(sys.stderr)
+    with stage(title, things) as here, ExitStack() as stack:
+        show = None if quiet or not console.is_terminal else _bar(title, console, stack)
+
+        def update(done: int, in_all: int) -> None:
+            here.done = done
+            here.total = in_all
+            if show is not None:
+                show(done, in_all)
+
+        yield update
+
+
+def _bar(title: str, console: ShownConsole, stack: ExitStack) -> Callable[[int, int], None]:
+    """Draw a progress bar until the stack is closed; what moves it."""
+    from rich.progress import (  # takes a while, and most commands have none
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    hidden = quiet or not console.is_terminal
-    with (
-        stage(title, things) as here,
-        Progress(*columns, console=console, transient=True, disable=hidden) as bar,
-    ):
-        task = bar.add_task(escape(title), total=None)
-
-        def update(done: int, in_all: int) -> None:
-            here.done = done
-            here.total = in_all
-            bar.update(task, completed=done, total=in_all)
-
-        yield update
+    bar = stack.enter_context(Progress(*columns, console=console, transient=True))
+    task = bar.add_task(escape(title), total=None)
+    return lambda done, in_all: bar.update(task, completed=done, total=in_all)
 
 
 def csv_chunks(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:

@@ -14,7 +14,7 @@ import sim
 from scenarios import ScenarioError, load
 from sim import rules
 from sim.estimates.quantiles import Times
-from sim.sojourn_times import bin_edges
+from sim.sojourn_times import SojournCounter, bin_edges
 
 HORIZON = 1e5
 OCTAVE = math.frexp(HORIZON)[1]
@@ -35,6 +35,27 @@ def test_longer_times_have_higher_bins(one: float, other: float) -> None:
     """So that counts below a bin are counts of shorter times."""
     shorter, longer = sorted((one, other))
     assert rules.time_bin(shorter, OCTAVE) <= rules.time_bin(longer, OCTAVE)
+
+
+@given(st.lists(st.floats(0, HORIZON), min_size=1))
+def test_many_times_have_the_bins_of_each(times: list[float]) -> None:
+    each = [rules.time_bin(time, OCTAVE) for time in times]
+    assert rules.time_bins(np.array(times), OCTAVE).tolist() == each
+
+
+def test_times_are_counted_whenever_they_are_put_into_bins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some by the way, the others in the end."""
+    monkeypatch.setattr(SojournCounter, "_AT_ONCE", 64)
+    counter = SojournCounter(OCTAVE)
+    times = np.random.default_rng(6).exponential(size=1000).tolist()
+    for place, time in enumerate(times):
+        counter.add(place % 4, time)
+    tally = counter.tally([250] * 4)
+    for fate in range(4):
+        bins, counts = tally.of_fate(fate)
+        expected = np.bincount([rules.time_bin(time, OCTAVE) for time in times[fate::4]])
+        assert counts.tolist() == expected[bins].tolist()
+        assert counts.sum() == 250
 
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.5, 0.95, 0.999])
