@@ -235,10 +235,14 @@ def cumulative(probabilities: Sequence[float]) -> tuple[float, ...]:
 
 
 def pick(cumulative: Sequence[float], uniform: float) -> int:
-    """Index of the first cumulative probability above `uniform`; the last must be 1 or more."""
+    """Index of the first cumulative probability above `uniform`; the last must be 1 or more.
+
+    It counts those that are not, all of them: where to stop nobody could predict, and that costs
+    compiled code more than the rest of a short list.
+    """
     index = 0
-    while cumulative[index] <= uniform:
-        index += 1
+    for place in range(len(cumulative) - 1):
+        index += cumulative[place] <= uniform
     return index
 
 
