@@ -46,7 +46,7 @@ def test_the_words_of_a_generator_keep_it_alive() -> None:
     assert not np.array_equal(words_of(others[-1]), before)
 
 
-@pytest.mark.parametrize("law", [Exponential(mean=3.0), Weibull(shape=0.7, scale=2.0)])
+@pytest.mark.parametrize("law", [Exponential(mean=3.0), Weibull(shape=0.7, mean=2.0)])
 def test_times_drawn_ahead_are_those_drawn_one_by_one(law: Exponential | Weibull) -> None:
     """Over several blocks: of 16, 32, 64 … times."""
     ahead = sampler_ahead(law, stream(7, 0, "access", 0))
