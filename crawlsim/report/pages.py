@@ -56,6 +56,7 @@ from scenarios.infinite import infinite_quantities
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates
 from scenarios.results import Estimate
+from scenarios.sections import Period
 from scenarios.text import things, units, visible
 
 _ROUNDING = 1e-12
@@ -293,8 +294,10 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
     if scenario.sources is not None and scenario.probing is not None:
         yield plot_shared_probes(scenario), "What is at stake at each source, and its probes."
     if scenario.servers is not None and scenario.servers.spacing_cost is not None:
-        caption = "What a packet costs by its distance from the one before at its server."
-        yield plot_spacing_costs(scenario), caption
+        caption = "What a packet costs by its distance from the one before at its server"
+        is_ordered = isinstance(scenario.servers.routing, Period)
+        marked = "dots: the distances in the order" if is_ordered else "dotted: mean distances"
+        yield plot_spacing_costs(scenario), f"{caption}; {marked}."
 
 
 def _course_figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
