@@ -172,10 +172,9 @@ def optimize(
         most=max_replications,
         engine=options.engine,
     )
-    optima = [(scenario, _best(scenario, target, asked, options)) for scenario in scenarios]
+    optima = [(each, _best(each, target, asked, options, figure)) for each in scenarios]
     if figure is not None and optima[0][1].search is None:
-        allowed = f"does not go with a simulated search of --target {target}"
-        raise ScenarioError("--figure", figure, allowed)
+        raise _no_figure(figure, target)
     if files:
         _write(files, *optima[0])
     if as_json:
@@ -190,8 +189,19 @@ def optimize(
         show_table(_table(scenario, optimum, changes))
 
 
-def _best(scenario: Scenario, target: str, asked: Asked, options: RunOptions) -> Optimum:
-    """The best decision; workers and a progress bar are there once something is simulated."""
+def _no_figure(figure: str, target: str) -> ScenarioError:
+    allowed = f"does not go with a simulated search of --target {target}"
+    why = "--kind exact says why there is no exact answer"
+    return ScenarioError("--figure", figure, f"{allowed}; {why}")
+
+
+def _best(
+    scenario: Scenario, target: str, asked: Asked, options: RunOptions, figure: str | None
+) -> Optimum:
+    """The best decision; workers and a progress bar are there once something is simulated.
+
+    A figure that a simulated search does not have is refused before anything is simulated.
+    """
     from crawlsim.searching import next_best
     from sim.replicate import engine_for
 
@@ -199,6 +209,8 @@ def _best(scenario: Scenario, target: str, asked: Asked, options: RunOptions) ->
 
         @cache
         def executor() -> Executor | None:
+            if figure is not None and target != "static":
+                raise _no_figure(figure, target)
             engine = engine_for(scenario.with_("activation", None), options.engine)
             return stack.enter_context(workers(options, [engine]))
 
