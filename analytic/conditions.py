@@ -244,7 +244,7 @@ def one_price_of_robots(scenario: Scenario) -> str | None:
     given = scenario.costs.robots
     if not isinstance(given, tuple) or len(set(given)) == 1:
         return None
-    return "[costs] has a price of robots for each of several"
+    return "[costs] has a price of robots for each class, or each robot"
 
 
 def no_price_by_class(scenario: Scenario) -> str | None:

@@ -13,6 +13,10 @@ class NoOptimumError(NoAnswerError):
     """There is no optimum to give; the text is the reason."""
 
 
+class NoRuleError(NoOptimumError):
+    """No rule keeps the bound that was asked for; the text says which comes nearest."""
+
+
 @dataclass(frozen=True, slots=True)
 class Optimum:
     """The best decision of one kind for a scenario.

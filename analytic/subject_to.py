@@ -47,7 +47,7 @@ from analytic.indexing_queue.searching import (
     thresholds_of,
 )
 from analytic.indexing_queue.thresholds import best_thresholds, threshold_optimum
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.optimum import NoOptimumError, NoRuleError, Optimum
 from analytic.pipeline.costs import prices_staleness
 from analytic.robot_control.bounded_switching import Bounded, switching_within
 from analytic.robot_control.switching import switching_optimum
@@ -297,7 +297,7 @@ def _found(
     except BrokenError as failure:
         nearest = failure.nearest
         has = f"{words(nearest.policy)} has {nearest.value:.6g}"
-        raise NoOptimumError(f"no rule of this kind keeps {limit}; the nearest, {has}") from None
+        raise NoRuleError(f"no rule of this kind keeps {limit}; the nearest, {has}") from None
 
 
 def _notes_of(found: Found, limit: Limit, words: Callable[[Indices], str]) -> tuple[str, ...]:
@@ -389,7 +389,7 @@ def _compare(
     if not keeps.any():
         nearest = int(np.nanargmin(np.where(np.isnan(costs), np.nan, excess / total)))
         has = f"{words(nearest)} has {values[nearest]:.6g}"
-        raise NoOptimumError(f"no rule of this kind keeps {limit}; the nearest, {has}")
+        raise NoRuleError(f"no rule of this kind keeps {limit}; the nearest, {has}")
     kept = np.where(keeps, costs, np.nan)
     best = float(np.nanmin(kept))
     rule = int(np.nanargmin(kept))

@@ -60,11 +60,14 @@ def page_of(scenario: Scenario) -> PageName | None:
 
 
 def naming_of(scenario: Scenario) -> Naming:
-    """How subjects are shown: a page by its name, if it has one; all others as they are."""
+    """How subjects are shown: pages and classes by their names, if any; all others as they are."""
     page = page_of(scenario)
+    classes = scenario.robots.classes if scenario.robots else None
 
     def shown(measure: str, subject: Subject) -> Subject:
         name = page(measure, subject) if page else ""
+        if classes and measure == "mean_active_robots" and isinstance(subject, int):
+            name = classes[subject].name or ""
         return visible(shortened(name, _LONGEST_NAME)) if name else subject
 
     return shown

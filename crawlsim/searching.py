@@ -23,7 +23,7 @@ import numpy as np
 import sim
 from analytic import Optimum
 from analytic.indexing_queue.fixed_robots import StaticSearch
-from analytic.optimum import NoOptimumError
+from analytic.optimum import NoOptimumError, NoRuleError
 from analytic.refusal import NoAnswerError
 from analytic.subject_to import BOUNDED, Limit, best_within
 from analytic.targets import (
@@ -187,7 +187,9 @@ def _within(scenario: Scenario, target: str, bound: str, kind: str | None) -> Op
     try:
         return best_within(scenario, target, limit)
     except NoAnswerError as reason:
-        allowed = f"has no exact answer: {reason}"
+        allowed = str(reason)
+        if not isinstance(reason, NoRuleError):
+            allowed = f"has no exact answer: {allowed}"
         raise ScenarioError("--subject-to", bound, allowed, scenario.name) from None
 
 

@@ -36,7 +36,7 @@ FOLDER = Path(__file__).parents[1] / "docs" / "pictures" / "gallery"
 DIGESTS = FOLDER / "made-of.csv"
 REPLICATIONS = 20
 DOTS_PER_INCH = 130
-COLOURS = 32
+COLOURS = 128
 
 
 def digest_of(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
@@ -18,6 +19,10 @@ from scenarios.scenario import Scenario, scenario_from
 
 _LIBRARY = resources.files("scenarios") / "library"
 _LARGEST_FILE = 50_000_000
+
+_NUMBERS = re.compile(r"\[\n((?:[ ]*[-+.\w]+,\n)+)[ ]*\]")
+_LONGEST_LINE = 100
+"""Lists of numbers in a file that is written, and the letters of a line of them."""
 
 
 def library_names() -> list[str]:
@@ -148,7 +153,13 @@ def dumps(scenario: Scenario, folder: str | Path | None = None) -> str:
     """
     entries = scenario.as_file()
     _rebase(entries, Path(folder or ".").resolve())
-    return tomli_w.dumps(entries)
+    return _NUMBERS.sub(_on_one_line, tomli_w.dumps(entries))
+
+
+def _on_one_line(found: re.Match[str]) -> str:
+    """A list of numbers on one line, as far as one holds it."""
+    line = f"[{', '.join(found[1].replace(',', ' ').split())}]"
+    return line if len(line) <= _LONGEST_LINE else found[0]
 
 
 def _rebase(table: dict[str, Any], folder: Path) -> None:

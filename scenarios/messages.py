@@ -104,7 +104,8 @@ def _allowed(details: ErrorDetails) -> str:
             is_constant = details["loc"][-1] == "sd" and given == 0
             instead = "; for a constant time write deterministic = { value = … }"
             return "must be > 0" + instead * is_constant
-        is_percentage = bound == 1 and name in ("lt", "le") and given <= 100
+        is_share = bound == 1 and name in ("lt", "le") and details["loc"][-1] != "ratio"
+        is_percentage = is_share and given <= 100
         instead = f"; {given:g} % is {given / 100:g}" if is_percentage and given > 1 else ""
         return f"must be {sign} {bound:g}{instead}"
     if kind == "literal_error":

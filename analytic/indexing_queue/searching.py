@@ -345,7 +345,8 @@ def _costs_one_by_one(
     scenario: Scenario, numbers: Sequence[int], family: Family, reason: str
 ) -> Array:
     """The same by a formula of the index for other queues; `reason` says why it is not Markov's."""
-    if conditions.has_buffer(scenario) or conditions.no_host_spacing(scenario):
+    needed = (conditions.has_buffer, conditions.no_host_spacing, conditions.one_price_of_robots)
+    if reason_against(needed, scenario):
         raise NoOptimumError(reason)
     levels = conditions.buffer_of(scenario).capacity + 1
     count = family.members(len(numbers), levels)

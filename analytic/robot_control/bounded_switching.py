@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analytic.optimum import NoOptimumError
+from analytic.optimum import NoOptimumError, NoRuleError
 from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
 from analytic.robot_control.optimal_targets import solved
 from analytic.robot_control.switching import Indices, SwitchingSearch, check_size, queue_of
@@ -187,7 +187,7 @@ class _Problem:
         if inside.excess > 0:
             value = self._bounded.of(inside.measures, self._queue)
             nearest = f"the nearest, targets = {inside.targets.tolist()}, has {value:.6g}"
-            raise NoOptimumError(f"no rule of this kind keeps it; {nearest}")
+            raise NoRuleError(f"no rule of this kind keeps it; {nearest}")
         for _ in range(_MOST):
             multiplier = (inside.cost - outside.cost) / (outside.excess - inside.excess)
             if multiplier <= 0:  # by rounding only: nothing is cheaper than without the bound

@@ -149,9 +149,11 @@ class EnvironmentSearch:
         bound = f"no rule that sees the environment costs less than {self.seen.lower:.10g}"
         active = f"{self.measures.mean_active:.4g} active robots on average"
         if self.unseen is None:
-            lists = f"what seeing is worth was not computed: {number_of_lists(self.queue):,} lists"
-            further = too_many_lists(self.queue) or "robots.environment.seen = false compares them"
-            return active, bound, f"{lists} of targets ({further})"
+            reason = too_many_lists(self.queue)
+            if reason is None:
+                lists = f"{number_of_lists(self.queue):,} lists of targets"
+                reason = f"there are {lists}; robots.environment.seen = false compares them"
+            return active, bound, f"what seeing is worth was not computed: {reason}"
         saved = max(self.unseen.cost - self.seen.cost, 0.0)
         share = 100 * saved / self.unseen.cost if self.unseen.cost else 0.0
         worth = f"seeing the environment is worth {saved:.6g} per {self.time_unit}, {share:.3g} %"

@@ -14,10 +14,13 @@ from scenarios.base import most_like
 from scenarios.files import parse_value, value_text
 from scenarios.open_decisions import leaves_something_open
 from scenarios.sections import Period, Times
-from scenarios.text import told, units
+from scenarios.text import shortened, told, units
 
 _FEW = 8
 """Probes, or sources, that a line names."""
+
+_LONGEST_DECISION = 300
+"""Letters of a decision on stderr."""
 
 
 def load_scenarios(
@@ -68,7 +71,8 @@ def decided(scenario: Scenario) -> Scenario:
             asked = f'activation.optimal = "{scenario.activation.family}"'
         else:
             asked = f'{_optimal_key(scenario)} = "optimal"'
-        click.echo(f"{scenario.name}: {asked} is {decision}", err=True)
+        said = shortened(decision, _LONGEST_DECISION)
+        click.echo(f"{scenario.name}: {asked} is {said}", err=True)
     return resolved
 
 

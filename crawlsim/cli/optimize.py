@@ -65,7 +65,11 @@ _RECORD = (
     *("table", "notes", "proved", "gap", "kind", "promise"),
 )
 _MOST_ROWS = 40
+_MET = ("occasions", "probability")
+"""Columns that say how often a state is met, where rows have no cost."""
+
 _LONGEST_LIST = 8
+_LONGEST_TEXT = 240
 _LONGEST_CELL = 16
 _MOST_NAMED = 10
 _LONGEST_NAME = 80
@@ -168,10 +172,9 @@ def optimize(
         most=max_replications,
         engine=options.engine,
     )
-    optima = [(scenario, _best(scenario, target, asked, options)) for scenario in scenarios]
+    optima = [(each, _best(each, target, asked, options, figure)) for each in scenarios]
     if figure is not None and optima[0][1].search is None:
-        allowed = f"does not go with a simulated search of --target {target}"
-        raise ScenarioError("--figure", figure, allowed)
+        raise _no_figure(figure, target)
     if files:
         _write(files, *optima[0])
     if as_json:
@@ -186,8 +189,19 @@ def optimize(
         show_table(_table(scenario, optimum, changes))
 
 
-def _best(scenario: Scenario, target: str, asked: Asked, options: RunOptions) -> Optimum:
-    """The best decision; workers and a progress bar are there once something is simulated."""
+def _no_figure(figure: str, target: str) -> ScenarioError:
+    allowed = f"does not go with a simulated search of --target {target}"
+    why = "--kind exact says why there is no exact answer"
+    return ScenarioError("--figure", figure, f"{allowed}; {why}")
+
+
+def _best(
+    scenario: Scenario, target: str, asked: Asked, options: RunOptions, figure: str | None
+) -> Optimum:
+    """The best decision; workers and a progress bar are there once something is simulated.
+
+    A figure that a simulated search does not have is refused before anything is simulated.
+    """
     from crawlsim.searching import next_best
     from sim.replicate import engine_for
 
@@ -195,6 +209,8 @@ def _best(scenario: Scenario, target: str, asked: Asked, options: RunOptions) ->
 
         @cache
         def executor() -> Executor | None:
+            if figure is not None and target != "static":
+                raise _no_figure(figure, target)
             engine = engine_for(scenario.with_("activation", None), options.engine)
             return stack.enter_context(workers(options, [engine]))
 
@@ -307,7 +323,9 @@ def _decided(value: Any) -> str:
     if nested and any(isinstance(time, float) for each in value for time in each):
         return f"those of {len(value)} sources"
     if nested:
-        return f"by level, {len(value)} in all" if len(value) > _LONGEST_LIST else value_text(value)
+        text = value_text(value)
+        is_long = len(value) > _LONGEST_LIST or len(text) > _LONGEST_TEXT
+        return f"a table of {len(value)} entries (--json has all)" if is_long else text
     if isinstance(value, list) and len(value) > _LONGEST_LIST:
         first = ", ".join(number(each) for each in value[:_LONGEST_LIST])
         return f"[{first}, … {len(value)} in all]"
@@ -317,12 +335,24 @@ def _decided(value: Any) -> str:
 
 
 def _shown(table: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], list[str]]:
-    """The rows for a person: all of few, of many those with the least cost, each cost once."""
+    """The rows for a person: all of few, of many those that matter most.
+
+    These are the rows with the least cost, each cost once; where rows have no cost, those of the
+    states that are met most, in their order; otherwise the first ones.
+    """
     if len(table) <= _MOST_ROWS:
         return list(table), []
-    first = {row["cost"]: row for row in reversed(table) if row["cost"] == row["cost"]}
-    best = [first[cost] for cost in sorted(first)[:_MOST_ROWS]]
-    return best, [f"the best {len(best)} of {len(table)} rows (--json has all)"]
+    if "cost" in table[0]:
+        first = {row["cost"]: row for row in reversed(table) if row["cost"] == row["cost"]}
+        best = [first[cost] for cost in sorted(first)[:_MOST_ROWS]]
+        return best, [f"the best {len(best)} of {len(table)} rows (--json has all)"]
+    weight = next((name for name in _MET if name in table[0]), None)
+    if weight is None:
+        told = f"the first {_MOST_ROWS} of {len(table)} rows (--json has all)"
+        return list(table[:_MOST_ROWS]), [told]
+    met = sorted(range(len(table)), key=lambda place: -table[place][weight])[:_MOST_ROWS]
+    told = f"the {_MOST_ROWS} of {len(table)} states that are met most (--json has all)"
+    return [table[place] for place in sorted(met)], [told]
 
 
 def _cell(value: Any) -> str:

@@ -606,7 +606,8 @@ def reason_lines(others: Sequence[NotApplicable], every: bool = False) -> Iterat
     if left_out:
         foreign = sum(other.other_subject for other in others)
         count = f"{left_out} further formula{'s do' if left_out > 1 else ' does'} not apply"
-        yield f"{count}, {foreign} of them for other systems (--all has the reasons)"
+        of_them = "all" if foreign == left_out > 1 else foreign
+        yield f"{count}, {of_them} of them for other systems (--all has the reasons)"
 
 
 def comparison_table(

@@ -59,10 +59,12 @@ from crawlsim.opening import PageName, naming_of, page_of
 from scenarios import Scenario, ScenarioError, dumps
 from scenarios.files import parse_value, value_text
 from scenarios.measures import Subject
+from scenarios.text import shortened
 from sim.sweep import COLUMNS, Cell, cells, parse_vary, shown
 
 _FILES = ("sweep.csv", "differences.csv", "choice.csv", "sweep.svg", "report.html")
 _FOLDED_KEY = 10
+_WIDEST_DECISION = 60
 _CONFIDENCE = 0.95
 
 
@@ -193,7 +195,7 @@ class Swept:
                 half = (row["high"] - row["low"]) / 2
                 numbers = number(row["estimate"]), half_width(row["estimate"], half)
                 varied = [escape(row[key]) for key in self.keys]
-                words = [escape(row[each] or "–") for each in further]
+                words = [escape(shortened(row[each] or "–", _WIDEST_DECISION)) for each in further]
                 unit = unit_of(key[0], self.scenario)
                 predicted = number(row["predicted"])
                 name = name_of(key[0], naming(*key))

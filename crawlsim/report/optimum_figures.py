@@ -58,6 +58,7 @@ _MOST_CELLS = 400
 
 _NEVER_ASKED = -2
 _NOBODY_ON = "#d5d8dd"
+_EDGE = "#999999"
 _TALLEST = 6.0
 """Inches of the rows of a map at most."""
 
@@ -402,6 +403,8 @@ def plot_choices(search: ChoiceSearch, ax: Axes | None = None) -> Axes:
     for kind, colour in zip(kinds, colours, strict=True):
         name = plain(search.name_of(kind))
         ax.plot([], [], "s", color=colour, ms=7, label=f"{name} switched on" if kind >= 0 else name)
+    if (shown == _NEVER_ASKED).any():
+        ax.plot([], [], "s", mfc="white", mec=_EDGE, ms=7, label="never asked")
     if len(places) <= _MOST_ROWS:
         names = [", ".join(map(str, search.queue.active[place])) for place in places]
         ax.set_yticks(range(len(places)), names)

@@ -28,7 +28,7 @@ from crawlsim.opening import (
 from crawlsim.report.course_figures import SHOWN, interventions_in_words, plot_course
 from crawlsim.report.drawing import svg_text
 from crawlsim.report.page_set_figure import is_measured, plot_page_set
-from crawlsim.report.region_figures import region_figure
+from crawlsim.report.region_figures import numbered_decisions, region_figure
 from crawlsim.report.run_figures import (
     is_drawable,
     plot_comparison,
@@ -56,13 +56,15 @@ from scenarios.infinite import infinite_quantities
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates
 from scenarios.results import Estimate
-from scenarios.text import things, units, visible
+from scenarios.sections import Period
+from scenarios.text import shortened, things, units, visible
 
 _ROUNDING = 1e-12
 _MOST_ROWS = 150
 _FIRST_ROWS = 40
 _FIRST_PAGES = 20
 _MOST_LINES = 300
+_LONGEST_DECISION = 2000
 _MOST_CELLS = 300
 _DISTINCT_RATES = 20
 
@@ -293,8 +295,10 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
     if scenario.sources is not None and scenario.probing is not None:
         yield plot_shared_probes(scenario), "What is at stake at each source, and its probes."
     if scenario.servers is not None and scenario.servers.spacing_cost is not None:
-        caption = "What a packet costs by its distance from the one before at its server."
-        yield plot_spacing_costs(scenario), caption
+        caption = "What a packet costs by its distance from the one before at its server"
+        is_ordered = isinstance(scenario.servers.routing, Period)
+        marked = "dots: the distances in the order" if is_ordered else "dotted: mean distances"
+        yield plot_spacing_costs(scenario), f"{caption}; {marked}."
 
 
 def _course_figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
@@ -386,7 +390,7 @@ def sweep_html(
         pictures.append((Markup(svg_text(heat.axes[0], "heat")), caption))
     regions = region_figure(rows, keys)
     if regions is not None:
-        caption = f"The best decision over {keys[0]} and {keys[1]}; sweep.csv has each in full."
+        caption = f"The best decision over {keys[0]} and {keys[1]}."
         pictures.append((Markup(svg_text(regions.axes[0], "regions")), caption))
     cells = _cells(rows, shown, keys)
     return rendered(
@@ -401,6 +405,7 @@ def sweep_html(
         best=best,
         facts=facts,
         pictures=pictures,
+        decisions=[shortened(each, _LONGEST_DECISION) for each in numbered_decisions(rows, keys)],
         file=beginning(dumps(scenario, folder)),
     )
 

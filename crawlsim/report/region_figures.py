@@ -42,6 +42,20 @@ def distinct_decisions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted(decisions, key=lambda each: ([int(n) for n in _NUMBER.findall(each)], each))
 
 
+def numbered_decisions(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[str]:
+    """What the numbers in the map of a sweep stand for, in their order; none where there is no map.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        Tidy rows of a sweep.
+    keys : sequence of str
+        The varied entries.
+    """
+    found = distinct_decisions(_mapped(rows, keys)) if len(keys) > 1 else []
+    return [] if len(found) < 2 or _are_numbers(found) else found
+
+
 def plot_regions(
     rows: Sequence[Mapping[str, Any]], keys: Sequence[str], ax: Axes | None = None
 ) -> Axes:
@@ -140,6 +154,17 @@ def _shortened(text: str) -> str:
     return textwrap.shorten(text, _LETTERS, placeholder=" …")
 
 
+def _first_of(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> dict[str, str]:
+    """The first value of every entry beyond the two of a map."""
+    return {key: text_of(rows[0][key]) for key in keys[2:]}
+
+
+def _mapped(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+    """The rows that a map shows: those of the first value of every further entry."""
+    first = _first_of(rows, keys).items()
+    return [row for row in rows if all(text_of(row[key]) == value for key, value in first)]
+
+
 def region_figure(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Figure | None:
     """The regions of a sweep; None for a single entry, and where nothing or one thing is decided.
 
@@ -154,8 +179,7 @@ def region_figure(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Fig
     """
     if len(keys) < 2:
         return None
-    first = {key: text_of(rows[0][key]) for key in keys[2:]}
-    mine = [row for row in rows if all(text_of(row[key]) == v for key, v in first.items())]
+    mine = _mapped(rows, keys)
     found = distinct_decisions(mine)
     if len(found) < 2:
         return None
@@ -163,7 +187,7 @@ def region_figure(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Fig
     size = (_WIDTH, _HEIGHT + _LINE * lines)
     figure = Figure(figsize=size, layout="constrained", facecolor="white")
     plot_regions(mine, keys, figure.add_subplot())
-    if first:
+    if first := _first_of(rows, keys):
         fixed = ", ".join(f"{plain(key)} = {plain(value)}" for key, value in first.items())
         figure.suptitle(f"at {fixed}", fontsize=9, color="#333333")
     return figure

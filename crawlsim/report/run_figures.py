@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -50,6 +51,9 @@ _BOUND = "#8a8f98"
 _STYLES = {"exact": "-", "lower bound": "--", "upper bound": "-."}
 _LABELS = {"exact": "theory"}
 _IMPORTANCE = "#b07800"
+
+_DASHES: tuple[Any, ...] = ("-", (0, (6, 6)), (0, (2, 10)))
+"""Lines that lie on each other."""
 
 _LINES = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
 _FEW_SLOTS = 8
@@ -204,7 +208,8 @@ def plot_spacing_costs(scenario: Scenario, ax: Axes | None = None) -> Axes:
     """What a packet costs by its distance from the one before, server by server.
 
     Marks are the distances of the routing's period; a vertical line the mean distance of a server
-    that is drawn. Weights are included; costs that fade in time are means over the arrivals.
+    that is drawn. Weights are included; costs that fade in time are means over the arrivals. What
+    costs as much as an earlier server is dashed, and its marks are smaller.
 
     Parameters
     ----------
@@ -227,14 +232,17 @@ def plot_spacing_costs(scenario: Scenario, ax: Axes | None = None) -> Axes:
     far = [max(own) for own in distances.values()] + [1.0 / share for share in drawn if share]
     n = np.arange(1, min(max(2 * max(far, default=_FEW_SLOTS), _FEW_SLOTS), _MOST_SLOTS) + 1)
     ax = panel(ax, "distance (packets)", "cost of a packet")
+    seen: Counter[bytes] = Counter()
     for server, cost in enumerate(servers.spacing_costs[:_MOST_LANES]):
         values = servers.weight_of_each[server] * spacing_cost(cost, servers.arrivals, n)
         colour = _LINES[server % len(_LINES)]
-        ax.plot(n, values, color=colour, lw=1.1, label=f"server {server}")
+        alike = min(seen[values.tobytes()], len(_DASHES) - 1)
+        seen[values.tobytes()] += 1
+        ax.plot(n, values, color=colour, lw=1.1, ls=_DASHES[alike], label=f"server {server}")
         own = np.array(
             [each for each in set(distances.get(server, ())) if each <= n[-1]], dtype=int
         )
-        ax.plot(own, values[own - 1], "o", color=colour, ms=5, ls="none")
+        ax.plot(own, values[own - 1], "o", color=colour, ms=5 - 1.5 * alike, ls="none")
         if drawn and drawn[server]:
             ax.axvline(1.0 / drawn[server], color=colour, lw=0.7, ls=":")
     ax.set_ylim(bottom=0.0)

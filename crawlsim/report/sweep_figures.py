@@ -40,10 +40,12 @@ _HANDLE = 0.5
 _LINE = 0.2
 """Inches: of a letter and a handle of a legend across, of a line of it down."""
 
+_LABEL = 36
 _ROOM = 57
 _LEAST_ROOM = 12
 _SLANTED = 18
-"""Letters: below an axis, of a tick's line that can be wrapped, of a slanted tick."""
+"""Letters: of a line of a label, below an axis, of a tick's line that can be wrapped, of a slanted
+tick."""
 
 _TIMES = ("mean", "sd", "value", "low", "high", "horizon", "warmup", "host_spacing")
 _RATES = ("rate", "query_rate", "total")
@@ -87,15 +89,15 @@ def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) ->
         style: Any = {"fmt": curve.marker, "ms": 4, "lw": 1.2, "color": curve.colour}
         ax.errorbar(x, y, yerr=half, label=curve.name or None, **style)
     _set_ticks(ax, list(places))
-    dress(ax, _label(entry, unit), _wrapped(with_unit(*key, unit), 36))
+    dress(ax, _label(entry, unit), _wrapped(with_unit(*key, unit), _LABEL))
 
 
 def _label(entry: str, unit: str) -> str:
     """A varied entry as the label of an axis, with its unit where that is one of time."""
     last = entry.rpartition(".")[2]
     if last in _TIMES:
-        return plain(f"{entry} ({unit})")
-    return plain(f"{entry} (1/{unit})" if last in _RATES else entry)
+        return _wrapped(f"{entry} ({unit})", _LABEL)
+    return _wrapped(f"{entry} (1/{unit})" if last in _RATES else entry, _LABEL)
 
 
 def _places(values: Sequence[Any]) -> dict[str, float]:

@@ -145,7 +145,8 @@ def _seen_in(rows: Sequence[Comparison]) -> str:
     larger = sum((row.detectable or 0.0) > RELATIVE_TOLERANCE for row in exact)
     size = percent(least.detectable) if least.detectable <= 1.0 else "more than 100 %"
     name = name_of(least.measure, least.subject)
-    return f"{tolerance} (of more in {larger} of them that are small: up to {size}, {name})"
+    said = f"{size} for {name}"
+    return f"{tolerance} ({said if larger == 1 else f'more for {larger} of them, up to {said}'})"
 
 
 def _remedy(rows: Sequence[Comparison], replications: int) -> str:

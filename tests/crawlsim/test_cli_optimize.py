@@ -120,6 +120,27 @@ def test_levels_and_phases_are_told_written_and_drawn(
     assert 'activation.optimal = "levels" is levels = [2, 2, 2, 1, 2, 1, 1]' in err
 
 
+@pytest.mark.parametrize(
+    ("name", "target", "left_out"),
+    [
+        ("talim-switching", "switching", "the 40 of 62 states that are met most (--json has all)"),
+        ("one-fast-three-slow", "switching", "the 40 of 52 states that are met most"),
+        ("pause-for-large-pages", "free", "the first 40 of 124 rows (--json has all)"),
+    ],
+)
+def test_of_a_long_table_without_costs_a_part_is_shown(
+    crawlsim: Any, name: str, target: str, left_out: str
+) -> None:
+    """Its rows are states; in --json all of them are there."""
+    words = ("optimize", name, "--target", target, "--set", "activation.static=1")
+    places = 15 if name == "one-fast-three-slow" else 60
+    code, out, _ = crawlsim(*words, "--set", f"buffer.waiting_places={places}")
+    assert code == 0
+    assert left_out in " ".join(out.split())
+    _, out, _ = crawlsim(*words, "--set", f"buffer.waiting_places={places}", "--json")
+    assert len(json.loads(out)[0]["table"]) == int(left_out.split(" of ")[1].split()[0])
+
+
 def test_of_very_many_lists_the_best_are_shown_each_cost_once(crawlsim: Any) -> None:
     _, out, _ = crawlsim("optimize", "talim-switching", "--target", "threshold")
     rows = [line for line in out.splitlines() if line.startswith("  1")]

@@ -183,6 +183,13 @@ def test_json_and_files_of_pages_without_names_stay_as_they_are(
     assert header == "scenario,measure,subject,estimate,standard_error,low,high"
 
 
+def test_classes_of_robots_are_shown_by_their_names(crawlsim: Any) -> None:
+    _, out, _ = crawlsim("solve", "one-fast-three-slow")
+    assert "mean_active_robots near " in out
+    assert "mean_active_robots far " in out
+    assert "mean_active_robots 0" not in out
+
+
 def test_of_many_pages_the_worst_are_shown(crawlsim: Any, folder: Path) -> None:
     """Under accesses in proportion to change rates the worst are those that change the most."""
     rates(folder / "rates.csv", [f"https://a.example/{page}" for page in range(60)])

@@ -11,7 +11,12 @@ import matplotlib.pyplot as plt
 import pytest
 
 from analytic import optimize
-from crawlsim.report.region_figures import distinct_decisions, plot_regions, region_figure
+from crawlsim.report.region_figures import (
+    distinct_decisions,
+    numbered_decisions,
+    plot_regions,
+    region_figure,
+)
 from scenarios import load
 
 Rows = list[dict[str, Any]]
@@ -50,6 +55,10 @@ def test_decisions_are_in_the_order_of_their_numbers_and_explained() -> None:
 def test_decisions_that_begin_alike_are_only_counted() -> None:
     rows = rows_of({(n, 0): f"choices = {[0] * 60 + [n]}" for n in range(3)})
     ax = plot_regions(rows, ["x", "y"])
+    assert numbered_decisions(rows, ["x", "y"]) == [row["decision"] for row in rows]
+    assert (
+        numbered_decisions(rows_of({(n, 0): f"robots = {n}" for n in range(3)}), ["x", "y"]) == []
+    )
     assert ax.get_title(loc="left") == "3 different decisions, numbered"
     assert not ax.figure.legends
     plt.close("all")

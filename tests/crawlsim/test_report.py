@@ -357,7 +357,7 @@ def test_what_a_user_writes_is_escaped() -> None:
         (
             [compared(), compared(measure="throughput", detectable=0.52)],
             "agrees",
-            "2 % (of more in 1 of them that are small: up to 52 %, throughput) would",
+            "2 % (52 % for throughput) would",
         ),
         (
             [compared(), compared(measure="throughput", verdict="disagrees")],
