@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,39 +10,18 @@ import numpy as np
 
 from scenarios.arrays import Array
 from scenarios.deliveries import batch_matrices
-from scenarios.laws import Exponential, PhaseType
+from scenarios.laws import PhaseType
 from scenarios.processes import Map, Mmpp, gap_law
 from sim import laws, rules
-from sim.laws import exponential
 from sim.laws.phase_type import parameters
 
 Draw = Callable[[], float]
-
-_FIRST_BLOCK = 16
-_LARGEST_BLOCK = 1024
-"""Times drawn at once. A robot of a hundred thousand may need few."""
 
 
 def sampler(process: Any, stream: Any) -> Draw:
     """A function that draws the next time of a law, or the next gap of a process."""
     draw, given = how_to_draw(process, stream)
     return partial(draw, stream, *given)
-
-
-def sampler_ahead(process: Any, stream: Any) -> Draw:
-    """The same, from a stream of which nothing else is drawn: many exponential times at once."""
-    if isinstance(process, Exponential):
-        (mean,) = exponential.parameters(process)
-        return _exponentials(stream, mean).__next__
-    return sampler(process, stream)
-
-
-def _exponentials(stream: Any, mean: float) -> Iterator[float]:
-    """One exponential time after the other, drawn in blocks that grow with their use."""
-    size = _FIRST_BLOCK
-    while True:
-        yield from (stream.standard_exponential(size) * mean).tolist()
-        size = min(2 * size, _LARGEST_BLOCK)
 
 
 def how_to_draw(process: Any, stream: Any) -> tuple[Callable[..., float], tuple[Any, ...]]:

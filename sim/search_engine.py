@@ -21,7 +21,7 @@ from sim.buffer import Buffer, BufferRules
 from sim.clients import Clients, query_sums
 from sim.clock import Alarm, Clock
 from sim.course import Course
-from sim.draws import TrackedService, sampler_ahead
+from sim.draws import TrackedService, sampler
 from sim.environment import Path, as_lists, draw_path
 from sim.event_log import Log
 from sim.failures import Failures
@@ -249,7 +249,7 @@ class SearchEngine:
             octave=horizon_octave(self._scenario),
             service=self._service_end(section),
             obsolescence=(
-                None if isinstance(law, str) else sampler_ahead(law, self._stream("obsolescence"))
+                None if isinstance(law, str) else sampler(law, self._stream("obsolescence"))
             ),
         )
 
@@ -270,7 +270,7 @@ class SearchEngine:
         if phases is not None:
             self._service = TrackedService(phases, own, end)
             return self._service
-        return _drawn_end(end, sampler_ahead(law, own))
+        return _drawn_end(end, sampler(law, own))
 
     def _page_source(self) -> PageSource:
         section = self._scenario.pages
@@ -369,7 +369,7 @@ class SearchEngine:
     def _access_ends(self) -> dict[int, Callable[[float], float]]:
         end = self._ends["robot_speed"]
         return {
-            robot: _drawn_end(end, sampler_ahead(law, self._stream("access", robot)))
+            robot: _drawn_end(end, sampler(law, self._stream("access", robot)))
             for law, robots in laws_of_robots(self._section, places_of_robots(self._scenario))
             for robot in robots
         }

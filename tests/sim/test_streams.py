@@ -5,13 +5,10 @@ from __future__ import annotations
 import gc
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.laws import Exponential, Weibull
 from sim.compiled_engine.states import states_of, words_of
-from sim.draws import sampler, sampler_ahead
 from sim.streams import SOURCES, first_states, stream
 
 LARGE = st.integers(0, 2**160)  # of up to five words of 32 bits
@@ -44,11 +41,3 @@ def test_the_words_of_a_generator_keep_it_alive() -> None:
     others = [stream(1, 0, "access", robot) for robot in range(1000)]
     assert (words == before).all()
     assert not np.array_equal(words_of(others[-1]), before)
-
-
-@pytest.mark.parametrize("law", [Exponential(mean=3.0), Weibull(shape=0.7, mean=2.0)])
-def test_times_drawn_ahead_are_those_drawn_one_by_one(law: Exponential | Weibull) -> None:
-    """Over several blocks: of 16, 32, 64 … times."""
-    ahead = sampler_ahead(law, stream(7, 0, "access", 0))
-    plain = sampler(law, stream(7, 0, "access", 0))
-    assert [ahead() for _ in range(3000)] == [plain() for _ in range(3000)]
