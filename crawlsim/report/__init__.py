@@ -18,6 +18,7 @@ from crawlsim.report.optimum_figures import (
 from crawlsim.report.page_set_figure import plot_page_set
 from crawlsim.report.pages import Doubled, Entry, html
 from crawlsim.report.region_figures import plot_regions
+from crawlsim.report.rule_figures import plot_rule
 from crawlsim.report.run_figures import (
     plot_comparison,
     plot_law,
@@ -43,6 +44,7 @@ __all__ = [
     "plot_page_set",
     "plot_probes",
     "plot_regions",
+    "plot_rule",
     "plot_rule_map",
     "plot_shared_probes",
     "plot_spacing_costs",

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from analytic.indexing_queue.best_levels import RuleMap
@@ -19,7 +18,7 @@ from analytic.pipeline.best_robots import BestTargets
 from analytic.pipeline.best_thresholds import BestThresholds
 from analytic.probing.search import ProbeSearch
 from analytic.probing.shared import BudgetSearch
-from analytic.robot_control.environment_search import EnvironmentSearch, Indices
+from analytic.robot_control.environment_search import EnvironmentSearch
 from analytic.robot_control.switching import SwitchingSearch
 from analytic.robot_control.unlike_search import ChoiceSearch
 from analytic.routing.search import WordSearch
@@ -33,9 +32,9 @@ from crawlsim.report.drawing import (
     plain,
     whole_numbers,
 )
+from crawlsim.report.rule_figures import NEVER_ASKED, draw_choices, draw_numbers, of_first_phase
 from crawlsim.report.run_figures import plot_probes, plot_shared_probes
 from scenarios.arrays import Array
-from scenarios.choices import NOBODY
 from scenarios.text import counted, told
 
 _COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
@@ -53,19 +52,6 @@ _MARK = 5.0
 _ROWS = 150.0
 """Size of a mark, and of all rows together, in points."""
 
-_MOST_CELLS = 400
-"""Cells of a map up to which each has its number."""
-
-_NEVER_ASKED = -2
-_NOBODY_ON = "#d5d8dd"
-_EDGE = "#999999"
-_TALLEST = 6.0
-"""Inches of the rows of a map at most."""
-
-_MOST_ROWS = 40
-"""Rows of a map up to which each has its name."""
-
-_CELLS: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest"}
 _MARGIN = 1.25
 _USED = {"server": "used", "page": "accessed"}
 
@@ -390,33 +376,12 @@ def plot_choices(search: ChoiceSearch, ax: Axes | None = None) -> Axes:
     Active robots are counted after the event and before the decision. States in which the rule is
     never asked are left white. Where the rule looks at the phase of the service, that of phase 0.
     """
-    phases = search.queue.queue.phases
     asked = search.asked[0] > 0
     places = np.flatnonzero(asked.any(axis=0))
-    shown = np.where(asked, search.tables[0], _NEVER_ASKED)[:, places].T
-    least = max(1.2, 0.9 + min(0.2 * len(places), _TALLEST))
-    ax = panel(ax, "pages in the system", f"active {', '.join(map(plain, search.classes))}", least)
-    kinds = [NOBODY, *range(len(search.classes))]
-    colours = [_NOBODY_ON, *(_COLOURS[each % len(_COLOURS)] for each in kinds[1:])]
-    cells = np.ma.masked_equal(shown, _NEVER_ASKED)
-    ax.imshow(cells - NOBODY, cmap=ListedColormap(colours), vmin=0, vmax=len(kinds) - 1, **_CELLS)
-    for kind, colour in zip(kinds, colours, strict=True):
-        name = plain(search.name_of(kind))
-        ax.plot([], [], "s", color=colour, ms=7, label=f"{name} switched on" if kind >= 0 else name)
-    if (shown == _NEVER_ASKED).any():
-        ax.plot([], [], "s", mfc="white", mec=_EDGE, ms=7, label="never asked")
-    if len(places) <= _MOST_ROWS:
-        names = [", ".join(map(str, search.queue.active[place])) for place in places]
-        ax.set_yticks(range(len(places)), names)
-    else:
-        ax.set_yticks([])
-    of_phase = f", service phase 0 of 0 … {phases - 1}" if phases > 1 else ""
+    chosen = np.where(asked, search.tables[0], NEVER_ASKED)[:, places]
+    of_phase = of_first_phase(search.queue.queue.phases)
     title = f"who is switched on after an event{of_phase}, cost {search.cost:.6g}"
-    ax.set_title(title, fontsize=9, loc="left", color="#333333", y=1.0)
-    whole_numbers(ax.xaxis)
-    ax.grid(visible=False)
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=8)
-    return ax
+    return draw_choices(chosen, search.queue.active[places], search.classes, title, ax)
 
 
 def plot_rule_map(search: RuleMap, ax: Axes | None = None) -> Axes:
@@ -429,7 +394,7 @@ def plot_rule_map(search: RuleMap, ax: Axes | None = None) -> Axes:
     ax : Axes, optional
         Where to draw; a new figure otherwise.
     """
-    return _map(search.rows, "active robots", ax)
+    return draw_numbers(search.rows, "active robots", ax)
 
 
 def plot_targets_by_state(search: EnvironmentSearch, ax: Axes | None = None) -> Axes:
@@ -442,23 +407,7 @@ def plot_targets_by_state(search: EnvironmentSearch, ax: Axes | None = None) -> 
     ax : Axes, optional
         Where to draw; a new figure otherwise.
     """
-    return _map(search.rows, "active robots up to which one more is switched on", ax)
-
-
-def _map(rows: Sequence[tuple[str, Sequence[int] | Indices]], title: str, ax: Axes | None) -> Axes:
-    """Numbers by level, a row for each name: darker cells have more."""
-    numbers = np.array([levels for _, levels in rows])
-    ax = panel(ax, "pages in the system", "", max(1.2, 0.8 + 0.3 * len(rows)))
-    most = max(int(numbers.max()), 1)
-    ax.imshow(numbers, cmap="Blues", vmin=0, vmax=1.3 * most, aspect="auto")
-    if numbers.size <= _MOST_CELLS:
-        for (row, level), number in np.ndenumerate(numbers):
-            ax.text(level, row, str(number), ha="center", va="center", fontsize=8)
-    ax.set_yticks(range(len(rows)), [plain(name) for name, _ in rows])
-    ax.set_title(title, fontsize=9, loc="left", color="#333333")
-    whole_numbers(ax.xaxis)
-    ax.grid(visible=False)
-    return ax
+    return draw_numbers(search.rows, "active robots up to which one more is switched on", ax)
 
 
 PLOTS: dict[str, Callable[[Any, Axes | None], Axes]] = {

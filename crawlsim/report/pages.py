@@ -29,6 +29,7 @@ from crawlsim.report.course_figures import SHOWN, interventions_in_words, plot_c
 from crawlsim.report.drawing import svg_text
 from crawlsim.report.page_set_figure import is_measured, plot_page_set
 from crawlsim.report.region_figures import numbered_decisions, region_figure
+from crawlsim.report.rule_figures import has_map, plot_rule
 from crawlsim.report.run_figures import (
     is_drawable,
     plot_comparison,
@@ -290,6 +291,13 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
             "What the index has of the pages that exist, and how many of the listed pages, and of "
             "the accesses, are of pages that have vanished.",
         )
+    yield from _decisions(scenario)
+
+
+def _decisions(scenario: Scenario) -> Iterator[tuple[Axes, str]]:
+    """What the scenario itself decides: a rule, times of probes, an order."""
+    if has_map(scenario):
+        yield plot_rule(scenario), "The rule by which robots are switched on and off."
     if scenario.source is not None and scenario.probing is not None:
         yield plot_probes(scenario), "Updates of the source, their importance, and the probes."
     if scenario.sources is not None and scenario.probing is not None:

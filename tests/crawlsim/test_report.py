@@ -32,6 +32,7 @@ from analytic import (
 from crawlsim import report
 from crawlsim.opening import names_of_worst_pages
 from crawlsim.report.drawing import svg_text
+from crawlsim.report.rule_figures import has_map
 from crawlsim.report.words import number
 from scenarios import Estimate, Results, Scenario, load, scenario_from
 
@@ -496,3 +497,49 @@ def test_pages_with_names_are_labelled_in_the_figure() -> None:
     names = names_of_worst_pages(scenario, results)
     texts = report.plot_obsolescence_rates(results, names=names).texts
     assert {text.get_text() for text in texts} == {r"\$a\$", "b"}
+
+
+def _texts(ax: Axes) -> list[str]:
+    return [each.get_text() for each in ax.texts]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("talim-switching", ["target"]),
+        ("good-and-bad-network", ["state 0", "state 1"]),
+        (
+            "pause-for-large-pages",
+            [f"arrivals {arrival}, service {phase}" for arrival in (0, 1) for phase in (0, 1)],
+        ),
+    ],
+)
+def test_a_rule_is_a_map_of_its_numbers_by_level(name: str, rows: list[str]) -> None:
+    scenario = load(name)
+    assert has_map(scenario)
+    ax = report.plot_rule(scenario)
+    assert [label.get_text() for label in ax.get_yticklabels()] == rows
+    written = np.array(_texts(ax)).reshape(len(rows), -1)
+    if name == "talim-switching":
+        assert written.tolist() == [[str(n) for n in scenario.activation.targets[0]]]  # type: ignore[union-attr]  # it switches
+    if name == "pause-for-large-pages":
+        assert [written[0, 0], written[1, 0]] == ["4", "4"]
+        assert written[1, 1] == str(scenario.activation.root[1][0][1])  # type: ignore[union-attr]  # it is free
+
+
+def test_a_rule_of_classes_is_a_map_of_who_is_switched_on() -> None:
+    scenario = load("one-fast-three-slow")
+    ax = report.plot_rule(scenario)
+    (image,) = ax.images
+    choices = scenario.activation.choices  # type: ignore[union-attr]  # it switches
+    shown = np.asarray(image.get_array()) - 1
+    assert shown.T.ravel().tolist() == np.array(choices).ravel().tolist()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [  # type: ignore[union-attr]  # it has one
+        "nobody",
+        "near switched on",
+        "far switched on",
+    ]
+
+
+def test_a_threshold_needs_no_map() -> None:
+    assert not has_map(load("four-robots-one-threshold"))
