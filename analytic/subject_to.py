@@ -274,7 +274,11 @@ def _best_choices_within(scenario: Scenario, limit: Limit) -> Optimum:
         rule(found.single.policy), cost=found.single.cost, lower_bound=max(found.lower, 0.0)
     )
     active, _, occasions = replace(single, fixed=None).notes()
-    notes = (active, *_notes_of(found, limit, words), occasions)
+
+    def beside(policy: Indices) -> str:
+        return rule(policy).beside(single)
+
+    notes = (active, *_notes_of(found, limit, beside), occasions)
     gap = 0.0 if found.proved else None
     return replace(choices_optimum(single), notes=notes, proved=found.proved, gap=gap)
 

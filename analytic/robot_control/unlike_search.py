@@ -32,11 +32,14 @@ from scenarios.activation import Switching
 from scenarios.arrays import Array, IntArray
 from scenarios.choices import NOBODY, choices_of, class_sizes, combinations
 from scenarios.sections import Costs, Robots
+from scenarios.text import told
 
 MOST_STATES = 20_000
 """States of the chain: several seconds."""
 
 _ALIKE = 1e-9
+_FEW_STATES = 6
+"""States up to which two rules are told apart by the states in which they differ."""
 
 CHAIN: tuple[Condition, ...] = (
     conditions.has_buffer,
@@ -184,6 +187,34 @@ class ChoiceSearch:
         phase = np.where(base.pages > 0, (np.arange(base.levels) - 1) % base.phases, 0)
         counted[phase, base.pages] = self.measures.occasions
         return counted
+
+    def beside(self, other: ChoiceSearch) -> str:
+        """The rule in words, by the states in which it chooses otherwise than another one.
+
+        States in which neither is ever asked do not count. Where there are many others, the whole
+        rule.
+        """
+        tables = self.tables
+        differs = (tables != other.tables) & ((self.asked > 0) | (other.asked > 0))
+        places = list(zip(*differs.nonzero(), strict=True))
+        if not places:
+            return "the rule above"
+        if len(places) > _FEW_STATES:
+            return f"choices = {self.decision}"
+        several = len(tables) > 1
+        chosen = [
+            f"with {self._state(place, several=several)}: {self.name_of(int(tables[place]))}"
+            for place in places
+        ]
+        return f"the rule above, but {'; '.join(chosen)}"
+
+    def _state(self, place: tuple[int, int, int], *, several: bool) -> str:
+        """A state in words; `several`: the service has several phases."""
+        phase, level, combination = place
+        numbers = self.queue.active[combination].tolist()
+        active = ", ".join(f"{n} {name}" for name, n in zip(self.classes, numbers, strict=True))
+        of_phase = f" in phase {phase}" if several and level > 0 else ""
+        return f"{told(str(level), 'page')}{of_phase} and {active} active"
 
     def name_of(self, choice: int) -> str:
         """The class that is switched on, in words."""

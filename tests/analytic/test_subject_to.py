@@ -20,6 +20,7 @@ from analytic.robot_control.switching import best_switching, queue_of
 from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
 from analytic.subject_to import BOUNDED, COUNTED, SHARES, Limit, best_within, cheapest_mixture
 from scenarios import Scenario, load, scenario_from
+from scenarios.choices import NOBODY
 
 
 def queue(**sections: Any) -> Scenario:
@@ -335,6 +336,28 @@ def test_every_family_against_all_its_rules(
     assert by_rule >= value - 1e-9 if above else by_rule <= value + 1e-9
     mixed = any("in long turns" in note for note in found.notes)
     assert mixed == bool(programme.fun < costs[kept].min() * (1 - 1e-8))
+
+
+def test_a_mixture_of_choices_is_told_by_where_its_rules_differ() -> None:
+    scenario = load("one-fast-three-slow")
+    found = best_within(scenario, "switching", Limit("loss_probability", False, 0.002))
+    (mixed,) = (note for note in found.notes if "in long turns" in note)
+    other = "the rule above, but with 1 page and 1 near, 1 far active: far for the rest"
+    assert "the rule above for 62.3 % of the time" in mixed
+    assert other in mixed
+    changed = np.array(found.decision["choices"])
+    assert changed[1, 1, 1] == NOBODY
+    changed[1, 1, 1] = 1
+    rules = [{"choices": each} for each in (found.decision["choices"], changed.tolist())]
+    lossy = [
+        next(
+            row.value
+            for row in predict(scenario.with_("activation", {"switching": rule}))[0]
+            if row.measure == "loss_probability"
+        )
+        for rule in rules
+    ]
+    assert lossy[0] < 0.002 < lossy[1]
 
 
 def test_a_single_rule_that_is_not_proved_says_so() -> None:
