@@ -203,10 +203,9 @@ class _Search:
 
     def found(self) -> Found:
         """The edge of the hull at excess 0, and the single policy."""
-        outside = self._optimum(self._bounded.process)
+        outside = self._optimum(self._bounded.process, below=True)
         free_cost = outside.cost
         if outside.excess <= 0:
-            self._lower = policy_iteration(self._bounded.process, outside.policy).lower
             return Found(outside, True, free_cost, (outside, outside), self._lower)
         inside = self._optimum(self._bounded.of_excess())
         if inside.excess > 0:
@@ -215,7 +214,7 @@ class _Search:
             multiplier = (inside.cost - outside.cost) / (outside.excess - inside.excess)
             if multiplier <= 0:  # by rounding only: nothing is cheaper than without the bound
                 break
-            rule = self._optimum(self._bounded.priced(multiplier), priced=True)
+            rule = self._optimum(self._bounded.priced(multiplier), below=True)
             if rule.priced(multiplier) >= inside.priced(multiplier) - _ALIKE * abs(inside.cost):
                 break
             if rule.excess <= 0:
@@ -227,10 +226,10 @@ class _Search:
         found = Found(single, proved, free_cost, edge, min(self._lower, single.cost))
         return found._replace(proved=proved or single.cost <= found.lower * (1 + _CHEAPER))
 
-    def _optimum(self, process: DecisionProcess, *, priced: bool = False) -> Point:
-        """The best policy; if its process prices the bound, none that keeps it is below."""
+    def _optimum(self, process: DecisionProcess, *, below: bool = False) -> Point:
+        """The best policy; `below` says that no policy that keeps the bound costs less."""
         solution = policy_iteration(process, self._start)
-        if priced:
+        if below:
             self._lower = max(self._lower, solution.lower)
         point = self._bounded.point(solution.policy)
         assert point is not None  # policy iteration ends with one closed class

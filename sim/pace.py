@@ -26,7 +26,7 @@ _MOST_CHANGES = 2_000_000
 """Changes of the environment up to the horizon; its path is kept, about 100 bytes for each."""
 
 _MOST_PAGES = 10_000_000
-"""Pages of a page set at time 0; each takes about 100 bytes."""
+"""Pages of a page set that exist or are listed at a time; each takes about 100 bytes."""
 
 
 def require_progress(scenario: Scenario) -> None:
@@ -59,6 +59,23 @@ def _require_a_small_page_set(scenario: Scenario) -> None:
             f"makes about {pages:.0e} pages exist at a time; at most {_MOST_PAGES:.0e} are kept"
         )
         raise ScenarioError("page_set.birth_rate", section.birth_rate, allowed)
+
+
+def require_a_short_list(scenario: Scenario, pages: int) -> None:
+    """Refuse to go on with more pages on the list than are kept.
+
+    Raises
+    ------
+    ScenarioError
+        If there are: the robots do not keep up with the pages that become known.
+    """
+    if pages > _MOST_PAGES:
+        assert scenario.page_set is not None
+        allowed = (
+            f"makes the list of known pages grow beyond {_MOST_PAGES:.0e}: the robots do not keep "
+            "up; choose fewer births or a shorter horizon"
+        )
+        raise ScenarioError("page_set.birth_rate", scenario.page_set.birth_rate, allowed)
 
 
 def _require_a_slow_environment(scenario: Scenario) -> None:

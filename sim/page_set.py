@@ -21,6 +21,7 @@ from sim.draws import sampler
 from sim.event_log import Log, LogEvent
 from sim.laws import draws_and_mean
 from sim.layout import laws_of_robots, places_of_robots
+from sim.pace import require_a_short_list
 from sim.streams import stream
 from sim.tally import PageSetTally, Tally
 
@@ -278,6 +279,7 @@ class PagesComeAndGo:
         else:
             self._listed_at_start += 1
         self._listed += 1
+        require_a_short_list(self._scenario, self._listed)
         self._known_time += self._time(now, page.death)
         self._list.add(page)
 

@@ -78,6 +78,10 @@ def linear_bound(costs: SpacingCosts) -> LinearBound:
     k = np.arange(1, costs.longest)
     # The first pieces of each server, up to 1/longest: the limit as slope, then the tangent.
     steep = slopes(costs.tilted if costs.is_convex else table)
+    if costs.paid is not None and costs.subject == "server":
+        noise = _ROUNDED_SLOPES * (k + 1) * costs.paid[:, 1:]
+        settled = np.abs(steep - costs.limits[:, None]) <= noise
+        steep = np.where(settled, costs.limits[:, None], steep)
     limits = costs.limits[:, None]
     never = _never_below(costs, table, steep[:, -1:])
     widths = np.tile(1.0 / (k * (k + 1.0)), (costs.count, 1))
@@ -95,30 +99,36 @@ def linear_bound(costs: SpacingCosts) -> LinearBound:
     shares = np.bincount(servers, weights=taken, minlength=costs.count).astype(float)
     if costs.paid is not None and costs.is_convex:
         near = {float(ordered[last]), float(ordered[min(last + 1, len(ordered) - 1)])}
-        value = max(_bound_of_pages(costs, each) for each in near)
+        value = max(_bound_at(costs, each) for each in near)
     else:
         value = costs.base + float(ordered @ taken)
     return LinearBound(value, shares, float(ordered[last]))
 
 
-def _bound_of_pages(costs: SpacingCosts, multiplier: float) -> float:
-    """``sum_m min_x (phi_m(x) + nu x) - nu`` of pages: a bound for any price nu of a slot.
+def _bound_at(costs: SpacingCosts, multiplier: float) -> float:
+    """``sum_m min_x (phi_m(x) + nu x) - nu``: a bound for any price nu of a slot.
 
     The least is at a corner ``x = 1/k`` of phi, where what is paid is ``g(k) / k``; below
     1/longest phi lies above `_hardly_ever`. Only terms >= 0 are added, but for the slots that are
-    left, ``sum x - 1``, which are counted exactly.
+    left, ``sum x - 1``, which are counted exactly. An access to a page is never worth less than
+    nothing, one to a server may be: its slot has to be used up.
     """
     assert costs.paid is not None
-    price = max(-multiplier, 0.0)
+    is_page = costs.subject == "page"
+    price = max(-multiplier, 0.0) if is_page else -multiplier
     k = np.arange(1, costs.longest + 1)
     priced = (costs.paid + price) / k
     best = priced.argmin(axis=1)
     page = np.arange(costs.count)
-    seldom = _hardly_ever(costs, price)
+    seldom = _hardly_ever(costs, price) if is_page else _hardly_ever_used(costs, price)
     accessed = priced[page, best] <= seldom
     paid = np.where(accessed, costs.paid[page, best] / k[best], seldom)
-    slots = sum((Fraction(1, int(n) + 1) for n in best[accessed]), Fraction(-1))
-    return costs.outside + float(paid.sum()) + price * float(slots)
+    used = sum((Fraction(1, int(n) + 1) for n in best[accessed]), Fraction(0))
+    value = costs.outside + float(paid.sum()) + price * float(used - 1)
+    if is_page:
+        return value
+    # Rounding of a price may hide that another distance costs less.
+    return value - _ROUNDED_SLOPES * (float(paid.sum()) + abs(price) * float(used))
 
 
 def _hardly_ever(costs: SpacingCosts, price: float) -> Array:
@@ -141,6 +151,31 @@ def _hardly_ever(costs: SpacingCosts, price: float) -> Array:
     tangent = (last + fall) / n
     mean: Array = line * costs.idle + (1.0 - line) * tangent
     return np.where(price <= fall, (last + price) / n, mean)
+
+
+def _hardly_ever_used(costs: SpacingCosts, price: float) -> Array:
+    """The same of servers, whose slot may have a price below 0, shape (servers,).
+
+    phi lies above its tangent at 1/longest, here a little steeper for rounding, and above
+    ``a + C x``: the least of both is above their mean that is constant. A cost that grows faster
+    than linearly lies above the straight line from the longest distance on.
+    """
+    assert costs.paid is not None
+    assert costs.idle is not None
+    n = costs.longest
+    last = costs.paid[:, -1]
+    noise = _ROUNDED_SLOPES * n * last
+    tangent = slopes(costs.paid[:, -2:], n - 1)[:, -1] + noise
+    steeper = tangent + price
+    line = costs.limits + price
+    crossing = (line < 0) & (steeper > 0)
+    share = np.divide(steeper, steeper - line, out=np.ones(costs.count), where=crossing)
+    mean = share * costs.idle + (1.0 - share) * (last - tangent) / n
+    ends = (last + price) / n
+    result: Array = np.where(steeper <= 0, ends, mean)
+    needed = list(costs.needed)
+    result[needed] = np.minimum(ends, last - costs.paid[:, -2])[needed]
+    return result
 
 
 def _never_below(costs: SpacingCosts, table: Array, last: Array) -> Array:
@@ -189,7 +224,8 @@ def is_attained(costs: SpacingCosts, cost: float, bound: float) -> bool:
     BrokenBoundError
         If the bound is above the cost by more than that.
     """
-    rounding = _OF_THE_COST * abs(cost) + _OF_THE_ACCESSES * costs.base
+    rounding = _OF_THE_COST * abs(cost)
+    rounding += 0.0 if costs.needed else _OF_THE_ACCESSES * costs.base
     rounding += float(np.finfo(float).tiny)
     if bound - cost > rounding:
         raise BrokenBoundError(f"a lower bound of {bound!r} above a cost of {cost!r}")

@@ -56,6 +56,9 @@ _MOST_CODES = 2**26
 _ROUNDED = 1e-15
 """Of the base: what rounding can do to its sum with a cost that nearly makes up for it."""
 
+_ROUNDED_ACCESS = 20 * float(np.finfo(float).eps)
+"""Of the terms whose difference an access costs."""
+
 _ACCESSED = 1e-9
 """Share in the linear bound above which a server is expected to be accessed."""
 
@@ -215,8 +218,8 @@ def _solved(costs: SpacingCosts, caps: Sequence[int], most_ages: int) -> Certifi
     from analytic.routing.kernels import Graph, index_policy, least_mean_cycle, waiting_costs
 
     servers = _in_the_graph(costs, caps)
-    some = costs.of_some(servers)
     own = [caps[each] for each in servers]
+    some = _straight(costs.of_some(servers), own)
     ages, after = _graph(own, most_ages)
     if (seconds := ages.size * _SECONDS) > _PATIENCE:
         _LOG.info("%s states of capped ages, about %.0f s", f"{len(ages):,}", seconds)
@@ -231,11 +234,31 @@ def _solved(costs: SpacingCosts, caps: Sequence[int], most_ages: int) -> Certifi
     graph = Graph(ages, after, net, waiting)
     cycle, low, rounds, settled = least_mean_cycle(graph, policy, values, most)
     word = least_rotation([servers[each] for each in cycle.tolist()])
-    bound = (1.0 - _ROUNDED) * some.base + float(low)
+    bound = some.base - _ROUNDED * abs(some.base) - _noise(some, own) + float(low)
     return Certified(
         word, costs.of(word), bound, tuple(caps), len(ages), int(rounds),
         servers, ages, values[:, 0], settled,
     )  # fmt: skip
+
+
+def _straight(costs: SpacingCosts, caps: Sequence[int]) -> SpacingCosts:
+    """The costs of a file that rise, taken as linear from the caps on, as the graph takes them.
+
+    The part of them that is linear is then no more than what is paid near the caps.
+    """
+    if costs.paid is None or costs.idle is None or costs.subject == "page":
+        return costs
+    rising = np.flatnonzero(costs.idle > 0).tolist()
+    return costs.straight_from({server: caps[server] for server in rising if caps[server]})
+
+
+def _noise(costs: SpacingCosts, caps: Sequence[int]) -> float:
+    """What rounding can do to an access where the linear part was taken off a cost of a file."""
+    if costs.paid is None or costs.idle is None or costs.subject == "page":
+        return 0.0
+    ends = np.maximum(np.array(caps), 1)
+    terms = costs.paid[np.arange(costs.count), ends] + np.abs(costs.idle) * (ends + 1)
+    return _ROUNDED_ACCESS * float(terms.max())
 
 
 def _in_the_graph(costs: SpacingCosts, caps: Sequence[int]) -> tuple[int, ...]:

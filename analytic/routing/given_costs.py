@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from analytic.phase_type import PhaseLaw
 from analytic.routing.bounds import linear_bound
 from analytic.routing.losses import random_loss, survival_at, survival_row
-from analytic.routing.spacing import FIRST_LENGTH, LONGEST, SpacingCosts
+from analytic.routing.spacing import FIRST_LENGTH, LONGEST, SpacingCosts, falling_part
 from analytic.routing.words import cyclic_distances
 from scenarios.arrays import Array
 from scenarios.processes import ArrivalProcess
@@ -25,9 +25,6 @@ from scenarios.spacing_cost import Fading, Geometric, Power, SpacingCost, Table
 
 _SETTLED = 2.0**-55
 """A row is long enough when the rest of its fall is so small, relatively."""
-
-_ROUNDED = 16 * float(np.finfo(float).eps)
-"""Of a cost: what rounding can do to its falling part."""
 
 _ROOM = 4
 """Distances in a table of costs that grow without bound, relatively to those that are best."""
@@ -184,16 +181,25 @@ def spacing_costs(servers: Servers) -> SpacingCosts:
 
     Notes
     -----
-    A cost that grows faster than linearly goes on linearly beyond the table in all bounds, which
-    that can only lower; of an order it is counted as it is. Tables are so long that the best
-    distances lie well within them.
+    A cost that grows faster than linearly goes on linearly in all bounds, which that can only
+    lower, from a distance well above the best ones on; of an order it is counted as it is. Farther
+    out its rise would be so much more than any order costs that nothing but rounding is left.
     """
     length = max(FIRST_LENGTH, *(_table_length(cost) for cost in servers.spacing_costs))
     costs = _tabulated(servers, length)
     while length < LONGEST and not _is_long_enough(costs):
         length *= 2
         costs = _tabulated(servers, length)
-    return costs
+    if not costs.needed:
+        return costs
+    shares = linear_bound(costs).shares
+    bends = {server: _bend(float(shares[server]), length) for server in costs.needed}
+    return costs.straight_from(bends)
+
+
+def _bend(share: float, length: int) -> int:
+    """From where on a cost without bound is taken as linear."""
+    return length - 1 if share * (length - 1) <= _ROOM else math.ceil(_ROOM / share)
 
 
 def _table_length(cost: SpacingCost) -> int:
@@ -210,18 +216,15 @@ def _tabulated(servers: Servers, length: int) -> SpacingCosts:
     rises = np.array(servers.final_rises)
     grows = np.isinf(rises)
     rises = np.where(grows, rows[:, -1] - rows[:, -2], rises)
-    falling: Array = rows[:, :-1] - rises[:, None] * n[:-1]
     limits = np.array([weight * _limit(cost) for weight, cost in pairs])
-    limits = np.where(grows, falling[:, -1], limits)
-    # What rounding leaves of a rise is no fall: a linear cost has none.
-    noise = _ROUNDED * rows[:, :-1]
-    near = np.abs(falling - limits[:, None]) <= noise
-    falling = np.where(near, limits[:, None], np.maximum(falling, limits[:, None]))
+    limits = np.where(grows, rows[:, -2] - rises * length, limits)
+    falling = falling_part(rows[:, :-1], rises, limits)
     return SpacingCosts(
         falling,
         limits,
         base=float(rises.sum()),
         beyond=tuple(_at(*pair, servers.arrivals) for pair in pairs),
+        paid=rows[:, :-1],
         idle=rises,
         drawn=tuple(_drawn(*pair, servers.arrivals) for pair in pairs),
         needed=tuple(np.flatnonzero(grows).tolist()),

@@ -12,7 +12,7 @@ word pays alike, also one that leaves server m out.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -44,6 +44,9 @@ _ROUNDING = 1e-12
 _FAINTEST = 2.0**-133
 """Of a row's own first loss: what is less, 1e-40, would only make graphs that take minutes."""
 
+_ROUNDED = 16 * float(np.finfo(float).eps)
+"""Of a cost: what rounding can do to its falling part."""
+
 _GONE = -1.0 + 2.0**-53
 """Relative fall of a row that has reached its limit, whose logarithm is still a number."""
 
@@ -68,7 +71,8 @@ class SpacingCosts:
         What is accessed: "server" or "page".
     paid : ndarray, shape (servers, longest), optional
         ``g_m(n) = e_m(n) + a_m n``, all that is paid between two accesses, where known without
-        the cancellation in e + base: of pages, the weighted time for which the copy was stale.
+        the cancellation in e + base: of pages, the weighted time for which the copy was stale; of
+        servers, costs of a file. There e may go on straight where g does not.
     idle : ndarray, shape (servers,), optional
         ``a_m``, paid per slot by one that is never accessed; finite also of those that are
         `needed`; `base` is their sum.
@@ -143,8 +147,8 @@ class SpacingCosts:
     def _size(self) -> Array:
         """Of the largest terms that entries were computed from, shape (servers, 1)."""
         largest: Array = np.maximum(np.abs(self.table).max(axis=1), np.abs(self.limits))
-        if self.idle is not None and self.paid is None:
-            largest = largest + self.idle * self.longest
+        if self.idle is not None and self.subject == "server":
+            largest = largest + np.abs(self.idle) * self.longest
         return largest.reshape(-1, 1)
 
     def of(self, word: Sequence[int]) -> float:
@@ -226,6 +230,37 @@ class SpacingCosts:
             needed=tuple(place for place, each in enumerate(chosen) if each in self.needed),
         )
 
+    def straight_from(self, bends: Mapping[int, int]) -> SpacingCosts:
+        """The same with e of some servers constant from some distance on, where g rises on.
+
+        Parameters
+        ----------
+        bends : mapping int -> int
+            By server the distance, below the longest.
+
+        Notes
+        -----
+        The line ``g(L) + (n - L) (g(L + 1) - g(L))`` is below a convex g, so that bounds for it
+        are bounds for g. Its part ``a n`` is no greater than what is paid at such distances.
+        """
+        if not bends:
+            return self
+        assert self.paid is not None
+        assert self.idle is not None
+        servers = list(bends)
+        ends = np.array([bends[server] for server in servers])
+        place = np.arange(len(servers))
+        paid = self.paid[servers]
+        last = paid[place, ends - 1]
+        rises = paid[place, ends] - last
+        limits = last - rises * ends
+        falling = falling_part(paid, rises, limits)
+        falling = np.where(np.arange(self.longest) < ends[:, None], falling, limits[:, None])
+        table, all_limits, idle = self.table.copy(), self.limits.copy(), self.idle.copy()
+        table[servers], all_limits[servers], idle[servers] = falling, limits, rises
+        base = self.outside + float(idle.sum())
+        return replace(self, table=table, limits=all_limits, idle=idle, base=base)
+
     def at_random(self, shares: ArrayLike) -> float:
         """Cost per slot of drawn accesses: ``base + sum_m sum_n p² (1 - p)^(n-1) e(n)``."""
         p = np.asarray(shares, dtype=float)
@@ -236,6 +271,23 @@ class SpacingCosts:
             paid = math.fsum(cost(share) for cost, share in drawn if share)
             return self.outside + float(self.idle[p == 0].sum()) + paid
         return float(self.base + random_costs(self.table, self.limits, p)[0].sum())
+
+
+def falling_part(paid: Array, rises: Array, limits: Array) -> Array:
+    """``e(n) = g(n) - a n``, never below its limit, which it is where only rounding says otherwise.
+
+    Parameters
+    ----------
+    paid : ndarray, shape (servers, longest)
+        g.
+    rises, limits : ndarray, shape (servers,)
+        a, and the limit of e.
+    """
+    falling = paid - rises[:, None] * np.arange(1, paid.shape[1] + 1)
+    # What rounding leaves of a rise is no fall: a linear cost has none.
+    near = np.abs(falling - limits[:, None]) <= _ROUNDED * paid
+    result: Array = np.where(near, limits[:, None], np.maximum(falling, limits[:, None]))
+    return result
 
 
 def random_costs(table: Array, limits: Array, shares: Array) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ from sim.compiled_engine.service import take
 from sim.compiled_engine.supply import Rows, Supply, rows_of, rows_of_robots
 from sim.compiled_engine.world import Times, record
 from sim.layout import laws_of_robots, places_of_robots
+from sim.pace import require_a_short_list
 from sim.page_set import NEVER_FETCHED, births_of, mean_at_start
 from sim.streams import stream
 from sim.tally import PageSetTally, Tally
@@ -105,6 +106,8 @@ def simulate_page_set(scenario: Scenario, replication: int, seed: int) -> Tally:
     streams = own("change"), own("accessing")
     pages = _refilled(pages, supply)
     while not advance_page_set(pages, *streams):
+        if not pages.state.free:
+            require_a_short_list(scenario, len(pages.page))
         pages = _with_room(_refilled(pages, supply))
     window = run.horizon - run.warmup
     counted = PageSetTally(**{name: getattr(pages.counted, name).item() for name in _COUNTED})

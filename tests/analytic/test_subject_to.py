@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from analytic import predict
+from analytic import optimize, predict
 from analytic.optimum import NoOptimumError
 from analytic.robot_control.bounded_switching import Bounded
 from analytic.robot_control.controlled_queue import ControlledQueue
@@ -369,6 +369,23 @@ def test_a_single_rule_that_is_not_proved_says_so() -> None:
     looser = best_within(scenario, "switching", Limit("starvation_probability", False, 0.05))
     assert looser.proved
     assert looser.cost == looser.lower_bound or looser.cost == pytest.approx(looser.lower_bound)
+
+
+def test_a_bound_that_an_equally_good_rule_keeps_is_proved() -> None:
+    # A robot of class 0 costs nothing, so that the best rules differ in how many are active.
+    classes = [
+        {"available": 1, "access_time": {"exponential": {"rate": 1.449}}},
+        {"available": 1, "access_time": {"exponential": {"rate": 0.401}}},
+    ]
+    scenario = small({"classes": classes}, 2)
+    scenario = scenario.with_("buffer.service", {"exponential": {"rate": 0.828}})
+    scenario = scenario.with_("costs", {"starvation": 2.379, "robots": [0.0, 0.217]})
+    free = optimize(scenario, "switching")
+    found = best_within(scenario, "switching", Limit("mean_active_robots", False, 1.16))
+    assert found.cost == pytest.approx(free.cost, rel=1e-12)
+    assert found.lower_bound == pytest.approx(found.cost, rel=1e-9)
+    assert found.proved
+    assert any("the bound costs nothing" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("target", ["free", "switching", "levels", "static"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from scenarios import Scenario, ScenarioError, scenario_from
-from sim import rules
+from sim import rules, run
 from sim.replicate import engine_for
 from sim.simpy_engine import simulate
 from sim.tally import ConservationError, PageSetTally, Tally
@@ -178,6 +178,17 @@ def test_nobody_works_and_no_page_is_known() -> None:
 def test_more_pages_than_can_be_kept_are_refused() -> None:
     with pytest.raises(ScenarioError, match=r"makes about 2e\+10 pages exist at a time"):
         engine_for(page_set({"page_set.birth_rate": 1e9}))
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_a_list_that_outgrows_what_can_be_kept_is_refused(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page lives for a moment and stays on the list: few exist, and more and more are known."""
+    monkeypatch.setattr("sim.pace._MOST_PAGES", 2000)
+    short = {"page_set.birth_rate": 500.0, "page_set.lifetime": {"exponential": {"mean": 0.01}}}
+    with pytest.raises(ScenarioError, match="list of known pages grow beyond 2e\\+03"):
+        run(page_set(short | {"page_set.discovery": "at-birth"}), replications=2, engine=engine)
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ LAWS = st.one_of(
     st.builds(
         lambda scale, exponent: {"power": {"scale": scale, "exponent": exponent}},
         st.floats(0.1, 3),
-        st.one_of(st.floats(-3, 0), st.floats(1, 2.5)),
+        st.one_of(st.floats(-3, 0), st.floats(1, 2.5), st.floats(2.5, 10)),
     ),
     st.builds(
         lambda first, ratio: {"geometric": {"first": first, "ratio": ratio}},
@@ -203,6 +203,25 @@ def test_values_and_orders_against_every_short_period(data: Any) -> None:
     assert search.cost == pytest.approx(walked(search.word, laws, weights), rel=1e-9)
     if search.proved:
         assert search.cost - search.bound <= 1e-9 * abs(search.cost) + 1e-12
+
+
+def test_no_rounding_of_a_steep_cost_is_a_proof() -> None:
+    """Far out the tenth power is 1e18: bounds that were differences of such terms were noise."""
+    laws = [
+        {"power": {"scale": 2.748, "exponent": 10.0}},
+        {"power": {"scale": 2.641, "exponent": 3.0}},
+        {"power": {"scale": 0.6, "exponent": 2.0}},
+    ]
+    weights = [1.0, 3.0, 0.41219717014097323]
+    costs = routing_costs(system(laws, "optimal", weights))
+    least = walked((0, 0, 1, 0, 2, 0, 1, 0), laws, weights)
+    search = best_word(costs)
+    assert search.proved
+    assert search.cost <= least * (1 + 1e-12)
+    assert 0.5 * least < linear_bound(costs).value <= least
+    steep = [{"table": [1.0]}, {"power": {"scale": 0.829, "exponent": 10.0}}]
+    costs = routing_costs(system(steep, "optimal", [3.0, 0.001]))
+    assert linear_bound(costs).value <= walked((1,), steep, [3.0, 0.001])
 
 
 @given(st.data())
