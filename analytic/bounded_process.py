@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 from itertools import product
 from typing import NamedTuple
 
@@ -22,9 +23,8 @@ from analytic.markov import closed_classes, stationary_sparse
 from scenarios.arrays import Array
 
 _MOST = 100
-_FEW = 1000
-_MOST_TRIED = 2000
-"""Policies up to which all are compared, and that are tried elsewhere."""
+_FEW = 2000
+"""Policies up to which all are compared, and of which no more are tried where there are more."""
 
 _ALIKE = 1e-10
 _CHEAPER = 1e-9
@@ -221,7 +221,7 @@ class _Search:
                 inside = rule
             else:
                 outside = rule
-        single, proved = self._improved(inside)
+        single, proved = self._single(inside, outside)
         edge = inside, outside
         found = Found(single, proved, free_cost, edge, min(self._lower, single.cost))
         return found._replace(proved=proved or single.cost <= found.lower * (1 + _CHEAPER))
@@ -235,32 +235,54 @@ class _Search:
         assert point is not None  # policy iteration ends with one closed class
         return point
 
-    def _improved(self, inside: Point) -> tuple[Point, bool]:
-        """A cheaper policy that keeps the bound: of all where they are few, else near this one."""
+    def _single(self, inside: Point, outside: Point) -> tuple[Point, bool]:
+        """The cheapest policy that keeps the bound: of all where they are few, else near these."""
         first = self._bounded.process.first
         numbers = np.diff(first)
+        if np.log(numbers).sum() > math.log(_FEW):
+            return self._nearby(inside, outside), False
         best = inside
-        if np.log(numbers).sum() <= math.log(_FEW):
-            for each in product(*map(range, numbers.tolist())):
-                best = self._better(first[:-1] + np.array(each), best)
-            return best, True
-        before = None
-        while best is not before and len(self._tried) < _MOST_TRIED:
-            before = best
-            for policy in _changes(best.policy, first):
-                best = self._better(policy, best)
-        return best, False
+        for each in product(*map(range, numbers.tolist())):
+            best = _cheaper(self._point(first[:-1] + np.array(each)), best)
+        return best, True
 
-    def _better(self, policy: Indices, than: Point) -> Point:
+    def _nearby(self, inside: Point, outside: Point) -> Point:
+        """The cheapest policy met on the way from those of the edge, a decision at a time.
+
+        First from where cost and price of the excess are least: no policy that keeps the bound
+        costs less than these two together. Those of the edge have them least of all.
+        """
+        width = outside.excess - inside.excess
+        multiplier = max((inside.cost - outside.cost) / width, 0.0) if width > 0 else 0.0
+        best = inside
+        waiting = [(each.priced(multiplier), n, each) for n, each in enumerate((inside, outside))]
+        while waiting and len(self._tried) < _FEW:
+            value, _, point = heappop(waiting)
+            if value >= best.cost:
+                break
+            for policy in _changes(point.policy, self._bounded.process.first):
+                if policy.tobytes() in self._tried:
+                    continue
+                if len(self._tried) >= _FEW:
+                    break
+                found = self._point(policy)
+                best = _cheaper(found, best)
+                if found is not None and found.priced(multiplier) < best.cost:
+                    heappush(waiting, (found.priced(multiplier), len(self._tried) + 2, found))
+        return best
+
+    def _point(self, policy: Indices) -> Point | None:
         key = policy.tobytes()
         if key not in self._tried:
-            if len(self._tried) >= max(_MOST_TRIED, _FEW):
-                return than
             self._tried[key] = self._bounded.point(policy)
-        point = self._tried[key]
-        if point is None or point.excess > 0 or point.cost >= than.cost * (1 - _ALIKE):
-            return than
-        return point
+        return self._tried[key]
+
+
+def _cheaper(point: Point | None, than: Point) -> Point:
+    """The point, if its policy keeps the bound and costs less."""
+    if point is None or point.excess > 0 or point.cost >= than.cost * (1 - _ALIKE):
+        return than
+    return point
 
 
 def _changes(policy: Indices, first: Indices) -> Iterator[Indices]:

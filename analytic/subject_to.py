@@ -314,8 +314,8 @@ def _notes_of(found: Found, limit: Limit, words: Callable[[Indices], str]) -> tu
     ]
     if not found.proved:
         notes.append(
-            "best single rule found: no other decision in one state is cheaper and keeps it; "
-            "not proved"
+            "best single rule met on the way from those of the mixture, one decision after the "
+            "other; not proved"
         )
     if found.is_mixed:
         first, second = (words(each.policy) for each in found.edge)
@@ -544,7 +544,7 @@ def _in_turns(first: str, second: str, share: float, cost: float, best: float) -
     less = 100 * (1 - cost / best)
     return (
         f"cheaper by {less:.3g} %, and within the bound on average: {first} for "
-        f"{100 * share:.3g} % of the time, {second} for the rest, in long turns: cost {cost:.6g}"
+        f"{100 * share:.6g} % of the time, {second} for the rest, in long turns: cost {cost:.6g}"
     )
 
 

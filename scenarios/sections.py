@@ -217,6 +217,9 @@ class Robots(Section):
         for index, each in enumerate(classes):
             if each.name is not None and each.name in names[:index]:
                 raise refused("is there twice", key=f"classes[{index}].name", value=each.name)
+            if each.name == "nobody":
+                allowed = "is what tables of choices call it when no robot is switched on"
+                raise refused(allowed, key=f"classes[{index}].name", value=each.name)
 
     def _check_failure(self) -> None:
         if self.deliveries is not None:
