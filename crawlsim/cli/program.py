@@ -10,7 +10,7 @@ import threading
 import traceback
 from contextlib import nullcontext, suppress
 from importlib import import_module
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 import click
 
@@ -115,11 +115,17 @@ def start(arguments: list[str] | None = None) -> None:
     if code in (_DEFECT, _INTERRUPTED) and _threads_are_left():
         os._exit(code)
     if arguments is None and not _threads_are_left():
-        with suppress(OSError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(code)
+        _leave(code)
     sys.exit(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process once all is written that anybody can read."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # it was closed before the start
+            with suppress(OSError):
+                stream.flush()
+    os._exit(code)
 
 
 def _threads_are_left() -> bool:
