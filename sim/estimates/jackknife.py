@@ -46,8 +46,12 @@ def jackknife_error(leave_one_out: Array) -> Array:
         return np.full(leave_one_out.shape[1:], math.nan)
     deviations = leave_one_out - leave_one_out.mean(axis=0)
     errors: Array = np.sqrt((count - 1) / count * np.sum(deviations**2, axis=0))
-    rounding = _ROUNDING * np.abs(leave_one_out).max(axis=0)
-    return np.where(errors < rounding, 0.0, errors)
+    return rounded_errors(errors, np.abs(leave_one_out).max(axis=0))
+
+
+def rounded_errors(errors: Array, sizes: Array) -> Array:
+    """Errors, with 0 in place of those that come from the last bits of numbers of these sizes."""
+    return np.where(errors < _ROUNDING * sizes, 0.0, errors)
 
 
 def estimates_of(totals: Totals, scenario: Scenario, left_out: Values | None = None) -> Rows:

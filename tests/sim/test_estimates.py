@@ -240,7 +240,7 @@ many = scenario_from({
         "access_time": {"exponential": {"rate": 1000.0}},
         "accessing": {"policy": "round-robin"},
     },
-    "run": {"horizon": 2200.0, "warmup": 1100.0, "replications": 4},
+    "run": {"horizon": 2200.0, "warmup": 1100.0, "replications": 4, "page_rows": 1_000_000},
 })
 results = sim.run(many)
 row = results.find("obsolescence_rate", 1000)
