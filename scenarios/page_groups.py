@@ -33,6 +33,7 @@ QUANTILES = tuple(f"quantile {share:g}" for share in SHARES)
 """What they are called."""
 
 _PARTS = 10
+_TENTH = "tenth "
 _MOST_HOSTS = 64
 _BLOCK = 2**20
 
@@ -75,6 +76,11 @@ def groupings(pages: Pages) -> tuple[Grouping, ...]:
     return tuple(given)
 
 
+def is_tenth(subject: object) -> bool:
+    """Whether a subject is one of the tenths, which have every page between them."""
+    return isinstance(subject, str) and subject.startswith(_TENTH)
+
+
 def _by_rate(pages: Pages) -> Grouping:
     rates = change_rates(pages)
     last = [-(-part * len(rates) // _PARTS) - 1 for part in range(1, _PARTS)]
@@ -83,7 +89,7 @@ def _by_rate(pages: Pages) -> Grouping:
     for start in range(0, len(rates), _BLOCK):
         some = slice(start, start + _BLOCK)
         tenth[some] = np.searchsorted(edges, rates[some], side="left")
-    return _without_empty([f"tenth {part}" for part in range(1, _PARTS + 1)], tenth)
+    return _without_empty([f"{_TENTH}{part}" for part in range(1, _PARTS + 1)], tenth)
 
 
 def _without_empty(names: list[str], of_page: NDArray[np.unsignedinteger[Any]]) -> Grouping:

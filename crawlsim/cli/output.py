@@ -31,6 +31,7 @@ from scenarios.errors import LONGEST_LINE
 from scenarios.infinite import infinite_quantities
 from scenarios.measures import MEASURES, Subject
 from scenarios.page_data import change_rates
+from scenarios.page_groups import followed_pages, only_sums
 from scenarios.text import counted, shortened, visible
 from scenarios.timeline import pieces
 
@@ -354,14 +355,17 @@ def _worth_showing(
             if row.measure == "obsolescence_rate" and isinstance(row.subject, int)
         }
         worst = worst_pages(scenario, rates.items(), _SHOWN_PAGES)
-        important = enumerate(change_rates(scenario.pages).tolist())
-        chosen = worst or worst_pages(scenario, important, _SHOWN_PAGES)
+        chosen = worst or _important_pages(scenario)
         rank: dict[Subject, int] = {page: place for place, (page, _) in enumerate(chosen)}
-        kept = [r for r in shown if r.measure not in _PAGE_MEASURES or r.subject in rank]
+        kept = [r for r in shown if not _is_of_one_page(r) or r.subject in rank]
         pages = len(shown) - len(kept)
         shown = kept
         for measure in _PAGE_MEASURES:
-            places = [place for place, row in enumerate(shown) if row.measure == measure]
+            places = [
+                place
+                for place, row in enumerate(shown)
+                if row.measure == measure and _is_of_one_page(row)
+            ]
             ranked = sorted((shown[place] for place in places), key=lambda r: rank[r.subject])
             for place, row in zip(places, ranked, strict=True):
                 shown[place] = row
@@ -370,6 +374,18 @@ def _worth_showing(
     which = f"all but {least}"
     notes += [f"{counted(pages, 'row')} of {which}"] * bool(pages)
     return shown, f"left out: {', '.join(notes)} ({everywhere})" if notes else ""
+
+
+def _important_pages(scenario: Scenario) -> list[tuple[int, float]]:
+    """Those of the largest weight × change rate."""
+    assert scenario.pages is not None
+    if only_sums(scenario):
+        return [(page, math.nan) for page in followed_pages(scenario.pages)]
+    return worst_pages(scenario, enumerate(change_rates(scenario.pages).tolist()), _SHOWN_PAGES)
+
+
+def _is_of_one_page(row: Estimate | Comparison | Prediction) -> bool:
+    return row.measure in _PAGE_MEASURES and isinstance(row.subject, int)
 
 
 def _is_folded(row: Estimate | Comparison | Prediction) -> bool:
