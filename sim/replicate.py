@@ -32,6 +32,7 @@ from sim.estimates import results_from
 from sim.event_log import EventLog
 from sim.pace import require_progress
 from sim.page_pool import PagePool
+from sim.page_spool import PageSpool
 from sim.page_sums import with_page_sums, without_pages
 from sim.tally import Tally
 
@@ -87,6 +88,7 @@ def run(
     progress: Progress | None = None,
     log: EventLog | None = None,
     points: LawPoints | None = None,
+    spool: PageSpool | None = None,
 ) -> Results:
     """Simulate a scenario.
 
@@ -108,6 +110,8 @@ def run(
         Receives every event; the replications then run in this process.
     points : LawPoints, optional
         Where distributions are to be compared (`analytic.exact_laws`); the paths stay the same.
+    spool : PageSpool, optional
+        Receives what each replication has of each page.
 
     Returns
     -------
@@ -125,7 +129,7 @@ def run(
     changes = {key: value for key, value in given.items() if value is not None}
     scenario = scenario.with_(changes) if changes else scenario
     chosen = engine_for(scenario, engine, logged=log is not None)
-    counted = Counted(scenario)
+    counted = Counted(scenario, spool)
     work = partial(_simulate, chosen, scenario, log, points, counted.wants_pages)
     which = range(first, first + scenario.run.replications)
     _simulate_all(work, which, which.stop, executor if log is None else None, progress, counted)
@@ -138,6 +142,8 @@ class Counted:
     Parameters
     ----------
     scenario : Scenario
+    spool : PageSpool, optional
+        Receives what each has of each page.
 
     Attributes
     ----------
@@ -146,9 +152,10 @@ class Counted:
         Of many pages what all replications have of each.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, spool: PageSpool | None) -> None:
         self.tallies: list[Tally] = []
         self.pool: PagePool | None = None
+        self._spool = spool
         self._has_rows = not only_sums(scenario)
         if scenario.pages is not None and not self._has_rows and finds_worst(scenario):
             self.pool = PagePool(scenario.pages)
@@ -156,21 +163,22 @@ class Counted:
     @property
     def wants_pages(self) -> bool:
         """Whether replications are to hand in what they have of each page."""
-        return self._has_rows or self.pool is not None
+        return self._has_rows or self.is_heavy
 
     @property
     def is_heavy(self) -> bool:
         """Whether replications hand in so much that few of them may wait for their turn."""
-        return self.pool is not None
+        return self.pool is not None or self._spool is not None
 
     def take(self, tallies: list[Tally]) -> None:
         """The next replications; nothing is left in the list."""
         while tallies:
             tally = tallies.pop(0)
+            if self._spool is not None:
+                self._spool.add(tally)
             if self.pool is not None and tally.pages is not None:
                 self.pool.add(tally.pages)
-                tally = without_pages(tally)
-            self.tallies.append(tally)
+            self.tallies.append(tally if self._has_rows else without_pages(tally))
 
 
 def _results(counted: Counted, scenario: Scenario, engine: str) -> Results:
@@ -370,6 +378,7 @@ def run_to_precision(
     progress: Progress | None = None,
     refine: Callable[[Results], Results] | None = None,
     points: LawPoints | None = None,
+    spool: PageSpool | None = None,
 ) -> Results:
     """Simulate, adding replications until the precision is met or its limit is reached.
 
@@ -394,6 +403,8 @@ def run_to_precision(
         From results to results, before they are judged.
     points : LawPoints, optional
         Where distributions are to be counted (`analytic.points_of`).
+    spool : PageSpool, optional
+        Receives what each replication has of each page.
 
     Raises
     ------
@@ -402,7 +413,7 @@ def run_to_precision(
     """
     require_scenario(scenario)
     chosen = engine_for(scenario, engine)
-    counted = Counted(scenario)
+    counted = Counted(scenario, spool)
     work = partial(_simulate, chosen, scenario, None, points, counted.wants_pages)
     count = min(scenario.run.replications, precision.most)
     while True:

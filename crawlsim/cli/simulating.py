@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,9 @@ from scenarios.law_points import LawPoints
 from scenarios.page_data import access_shares
 from scenarios.text import counted, told, units
 from sim.pace import expected_events
+
+if TYPE_CHECKING:
+    from sim.page_spool import PageSpool
 
 _QUANTILE = 1.96
 
@@ -182,7 +185,10 @@ def _duration(seconds: float) -> str:
 
 
 def simulate_all(
-    scenarios: list[Scenario], options: RunOptions, points: Mapping[str, LawPoints] | None = None
+    scenarios: list[Scenario],
+    options: RunOptions,
+    points: Mapping[str, LawPoints] | None = None,
+    spool: PageSpool | None = None,
 ) -> list[tuple[Scenario, Results]]:
     """The results of all scenarios; each is checked before the first one runs.
 
@@ -192,6 +198,8 @@ def simulate_all(
     options : RunOptions
     points : mapping name of the scenario -> LawPoints, optional
         Where distributions are to be compared.
+    spool : PageSpool, optional
+        Receives what each replication of a single scenario has of each page.
     """
     from sim.compiled_engine.prepared import may_compile_behind, note_prepared
 
@@ -207,7 +215,7 @@ def simulate_all(
             counted = points.get(name) if points else None
             how = replace(options, engine=engine)
             results, shortfall = simulate_as_asked(
-                scenario, how, executor, name, options.as_json, counted
+                scenario, how, executor, name, options.as_json, counted, spool
             )
             if shortfall:
                 warn(f"{name}: {shortfall}")
@@ -260,6 +268,7 @@ def simulate_as_asked(
     label: str,
     quiet: bool,
     points: LawPoints | None = None,
+    spool: PageSpool | None = None,
 ) -> tuple[Results, str | None]:
     """The results, and in words how they fall short of the precision asked for, if they do.
 
@@ -273,6 +282,8 @@ def simulate_as_asked(
     quiet : bool
     points : LawPoints, optional
         Where distributions are to be compared.
+    spool : PageSpool, optional
+        Receives what each replication has of each page.
     """
     from sim.estimates import controlled
     from sim.replicate import Precision, run, run_to_precision
@@ -283,6 +294,7 @@ def simulate_as_asked(
             "executor": executor,
             "progress": progress,
             "points": points,
+            "spool": spool,
         }
         if options.precision is None:
             results = run(scenario, **how)

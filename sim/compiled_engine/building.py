@@ -230,7 +230,8 @@ def _pages(scenario: Scenario) -> Pages:
     section = scenario.pages
     rates = change_rates(section) if section else np.zeros(0)
     page = np.recarray(len(rates), _PAGE)
-    page["mean_change"] = [1.0 / rate if rate > 0 else np.inf for rate in rates.tolist()]
+    page.mean_change = np.inf
+    np.divide(1.0, rates, out=page["mean_change"], where=rates > 0)
     page.stale_time = 0.0
     page.newest = NONE
     page.deliveries = 0

@@ -221,30 +221,54 @@ def _of_pages(totals: Totals, pages: Pages, robots: Robots | None) -> Samples:
     accesses = totals.parts["page_sums"]["accesses"].sum()
     rates = change_rates(pages)
     policy = robots.accessing if robots else None
-    drawn = not isinstance(policy, Planned) or (robots is not None and robots.failure is not None)
-    shares = access_shares(policy, pages) if policy is not None and drawn else None
-    samples: Samples = {}
+    shares = None if policy is None else access_shares(policy, pages)
     if "pages" in totals.parts:
         deliveries = totals.parts["pages"]["deliveries"].sum(axis=0)
-        samples["obsolescence_rate"] = np.where(rates > 0, deliveries, np.inf)
-        if shares is not None:
-            samples["crawl_frequency"] = np.where(shares > 0, accesses, np.inf)
+        samples = samples_of_pages(deliveries, accesses, rates, shares, robots)
     else:
-        samples |= _of_groups(totals.parts["page_sums"], pages, rates, shares)
+        samples = _of_groups(totals.parts["page_sums"], pages, rates, shares, robots)
     if "clients" in totals.parts:
         asked = totals.parts["clients"]["queries"].sum()
         samples["stale_answer_probability"] = np.array([min(asked, accesses)])
     return samples
 
 
-def _of_groups(part: Part, pages: Pages, rates: Array, shares: Array | None) -> Samples:
+def samples_of_pages(
+    deliveries: Array, accesses: float, rates: Array, shares: Array | None, robots: Robots | None
+) -> Samples:
+    """The samples of single pages, of all of them or of some.
+
+    Parameters
+    ----------
+    deliveries : ndarray, shape (pages,)
+    accesses : float
+        Deliveries of all pages there are.
+    rates, shares : ndarray, shape (pages,)
+        Change rates, and shares of the accesses.
+    robots : Robots or None
+    """
+    samples: Samples = {"obsolescence_rate": np.where(rates > 0, deliveries, np.inf)}
+    if shares is not None and _are_drawn(robots):
+        samples["crawl_frequency"] = np.where(shares > 0, accesses, np.inf)
+    return samples
+
+
+def _are_drawn(robots: Robots | None) -> bool:
+    """Whether it is a matter of chance which page an access delivers."""
+    policy = robots.accessing if robots else None
+    return not isinstance(policy, Planned) or (robots is not None and robots.failure is not None)
+
+
+def _of_groups(
+    part: Part, pages: Pages, rates: Array, shares: Array | None, robots: Robots | None
+) -> Samples:
     """The same where pages are summed up: of a group all its accesses, of a quantile nothing."""
     single = list(followed_pages(pages))
     counted = np.hstack([part["group_deliveries"], part["followed_deliveries"]]).sum(axis=0)
     change = np.append(largest_in_groups(pages, rates), rates[single]) > 0
     stale = np.where(change, counted, np.inf)
     samples = {"obsolescence_rate": np.append(stale, np.zeros(len(QUANTILES)))}
-    if shares is not None:
+    if shares is not None and _are_drawn(robots):
         accessed = np.append(largest_in_groups(pages, shares), shares[single]) > 0
         samples["crawl_frequency"] = np.where(accessed, part["accesses"].sum(), np.inf)
     return samples

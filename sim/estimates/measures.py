@@ -93,9 +93,8 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
         )
     if "buffer" in run:
         run["buffer"] = _of_buffer(totals.parts["buffer"], window, scenario)
-    if "pages" in run:
-        run["pages"].stale_shares = run["pages"].stale_time / window[:, None]
-        run["pages"].accesses = totals.parts["page_sums"]["accesses"]
+    for part in run.keys() & {"pages", "ages"}:
+        run[part] = single_pages(totals, part)
     if "page_sums" in run and scenario.pages is not None:
         run["page_sums"] = _of_page_sums(totals.parts["page_sums"], window, scenario.pages)
     if "servers" in run and scenario.servers is not None:
@@ -105,6 +104,23 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
         probed = run["sources" if "sources" in run else "probing"]
         probed.paths = window / scenario.probing.horizon  # windows are as long as it
     return run
+
+
+def single_pages(totals: Totals, part: str) -> SimpleNamespace:
+    """What the rows of `scenarios.measures` read of single pages, of all of them or of some.
+
+    Parameters
+    ----------
+    totals : Totals
+        With the accesses of all pages.
+    part : {"pages", "ages"}
+    """
+    window = totals.own["window"]
+    counted = SimpleNamespace(**totals.parts[part], window=window)
+    if part == "pages":
+        counted.stale_shares = counted.stale_time / window[:, None]
+        counted.accesses = totals.parts["page_sums"]["accesses"]
+    return counted
 
 
 def _of_page_sums(part: Part, window: Array, pages: Pages) -> SimpleNamespace:
