@@ -280,6 +280,6 @@ def _of_cost(bounds: Bounds, obsolete: Array, scenario: Scenario) -> Array:
     """Prices times the shifts of what they are paid for."""
     costs = scenario.prices
     none = np.zeros(1)
-    cost = costs.staleness * bounds.get("weighted_obsolescence", none)
+    cost = costs.staleness * bounds.get("weighted_obsolescence", none)[:1]  # of all pages
     cost = cost + costs.loss * bounds.get("loss_rate", none)
     return cost + (costs.obsolescence * obsolete if scenario.buffer is not None else 0.0)

@@ -274,7 +274,7 @@ def _control_cost(values: Values, totals: Totals, scenario: Scenario) -> Array:
             "starvation": measured("starvation_probability"),
             "response": measured("sojourn_time", "served"),
         }
-    if "pages" in totals.parts:
+    if "page_sums" in totals.parts:
         terms["staleness"] = measured("weighted_obsolescence")
     cost = np.zeros(totals.count)
     for name, value in terms.items():

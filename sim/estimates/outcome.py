@@ -14,9 +14,9 @@ from sim.estimates.controls import controls_of
 from sim.estimates.course import course_estimates
 from sim.estimates.jackknife import estimates_of
 from sim.estimates.measures import measures_of, packets_ended, pages_ended
+from sim.estimates.page_pool import PagePool
 from sim.estimates.quantiles import quantile_columns, served_quantiles
 from sim.estimates.totals import Totals
-from sim.page_pool import PagePool
 from sim.page_sums import with_page_sums, without_pages
 from sim.tally import Tally
 
