@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -52,6 +52,16 @@ _TRIALS = (1e3, 1e4, 1e5)
 _LONG_ENOUGH = 0.2
 """Events of short replications that tell the pace, and seconds after which it is known."""
 
+_MOST_TRIED = 1_000_000
+"""Pages that are set up in a second, four times over."""
+
+
+class Trial(NamedTuple):
+    """Events of a short replication, and seconds that it took."""
+
+    events: float
+    seconds: float
+
 
 def say_how_long(scenarios: Sequence[Scenario], options: RunOptions, label: str) -> None:
     """Warn where simulating will take half an hour or more, by the pace of a short replication.
@@ -86,14 +96,17 @@ def say_how_long(scenarios: Sequence[Scenario], options: RunOptions, label: str)
 def seconds_per_event(scenario: Scenario, engine: str | None) -> float | None:
     """Seconds that an event takes, by short replications, each ten times longer than the last.
 
-    None where the scenario has none so short; probed sources have a horizon of their own.
+    What a longer one takes beyond a shorter one: setting up is not counted. None where the scenario
+    has none so short, or takes long to set up; probed sources have a horizon of their own.
     """
     from sim.replicate import run
 
-    if scenario.probing is not None:
+    pages = 0 if scenario.pages is None else scenario.pages.count
+    if scenario.probing is not None or pages > _MOST_TRIED:
         return None
     whole = expected_events(scenario)
     pace = None
+    before = Trial(0.0, 0.0)
     for events in _TRIALS:
         horizon = scenario.run.horizon * events / whole
         try:
@@ -105,9 +118,10 @@ def seconds_per_event(scenario: Scenario, engine: str | None) -> float | None:
         except ScenarioError:
             return pace
         spent = time.perf_counter() - start
-        pace = spent / events
-        if spent > _LONG_ENOUGH:
+        pace = max(spent - before.seconds, 0.0) / (events - before.events)
+        if pace * events > _LONG_ENOUGH:
             break
+        before = Trial(events, spent)
     return pace
 
 
