@@ -43,9 +43,7 @@ def many_pages(pages: int, replications: int) -> Scenario:
 
 def peak() -> float:
     """Peak memory of this process, in GB."""
-    status = dict(
-        line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines()
-    )
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(status["VmHWM"].split()[0]) * 1024 / 1e9
 
 

@@ -219,8 +219,9 @@ def _simulate_all(
 
 
 def _width(executor: Executor) -> int:
-    """How many chunks its workers are at together, as far as it says so."""
-    return int(getattr(executor, "_max_workers", None) or cpu_count() or 1)
+    """How many chunks its workers are at together, where it says so: by `width`, or as pools do."""
+    width = getattr(executor, "width", None) or getattr(executor, "_max_workers", None)
+    return int(width or cpu_count() or 1)
 
 
 def _in_order(

@@ -20,6 +20,7 @@ from crawlsim.report.pages import Doubled, Entry, html
 from crawlsim.report.region_figures import plot_regions
 from crawlsim.report.run_figures import (
     plot_comparison,
+    plot_groups,
     plot_law,
     plot_levels,
     plot_obsolescence_rates,
@@ -37,6 +38,7 @@ __all__ = [
     "plot_comparison",
     "plot_course",
     "plot_frequencies",
+    "plot_groups",
     "plot_law",
     "plot_levels",
     "plot_obsolescence_rates",

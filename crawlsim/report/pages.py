@@ -32,6 +32,7 @@ from crawlsim.report.region_figures import region_figure
 from crawlsim.report.run_figures import (
     is_drawable,
     plot_comparison,
+    plot_groups,
     plot_law,
     plot_levels,
     plot_obsolescence_rates,
@@ -55,6 +56,7 @@ from scenarios import MEASURES, Results, Scenario, dumps
 from scenarios.infinite import infinite_quantities
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates
+from scenarios.page_groups import only_sums
 from scenarios.results import Estimate
 from scenarios.text import things, units, visible
 
@@ -272,16 +274,7 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
                 "the grey band.",
             )
     if "obsolescence_rate" in measures:
-        yield (
-            plot_obsolescence_rates(
-                results,
-                entry.predictions,
-                change_rates=_change_rates(scenario),
-                time_unit=scenario.time_unit,
-                names=names_of_worst_pages(scenario, results),
-            ),
-            "How often the copy of each page is out of date.",
-        )
+        yield from _figures_of_pages(entry)
     if scenario.page_set is not None and is_measured(results):
         yield (
             plot_page_set(results, entry.predictions),
@@ -295,6 +288,27 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
     if scenario.servers is not None and scenario.servers.spacing_cost is not None:
         caption = "What a packet costs by its distance from the one before at its server."
         yield plot_spacing_costs(scenario), caption
+
+
+def _figures_of_pages(entry: Entry) -> Iterator[tuple[Axes, str]]:
+    scenario = entry.scenario
+    results = entry.results
+    if only_sums(scenario):
+        yield (
+            plot_groups(results, entry.predictions),
+            "How often copies are out of date, on average over the pages of each group: tenths by "
+            "change rate, the slowest first, and hosts.",
+        )
+    yield (
+        plot_obsolescence_rates(
+            results,
+            entry.predictions,
+            change_rates=_change_rates(scenario),
+            time_unit=scenario.time_unit,
+            names=names_of_worst_pages(scenario, results),
+        ),
+        "How often the copy of each page is out of date.",
+    )
 
 
 def _course_figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
