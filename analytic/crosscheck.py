@@ -497,8 +497,8 @@ def _judged_pages(
     if len(values) <= _FEW_PAGES:
         return None
 
-    def importance(page: Subject) -> float:
-        return values[page] * (1.0 if weights is None else weights[int(page or 0)])
+    def importance(page: int) -> float:
+        return values[page] * (1.0 if weights is None else weights[page])
 
     return set(sorted(values, key=importance, reverse=True)[:_CHOSEN_PAGES])
 

@@ -53,9 +53,9 @@ def _of_groups(
 ) -> Iterator[tuple[str, Subject, float]]:
     assert scenario.pages is not None
     for grouping in groupings(scenario.pages):
-        sums = np.bincount(grouping.of_page, values, len(grouping.names))
+        sums: Array = np.bincount(grouping.of_page, values, len(grouping.names)).astype(float)
         if measure not in _SUMMED:
-            sums /= np.bincount(grouping.of_page, minlength=len(grouping.names))
+            sums = sums / np.bincount(grouping.of_page, minlength=len(grouping.names))
         for name, value in zip(grouping.names, sums.tolist(), strict=True):
             if math.isfinite(value):
                 yield measure, name, value

@@ -109,7 +109,8 @@ def _unsettled(pages: PagesTally, section: Pages, window: float) -> Array:
     """Of each page 1 / (deliveries + expected changes); 0 where nothing happens."""
     events = change_rates(section) * window
     events += pages.deliveries
-    return np.divide(1.0, events, out=events, where=events > 0)
+    unsettled: Array = np.divide(1.0, events, out=events, where=events > 0)
+    return unsettled
 
 
 def weighted_sum(values: Array, weights: Array) -> float:

@@ -345,7 +345,7 @@ def plot_groups(
             kinds.setdefault(each.kind, {}).setdefault(place[each.subject], each.value)
     for kind, values in kinds.items():
         _draw_theory(ax, np.array([*values]), np.array([*values.values()]), kind)
-    _draw_estimates(ax, np.arange(len(estimates)), estimates)
+    _draw_estimates(ax, np.arange(float(len(estimates))), estimates)
     ax.set_xticks(range(len(estimates)), [str(row.subject) for row in estimates])
     ax.tick_params(axis="x", rotation=60)
     ax.set_ylim(bottom=0)

@@ -8,6 +8,7 @@ only with the length of the window.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -124,7 +125,7 @@ def _of_pages(
     deliveries = means["pages"]["deliveries"]
     uneven: Array = np.zeros(section.count)
     if policy is None or (isinstance(policy, Planned) and not isinstance(policy, Periodic)):
-        shares = deliveries / max(accesses, 1)
+        shares: Array = deliveries / np.maximum(accesses, 1.0)
         uneven = np.full(section.count, _STRAYING)
     else:
         shares = realised_shares(policy, section)
@@ -154,55 +155,87 @@ def _of_staleness(expected: Array, uneven: Array | float, changes: Array) -> Arr
     return shift
 
 
+class _Summed(NamedTuple):
+    """What bounds of pages that are summed up are made of: of each group, then of each single page.
+
+    Attributes
+    ----------
+    shares : ndarray
+        Of the accesses.
+    uneven, most_uneven : ndarray
+        Accesses that a stretch has too many: of the group as one page, and of its worst page.
+    stale : ndarray
+        Shifts of obsolescence rates, summed over the pages.
+    weighted : ndarray, shape (1 + groups,)
+        The same with weights, of all pages first.
+    """
+
+    shares: Array
+    uneven: Array
+    most_uneven: Array
+    stale: Array
+    weighted: Array
+
+
 def _of_page_sums(
     part: Part, window: float, robots: Array, section: Pages, policy: Accessing | None
 ) -> Bounds:
-    """The same where pages are summed up: a group is accessed as if it were one page.
-
-    Of a plan without a period each replication has summed up what its own accesses say; of the ages
-    every replication has.
-    """
-    followed = list(followed_pages(section))
-    sizes = np.append(group_sizes(section), np.ones(len(followed)))
-    weights = page_weights(section)
-    accesses = part["accesses"]
-    counted = np.append(part["group_deliveries"], part["followed_deliveries"])
-    uneven = np.zeros(len(sizes))
+    """The same where pages are summed up: a group is accessed as if it were one page."""
     if policy is None or (isinstance(policy, Planned) and not isinstance(policy, Periodic)):
-        shares = counted / max(accesses, 1)
-        uneven += _STRAYING
-        changes = change_rates(section)[followed] * window
-        one = _of_staleness(part["followed_deliveries"], _STRAYING, changes)
-        groups = (1.0 + _STRAYING) * part["group_unsettled"]
-        of_groups = (1.0 + _STRAYING) * part["group_weighted_unsettled"]
-        whole = (1.0 + _STRAYING) * part["unsettled"]
-        most_uneven = uneven
+        summed = _of_counts(part, window, section)
     else:
-        of_each = realised_shares(policy, section)
-        each = np.zeros(section.count)
-        if isinstance(policy, Periodic):
-            cycle = access_cycle(policy, section)
-            each = unevenness(cycle, section.count)
-            uneven = np.append(_unevenness_of_groups(cycle, section), each[followed])
-        shift = _of_staleness(of_each * accesses, each, change_rates(section) * window)
-        one, groups = shift[followed], sums_by_group(section, shift)
-        of_groups = sums_by_group(section, shift, weights)
-        whole = weighted_sum(shift, weights)
-        shares = np.append(sums_by_group(section, of_each), of_each[followed])
-        most_uneven = np.append(largest_in_groups(section, each), each[followed])
-    stale = np.append(groups, one) / sizes
+        summed = _of_shares(part, window, section, policy)
+    sizes = np.append(group_sizes(section), np.ones(len(followed_pages(section))))
     bounds = {
-        "crawl_rate": _and_quantiles((uneven + robots * shares) / window),
-        "crawl_frequency": uneven / accesses,
-        "obsolescence_rate": _and_quantiles(stale),
-        "weighted_obsolescence": np.append(whole, of_groups),
-        "stale_answer_probability": np.array([whole / weights.sum()]),
+        "crawl_rate": _and_quantiles((summed.uneven + robots * summed.shares) / window),
+        "crawl_frequency": summed.uneven / part["accesses"],
+        "obsolescence_rate": _and_quantiles(summed.stale / sizes),
+        "weighted_obsolescence": summed.weighted,
+        "stale_answer_probability": summed.weighted[:1] / page_weights(section).sum(),
     }
     if len(part["group_age_time"]) and isinstance(policy, Planned):
         of_single = part["followed_age_time"] / np.maximum(part["followed_deliveries"], 1.0)
         ages = np.append(part["group_age_unsettled"], of_single) / sizes / window
-        bounds["index_age"] = _and_quantiles(2.0 * ages * (1.0 + most_uneven))
+        bounds["index_age"] = _and_quantiles(2.0 * ages * (1.0 + summed.most_uneven))
     return bounds
+
+
+def _of_counts(part: Part, window: float, section: Pages) -> _Summed:
+    """Of a plan without a period each replication has summed up what its own accesses say."""
+    counted = np.append(part["group_deliveries"], part["followed_deliveries"])
+    uneven = np.full(len(counted), _STRAYING)
+    changes = change_rates(section)[list(followed_pages(section))] * window
+    single = _of_staleness(part["followed_deliveries"], _STRAYING, changes)
+    weighted = np.append(part["unsettled"], part["group_weighted_unsettled"])
+    return _Summed(
+        shares=counted / np.maximum(part["accesses"], 1.0),
+        uneven=uneven,
+        most_uneven=uneven,
+        stale=np.append((1.0 + _STRAYING) * part["group_unsettled"], single),
+        weighted=(1.0 + _STRAYING) * weighted,
+    )
+
+
+def _of_shares(part: Part, window: float, section: Pages, policy: Accessing) -> _Summed:
+    """Of pages that are drawn, or listed in a period, it is known how often each is accessed."""
+    followed = list(followed_pages(section))
+    weights = page_weights(section)
+    shares = realised_shares(policy, section)
+    each: Array = np.zeros(section.count)
+    groups: Array = np.zeros(len(group_sizes(section)))
+    if isinstance(policy, Periodic):
+        cycle = access_cycle(policy, section)
+        each = unevenness(cycle, section.count)
+        groups = _unevenness_of_groups(cycle, section)
+    shift = _of_staleness(shares * part["accesses"], each, change_rates(section) * window)
+    whole = weighted_sum(shift, weights)
+    return _Summed(
+        shares=np.append(sums_by_group(section, shares), shares[followed]),
+        uneven=np.append(groups, each[followed]),
+        most_uneven=np.append(largest_in_groups(section, each), each[followed]),
+        stale=np.append(sums_by_group(section, shift), shift[followed]),
+        weighted=np.append(whole, sums_by_group(section, shift, weights)),
+    )
 
 
 def _and_quantiles(bounds: Array) -> Array:

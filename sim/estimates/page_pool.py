@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from scenarios.measures import Subject
 from scenarios.page_data import change_rates, page_weights
 from scenarios.page_groups import FOLLOWED, largest_products
 from scenarios.results import Columns
@@ -56,7 +57,7 @@ class PagePool:
             total += new
             self.squares[some] += deviation * (new - total / self.replications)
 
-    def worst(self, window: float, without: Collection[int]) -> Columns:
+    def worst(self, window: float, without: Collection[Subject]) -> Columns:
         """The obsolescence rates of the worst pages: of the largest weight × rate, the worst first.
 
         A standard error is that of a mean, which the jackknife's is where windows are equally long.
@@ -65,8 +66,8 @@ class PagePool:
         ----------
         window : float
             Length of the window of each replication.
-        without : collection of int
-            Pages that are left out since they have rows already.
+        without : collection
+            Subjects that have rows already.
         """
         largest = largest_products(self.stale_time, page_weights(self._pages), FOLLOWED)
         pages = [page for page in largest.tolist() if page not in without]
