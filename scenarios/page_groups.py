@@ -76,6 +76,11 @@ def groupings(pages: Pages) -> tuple[Grouping, ...]:
     return tuple(given)
 
 
+def is_group(subject: object) -> bool:
+    """Whether a subject of a measure of pages is a group of them."""
+    return isinstance(subject, str) and subject not in QUANTILES
+
+
 def is_tenth(subject: object) -> bool:
     """Whether a subject is one of the tenths, which have every page between them."""
     return isinstance(subject, str) and subject.startswith(_TENTH)

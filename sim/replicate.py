@@ -23,7 +23,8 @@ import numpy as np
 from scenarios import Estimate, Results, Scenario, ScenarioError
 from scenarios.base import one_of
 from scenarios.law_points import LawPoints
-from scenarios.page_groups import finds_worst, only_sums
+from scenarios.measures import MEASURES
+from scenarios.page_groups import finds_worst, is_group, only_sums
 from scenarios.scenario import require_scenario
 from scenarios.text import counted
 from sim import compiled_engine, simpy_engine
@@ -292,6 +293,12 @@ def _simulate(
     return tallies
 
 
+def _is_aside(row: Estimate, scenario: Scenario) -> bool:
+    """Whether it is a single page, or a quantile, beside the groups of many pages."""
+    is_page = MEASURES[row.measure].subject == "page" and not is_group(row.subject)
+    return is_page and only_sums(scenario)
+
+
 @dataclass(frozen=True, slots=True)
 class Precision:
     """When a run is precise enough: relative half-widths of the 95 % intervals.
@@ -302,7 +309,7 @@ class Precision:
         Largest half-width divided by the estimate.
     measures : sequence of str
         The measures it must hold for; empty: all of the scenario's `judged`, else all measures
-        of the whole system that are not 0.
+        of the whole system that are not 0. Of many pages it holds for the groups.
     most : int
         Largest number of replications.
     """
@@ -323,7 +330,8 @@ class Precision:
         """The estimates that must be precise, and the measures left aside, never seen above 0."""
         names = self.measures or scenario.judged
         if names:
-            return [row for name in names for row in results.rows.of_measure(name)], []
+            every = [row for name in names for row in results.rows.of_measure(name)]
+            return [row for row in every if not _is_aside(row, scenario)], []
         estimates = map(results.find, (block.measure for block in results.rows.blocks))
         rows = [row for row in estimates if row is not None]
         return [r for r in rows if r.estimate != 0], [r.measure for r in rows if r.estimate == 0]

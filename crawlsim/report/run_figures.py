@@ -33,8 +33,7 @@ from crawlsim.report.drawing import (
 from crawlsim.report.words import name_of, rows_of
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.arrays import Array
-from scenarios.measures import Subject
-from scenarios.page_groups import QUANTILES
+from scenarios.page_groups import is_group
 from scenarios.rates import PiecewiseConstant
 from scenarios.results import Estimate
 from scenarios.sections import Period, Random, Source
@@ -334,7 +333,7 @@ def plot_groups(
         If the results have no groups.
     """
     rows = results.rows.of_measure("obsolescence_rate")
-    estimates = [row for row in rows if _is_group(row.subject)][:_MOST_GROUPS]
+    estimates = [row for row in rows if is_group(row.subject)][:_MOST_GROUPS]
     if not estimates:
         raise ValueError(f"{results.scenario} has no groups of pages to draw")
     place = {row.subject: number for number, row in enumerate(estimates)}
@@ -351,10 +350,6 @@ def plot_groups(
     ax.set_ylim(bottom=0)
     legend_above(ax)
     return ax
-
-
-def _is_group(subject: Subject) -> bool:
-    return isinstance(subject, str) and subject not in QUANTILES
 
 
 def _by_index(results: Results, measure: str) -> dict[int, Estimate]:

@@ -201,6 +201,18 @@ def test_more_replications_until_precise_are_those_of_one_run() -> None:
     assert list(map(repr, found.estimates)) == list(map(repr, at_once.estimates))
 
 
+def test_a_precision_of_pages_is_that_of_their_groups() -> None:
+    """Some quantiles are 0 in every replication, and single pages take thousands of them."""
+    scenario = many({"run.page_rows": 0, "run.replications": 3})
+    precision = Precision(0.1, ["obsolescence_rate"], 200)
+    found = run_to_precision(scenario, precision)
+    assert 3 < found.count < 200
+    assert precision.shortfall(found, scenario) is None
+    assert found.find("obsolescence_rate", "quantile 0.01").estimate == 0
+    worst = found.find("obsolescence_rate", "tenth 1")
+    assert (worst.high - worst.low) / 2 < 0.11 * worst.estimate
+
+
 @pytest.mark.parametrize("kind", ["drawn", "by deadline", "equal weights", "through a buffer"])
 def test_the_worst_pages_are_those_of_the_rows(kind: str) -> None:
     rows, sums = both(KINDS[kind])
