@@ -12,6 +12,7 @@ from analytic.formula import Prediction
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.measures import MEASURES, Subject
+from scenarios.page_groups import is_tenth
 from scenarios.rare import dispersion
 from scenarios.results import Estimate, Results
 
@@ -67,7 +68,11 @@ class Context:
     @cached_property
     def crawls(self) -> float:
         """Predicted accesses of all pages per unit time."""
-        return math.fsum(p.value for (name, _), p in self._first.items() if name == "crawl_rate")
+        rates = {
+            subject: p.value for (name, subject), p in self._first.items() if name == "crawl_rate"
+        }
+        tenths = [value for subject, value in rates.items() if is_tenth(subject)]
+        return math.fsum(tenths or rates.values())
 
     def unit_of(self, measure: str) -> float:
         """What a share is one of: 1, the arrival rate, the rate of all accesses; 0 for others."""

@@ -31,6 +31,7 @@ from analytic.start_up import StartShifts
 from scenarios import Estimate, Results, Scenario
 from scenarios.measures import Subject
 from scenarios.page_data import page_weights
+from scenarios.page_groups import only_sums
 
 Verdict = Literal["agrees", "disagrees", "inconclusive", "not judged"]
 
@@ -217,6 +218,7 @@ def compare(
     prices: Mapping[str, float] | None = None,
     negligible: float = 0.0,
     start_shift: Callable[[Prediction, float], float] | None = None,
+    single_pages: bool = True,
 ) -> list[Comparison]:
     """Compare predictions with a simulation.
 
@@ -239,6 +241,10 @@ def compare(
     start_shift : callable, optional
         How far the start of the run can shift an estimate (from a prediction and the estimate),
         where the warm-up is known to be too short.
+    single_pages : bool
+        Whether rows of single pages must be settled. Where groups of pages are compared as well,
+        they need not be: a run that is long enough for millions of pages together may be far too
+        short for one.
 
     Returns
     -------
@@ -269,7 +275,10 @@ def compare(
                 estimate.estimate,
                 error,
                 in_family=in_family,
-                must_settle=not judged or prediction.measure in judged,
+                must_settle=(
+                    (not judged or prediction.measure in judged)
+                    and (single_pages or not _is_of_one_page(prediction))
+                ),
                 floor=_floor(prediction, unit),
                 negligible=negligible * unit,
                 end_effect=estimate.end_effect_bound,
@@ -308,11 +317,24 @@ def check_scenario(
         rows,
         results,
         scenario.judged,
-        None if scenario.pages is None else page_weights(scenario.pages).tolist(),
+        _weights_of(scenario),
         prices=prices_of(scenario, rows),
         negligible=scenario.check.negligible,
         start_shift=StartShifts(scenario).of,
+        single_pages=not only_sums(scenario),
     )
+
+
+def _is_of_one_page(prediction: Prediction) -> bool:
+    return prediction.measure in _PAGE_MEASURES and isinstance(prediction.subject, int)
+
+
+def _weights_of(scenario: Scenario) -> Sequence[float] | None:
+    """Weights by which some pages are chosen; None where the scenario itself has chosen some."""
+    if scenario.pages is None or only_sums(scenario):
+        return None
+    weights: list[float] = page_weights(scenario.pages).tolist()
+    return weights
 
 
 def check_course(scenario: Scenario, course: OverTime, results: Results) -> list[Comparison]:
@@ -337,8 +359,7 @@ def check_course(scenario: Scenario, course: OverTime, results: Results) -> list
     estimated = results.course.columns
     known = {key: values for key, values in course.columns.items() if key in estimated}
     at_end = _predictions_at(known, -1) if len(course.times) else []
-    weights = None if scenario.pages is None else page_weights(scenario.pages).tolist()
-    pages = _judged_pages(at_end, weights)
+    pages = _judged_pages(at_end, _weights_of(scenario))
     rows = []
     for place, time in enumerate(course.times.tolist()):
         predictions = _predictions_at(known, place)
@@ -466,14 +487,18 @@ def _judged_pages(
     Ranked by weight × predicted obsolescence rate, or × crawl rate where no formula gives one.
     """
     for measure in _PAGE_MEASURES:
-        values = {p.subject: p.value for p in predictions if p.measure == measure}
+        values = {
+            p.subject: p.value
+            for p in predictions
+            if p.measure == measure and isinstance(p.subject, int)
+        }
         if values:
             break
     if len(values) <= _FEW_PAGES:
         return None
 
-    def importance(page: Subject) -> float:
-        return values[page] * (1.0 if weights is None else weights[int(page or 0)])
+    def importance(page: int) -> float:
+        return values[page] * (1.0 if weights is None else weights[page])
 
     return set(sorted(values, key=importance, reverse=True)[:_CHOSEN_PAGES])
 

@@ -23,6 +23,7 @@ from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.measures import one_closed_class, size_of
 from analytic.markov import closed_classes, relaxation_time
 from analytic.page_conditions import resolved_frequencies, time_per_access
+from analytic.page_rows import page_rows
 from analytic.page_set import list_relaxation
 from analytic.refusal import NoAnswerError
 from analytic.transforms import mean_time
@@ -40,6 +41,7 @@ from scenarios.page_data import (
     page_weights,
     realised_shares,
 )
+from scenarios.page_groups import group_names, largest_in_groups, only_sums
 from scenarios.processes import ArrivalProcess, Map, Mmpp
 from scenarios.sections import AccessTime, Pages
 from scenarios.text import shortened
@@ -351,6 +353,14 @@ class StartShifts:
         self._by_page = np.max([np.zeros(pages), *by_page], axis=0)
         weights = np.zeros(1) if scenario.pages is None else page_weights(scenario.pages)
         stale = float(weights @ self._by_page) if scenario.pages else 0.0
+        self._by_group: dict[Subject, float] = {}
+        self._sum_of_group: dict[Subject, float] = {}
+        if scenario.pages is not None and only_sums(scenario):
+            names = group_names(scenario.pages)
+            largest = largest_in_groups(scenario.pages, self._by_page)
+            self._by_group = dict(zip(names, largest.tolist(), strict=True))
+            rows = page_rows(scenario, "weighted_obsolescence", weights * self._by_page)
+            self._sum_of_group = {subject: value for _, subject, value in rows}
         self._sums = {
             "weighted_obsolescence": stale,
             "stale_answer_probability": stale / weights.sum() if weights.sum() > 0 else 0.0,
@@ -366,6 +376,8 @@ class StartShifts:
         share = self.share_of(prediction.measure, prediction.subject)
         predicted = prediction.value
         pages = self._sums.get(prediction.measure, 0.0)
+        if prediction.measure == "weighted_obsolescence" and prediction.subject is not None:
+            pages = self._sum_of_group[prediction.subject]
         if estimate <= predicted:
             return min(share * predicted + pages, max(predicted, 0.0))
         if prediction.measure in _ONLY_LOWERED and not self._switched:
@@ -380,6 +392,8 @@ class StartShifts:
         share = max(follow, default=0.0)
         if measure in _OF_A_PAGE and isinstance(page, int):
             return max(share, float(self._by_page[page]))
+        if measure in _OF_A_PAGE:
+            return max(share, self._by_group.get(page, 0.0))
         return share
 
     def _left(self, needed: Any) -> Array:

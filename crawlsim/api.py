@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -96,6 +97,7 @@ def run(
     replications: int | None = None,
     engine: str | None = None,
     executor: Executor | None = None,
+    pages: str | Path | None = None,
 ) -> Results:
     """Estimates of a scenario, with every "optimal" in it decided first.
 
@@ -109,15 +111,29 @@ def run(
         Default: the fastest that covers the scenario.
     executor : concurrent.futures.Executor, optional
         Where the replications run; default: this process.
+    pages : path, optional
+        A new .parquet file, for the rows of all pages.
 
     Raises
     ------
     ScenarioError
-        If the scenario is not valid, or the engine does not simulate it.
+        If the scenario is not valid, the engine does not simulate it, or the file cannot be
+        written.
     """
-    return sim.run(
-        _decided(system), seed=seed, replications=replications, engine=engine, executor=executor
-    )
+    from crawlsim.page_tables import claim_table, table_of_pages
+
+    scenario = _decided(system)
+    if pages is not None:
+        claim_table(pages, scenario, "pages")
+    with nullcontext() if pages is None else table_of_pages(pages, scenario) as spool:
+        return sim.run(
+            scenario,
+            seed=seed,
+            replications=replications,
+            engine=engine,
+            executor=executor,
+            spool=spool,
+        )
 
 
 def solve(system: System) -> Solution:

@@ -12,6 +12,7 @@ from scenarios.activation import Free, Levels, Static, Switching, Threshold
 from scenarios.fleet import numbers_by_class
 from scenarios.measures import Subject
 from scenarios.page_data import page_names, page_weights
+from scenarios.page_groups import finds_worst
 from scenarios.sections import PageSize
 from scenarios.text import shortened, units, visible
 
@@ -108,6 +109,9 @@ def names_of_worst_pages(scenario: Scenario, results: Results) -> dict[int, str]
 
 
 def _worst(scenario: Scenario, results: Results) -> list[tuple[int, float]]:
+    """Nothing where there are so many pages that nobody has looked for the worst."""
+    if not finds_worst(scenario):
+        return []
     rates = (
         (row.subject, row.estimate)
         for row in results.rows.of_measure("obsolescence_rate")

@@ -25,10 +25,17 @@ import crawlsim
 from analytic import check_course, course_of, predict, resolve
 from crawlsim.cli.loading import load_scenarios
 from crawlsim.cli.program import commands
-from crawlsim.report import plot_course, plot_levels, plot_obsolescence_rates, plot_page_set
+from crawlsim.report import (
+    plot_course,
+    plot_groups,
+    plot_levels,
+    plot_obsolescence_rates,
+    plot_page_set,
+)
 from experiments.make_gallery import COLOURS, DOTS_PER_INCH
 from scenarios import Scenario
 from scenarios.files import library_text
+from scenarios.page_groups import only_sums
 
 PAGES = Path(__file__).parents[1] / "docs" / "how-to"
 FOLDER = PAGES.parent / "pictures" / "how-to"
@@ -80,6 +87,8 @@ def figure_of(name: str, scenario: Scenario) -> Axes:
     predictions, _ = predict(scenario)
     if scenario.page_set is not None:
         return plot_page_set(results, predictions)
+    if only_sums(scenario):
+        return plot_groups(results, predictions)
     plot = plot_obsolescence_rates if name in OF_PAGES else plot_levels
     return plot(results, predictions)
 

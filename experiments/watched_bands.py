@@ -18,6 +18,7 @@ from crawlsim.explore.live import ends_count, look_at, simulate_some
 from crawlsim.explore.sides import sides_of
 from scenarios.arrays import Array
 from sim.estimates.totals import Totals
+from sim.page_sums import with_page_sums
 
 STREAMS = 400
 REPLICATIONS = 300
@@ -72,7 +73,8 @@ def watch(opened: Opened, changes: dict[str, Any], streams: int, replications: i
     ends = ends_count(scenario)
     left = np.full((3, streams), np.inf)
     for stream in range(streams):
-        totals = Totals.of(simulate_some(scenario, stream + 1, range(replications)))
+        tallies = simulate_some(scenario, stream + 1, range(replications))
+        totals = Totals.of([with_page_sums(tally, scenario) for tally in tallies])
         for n in range(2, replications + 1):
             look = look_at(totals.first(n), scenario, own, ends)
             theory = np.array([exact[key][0] if key in exact else np.nan for key in look.keys])

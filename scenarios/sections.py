@@ -559,6 +559,7 @@ class Run(Section):
     replications: Annotated[int, Field(strict=True, ge=1, le=10_000_000)] = 40
     seed: Annotated[int, Field(strict=True, ge=0, le=LARGEST_SEED)] = 1
     observe: Positive | None = None
+    page_rows: Annotated[int, Field(strict=True, ge=0, le=100_000_000)] = 100_000
 
     @model_validator(mode="after")
     def _valid(self) -> Run:

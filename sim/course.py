@@ -10,6 +10,7 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.page_data import page_weights
+from scenarios.page_groups import only_sums
 from scenarios.timeline import observation_times
 from sim import rules
 from sim.buffer import Buffer
@@ -27,8 +28,8 @@ _OBSERVATION = rules.tie_order(rules.OBSERVATION, 0)
 
 
 def pages_followed(scenario: Scenario, times: Array) -> int:
-    """Number of pages that are followed one by one."""
-    count = scenario.pages.count if scenario.pages else 0
+    """Number of pages that are followed one by one; none where only sums of pages are kept."""
+    count = 0 if scenario.pages is None or only_sums(scenario) else scenario.pages.count
     return count if count * len(times) <= MOST_FOLLOWED else 0
 
 

@@ -5,9 +5,17 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
 from dataclasses import dataclass, replace
 from functools import partial
+from os import cpu_count
 from typing import Any
 
 import numpy as np
@@ -15,13 +23,18 @@ import numpy as np
 from scenarios import Estimate, Results, Scenario, ScenarioError
 from scenarios.base import one_of
 from scenarios.law_points import LawPoints
+from scenarios.measures import MEASURES
+from scenarios.page_groups import finds_worst, is_group, only_sums
 from scenarios.scenario import require_scenario
 from scenarios.text import counted
 from sim import compiled_engine, simpy_engine
 from sim.compiled_engine.interrupts import interrupts_watched
 from sim.estimates import results_from
+from sim.estimates.page_pool import PagePool
 from sim.event_log import EventLog
 from sim.pace import require_progress
+from sim.page_spool import PageSpool
+from sim.page_sums import with_page_sums, without_pages
 from sim.tally import Tally
 
 ENGINES: dict[str, Any] = {"compiled": compiled_engine, "simpy": simpy_engine}
@@ -30,6 +43,9 @@ ENGINES: dict[str, Any] = {"compiled": compiled_engine, "simpy": simpy_engine}
 
 _CHUNKS = 256
 """Workers get thousands of short replications in at least so many chunks."""
+
+_AHEAD = 2
+"""Replications of many pages that are begun, per worker, before the next one to be counted."""
 
 _log = logging.getLogger(__name__)
 
@@ -73,6 +89,7 @@ def run(
     progress: Progress | None = None,
     log: EventLog | None = None,
     points: LawPoints | None = None,
+    spool: PageSpool | None = None,
 ) -> Results:
     """Simulate a scenario.
 
@@ -94,6 +111,8 @@ def run(
         Receives every event; the replications then run in this process.
     points : LawPoints, optional
         Where distributions are to be compared (`analytic.exact_laws`); the paths stay the same.
+    spool : PageSpool, optional
+        Receives what each replication has of each page.
 
     Returns
     -------
@@ -111,78 +130,144 @@ def run(
     changes = {key: value for key, value in given.items() if value is not None}
     scenario = scenario.with_(changes) if changes else scenario
     chosen = engine_for(scenario, engine, logged=log is not None)
-    work = partial(_simulate, chosen, scenario, log, points)
+    counted = Counted(scenario, spool)
+    work = partial(_simulate, chosen, scenario, log, points, counted.wants_pages)
     which = range(first, first + scenario.run.replications)
-    tallies = _tallies(work, which, which.stop, executor if log is None else None, progress)
-    return _results(tallies, scenario, chosen)
+    _simulate_all(work, which, which.stop, executor if log is None else None, progress, counted)
+    return _results(counted, scenario, chosen)
 
 
-def _results(tallies: Sequence[Tally], scenario: Scenario, engine: str) -> Results:
+class Counted:
+    """What the replications counted, taken in their order; of many pages only what is kept.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    spool : PageSpool, optional
+        Receives what each has of each page.
+
+    Attributes
+    ----------
+    tallies : list of Tally
+    pool : PagePool or None
+        Of many pages what all replications have of each.
+    """
+
+    def __init__(self, scenario: Scenario, spool: PageSpool | None) -> None:
+        self.tallies: list[Tally] = []
+        self.pool: PagePool | None = None
+        self._spool = spool
+        self._has_rows = not only_sums(scenario)
+        if scenario.pages is not None and not self._has_rows and finds_worst(scenario):
+            self.pool = PagePool(scenario.pages)
+
+    @property
+    def wants_pages(self) -> bool:
+        """Whether replications are to hand in what they have of each page."""
+        return self._has_rows or self.is_heavy
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether replications hand in so much that few of them may wait for their turn."""
+        return self.pool is not None or self._spool is not None
+
+    def take(self, tallies: list[Tally]) -> None:
+        """The next replications; nothing is left in the list."""
+        while tallies:
+            tally = tallies.pop(0)
+            if self._spool is not None:
+                self._spool.add(tally)
+            if self.pool is not None and tally.pages is not None:
+                self.pool.add(tally.pages)
+            self.tallies.append(tally if self._has_rows else without_pages(tally))
+
+
+def _results(counted: Counted, scenario: Scenario, engine: str) -> Results:
     """The results, with the counts of distributions where there are any."""
-    results = results_from(tallies, scenario, engine, scenario.run.seed)
-    counted = [tally.laws for tally in tallies if tally.laws is not None]
-    if not counted:
+    tallies = counted.tallies
+    results = results_from(tallies, scenario, engine, scenario.run.seed, counted.pool)
+    laws = [tally.laws for tally in tallies if tally.laws is not None]
+    if not laws:
         return results
     counts = {
-        ("sojourn_time", "served"): [laws.served for laws in counted],
-        ("sojourn_time", "obsolete"): [laws.obsolete for laws in counted],
-        ("level_at_arrival", None): [laws.levels for laws in counted],
-        ("cycle_time", None): [laws.cycle for laws in counted],
+        ("sojourn_time", "served"): [each.served for each in laws],
+        ("sojourn_time", "obsolete"): [each.obsolete for each in laws],
+        ("level_at_arrival", None): [each.levels for each in laws],
+        ("cycle_time", None): [each.cycle for each in laws],
     }
     return replace(results, law_counts={key: np.array(rows) for key, rows in counts.items()})
 
 
-def _tallies(
+def _simulate_all(
     work: Callable[[Sequence[int]], list[Tally]],
     which: Sequence[int],
     in_all: int,
     executor: Executor | None,
     progress: Progress | None,
-) -> list[Tally]:
-    size = max(1, len(which) // _CHUNKS) if executor else 1
+    counted: Counted,
+) -> None:
+    """Run some replications by whose workers there are, and count them in their order."""
+    size = max(1, len(which) // _CHUNKS) if executor and not counted.is_heavy else 1
     chunks = [which[start : start + size] for start in range(0, len(which), size)]
-    parts: dict[int, list[Tally]] = {}
+    ahead = _AHEAD * _width(executor) if executor and counted.is_heavy else len(chunks)
     done = 0
     with interrupts_watched():
-        for index, part in _as_completed(executor, work, chunks):
-            parts[index] = part
+        for part in _in_order(executor, work, chunks, ahead):
             done += len(part)
+            counted.take(part)
             if progress:
                 progress(which[0] + done, in_all)
-    return [tally for index in range(len(chunks)) for tally in parts[index]]
 
 
-def _as_completed(
+def _width(executor: Executor) -> int:
+    """How many chunks its workers are at together, where it says so: by `width`, or as pools do."""
+    width = getattr(executor, "width", None) or getattr(executor, "_max_workers", None)
+    return int(width or cpu_count() or 1)
+
+
+def _in_order(
     executor: Executor | None,
     work: Callable[[Sequence[int]], list[Tally]],
     chunks: Sequence[Sequence[int]],
-) -> Iterator[tuple[int, list[Tally]]]:
-    """The results of the chunks with their numbers, as they come; an error comes at once.
+    ahead: int,
+) -> Iterator[list[Tally]]:
+    """The results of the chunks in their order; an error comes at once.
 
-    If workers die, and their executor with them, the remaining chunks run in this process: that
-    costs time, but no results.
+    No more than so many chunks are begun ahead of the next one to come. If workers die, and their
+    executor with them, the remaining chunks run in this process: that costs time, but no results.
     """
     if executor is None:
-        yield from enumerate(map(work, chunks))
+        yield from map(work, chunks)
         return
     futures: dict[Future[list[Tally]], int] = {}
-    left = set(range(len(chunks)))
+    found: dict[int, list[Tally]] = {}
+    begun = given = 0
     try:
-        futures |= {executor.submit(work, chunk): index for index, chunk in enumerate(chunks)}
-        for future in as_completed(futures):
-            part = future.result()
-            left.discard(futures[future])
-            yield futures[future], part
+        while given < len(chunks):
+            for index in range(begun, min(given + ahead, len(chunks))):
+                futures[executor.submit(work, chunks[index])] = index
+                begun = index + 1
+            _move_done(futures, found)
+            while given in found:
+                given += 1
+                yield found.pop(given - 1)
     except Exception as error:
         of_cluster = type(error).__module__.split(".")[0] == "distributed"
         if not (of_cluster or isinstance(error, BrokenExecutor | CancelledError)):
             raise  # the work itself is at fault
         _log.warning("workers died (%s); the rest runs in this process", type(error).__name__)
-        for index in sorted(left):
-            yield index, work(chunks[index])
+        for index in range(given, len(chunks)):
+            yield found.pop(index) if index in found else work(chunks[index])
     finally:
         for future in futures:
             future.cancel()
+
+
+def _move_done(futures: dict[Future[list[Tally]], int], found: dict[int, list[Tally]]) -> None:
+    """Wait for a chunk, and move those that are done; nothing else then holds what they found."""
+    for future in wait(futures, return_when=FIRST_COMPLETED).done:
+        part = future.result()
+        found[futures.pop(future)] = part
 
 
 def _simulate(
@@ -190,19 +275,28 @@ def _simulate(
     scenario: Scenario,
     log: EventLog | None,
     points: LawPoints | None,
+    wants_pages: bool,
     which: Sequence[int],
 ) -> list[Tally]:
+    """Some replications, their pages summed up; what single pages did only where it is wanted."""
     simulate = ENGINES[engine].simulate
     seed = scenario.run.seed
     asked = {} if points is None else {"points": points}
     tallies = []
     for replication in which:
         try:
-            tallies.append(simulate(scenario, replication, seed, log, **asked))
+            tally = with_page_sums(simulate(scenario, replication, seed, log, **asked), scenario)
+            tallies.append(tally if wants_pages else without_pages(tally))
         except Exception as error:
             error.add_note(f"{scenario.name}, replication {replication}, seed {seed}, {engine}")
             raise
     return tallies
+
+
+def _is_aside(row: Estimate, scenario: Scenario) -> bool:
+    """Whether it is a single page, or a quantile, beside the groups of many pages."""
+    is_page = MEASURES[row.measure].subject == "page" and not is_group(row.subject)
+    return is_page and only_sums(scenario)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +309,7 @@ class Precision:
         Largest half-width divided by the estimate.
     measures : sequence of str
         The measures it must hold for; empty: all of the scenario's `judged`, else all measures
-        of the whole system that are not 0.
+        of the whole system that are not 0. Of many pages it holds for the groups.
     most : int
         Largest number of replications.
     """
@@ -236,7 +330,8 @@ class Precision:
         """The estimates that must be precise, and the measures left aside, never seen above 0."""
         names = self.measures or scenario.judged
         if names:
-            return [row for name in names for row in results.rows.of_measure(name)], []
+            every = [row for name in names for row in results.rows.of_measure(name)]
+            return [row for row in every if not _is_aside(row, scenario)], []
         estimates = map(results.find, (block.measure for block in results.rows.blocks))
         rows = [row for row in estimates if row is not None]
         return [r for r in rows if r.estimate != 0], [r.measure for r in rows if r.estimate == 0]
@@ -292,6 +387,7 @@ def run_to_precision(
     progress: Progress | None = None,
     refine: Callable[[Results], Results] | None = None,
     points: LawPoints | None = None,
+    spool: PageSpool | None = None,
 ) -> Results:
     """Simulate, adding replications until the precision is met or its limit is reached.
 
@@ -316,6 +412,8 @@ def run_to_precision(
         From results to results, before they are judged.
     points : LawPoints, optional
         Where distributions are to be counted (`analytic.points_of`).
+    spool : PageSpool, optional
+        Receives what each replication has of each page.
 
     Raises
     ------
@@ -324,15 +422,15 @@ def run_to_precision(
     """
     require_scenario(scenario)
     chosen = engine_for(scenario, engine)
-    work = partial(_simulate, chosen, scenario, None, points)
-    tallies: list[Tally] = []
+    counted = Counted(scenario, spool)
+    work = partial(_simulate, chosen, scenario, None, points, counted.wants_pages)
     count = min(scenario.run.replications, precision.most)
     while True:
-        which = range(len(tallies), count)
-        tallies += _tallies(work, which, count, executor, progress)
-        results = _results(tallies, scenario, chosen)
+        which = range(len(counted.tallies), count)
+        _simulate_all(work, which, count, executor, progress, counted)
+        results = _results(counted, scenario, chosen)
         results = refine(results) if refine else results
         precision.check(results)
         count = precision.next_count(results, scenario)
-        if count == len(tallies):
+        if count == len(counted.tallies):
             return results

@@ -151,6 +151,53 @@ class AgesTally:
         require(self.age_time.max() <= oldest, "a copy in the index was older than the run")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PageSumsTally:
+    """What is left of the pages once they are summed up; of few pages only the first two sums.
+
+    Attributes
+    ----------
+    accesses : int
+        Deliveries of all pages.
+    weighted_stale_time : float
+        Weight × time out of date, summed over the pages.
+    group_deliveries, group_stale_time, group_weighted, group_age_time : ndarray, shape (groups,)
+        Sums over the pages of each group of `scenarios.page_groups`.
+    unsettled : float
+        Weight / (deliveries + expected changes), summed: what the ends of the window may shift.
+    group_unsettled, group_weighted_unsettled : ndarray, shape (groups,)
+        The same of each group, without weights and with them.
+    group_age_unsettled : ndarray, shape (groups,)
+        Age / deliveries, summed.
+    followed_deliveries, followed_stale_time, followed_age_time : ndarray, shape (followed,)
+        Those of the pages that are followed by themselves.
+    delivery_quantiles, stale_quantiles, age_quantiles : ndarray, shape (shares,)
+        Deliveries, and times, that so large a share of the pages does not exceed.
+
+    Ages are there where pages go through a buffer; else their arrays have no entries.
+    """
+
+    accesses: int
+    weighted_stale_time: float
+    unsettled: float
+    group_deliveries: NDArray[Any]
+    group_stale_time: NDArray[Any]
+    group_weighted: NDArray[Any]
+    group_unsettled: NDArray[Any]
+    group_weighted_unsettled: NDArray[Any]
+    group_age_time: NDArray[Any]
+    group_age_unsettled: NDArray[Any]
+    followed_deliveries: NDArray[Any]
+    followed_stale_time: NDArray[Any]
+    followed_age_time: NDArray[Any]
+    delivery_quantiles: NDArray[Any]
+    stale_quantiles: NDArray[Any]
+    age_quantiles: NDArray[Any]
+
+    __eq__ = _equal_arrays
+    __hash__ = None  # type: ignore[assignment]  # it holds arrays
+
+
 @dataclass(frozen=True, slots=True)
 class ClientsTally:
     """Queries in the window, and how many of them met a copy that was out of date."""
@@ -493,6 +540,9 @@ class Tally:
         Where distributions are to be compared.
     course : CourseTally or None
         Where it is observed: from time 0 on, whatever the window.
+    page_sums : PageSumsTally or None
+        Of pages that were summed up (`sim.page_sums`); of many pages in place of `pages` and
+        `ages`.
     """
 
     window: float
@@ -509,6 +559,7 @@ class Tally:
     sojourns: SojournsTally | None = None
     laws: LawsTally | None = None
     course: CourseTally | None = None
+    page_sums: PageSumsTally | None = None
 
     def check(self, horizon: float, robots: int) -> None:
         """Raise `ConservationError` unless all parts add up; `robots` is the number available."""

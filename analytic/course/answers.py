@@ -20,6 +20,7 @@ from analytic.predictions import NotApplicable
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.arrays import Array
+from scenarios.page_groups import only_sums
 from scenarios.timeline import observation_times
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ def course_of(scenario: Scenario) -> Course:
         if reason is None:
             columns = {**columns, **pages_seen(scenario).columns}
         elif reason_against(CRAWLING, scenario) is None:
-            shares = enumerate(accessed_pages(scenario).shares.tolist())
+            of_pages = [] if only_sums(scenario) else accessed_pages(scenario).shares.tolist()
+            shares = enumerate(of_pages)
             delivered = columns["arrival_rate", None]
             columns = {**columns, **{("crawl_rate", page): f * delivered for page, f in shares}}
             others.append(NotApplicable("courses pages", (reason,)))

@@ -29,6 +29,7 @@ from analytic.page_conditions import (
     randomized_policy,
     resolved_frequencies,
 )
+from analytic.page_rows import page_rows
 from analytic.refusal import Remembered
 from scenarios import Scenario
 from scenarios.arrays import Array
@@ -184,10 +185,8 @@ def _pages_window(scenario: Scenario) -> Values:
     window = scenario.run.horizon - scenario.run.warmup
     weighted = float(page_weights_of(scenario) @ seen.stale_time) / window
     yield "weighted_obsolescence", None, weighted
-    for page, time in enumerate(seen.stale_time.tolist()):
-        yield "obsolescence_rate", page, time / window
-    for page, pages in enumerate(seen.crawled.tolist()):
-        yield "crawl_rate", page, pages / window
+    yield from page_rows(scenario, "obsolescence_rate", seen.stale_time / window)
+    yield from page_rows(scenario, "crawl_rate", seen.crawled / window)
     yield "stale_answer_probability", None, seen.stale_answers
     costs = scenario.prices
     if costs.model_fields_set and scenario.buffer is None:
@@ -214,8 +213,7 @@ def index_not_followed(scenario: Scenario) -> str | None:
 def _crawling(scenario: Scenario) -> Values:
     run = scenario.run
     delivered = followed(scenario).window.delivered / (run.horizon - run.warmup)
-    for page, share in enumerate(accessed_pages(scenario).shares.tolist()):
-        yield "crawl_rate", page, share * delivered
+    yield from page_rows(scenario, "crawl_rate", accessed_pages(scenario).shares * delivered)
 
 
 class Followed(NamedTuple):

@@ -45,6 +45,7 @@ from analytic.page_refresh.optimum import (
     proportional_bound,
     schedule_bound,
 )
+from analytic.page_rows import page_rows
 from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
 from scenarios.accessing.golden_ratio import GoldenRatio
@@ -107,8 +108,7 @@ def freshness_measures(scenario: Scenario, weights: Array, obsolescence: Array) 
     """What follows from the obsolescence rate of every page."""
     total = float(weights @ obsolescence)
     yield "weighted_obsolescence", None, total
-    for page, rate in enumerate(obsolescence.tolist()):
-        yield "obsolescence_rate", page, rate
+    yield from page_rows(scenario, "obsolescence_rate", obsolescence)
     if scenario.clients is not None and weights.any():
         yield "stale_answer_probability", None, stale_answers(obsolescence, weights)
     costs = scenario.prices
@@ -128,8 +128,7 @@ def _bound(scenario: Scenario) -> Values:
     law = law_between_accesses(scenario)
     bounds = spaced_obsolescence(accessed.change_rates, shares, law)
     yield "weighted_obsolescence", None, float(accessed.weights @ bounds)
-    for page, bound in enumerate(bounds.tolist()):
-        yield "obsolescence_rate", page, bound
+    yield from page_rows(scenario, "obsolescence_rate", bounds)
 
 
 def _proportional(scenario: Scenario) -> Values:
@@ -200,10 +199,9 @@ def _crawling(scenario: Scenario) -> Values:
         law = gap_law(access)
         assert law is not None
         rates += crawl_rates(shares, law, robots, failure)
-    for page, (rate, share) in enumerate(zip(rates.tolist(), shares.tolist(), strict=True)):
-        yield "crawl_rate", page, rate
-        if rate > 0 or share == 0:
-            yield "crawl_frequency", page, share
+    yield from page_rows(scenario, "crawl_rate", rates)
+    known = (rates > 0) | (shares == 0)
+    yield from page_rows(scenario, "crawl_frequency", np.where(known, shares, np.nan))
 
 
 def some_access_fails(scenario: Scenario) -> str | None:

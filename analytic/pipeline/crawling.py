@@ -6,6 +6,7 @@ from analytic import page_conditions
 from analytic.formula import Formula, Values, dependent, is_covered
 from analytic.indexing_queue import FORMULAS as QUEUE_FORMULAS
 from analytic.page_conditions import accessed_pages
+from analytic.page_rows import page_rows
 from analytic.pipeline import conditions as own
 from analytic.pipeline.exact_methods import EXACT, exact_row
 from scenarios import Scenario
@@ -47,10 +48,10 @@ def heard_accesses(scenario: Scenario) -> Values:
     assert row is not None
     rate = next(each.value for each in row.predict(scenario) if each.measure == "arrival_rate")
     pages = accessed_pages(scenario)
-    for page, share in enumerate(realised_shares(pages.policy, pages.pages).tolist()):
-        yield "crawl_rate", page, rate * share
-        if rate > 0:
-            yield "crawl_frequency", page, share
+    shares = realised_shares(pages.policy, pages.pages)
+    yield from page_rows(scenario, "crawl_rate", rate * shares)
+    if rate > 0:
+        yield from page_rows(scenario, "crawl_frequency", shares)
 
 
 CRAWLING = exact_row(

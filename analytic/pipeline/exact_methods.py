@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from analytic import conditions, page_conditions
 from analytic.formula import (
     Condition,
@@ -30,6 +28,7 @@ from analytic.indexing_queue.measures import (
 from analytic.indexing_queue.unordered_sojourns import one_by_one, pushed_one_by_one
 from analytic.page_conditions import accessed_pages
 from analytic.page_refresh import stale_answers
+from analytic.page_rows import page_rows
 from analytic.pipeline import conditions as own
 from analytic.pipeline.dropping_and_replacement import (
     cost_with_labels,
@@ -110,11 +109,9 @@ def freshness_rows(scenario: Scenario, rates: Array, ages: Array | None = None) 
     """Rows of all pages, their sum, and what clients see; ages of the pages that are fetched."""
     weights = accessed_pages(scenario).weights
     yield "weighted_obsolescence", None, float(weights @ rates)
-    for page, rate in enumerate(rates.tolist()):
-        yield "obsolescence_rate", page, rate
+    yield from page_rows(scenario, "obsolescence_rate", rates)
     if ages is not None:
-        for page in np.flatnonzero(np.isfinite(ages)).tolist():
-            yield "index_age", page, float(ages[page])
+        yield from page_rows(scenario, "index_age", ages)
     if scenario.clients is not None:
         yield "stale_answer_probability", None, stale_answers(rates, weights)
 

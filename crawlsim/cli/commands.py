@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.markup import escape
 
+from crawlsim.cli.files import refusing_unwritable
 from crawlsim.cli.loading import decided, load_scenarios, with_warmup
 from crawlsim.cli.options import (
     JSON,
@@ -108,15 +109,20 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
     SCENARIOS,
     *RUN,
     option("--trace FILE", "Write every event of one scenario as CSV."),
+    option("--pages FILE", "Write the rows of all pages of one scenario: a new .parquet file."),
     option("--control-variates", "Reduce the variance of estimates by quantities of known mean."),
     EVERY_ROW,
 )
-def run(sources: tuple[str, ...], trace: str | None, every: bool, **given: Any) -> None:
+def run(
+    sources: tuple[str, ...], trace: str | None, pages: str | None, every: bool, **given: Any
+) -> None:
     """Simulate scenarios: estimates with 95 % intervals."""
     options = RunOptions(**given).checked()
     scenarios = _resolved(sources, options)
     claim_folder(options, scenarios, checked=False)
-    if trace is None:
+    if pages is not None:
+        simulated = _with_page_table(scenarios, options, pages, trace)
+    elif trace is None:
         simulated = simulate_all(scenarios, options)
     else:
         simulated = [_traced(scenarios, options, trace)]
@@ -333,6 +339,22 @@ def print_schema() -> None:
 def _resolved(sources: tuple[str, ...], options: RunOptions) -> list[Scenario]:
     loaded = load_scenarios(sources, options.changes, options.seed, options.replications)
     return [with_warmup(decided(each), options.warmup) for each in loaded]
+
+
+def _with_page_table(
+    scenarios: list[Scenario], options: RunOptions, path: str, trace: str | None
+) -> list[tuple[Scenario, Results]]:
+    from crawlsim.page_tables import claim_table, table_of_pages
+
+    if trace is not None:
+        raise ScenarioError("--pages", path, "does not go with --trace")
+    if len(scenarios) > 1:
+        raise ScenarioError("--pages", path, "needs a single scenario")
+    claim_table(path, scenarios[0])
+    with refusing_unwritable("--pages", path), table_of_pages(path, scenarios[0]) as spool:
+        simulated = simulate_all(scenarios, options, spool=spool)
+    click.echo(f"written to {path}", err=True)
+    return simulated
 
 
 def _traced(scenarios: list[Scenario], options: RunOptions, trace: str) -> tuple[Scenario, Results]:

@@ -30,6 +30,7 @@ from scenarios.errors import LONGEST_LINE
 from scenarios.infinite import infinite_quantities
 from scenarios.measures import MEASURES, Subject
 from scenarios.page_data import change_rates
+from scenarios.page_groups import QUANTILES, followed_pages, only_sums
 from scenarios.text import counted, shortened, visible
 from scenarios.timeline import pieces
 
@@ -51,6 +52,7 @@ _SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "a
 _PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
 _FEW_PAGES = 50
 _SHOWN_PAGES = 20
+_SHOWN_BESIDE_GROUPS = 5
 _NEAREST = 5
 """Reasons that are shown where not all are asked for."""
 
@@ -338,8 +340,8 @@ def _worth_showing(
     """The rows that a person looks at, and a note on those left out and where they are.
 
     Of many pages the twenty that are worst for the index, the worst first, or where nothing says
-    how stale they are, those of the largest weight times change rate; levels only where a verdict
-    on one is open or bad.
+    how stale they are, those of the largest weight times change rate; five beside groups of pages.
+    Levels only where a verdict on one is open or bad.
 
     Parameters
     ----------
@@ -364,15 +366,19 @@ def _worth_showing(
             for row in shown
             if row.measure == "obsolescence_rate" and isinstance(row.subject, int)
         }
-        worst = worst_pages(scenario, rates.items(), _SHOWN_PAGES)
-        important = enumerate(change_rates(scenario.pages).tolist())
-        chosen = worst or worst_pages(scenario, important, _SHOWN_PAGES)
+        most = _SHOWN_BESIDE_GROUPS if only_sums(scenario) else _SHOWN_PAGES
+        worst = worst_pages(scenario, rates.items(), most)
+        chosen = worst or _important_pages(scenario)
         rank: dict[Subject, int] = {page: place for place, (page, _) in enumerate(chosen)}
-        kept = [r for r in shown if r.measure not in _PAGE_MEASURES or r.subject in rank]
+        kept = [r for r in shown if not _is_of_one_page(r) or r.subject in rank]
         pages = len(shown) - len(kept)
         shown = kept
         for measure in _PAGE_MEASURES:
-            places = [place for place, row in enumerate(shown) if row.measure == measure]
+            places = [
+                place
+                for place, row in enumerate(shown)
+                if row.measure == measure and _is_of_one_page(row)
+            ]
             ranked = sorted((shown[place] for place in places), key=lambda r: rank[r.subject])
             for place, row in zip(places, ranked, strict=True):
                 shown[place] = row
@@ -381,6 +387,19 @@ def _worth_showing(
     which = f"all but {least}"
     notes += [f"{counted(pages, 'row')} of {which}"] * bool(pages)
     return shown, f"left out: {', '.join(notes)} ({everywhere})" if notes else ""
+
+
+def _important_pages(scenario: Scenario) -> list[tuple[int, float]]:
+    """Those of the largest weight × change rate."""
+    assert scenario.pages is not None
+    if only_sums(scenario):
+        followed = followed_pages(scenario.pages)[:_SHOWN_BESIDE_GROUPS]
+        return [(page, math.nan) for page in followed]
+    return worst_pages(scenario, enumerate(change_rates(scenario.pages).tolist()), _SHOWN_PAGES)
+
+
+def _is_of_one_page(row: Estimate | Comparison | Prediction) -> bool:
+    return row.measure in _PAGE_MEASURES and isinstance(row.subject, int)
 
 
 def _is_folded(row: Estimate | Comparison | Prediction) -> bool:
@@ -404,7 +423,9 @@ def estimate_table(
     for row in rows:
         values = [row.low, row.high]
         values += [ratios.get((row.measure, row.subject), math.nan)] * bool(ratios)
-        interval = half_width(row.estimate, (row.high - row.low) / 2)
+        half = (row.high - row.low) / 2
+        is_seen = row.subject in QUANTILES  # one of 0 says that so many pages have 0
+        interval = number(half) if is_seen else half_width(row.estimate, half)
         table.add_row(
             name_of(row.measure, shown(row.measure, row.subject)),
             number(row.estimate),

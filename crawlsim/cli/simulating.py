@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -20,6 +20,9 @@ from scenarios.law_points import LawPoints
 from scenarios.page_data import access_shares
 from scenarios.text import counted, told, units
 from sim.pace import expected_events
+
+if TYPE_CHECKING:
+    from sim.page_spool import PageSpool
 
 _QUANTILE = 1.96
 
@@ -48,6 +51,16 @@ _SHORT = 1.5e6
 _TRIALS = (1e3, 1e4, 1e5)
 _LONG_ENOUGH = 0.2
 """Events of short replications that tell the pace, and seconds after which it is known."""
+
+_MOST_TRIED = 1_000_000
+"""Pages that are set up in a second, four times over."""
+
+
+class Trial(NamedTuple):
+    """Events of a short replication, and seconds that it took."""
+
+    events: float
+    seconds: float
 
 
 def say_how_long(scenarios: Sequence[Scenario], options: RunOptions, label: str) -> None:
@@ -83,14 +96,17 @@ def say_how_long(scenarios: Sequence[Scenario], options: RunOptions, label: str)
 def seconds_per_event(scenario: Scenario, engine: str | None) -> float | None:
     """Seconds that an event takes, by short replications, each ten times longer than the last.
 
-    None where the scenario has none so short; probed sources have a horizon of their own.
+    What a longer one takes beyond a shorter one: setting up is not counted. None where the scenario
+    has none so short, or takes long to set up; probed sources have a horizon of their own.
     """
     from sim.replicate import run
 
-    if scenario.probing is not None:
+    pages = 0 if scenario.pages is None else scenario.pages.count
+    if scenario.probing is not None or pages > _MOST_TRIED:
         return None
     whole = expected_events(scenario)
     pace = None
+    before = Trial(0.0, 0.0)
     for events in _TRIALS:
         horizon = scenario.run.horizon * events / whole
         try:
@@ -102,9 +118,10 @@ def seconds_per_event(scenario: Scenario, engine: str | None) -> float | None:
         except ScenarioError:
             return pace
         spent = time.perf_counter() - start
-        pace = spent / events
-        if spent > _LONG_ENOUGH:
+        pace = max(spent - before.seconds, 0.0) / (events - before.events)
+        if pace * events > _LONG_ENOUGH:
             break
+        before = Trial(events, spent)
     return pace
 
 
@@ -182,7 +199,10 @@ def _duration(seconds: float) -> str:
 
 
 def simulate_all(
-    scenarios: list[Scenario], options: RunOptions, points: Mapping[str, LawPoints] | None = None
+    scenarios: list[Scenario],
+    options: RunOptions,
+    points: Mapping[str, LawPoints] | None = None,
+    spool: PageSpool | None = None,
 ) -> list[tuple[Scenario, Results]]:
     """The results of all scenarios; each is checked before the first one runs.
 
@@ -192,6 +212,8 @@ def simulate_all(
     options : RunOptions
     points : mapping name of the scenario -> LawPoints, optional
         Where distributions are to be compared.
+    spool : PageSpool, optional
+        Receives what each replication of a single scenario has of each page.
     """
     from sim.compiled_engine.prepared import may_compile_behind, note_prepared
 
@@ -207,7 +229,7 @@ def simulate_all(
             counted = points.get(name) if points else None
             how = replace(options, engine=engine)
             results, shortfall = simulate_as_asked(
-                scenario, how, executor, name, options.as_json, counted
+                scenario, how, executor, name, options.as_json, counted, spool
             )
             if shortfall:
                 warn(f"{name}: {shortfall}")
@@ -260,6 +282,7 @@ def simulate_as_asked(
     label: str,
     quiet: bool,
     points: LawPoints | None = None,
+    spool: PageSpool | None = None,
 ) -> tuple[Results, str | None]:
     """The results, and in words how they fall short of the precision asked for, if they do.
 
@@ -273,6 +296,8 @@ def simulate_as_asked(
     quiet : bool
     points : LawPoints, optional
         Where distributions are to be compared.
+    spool : PageSpool, optional
+        Receives what each replication has of each page.
     """
     from sim.estimates import controlled
     from sim.replicate import Precision, run, run_to_precision
@@ -283,6 +308,7 @@ def simulate_as_asked(
             "executor": executor,
             "progress": progress,
             "points": points,
+            "spool": spool,
         }
         if options.precision is None:
             results = run(scenario, **how)

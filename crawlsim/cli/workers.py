@@ -71,7 +71,9 @@ def _cluster(address: str) -> Iterator[Executor]:
         raise ScenarioError("--cluster", address, f"cannot be reached: {reason}") from None
     with client:
         _check_versions(client, address)
-        yield client.get_executor(pure=False)
+        executor = client.get_executor(pure=False)
+        executor.width = sum(client.nthreads().values())
+        yield executor
 
 
 def _check_versions(client: Any, address: str) -> None:

@@ -34,6 +34,7 @@ from sim.estimates.paired import Estimated
 from sim.estimates.totals import Totals
 from sim.laws import draws_and_mean
 from sim.pace import expected_events
+from sim.page_sums import with_page_sums
 from sim.replicate import engine_for
 from sim.tally import Tally
 
@@ -151,7 +152,7 @@ class Run:
         return 0 if self._totals is None else self._totals.count
 
     def _add(self, tallies: Sequence[Tally]) -> None:
-        new = Totals.of(tallies)
+        new = Totals.of([with_page_sums(each, self.scenario) for each in tallies])
         self._totals = new if self._totals is None else self._totals.followed_by(new)
 
     def _more(self) -> list[Tally]:

@@ -21,6 +21,7 @@ from crawlsim.report.region_figures import plot_regions
 from crawlsim.report.rule_figures import plot_rule
 from crawlsim.report.run_figures import (
     plot_comparison,
+    plot_groups,
     plot_law,
     plot_levels,
     plot_obsolescence_rates,
@@ -38,6 +39,7 @@ __all__ = [
     "plot_comparison",
     "plot_course",
     "plot_frequencies",
+    "plot_groups",
     "plot_law",
     "plot_levels",
     "plot_obsolescence_rates",

@@ -33,6 +33,7 @@ from crawlsim.report.rule_figures import has_map, plot_rule
 from crawlsim.report.run_figures import (
     is_drawable,
     plot_comparison,
+    plot_groups,
     plot_law,
     plot_levels,
     plot_obsolescence_rates,
@@ -56,6 +57,7 @@ from scenarios import MEASURES, Results, Scenario, dumps
 from scenarios.infinite import infinite_quantities
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates
+from scenarios.page_groups import only_sums
 from scenarios.results import Estimate
 from scenarios.sections import Period
 from scenarios.text import shortened, things, units, visible
@@ -275,16 +277,7 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
                 "the grey band.",
             )
     if "obsolescence_rate" in measures:
-        yield (
-            plot_obsolescence_rates(
-                results,
-                entry.predictions,
-                change_rates=_change_rates(scenario),
-                time_unit=scenario.time_unit,
-                names=names_of_worst_pages(scenario, results),
-            ),
-            "How often the copy of each page is out of date.",
-        )
+        yield from _figures_of_pages(entry)
     if scenario.page_set is not None and is_measured(results):
         yield (
             plot_page_set(results, entry.predictions),
@@ -307,6 +300,27 @@ def _decisions(scenario: Scenario) -> Iterator[tuple[Axes, str]]:
         is_ordered = isinstance(scenario.servers.routing, Period)
         marked = "dots: the distances in the order" if is_ordered else "dotted: mean distances"
         yield plot_spacing_costs(scenario), f"{caption}; {marked}."
+
+
+def _figures_of_pages(entry: Entry) -> Iterator[tuple[Axes, str]]:
+    scenario = entry.scenario
+    results = entry.results
+    if only_sums(scenario):
+        yield (
+            plot_groups(results, entry.predictions),
+            "How often copies are out of date, on average over the pages of each group: tenths by "
+            "change rate, the slowest first, and hosts.",
+        )
+    yield (
+        plot_obsolescence_rates(
+            results,
+            entry.predictions,
+            change_rates=_change_rates(scenario),
+            time_unit=scenario.time_unit,
+            names=names_of_worst_pages(scenario, results),
+        ),
+        "How often the copy of each page is out of date.",
+    )
 
 
 def _course_figures(entry: Entry) -> Iterator[tuple[Axes, str]]:

@@ -34,6 +34,7 @@ from crawlsim.report.drawing import (
 from crawlsim.report.words import name_of, rows_of
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.arrays import Array
+from scenarios.page_groups import is_group
 from scenarios.rates import PiecewiseConstant
 from scenarios.results import Estimate
 from scenarios.sections import Period, Random, Source
@@ -59,6 +60,7 @@ _LINES = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
 _FEW_SLOTS = 8
 _MOST_SLOTS = 400
 """Distances up to which costs are drawn."""
+_MOST_GROUPS = 20
 _MARKERS = {"agrees": "o", "disagrees": "X", "inconclusive": "s", "not judged": "d"}
 _BOUNDS = ("lower bound", "upper bound")
 _LEAST = 1.6
@@ -318,6 +320,44 @@ def _at_stake(source: Source, shown: float) -> tuple[Array, Array]:
     profile = Profile(source.updates, source.importance, shown)
     values = np.sqrt(profile.updates * profile.importance)
     return profile.edges, np.append(values, values[-1])
+
+
+def plot_groups(
+    results: Results, predictions: Iterable[Prediction] = (), ax: Axes | None = None
+) -> Axes:
+    """Obsolescence rate of each group of many pages, from the slowest to the fastest.
+
+    Parameters
+    ----------
+    results : Results
+        Its `obsolescence_rate` estimates of groups are drawn with their 95 % intervals.
+    predictions : iterable of Prediction
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Raises
+    ------
+    ValueError
+        If the results have no groups.
+    """
+    rows = results.rows.of_measure("obsolescence_rate")
+    estimates = [row for row in rows if is_group(row.subject)][:_MOST_GROUPS]
+    if not estimates:
+        raise ValueError(f"{results.scenario} has no groups of pages to draw")
+    place = {row.subject: number for number, row in enumerate(estimates)}
+    ax = panel(ax, "group of pages", "fraction of time out of date")
+    kinds: dict[str, dict[int, float]] = {}
+    for each in predictions:
+        if each.measure == "obsolescence_rate" and each.subject in place:
+            kinds.setdefault(each.kind, {}).setdefault(place[each.subject], each.value)
+    for kind, values in kinds.items():
+        _draw_theory(ax, np.array([*values]), np.array([*values.values()]), kind)
+    _draw_estimates(ax, np.arange(float(len(estimates))), estimates)
+    ax.set_xticks(range(len(estimates)), [str(row.subject) for row in estimates])
+    ax.tick_params(axis="x", rotation=60)
+    ax.set_ylim(bottom=0)
+    legend_above(ax)
+    return ax
 
 
 def _by_index(results: Results, measure: str) -> dict[int, Estimate]:

@@ -21,7 +21,7 @@ _THEORY = (
     "schedule-peers",
     "verdicts",
 )
-_HOW_TO = ("explore", "fitting", "from-python", "scheduling", "sweeps")
+_HOW_TO = ("explore", "fitting", "from-python", "many-pages", "scheduling", "sweeps")
 _REFERENCE = ("crawl-logs", "engines", "errata", "glossary", "model", "nightly", "scenario-file")
 
 _FIXED = {

@@ -71,16 +71,16 @@ from sim.layout import (
 )
 from sim.speeds import Speed, speed_over_time
 
-_PAGE = np.dtype(
-    [
-        ("stale_from", np.float64),
-        ("mean_change", np.float64),
-        ("stale_time", np.float64),
-        ("deliveries", np.int64),
-        ("next_change", np.float64),
-        ("newest", np.int64),
-    ]
-)
+_REFRESHED = [
+    ("stale_from", np.float64),
+    ("mean_change", np.float64),
+    ("stale_time", np.float64),
+    ("deliveries", np.int64),
+]
+_REFRESHED_PAGE = np.dtype(_REFRESHED)
+"""A page whose copies go straight to the index, one after the other."""
+
+_PAGE = np.dtype([*_REFRESHED, ("next_change", np.float64), ("newest", np.int64)])
 
 _AGE = np.dtype([("delivered", np.float64), ("since", np.float64), ("time", np.float64)])
 
@@ -120,11 +120,13 @@ def new_world(
     heard: Mapping[int, int],
     path: Path | None,
     points: LawPoints | None = None,
+    refreshed: bool = False,
 ) -> World:
     """All parts at time 0, of a fleet with these places in the order of activation.
 
     The stream `delivery` gives the first phase of joint deliveries; `path` is that of the
-    environment.
+    environment; `refreshed` says whether each copy goes straight to the index before the next one
+    is fetched.
     """
     run = scenario.run
     return World(
@@ -133,7 +135,7 @@ def new_world(
         indexing=indexing.times(),
         service=_service(scenario),
         buffer=_buffer(scenario, points),
-        pages=_pages(scenario),
+        pages=_pages(scenario, _REFRESHED_PAGE if refreshed else _PAGE),
         robots=_robots(scenario, delivery, heard),
         hosts=_hosts(scenario),
         clients=_clients(scenario),
@@ -226,13 +228,15 @@ def _buffer_rules(scenario: Scenario) -> Any:
     )
 
 
-def _pages(scenario: Scenario) -> Pages:
+def _pages(scenario: Scenario, record_of_page: Any) -> Pages:
     section = scenario.pages
     rates = change_rates(section) if section else np.zeros(0)
-    page = np.recarray(len(rates), _PAGE)
-    page["mean_change"] = [1.0 / rate if rate > 0 else np.inf for rate in rates.tolist()]
+    page = np.recarray(len(rates), record_of_page)
+    page.mean_change = np.inf
+    np.divide(1.0, rates, out=page["mean_change"], where=rates > 0)
     page.stale_time = 0.0
-    page.newest = NONE
+    if record_of_page is _PAGE:
+        page.newest = NONE
     page.deliveries = 0
     age = np.recarray(len(rates) if scenario.buffer else 0, _AGE)
     age.delivered = 0.0

@@ -42,6 +42,12 @@ from sim.compiled_engine.world import FREE, JOINT, POLITE, SWITCHED, World
 def begin(world: World, change: Any, query: Any) -> None:
     """Time 0: the first change of every page, and the first query."""
     begin_changes(world, change)
+    begin_queries(world, query)
+
+
+@inner
+def begin_queries(world: World, query: Any) -> None:
+    """The first query."""
     clients = world.clients.state
     if clients.mean_gap < np.inf:
         gap = rules.draw_exponential(query, clients.mean_gap)

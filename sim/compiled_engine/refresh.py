@@ -20,13 +20,28 @@ import numpy as np
 
 from sim import rules, speeds
 from sim.compiled_engine.course import change_limit, observe
-from sim.compiled_engine.events import answer, end_warmup, first_of_others
+from sim.compiled_engine.events import answer, begin_queries, end_warmup, first_of_others
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
-from sim.compiled_engine.pages import next_page
+from sim.compiled_engine.pages import change_after, next_page
 from sim.compiled_engine.service import take
 from sim.compiled_engine.speeds import end_of_work, end_over_time
 from sim.compiled_engine.world import Course, World
 from sim.speeds import Speed
+
+
+@kernel
+def begin_refreshed(world: World, change: Any, query: Any) -> None:
+    """Time 0: the first change of every page, and the first query."""
+    first_changes(world, change)
+    begin_queries(world, query)
+
+
+@loop
+def first_changes(world: World, change: Any) -> None:
+    """The first change of every page, from which on its copy is out of date."""
+    for index in range(len(world.pages.page)):
+        page = world.pages.page[index]
+        page.stale_from = change_after(world.course, change, 0.0, page.mean_change)
 
 
 @kernel

@@ -17,7 +17,7 @@ from scenarios.sections import PageSize
 from sim import rules
 from sim.compiled_engine.building import largest_batch, new_world
 from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
-from sim.compiled_engine.refresh import begin_refresh, refresh
+from sim.compiled_engine.refresh import begin_refresh, begin_refreshed, refresh
 from sim.compiled_engine.supply import Rows, Supply, rows_of, rows_of_robots, sequence_of
 from sim.compiled_engine.world import Buffer, Course, Pages
 from sim.environment import Path, draw_path
@@ -90,12 +90,14 @@ class Replication:
             self._heard,
             self._path(),
             self._points,
+            self._is_simple,
         )
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
         if self._scenario.pages is not None:
-            begin(self._world, self._change, self._query)
+            first = begin_refreshed if self._is_simple else begin
+            first(self._world, self._change, self._query)
         self._refill()
         if self._is_simple:
             self._refresh()

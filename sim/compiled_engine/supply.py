@@ -27,6 +27,9 @@ _FIRST = 256
 _AHEAD = 2**16
 """Pages that compiled code is given at first, and in the end."""
 
+_LONGEST_REPEATED = 2**20
+"""Slots up to which a list of pages is written out again for each replication."""
+
 _ONE_AT_A_TIME = Lock()
 """Replications start together in several threads, and a law is compiled for all of them."""
 
@@ -259,6 +262,13 @@ class _Repeated:
         return self._pages, used % self._cycle
 
 
+def _pieces_of(cycle: Any) -> Iterator[Any]:
+    """A list of pages again and again, some at a time."""
+    while True:
+        for start in range(0, len(cycle), _AHEAD):
+            yield cycle[start : start + _AHEAD]
+
+
 def sequence_of(scenario: Scenario, stream: Any, fewest: int) -> Sequence | _Repeated:
     """The pages that a scenario's policy wants accessed; none where pages have no identity."""
     section = scenario.pages
@@ -266,5 +276,8 @@ def sequence_of(scenario: Scenario, stream: Any, fewest: int) -> Sequence | _Rep
     if section is None or policy is None:
         return _Repeated(np.full(1, -1), fewest)
     if isinstance(policy, Periodic):
-        return _Repeated(access_cycle(policy, section), fewest)
+        cycle = access_cycle(policy, section)
+        if len(cycle) > _LONGEST_REPEATED:
+            return Sequence(_pieces_of(cycle), fewest)
+        return _Repeated(cycle, fewest)
     return Sequence(sequence_blocks(policy, section, stream), fewest)

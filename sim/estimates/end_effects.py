@@ -8,18 +8,28 @@ only with the length of the window.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from scenarios import Scenario
-from scenarios.accessing.policy import Periodic, Planned
+from scenarios.accessing import Accessing
+from scenarios.accessing.policy import Indices, Periodic, Planned
 from scenarios.arrays import Array
 from scenarios.page_data import access_cycle, change_rates, page_weights, realised_shares
+from scenarios.page_groups import (
+    QUANTILES,
+    followed_pages,
+    group_sizes,
+    groupings,
+    largest_in_groups,
+)
 from scenarios.sections import Pages, Period, Servers
 from sim import rules
 from sim.estimates.totals import Part, Totals
 from sim.layout import SpacingLaw, spacing_laws
+from sim.page_sums import sums_by_group, weighted_sum
 
 Bounds = dict[str, Array]
 """Each measure's largest shifts, shape (subjects,)."""
@@ -53,7 +63,7 @@ def end_effect_bounds(totals: Totals, scenario: Scenario) -> Bounds:
             servers = scenario.buffer.servers if scenario.buffer else 1
             bounds["arrival_rate"] = robots / window
             bounds["loss_rate"] = bounds["throughput"] = np.maximum(robots, servers) / window
-        if "pages" in means and scenario.pages is not None:
+        if "page_sums" in means and scenario.pages is not None:
             bounds |= _of_pages(means, window, robots, scenario, scenario.pages)
         if "servers" in means and scenario.servers is not None:
             bounds |= _of_servers(means["servers"], window, scenario.servers)
@@ -79,9 +89,11 @@ def unevenness(cycle: ArrayLike, subjects: int) -> Array:
     ndarray, shape (subjects,)
         0 for subjects that are never accessed.
     """
-    cycle = np.asarray(cycle, dtype=np.intp)
-    slots = np.argsort(cycle, kind="stable")
+    cycle = np.asarray(cycle)
     counts = np.bincount(cycle, minlength=subjects)
+    if counts.max() == 1:  # as in round-robin; of many pages what follows takes much memory
+        return np.where(counts > 0, 1.0 - 1.0 / len(cycle), 0.0)
+    slots = np.argsort(cycle, kind="stable")
     first = np.cumsum(counts) - counts
     accessed = counts > 0
     earlier = np.arange(len(slots)) - np.repeat(first, counts)
@@ -106,22 +118,23 @@ def _of_pages(
     too many; accesses that are drawn begin no cycle. A plan without a period has the shares that
     were counted, and strays from them by an access.
     """
-    deliveries = means["pages"]["deliveries"]
     policy = scenario.robots.accessing if scenario.robots else None
-    weights = page_weights(section)
-    accesses = deliveries.sum()
+    accesses = means["page_sums"]["accesses"]
+    if "pages" not in means:
+        return _of_page_sums(means["page_sums"], window, robots, section, policy)
+    deliveries = means["pages"]["deliveries"]
     uneven: Array = np.zeros(section.count)
     if policy is None or (isinstance(policy, Planned) and not isinstance(policy, Periodic)):
-        shares = deliveries / max(accesses, 1)
+        shares: Array = deliveries / np.maximum(accesses, 1.0)
         uneven = np.full(section.count, _STRAYING)
     else:
         shares = realised_shares(policy, section)
         if isinstance(policy, Periodic):
             uneven = unevenness(access_cycle(policy, section), section.count)
     expected = shares * accesses
-    events = expected + change_rates(section) * window
-    stale = np.where(events > 0, (1.0 + uneven) / events, 0.0)
-    weighted = weights @ stale
+    stale = _of_staleness(expected, uneven, change_rates(section) * window)
+    weights = page_weights(section)
+    weighted = weighted_sum(stale, weights)
     bounds = {
         "crawl_rate": (uneven + robots * shares) / window,
         "crawl_frequency": uneven / accesses,
@@ -133,6 +146,108 @@ def _of_pages(
         ages = means["ages"]["age_time"] / window
         bounds["index_age"] = np.where(expected > 0, 2.0 * ages * (1.0 + uneven) / expected, 0.0)
     return bounds
+
+
+def _of_staleness(expected: Array, uneven: Array | float, changes: Array) -> Array:
+    """Of the shares of time that pages are out of date, from expected accesses and changes."""
+    events = expected + changes
+    shift: Array = np.where(events > 0, (1.0 + uneven) / events, 0.0)
+    return shift
+
+
+class _Summed(NamedTuple):
+    """What bounds of pages that are summed up are made of: of each group, then of each single page.
+
+    Attributes
+    ----------
+    shares : ndarray
+        Of the accesses.
+    uneven, most_uneven : ndarray
+        Accesses that a stretch has too many: of the group as one page, and of its worst page.
+    stale : ndarray
+        Shifts of obsolescence rates, summed over the pages.
+    weighted : ndarray, shape (1 + groups,)
+        The same with weights, of all pages first.
+    """
+
+    shares: Array
+    uneven: Array
+    most_uneven: Array
+    stale: Array
+    weighted: Array
+
+
+def _of_page_sums(
+    part: Part, window: float, robots: Array, section: Pages, policy: Accessing | None
+) -> Bounds:
+    """The same where pages are summed up: a group is accessed as if it were one page."""
+    if policy is None or (isinstance(policy, Planned) and not isinstance(policy, Periodic)):
+        summed = _of_counts(part, window, section)
+    else:
+        summed = _of_shares(part, window, section, policy)
+    sizes = np.append(group_sizes(section), np.ones(len(followed_pages(section))))
+    bounds = {
+        "crawl_rate": _and_quantiles((summed.uneven + robots * summed.shares) / window),
+        "crawl_frequency": summed.uneven / part["accesses"],
+        "obsolescence_rate": _and_quantiles(summed.stale / sizes),
+        "weighted_obsolescence": summed.weighted,
+        "stale_answer_probability": summed.weighted[:1] / page_weights(section).sum(),
+    }
+    if len(part["group_age_time"]) and isinstance(policy, Planned):
+        of_single = part["followed_age_time"] / np.maximum(part["followed_deliveries"], 1.0)
+        ages = np.append(part["group_age_unsettled"], of_single) / sizes / window
+        bounds["index_age"] = _and_quantiles(2.0 * ages * (1.0 + summed.most_uneven))
+    return bounds
+
+
+def _of_counts(part: Part, window: float, section: Pages) -> _Summed:
+    """Of a plan without a period each replication has summed up what its own accesses say."""
+    counted = np.append(part["group_deliveries"], part["followed_deliveries"])
+    uneven = np.full(len(counted), _STRAYING)
+    changes = change_rates(section)[list(followed_pages(section))] * window
+    single = _of_staleness(part["followed_deliveries"], _STRAYING, changes)
+    weighted = np.append(part["unsettled"], part["group_weighted_unsettled"])
+    return _Summed(
+        shares=counted / np.maximum(part["accesses"], 1.0),
+        uneven=uneven,
+        most_uneven=uneven,
+        stale=np.append((1.0 + _STRAYING) * part["group_unsettled"], single),
+        weighted=(1.0 + _STRAYING) * weighted,
+    )
+
+
+def _of_shares(part: Part, window: float, section: Pages, policy: Accessing) -> _Summed:
+    """Of pages that are drawn, or listed in a period, it is known how often each is accessed."""
+    followed = list(followed_pages(section))
+    weights = page_weights(section)
+    shares = realised_shares(policy, section)
+    each: Array = np.zeros(section.count)
+    groups: Array = np.zeros(len(group_sizes(section)))
+    if isinstance(policy, Periodic):
+        cycle = access_cycle(policy, section)
+        each = unevenness(cycle, section.count)
+        groups = _unevenness_of_groups(cycle, section)
+    shift = _of_staleness(shares * part["accesses"], each, change_rates(section) * window)
+    whole = weighted_sum(shift, weights)
+    return _Summed(
+        shares=np.append(sums_by_group(section, shares), shares[followed]),
+        uneven=np.append(groups, each[followed]),
+        most_uneven=np.append(largest_in_groups(section, each), each[followed]),
+        stale=np.append(sums_by_group(section, shift), shift[followed]),
+        weighted=np.append(whole, sums_by_group(section, shift, weights)),
+    )
+
+
+def _and_quantiles(bounds: Array) -> Array:
+    """Of quantiles over the pages, which nothing is compared with, there is no bound."""
+    return np.append(bounds, np.zeros(len(QUANTILES)))
+
+
+def _unevenness_of_groups(cycle: Indices, section: Pages) -> Array:
+    """Those of the accesses of each group as a whole."""
+    return np.concatenate(
+        [unevenness(each.of_page[cycle], len(each.names)) for each in groupings(section)]
+    )
 
 
 def _of_servers(part: Part, window: float, section: Servers) -> Bounds:
@@ -198,6 +313,6 @@ def _of_cost(bounds: Bounds, obsolete: Array, scenario: Scenario) -> Array:
     """Prices times the shifts of what they are paid for."""
     costs = scenario.prices
     none = np.zeros(1)
-    cost = costs.staleness * bounds.get("weighted_obsolescence", none)
+    cost = costs.staleness * bounds.get("weighted_obsolescence", none)[:1]  # of all pages
     cost = cost + costs.loss * bounds.get("loss_rate", none)
     return cost + (costs.obsolescence * obsolete if scenario.buffer is not None else 0.0)

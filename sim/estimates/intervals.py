@@ -21,6 +21,7 @@ from scenarios.arrays import Array
 from scenarios.laws import Deterministic
 from scenarios.measures import MEASURES
 from scenarios.page_data import access_shares, change_rates
+from scenarios.page_groups import QUANTILES, followed_pages, largest_in_groups
 from scenarios.processes import Renewal
 from scenarios.rare import CLUSTERING, dispersion
 from scenarios.sections import Pages, Robots
@@ -122,7 +123,7 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
         samples |= dict.fromkeys((*_FATES, *_LEVELS), pages)
         if scenario.buffer is not None and scenario.buffer.obsolescence == "never":
             samples["obsolescence_probability"] = np.array([np.inf])
-    if "pages" in totals.parts and scenario.pages is not None:
+    if "page_sums" in totals.parts and scenario.pages is not None:
         samples |= _of_pages(totals, scenario.pages, scenario.robots)
     if "servers" in totals.parts:
         packets = packets_ended(totals.parts["servers"])
@@ -136,10 +137,20 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
     time = totals.own["window"].sum()
     if "loss_rate" in values:
         samples["loss_rate"] = time / _burstiness(_ended(totals))
-    for name in _COUNTED:
-        if name in values and not (name != "throughput" and is_regular(scenario)):
-            samples[name] = np.broadcast_to(time, values[name][1].shape[1:])
+    counted = ("throughput",) if is_regular(scenario) else _COUNTED
+    for name in values.keys() & counted:
+        samples[name] = np.broadcast_to(time, values[name][1].shape[1:])
+    if "page_sums" in totals.parts and "pages" not in totals.parts:
+        samples |= _but_of_quantiles(samples, values)
     return samples
+
+
+def _but_of_quantiles(samples: Samples, values: Values) -> Samples:
+    """The samples of the measures that have quantiles over the pages, which are no shares."""
+    return {
+        name: np.where([each not in QUANTILES for each in values[name][0]], samples[name], 0.0)
+        for name in samples.keys() & {"obsolescence_rate", "crawl_rate"}
+    }
 
 
 def _ended(totals: Totals) -> Array:
@@ -207,14 +218,57 @@ def _of_pages(totals: Totals, pages: Pages, robots: Robots | None) -> Samples:
 
     The shares of a policy that draws nothing are no matter of chance, where no access fails.
     """
-    deliveries = totals.parts["pages"]["deliveries"].sum(axis=0)
-    samples = {"obsolescence_rate": np.where(change_rates(pages) > 0, deliveries, np.inf)}
+    accesses = totals.parts["page_sums"]["accesses"].sum()
+    rates = change_rates(pages)
     policy = robots.accessing if robots else None
-    drawn = not isinstance(policy, Planned) or (robots is not None and robots.failure is not None)
-    if policy is not None and drawn:
-        accessed = access_shares(policy, pages) > 0
-        samples["crawl_frequency"] = np.where(accessed, deliveries.sum(), np.inf)
+    shares = None if policy is None else access_shares(policy, pages)
+    if "pages" in totals.parts:
+        deliveries = totals.parts["pages"]["deliveries"].sum(axis=0)
+        samples = samples_of_pages(deliveries, accesses, rates, shares, robots)
+    else:
+        samples = _of_groups(totals.parts["page_sums"], pages, rates, shares, robots)
     if "clients" in totals.parts:
         asked = totals.parts["clients"]["queries"].sum()
-        samples["stale_answer_probability"] = np.array([min(asked, deliveries.sum())])
+        samples["stale_answer_probability"] = np.array([min(asked, accesses)])
+    return samples
+
+
+def samples_of_pages(
+    deliveries: Array, accesses: float, rates: Array, shares: Array | None, robots: Robots | None
+) -> Samples:
+    """The samples of single pages, of all of them or of some.
+
+    Parameters
+    ----------
+    deliveries : ndarray, shape (pages,)
+    accesses : float
+        Deliveries of all pages there are.
+    rates, shares : ndarray, shape (pages,)
+        Change rates, and shares of the accesses.
+    robots : Robots or None
+    """
+    samples: Samples = {"obsolescence_rate": np.where(rates > 0, deliveries, np.inf)}
+    if shares is not None and _are_drawn(robots):
+        samples["crawl_frequency"] = np.where(shares > 0, accesses, np.inf)
+    return samples
+
+
+def _are_drawn(robots: Robots | None) -> bool:
+    """Whether it is a matter of chance which page an access delivers."""
+    policy = robots.accessing if robots else None
+    return not isinstance(policy, Planned) or (robots is not None and robots.failure is not None)
+
+
+def _of_groups(
+    part: Part, pages: Pages, rates: Array, shares: Array | None, robots: Robots | None
+) -> Samples:
+    """The same where pages are summed up: of a group all its accesses, of a quantile nothing."""
+    single = list(followed_pages(pages))
+    counted = np.hstack([part["group_deliveries"], part["followed_deliveries"]]).sum(axis=0)
+    change = np.append(largest_in_groups(pages, rates), rates[single]) > 0
+    stale = np.where(change, counted, np.inf)
+    samples = {"obsolescence_rate": np.append(stale, np.zeros(len(QUANTILES)))}
+    if shares is not None and _are_drawn(robots):
+        accessed = np.append(largest_in_groups(pages, shares), shares[single]) > 0
+        samples["crawl_frequency"] = np.where(accessed, part["accesses"].sum(), np.inf)
     return samples

@@ -8,11 +8,13 @@ replications - 1 degrees of freedom gives the interval.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from scenarios import Scenario
 from scenarios.arrays import Array
+from scenarios.measures import Subject
 from scenarios.results import Columns, Rows
 from sim.estimates.end_effects import end_effect_bounds
 from sim.estimates.intervals import interval, samples_of
@@ -46,8 +48,23 @@ def jackknife_error(leave_one_out: Array) -> Array:
         return np.full(leave_one_out.shape[1:], math.nan)
     deviations = leave_one_out - leave_one_out.mean(axis=0)
     errors: Array = np.sqrt((count - 1) / count * np.sum(deviations**2, axis=0))
-    rounding = _ROUNDING * np.abs(leave_one_out).max(axis=0)
-    return np.where(errors < rounding, 0.0, errors)
+    return rounded_errors(errors, np.abs(leave_one_out).max(axis=0))
+
+
+def rounded_errors(errors: Array, sizes: Array) -> Array:
+    """Errors, with 0 in place of those that come from the last bits of numbers of these sizes."""
+    return np.where(errors < _ROUNDING * sizes, 0.0, errors)
+
+
+def _errors(subjects: Sequence[Subject], leave_one_out: Array) -> Array:
+    """Those of all subjects; of the whole system with the same bits, whether it has parts or not.
+
+    Of a single column numpy adds in another order than of several.
+    """
+    if len(subjects) == 1 or subjects[0] is not None:
+        return jackknife_error(leave_one_out)
+    whole, parts = leave_one_out[:, :1].copy(), leave_one_out[:, 1:]
+    return np.append(jackknife_error(whole), jackknife_error(parts))
 
 
 def estimates_of(totals: Totals, scenario: Scenario, left_out: Values | None = None) -> Rows:
@@ -67,7 +84,7 @@ def estimates_of(totals: Totals, scenario: Scenario, left_out: Values | None = N
     quantile = t_quantile(totals.count - 1)
     blocks = []
     for measure, (subjects, (estimate,)) in together.items():
-        error = jackknife_error(left_out[measure][1])
+        error = _errors(subjects, left_out[measure][1])
         bound = np.broadcast_to(bounds.get(measure, 0.0), estimate.shape)
         sample = np.broadcast_to(samples.get(measure, 0.0), estimate.shape)
         low, high = interval(measure, estimate, error, sample, quantile)

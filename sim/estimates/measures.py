@@ -14,8 +14,13 @@ from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities
 from scenarios.measures import MEASURES, Subject
-from scenarios.page_data import page_weights
-from scenarios.sections import Buffer, Servers
+from scenarios.page_groups import (
+    QUANTILES,
+    followed_pages,
+    group_names,
+    group_sizes,
+)
+from scenarios.sections import Buffer, Pages, Servers
 from sim import rules
 from sim.estimates.totals import Part, Totals, Values
 from sim.layout import exponential_delivery, robots_at_levels
@@ -88,9 +93,10 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
         )
     if "buffer" in run:
         run["buffer"] = _of_buffer(totals.parts["buffer"], window, scenario)
-    if "pages" in run and scenario.pages is not None:
-        run["pages"].stale_shares = run["pages"].stale_time / window[:, None]
-        run["pages"].weights = page_weights(scenario.pages)
+    for part in run.keys() & {"pages", "ages"}:
+        run[part] = single_pages(totals, part)
+    if "page_sums" in run and scenario.pages is not None:
+        run["page_sums"] = _of_page_sums(totals.parts["page_sums"], window, scenario.pages)
     if "servers" in run and scenario.servers is not None:
         run["servers"].ended = packets_ended(totals.parts["servers"])
         run["servers"].routing_cost = _routing_cost(totals.parts["servers"], scenario.servers)
@@ -98,6 +104,68 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
         probed = run["sources" if "sources" in run else "probing"]
         probed.paths = window / scenario.probing.horizon  # windows are as long as it
     return run
+
+
+def single_pages(totals: Totals, part: str) -> SimpleNamespace:
+    """What the rows of `scenarios.measures` read of single pages, of all of them or of some.
+
+    Parameters
+    ----------
+    totals : Totals
+        With the accesses of all pages.
+    part : {"pages", "ages"}
+    """
+    window = totals.own["window"]
+    counted = SimpleNamespace(**totals.parts[part], window=window)
+    if part == "pages":
+        counted.stale_shares = counted.stale_time / window[:, None]
+        counted.accesses = totals.parts["page_sums"]["accesses"]
+    return counted
+
+
+def _of_page_sums(part: Part, window: Array, pages: Pages) -> SimpleNamespace:
+    """Sums over all pages and, of many, those of each group, some single pages, and quantiles."""
+    sums = SimpleNamespace(
+        window=window,
+        weighted_stale_time=part["weighted_stale_time"],
+        **dict.fromkeys(("stale_shares", "crawl_rates", "crawl_frequencies", "ages")),
+        weighted_shares={},
+    )
+    if not part["group_stale_time"].shape[1]:
+        return sums
+    names = group_names(pages)
+    sizes = group_sizes(pages)
+    single = followed_pages(pages)
+
+    def by_subject(groups: Array, followed: Array, quantiles: Array | None = None) -> Any:
+        columns = dict(zip((*names, *single), np.hstack([groups, followed]).T, strict=True))
+        if quantiles is not None:
+            columns |= dict(zip(QUANTILES, quantiles.T, strict=True))
+        return columns
+
+    time = window[:, None]
+    accesses = part["accesses"][:, None]
+    sums.weighted_shares = dict(zip(names, (part["group_weighted"] / time).T, strict=True))
+    sums.stale_shares = by_subject(
+        part["group_stale_time"] / sizes / time,
+        part["followed_stale_time"] / time,
+        part["stale_quantiles"] / time,
+    )
+    sums.crawl_rates = by_subject(
+        part["group_deliveries"] / time,
+        part["followed_deliveries"] / time,
+        part["delivery_quantiles"] / time,
+    )
+    sums.crawl_frequencies = by_subject(
+        part["group_deliveries"] / accesses, part["followed_deliveries"] / accesses
+    )
+    if part["group_age_time"].shape[1]:
+        sums.ages = by_subject(
+            part["group_age_time"] / sizes / time,
+            part["followed_age_time"] / time,
+            part["age_quantiles"] / time,
+        )
+    return sums
 
 
 def _of_buffer(part: Part, window: Array, scenario: Scenario) -> SimpleNamespace:
@@ -206,7 +274,7 @@ def _control_cost(values: Values, totals: Totals, scenario: Scenario) -> Array:
             "starvation": measured("starvation_probability"),
             "response": measured("sojourn_time", "served"),
         }
-    if "pages" in totals.parts:
+    if "page_sums" in totals.parts:
         terms["staleness"] = measured("weighted_obsolescence")
     cost = np.zeros(totals.count)
     for name, value in terms.items():

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from scenarios import Results, Scenario
 from scenarios.course import NO_COURSE
+from scenarios.page_groups import only_sums
 from scenarios.results import Columns, Replications, Rows
 from sim.estimates.controls import controls_of
 from sim.estimates.course import course_estimates
 from sim.estimates.jackknife import estimates_of
 from sim.estimates.measures import measures_of, packets_ended, pages_ended
+from sim.estimates.page_pool import PagePool
 from sim.estimates.quantiles import quantile_columns, served_quantiles
 from sim.estimates.totals import Totals
+from sim.page_sums import with_page_sums, without_pages
 from sim.tally import Tally
 
 _FEW_SUBJECTS = 64
@@ -22,11 +27,33 @@ _SUMMARY = (0.5, 0.95)
 """Shares of the quantiles of the time to index that the summary of a run shows."""
 
 
-def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed: int) -> Results:
-    """The results of a run: estimates, and the value of each replication."""
+def results_from(
+    tallies: Sequence[Tally],
+    scenario: Scenario,
+    engine: str,
+    seed: int,
+    pool: PagePool | None = None,
+) -> Results:
+    """The results of a run: estimates, and the value of each replication.
+
+    Parameters
+    ----------
+    tallies : sequence of Tally
+        One per replication, in their order.
+    scenario : Scenario
+    engine : str
+    seed : int
+    pool : PagePool, optional
+        Of many pages what all replications have of each.
+    """
+    tallies = [with_page_sums(tally, scenario) for tally in tallies]
+    if only_sums(scenario):
+        tallies = [without_pages(tally) for tally in tallies]
     totals = Totals.of(tallies)
     left_out = measures_of(totals.leave_one_out(), scenario)
     estimates = list(estimates_of(totals, scenario, left_out).blocks)
+    if pool is not None:
+        estimates = _with_worst(estimates, pool, tallies[0].window)
     # Of a million pages there is no room for the values with each replication left out.
     few = {name: of for name, of in left_out.items() if len(of[0]) <= _FEW_SUBJECTS}
     without = [Columns(name, *values) for name, values in few.items()]
@@ -49,6 +76,19 @@ def results_from(tallies: Sequence[Tally], scenario: Scenario, engine: str, seed
         time_to_index=served_quantiles(tallies, _SUMMARY) if scenario.buffer else {},
         course=course_estimates(courses, scenario) if courses else NO_COURSE,
     )
+
+
+def _with_worst(blocks: Sequence[Columns], pool: PagePool, window: float) -> list[Columns]:
+    """The estimates, those of the worst pages among them."""
+    made = []
+    for block in blocks:
+        if block.measure == "obsolescence_rate":
+            worst = pool.worst(window, block.subjects)
+            values = np.concatenate([block.values, worst.values], axis=1)
+            made.append(Columns(block.measure, (*block.subjects, *worst.subjects), values))
+        else:
+            made.append(block)
+    return made
 
 
 def _events(totals: Totals) -> int:

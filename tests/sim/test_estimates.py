@@ -13,6 +13,7 @@ import sim
 from scenarios import MEASURES, scenario_from
 from sim import compiled_engine
 from sim.estimates import Totals, estimates_of, jackknife_error, results_from, t_quantile
+from sim.page_sums import with_page_sums
 from sim.replicate import Precision, run_to_precision
 from sim.simpy_engine import simulate
 from sim.tally import BufferTally, PagesTally, Tally
@@ -240,7 +241,7 @@ many = scenario_from({
         "access_time": {"exponential": {"rate": 1000.0}},
         "accessing": {"policy": "round-robin"},
     },
-    "run": {"horizon": 2200.0, "warmup": 1100.0, "replications": 4},
+    "run": {"horizon": 2200.0, "warmup": 1100.0, "replications": 4, "page_rows": 1_000_000},
 })
 results = sim.run(many)
 row = results.find("obsolescence_rate", 1000)
@@ -291,5 +292,6 @@ def test_the_price_of_staleness_is_paid_for_all_pages_by_weight() -> None:
     )
     part = PagesTally(np.array([50, 50]), np.array([10.0, 40.0]))
     counted = Tally(window=100.0, robots_time=100.0, pages=part)
-    rows = {row.measure: row.estimate for row in estimates_of(Totals.of([counted] * 2), scenario)}
+    totals = Totals.of([with_page_sums(counted, scenario)] * 2)
+    rows = {row.measure: row.estimate for row in estimates_of(totals, scenario)}
     assert rows["control_cost"] == pytest.approx(2 * 0.7)

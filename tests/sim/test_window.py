@@ -18,6 +18,7 @@ from scenarios.laws import Deterministic
 from scenarios.results import Rows
 from sim.estimates import Totals
 from sim.estimates.end_effects import end_effect_bounds, unevenness
+from sim.page_sums import with_page_sums
 from sim.tally import PagesTally, ServersTally, Tally
 
 ROUND_ROBIN = {"policy": "round-robin"}
@@ -219,7 +220,8 @@ def test_no_window_shifts_a_periodic_schedule_by_more_than_its_edge(
         return
     scenario = pages(rates, constant(1.0), {"policy": "cyclic", "template": template})
     part = PagesTally(visits, stale)
-    totals = Totals.of([Tally(window=window, robots_time=window, pages=part)])
+    tally = with_page_sums(Tally(window=window, robots_time=window, pages=part), scenario)
+    totals = Totals.of([tally])
     bounds = end_effect_bounds(totals, scenario)
     shares = np.bincount(template, minlength=3) / len(template)
     limit = cyclic_obsolescence(rates, template, Deterministic(value=1.0))
