@@ -19,9 +19,10 @@ import crawlsim
 from analytic import check_course, course_of, optimize, overall, predict, resolve
 from analytic.course.formulas import queue_of
 from analytic.course.periodic import periodic_start
+from analytic.course.recovery import settling_time
 from analytic.course.transitions import ByDoubling, ByJumps, with_diagonal
 from analytic.start_up import remembered_starts
-from scenarios import Scenario, scenario_from
+from scenarios import Scenario, load, scenario_from
 from scenarios.timeline import Piece, pieces
 
 SYSTEM: dict[str, Any] = {
@@ -429,6 +430,32 @@ def test_recovery_ends_with_the_last_crossing(sections: dict[str, Any]) -> None:
         first = np.flatnonzero(~off)[0]
         assert times[first] < found - 0.5  # it leaves the band again and again
     assert recovery(scenario.with_("run.horizon", 3.0)) == found
+
+
+def test_the_settling_of_rare_losses_takes_few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Losses of 8e-12: a bound by the second derivative alone looks a hundred thousand times."""
+    scenario = load("pipeline-throwing-away")
+    queue = queue_of(scenario.with_({"pages": None, "clients": None, "robots.accessing": None}))
+    looks = []
+    honest = ByDoubling.move
+    monkeypatch.setattr(
+        ByDoubling, "move", lambda self, row, time: looks.append(time) or honest(self, row, time)
+    )
+    found = settling_time(queue, 0.001)
+    assert len(looks) < 2000
+    rules = queue.rules(Piece(0.0, 1.0))
+    times = np.arange(0, 40.0, 0.002)
+    step = expm(rules.generator * times[1])
+    rows = [queue.start()]
+    for _ in times[1:]:
+        rows.append(rows[-1] @ step)
+    law = rows[-1] @ np.linalg.matrix_power(step, 2**16)
+    last = []
+    for reward in (rules.levels, rules.losses):
+        band = max(0.001 * (law @ reward), 1e-10)
+        off = np.abs(np.array(rows) @ reward - law @ reward) > band
+        last.append(max(np.flatnonzero(off), default=-1))
+    assert times[max(last)] <= found <= times[max(last) + 1]
 
 
 def test_recovery_knows_the_new_system_and_an_undisturbed_one() -> None:
