@@ -60,6 +60,7 @@ bench: $(VENV)/.installed-test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_schedule.py
 	$(BIN)/python benchmarks/bench_setup.py
 	$(BIN)/python benchmarks/bench_rare.py
+	$(BIN)/python benchmarks/bench_many_pages.py --pages 1e7 --replications 2,6
 	$(BIN)/python benchmarks/overview.py
 
 # The documentation site, in an environment of its own; every warning is an error.

@@ -16,9 +16,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from racing import within, write
+
 from scenarios import Scenario, scenario_from
 
-OUT = Path(__file__).parent / "out"
+LIMITS = {10_000_000: 3.0}
+"""GB that the largest process may take, by the number of pages."""
+
 ACCESSES = 3.0
 """Of each page in the whole run, a third of them in the warm-up."""
 
@@ -89,6 +93,7 @@ def main() -> None:
     parser.add_argument("--pages", action="append", default=[])
     parser.add_argument("--replications", default="2")
     parser.add_argument("--cluster", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path("out/bench_many_pages.json"))
     parser.add_argument("--here", action="store_true", help="measure in this very process")
     asked = parser.parse_args()
     counts = [int(each) for each in asked.replications.split(",")]
@@ -107,8 +112,22 @@ def main() -> None:
             row = {"pages": pages, "replications": count} | json.loads(done.stdout)
             print(json.dumps(row), flush=True)
             rows.append(row)
-    OUT.mkdir(exist_ok=True)
-    (OUT / "bench_many_pages.json").write_text(json.dumps(rows, indent=1))
+    asked.out.parent.mkdir(parents=True, exist_ok=True)
+    write(asked.out, {"rows": rows, "compared": _rows_of(rows)})
+
+
+def _rows_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of the table of all benchmarks."""
+    return [
+        within(
+            f"{row['pages']:,} pages, {row['replications']} replications",
+            max([row["GB"], *row.get("GB of each worker", [])]),
+            LIMITS[row["pages"]],
+            "GB",
+        )
+        for row in rows
+        if row["pages"] in LIMITS
+    ]
 
 
 if __name__ == "__main__":
