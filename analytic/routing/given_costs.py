@@ -38,6 +38,9 @@ _NODES = 400
 _NEGLIGIBLE = 45.0
 """``e^-45`` is 3e-20."""
 
+_CORRECTIONS = 3
+"""Times that the number of terms is enlarged for their power, until that hardly changes it."""
+
 _FAR = 120.0
 """Where the integrand ends: ``x^10 e^-x`` is 1e-31 there."""
 
@@ -128,7 +131,10 @@ def geometric_power_mean(exponent: float, probability: float) -> float:
     if p == 1.0:
         return 1.0
     decay = -math.log1p(-p)
-    last = min(math.ceil(_NEGLIGIBLE / decay) + 1, _TERMS)
+    far = _NEGLIGIBLE / decay
+    for _ in range(_CORRECTIONS):  # until the power no longer outweighs what has decayed
+        far = (_NEGLIGIBLE + max(exponent, 0.0) * math.log(max(far, 1.0))) / decay
+    last = min(math.ceil(far) + 1, _TERMS)
     n = np.arange(1, last + 1)
     terms: Array = p * np.exp(exponent * np.log(n) - decay * (n - 1))
     within = float(terms.sum())
