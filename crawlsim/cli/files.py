@@ -125,7 +125,7 @@ def write_files(
     ScenarioError
         If they cannot be written, or one would replace a file of somebody else.
     """
-    _refuse_foreign(folder, [*files, PROVENANCE])
+    _refuse_foreign_before(folder, [*files, PROVENANCE])
     with refusing_unwritable("--out", folder):
         folder.mkdir(parents=True, exist_ok=True)
         with staging(folder) as place:
@@ -158,6 +158,18 @@ def _written(path: Path, text: Text) -> str:
             stream.write(content)
             digest.update(content)
     return digest.hexdigest()
+
+
+def _refuse_foreign_before(folder: Path, names: Sequence[str]) -> None:
+    """Refuse files of somebody else before anything is computed for their places.
+
+    What looks foreign while another run replaces its files is looked at again once that is done.
+    """
+    try:
+        _refuse_foreign(folder, names)
+    except ScenarioError:
+        with alone_in(folder):
+            _refuse_foreign(folder, names)
 
 
 def _refuse_foreign(folder: Path, names: Iterable[str]) -> set[str]:
