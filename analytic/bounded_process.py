@@ -10,11 +10,11 @@ Constrained Markov Decision Processes, 1999, chapter 4).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -26,8 +26,9 @@ _MOST = 100
 _FEW = 2000
 """Policies up to which all are compared, and of which no more are tried where there are more."""
 
-_ALIKE = 1e-10
-_CHEAPER = 1e-9
+ALIKE = 1e-10
+CHEAPER = 1e-9
+"""Costs this close, relatively, are the same, and a mixture must be cheaper by so much."""
 
 
 class Counted(NamedTuple):
@@ -74,6 +75,71 @@ class Point(NamedTuple):
         return self.cost + multiplier * self.excess
 
 
+class Priced(Protocol):
+    """A policy with its cost and its excess over a bound, per unit time."""
+
+    @property
+    def cost(self) -> float:
+        """What it costs."""
+
+    @property
+    def excess(self) -> float:
+        """By how much it breaks the bound: 0 or less where it is kept."""
+
+    def priced(self, multiplier: float) -> float:
+        """Cost and price of the excess."""
+
+
+Policy = TypeVar("Policy", bound=Priced)
+
+
+def edge_of_hull(
+    inside: Policy, outside: Policy, best: Callable[[float], Policy]
+) -> tuple[Policy, Policy]:
+    """The policies whose mixture is the cheapest of all that keep the bound on average.
+
+    Parameters
+    ----------
+    inside : Policy
+        One that keeps the bound.
+    outside : Policy
+        The cheapest of all, which breaks it.
+    best : callable
+        From a multiplier to the policy for which cost and price of the excess are least.
+
+    Returns
+    -------
+    inside, outside : Policy
+        The ends of the edge of the lower convex hull at excess 0.
+    """
+    for _ in range(_MOST):
+        multiplier = (inside.cost - outside.cost) / (outside.excess - inside.excess)
+        if multiplier <= 0:  # by rounding only: nothing is cheaper than without the bound
+            break
+        policy = best(multiplier)
+        if policy.priced(multiplier) >= inside.priced(multiplier) - ALIKE * abs(inside.cost):
+            break
+        if policy.excess <= 0:
+            inside = policy
+        else:
+            outside = policy
+    return inside, outside
+
+
+def share_of_first(edge: tuple[Priced, Priced]) -> float:
+    """Of the time that the first policy of a mixture gets, which then meets the bound."""
+    inside, outside = edge
+    width = outside.excess - inside.excess
+    return outside.excess / width if width > 0 else 1.0
+
+
+def mixed_cost(edge: tuple[Priced, Priced]) -> float:
+    """Cost per unit time of that mixture."""
+    inside, outside = edge
+    share = share_of_first(edge)
+    return share * inside.cost + (1.0 - share) * outside.cost
+
+
 class Found(NamedTuple):
     """What was found.
 
@@ -100,20 +166,17 @@ class Found(NamedTuple):
     @property
     def share(self) -> float:
         """Of the time that the first policy of the mixture gets."""
-        inside, outside = self.edge
-        width = outside.excess - inside.excess
-        return outside.excess / width if width > 0 else 1.0
+        return share_of_first(self.edge)
 
     @property
     def mixed_cost(self) -> float:
         """Cost per unit time of the mixture."""
-        inside, outside = self.edge
-        return self.share * inside.cost + (1.0 - self.share) * outside.cost
+        return mixed_cost(self.edge)
 
     @property
     def is_mixed(self) -> bool:
         """Whether the mixture is cheaper than the single policy."""
-        return self.mixed_cost < self.single.cost * (1 - _CHEAPER) - 1e-12
+        return self.mixed_cost < self.single.cost * (1 - CHEAPER) - 1e-12
 
 
 class BrokenError(ValueError):
@@ -188,7 +251,7 @@ class BoundedProcess:
             for rate in (own, self.counted, self.total)
         )
         excess = (counted - self.value * total) * (-1.0 if self.above else 1.0)
-        kept = abs(excess) <= _ALIKE * total
+        kept = abs(excess) <= ALIKE * total
         return Point(policy, cost, 0.0 if kept else excess, counted / total if total else math.nan)
 
 
@@ -210,21 +273,14 @@ class _Search:
         inside = self._optimum(self._bounded.of_excess())
         if inside.excess > 0:
             raise BrokenError(inside)
-        for _ in range(_MOST):
-            multiplier = (inside.cost - outside.cost) / (outside.excess - inside.excess)
-            if multiplier <= 0:  # by rounding only: nothing is cheaper than without the bound
-                break
-            rule = self._optimum(self._bounded.priced(multiplier), below=True)
-            if rule.priced(multiplier) >= inside.priced(multiplier) - _ALIKE * abs(inside.cost):
-                break
-            if rule.excess <= 0:
-                inside = rule
-            else:
-                outside = rule
-        single, proved = self._single(inside, outside)
-        edge = inside, outside
+        edge = edge_of_hull(
+            inside,
+            outside,
+            lambda multiplier: self._optimum(self._bounded.priced(multiplier), below=True),
+        )
+        single, proved = self._single(*edge)
         found = Found(single, proved, free_cost, edge, min(self._lower, single.cost))
-        return found._replace(proved=proved or single.cost <= found.lower * (1 + _CHEAPER))
+        return found._replace(proved=proved or single.cost <= found.lower * (1 + CHEAPER))
 
     def _optimum(self, process: DecisionProcess, *, below: bool = False) -> Point:
         """The best policy; `below` says that no policy that keeps the bound costs less."""
@@ -280,7 +336,7 @@ class _Search:
 
 def _cheaper(point: Point | None, than: Point) -> Point:
     """The point, if its policy keeps the bound and costs less."""
-    if point is None or point.excess > 0 or point.cost >= than.cost * (1 - _ALIKE):
+    if point is None or point.excess > 0 or point.cost >= than.cost * (1 - ALIKE):
         return than
     return point
 

@@ -49,7 +49,7 @@ from analytic.indexing_queue.searching import (
 from analytic.indexing_queue.thresholds import best_thresholds, threshold_optimum
 from analytic.optimum import NoOptimumError, NoRuleError, Optimum
 from analytic.pipeline.costs import prices_staleness
-from analytic.robot_control.bounded_switching import Bounded, switching_within
+from analytic.robot_control.bounded_switching import switching_within
 from analytic.robot_control.switching import switching_optimum
 from analytic.robot_control.unlike_search import ChoiceSearch, bounded_choices, choices_optimum
 from analytic.transforms import mean_time
@@ -512,9 +512,7 @@ def _best_switching_within(scenario: Scenario, limit: Limit) -> Optimum:
     """The best rule that switches one robot on at a time and keeps a bound."""
     if scenario.robots is not None and conditions.robots_unlike(scenario) is None:
         return _best_choices_within(scenario, limit)
-    share = limit.measure in SHARES
-    bounded = Bounded(COUNTED[limit.measure], share, limit.above, limit.value)
-    found = switching_within(scenario, bounded)
+    found = switching_within(scenario, _counted_of(limit))
     optimum = switching_optimum(found.search)
     active, _ = found.search.notes()
     notes = [

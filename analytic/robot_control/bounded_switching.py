@@ -15,6 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from analytic.bounded_process import (
+    ALIKE,
+    CHEAPER,
+    Counted,
+    edge_of_hull,
+    mixed_cost,
+    share_of_first,
+)
 from analytic.optimum import NoOptimumError, NoRuleError
 from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
 from analytic.robot_control.optimal_targets import solved
@@ -23,59 +31,38 @@ from analytic.robot_control.target_rules import RuleMeasures, measures_of_target
 from scenarios import Scenario
 from scenarios.sections import Costs
 
-_MOST = 100
 _BETWEEN = 65
 _FEW = 1000
 _MOST_TRIED = 2000
 """Lists of targets up to which all are compared, and that are tried elsewhere."""
-_ALIKE = 1e-10
-_CHEAPER = 1e-9
 
 
-class Bounded(NamedTuple):
-    """A measure, at most or at least a value.
+def measure_of(limit: Counted, rule: RuleMeasures, queue: ControlledQueue) -> float:
+    """The measure that is bounded, under a rule."""
+    counted = {
+        "loss": rule.loss_rate,
+        "obsolescence": rule.obsolescence_rate,
+        "starvation": rule.starvation,
+        "robots": rule.mean_active,
+        "served": rule.throughput,
+    }[limit.rate]
+    return counted / (queue.access * rule.mean_active) if limit.share else counted
 
-    Attributes
-    ----------
-    rate : str
-        What is counted per unit time: loss, obsolescence, starvation, robots, or served.
-    share : bool
-        Whether the measure is the share of the delivered pages, and not the rate.
-    above : bool
-        Whether it must be at least the value, and not at most.
-    value : float
-    """
 
-    rate: str
-    share: bool
-    above: bool
-    value: float
-
-    def of(self, rule: RuleMeasures, queue: ControlledQueue) -> float:
-        """The measure under a rule."""
-        counted = {
-            "loss": rule.loss_rate,
-            "obsolescence": rule.obsolescence_rate,
-            "starvation": rule.starvation,
-            "robots": rule.mean_active,
-            "served": rule.throughput,
-        }[self.rate]
-        return counted / (queue.access * rule.mean_active) if self.share else counted
-
-    def excess(self, queue: ControlledQueue) -> Rewards:
-        """By how much the bound is broken, per unit time: 0 or less where it is kept."""
-        nothing = np.zeros(queue.levels)
-        if self.rate == "served":
-            counted = queue.served
-        else:
-            none = {"loss": 0.0, "starvation": 0.0, "obsolescence": 0.0, "robots": 0.0}
-            counted = queue.rewards(Costs(**(none | {self.rate: 1.0})))
-        if self.share:
-            total = Rewards(nothing, nothing + queue.access)
-        else:
-            total = Rewards(nothing + 1.0, nothing)
-        sign = -1.0 if self.above else 1.0
-        return Rewards(nothing, nothing).plus(sign, counted).plus(-sign * self.value, total)
+def excess_of(limit: Counted, queue: ControlledQueue) -> Rewards:
+    """By how much the bound is broken, per unit time: 0 or less where it is kept."""
+    nothing = np.zeros(queue.levels)
+    if limit.rate == "served":
+        counted = queue.served
+    else:
+        none = {"loss": 0.0, "starvation": 0.0, "obsolescence": 0.0, "robots": 0.0}
+        counted = queue.rewards(Costs(**(none | {limit.rate: 1.0})))
+    if limit.share:
+        total = Rewards(nothing, nothing + queue.access)
+    else:
+        total = Rewards(nothing + 1.0, nothing)
+    sign = -1.0 if limit.above else 1.0
+    return Rewards(nothing, nothing).plus(sign, counted).plus(-sign * limit.value, total)
 
 
 class _Rule(NamedTuple):
@@ -118,13 +105,13 @@ class BoundedSwitching:
     mixture: SwitchingMixture | None
 
 
-def switching_within(scenario: Scenario, bounded: Bounded) -> BoundedSwitching:
+def switching_within(scenario: Scenario, bounded: Counted) -> BoundedSwitching:
     """The targets of least cost that keep a bound.
 
     Parameters
     ----------
     scenario : Scenario
-    bounded : Bounded
+    bounded : Counted
 
     Returns
     -------
@@ -152,27 +139,26 @@ def switching_within(scenario: Scenario, bounded: Bounded) -> BoundedSwitching:
         name, unit = scenario.name, scenario.time_unit
         return SwitchingSearch(name, unit, queue, costs, rule.targets, bound)
 
-    width = outside.excess - inside.excess
-    share = outside.excess / width if outside.excess > 0 else 1.0
-    cost = share * inside.cost + (1 - share) * outside.cost
-    mixture = SwitchingMixture((search(inside), search(outside)), share, cost)
+    edge = inside, outside
+    cost = mixed_cost(edge)
+    mixture = SwitchingMixture((search(inside), search(outside)), share_of_first(edge), cost)
     return BoundedSwitching(
         search(single),
-        bounded.of(single.measures, queue),
+        measure_of(bounded, single.measures, queue),
         problem.free_cost,
-        mixture if cost < single.cost * (1 - _CHEAPER) else None,
+        mixture if cost < single.cost * (1 - CHEAPER) else None,
     )
 
 
 class _Problem:
     """The rules of a queue, with their costs and their excess over a bound."""
 
-    def __init__(self, queue: ControlledQueue, costs: Costs, bounded: Bounded) -> None:
+    def __init__(self, queue: ControlledQueue, costs: Costs, bounded: Counted) -> None:
         self._queue = queue
         self._costs = costs
         self._bounded = bounded
         self._base = queue.rewards(costs)
-        self._extra = bounded.excess(queue)
+        self._extra = excess_of(bounded, queue)
         self._tried: dict[bytes, _Rule | None] = {}
         self.lower = 0.0
         self.free_cost = 0.0
@@ -185,22 +171,14 @@ class _Problem:
             return outside, outside
         inside = self._best(self._extra)
         if inside.excess > 0:
-            value = self._bounded.of(inside.measures, self._queue)
+            value = measure_of(self._bounded, inside.measures, self._queue)
             nearest = f"the nearest, targets = {inside.targets.tolist()}, has {value:.6g}"
             raise NoRuleError(f"no rule of this kind keeps it; {nearest}")
-        for _ in range(_MOST):
-            multiplier = (inside.cost - outside.cost) / (outside.excess - inside.excess)
-            if multiplier <= 0:  # by rounding only: nothing is cheaper than without the bound
-                break
-            rule = self._best(self._base.plus(multiplier, self._extra), priced=True)
-            least = inside.priced(multiplier) - _ALIKE * abs(inside.cost)
-            if rule.priced(multiplier) >= least:
-                break
-            if rule.excess <= 0:
-                inside = rule
-            else:
-                outside = rule
-        return inside, outside
+        return edge_of_hull(
+            inside,
+            outside,
+            lambda multiplier: self._best(self._base.plus(multiplier, self._extra), priced=True),
+        )
 
     def improved(self, inside: _Rule, outside: _Rule) -> _Rule:
         """A cheaper rule that keeps the bound: of all where they are few, else near these two."""
@@ -233,7 +211,7 @@ class _Problem:
             except ValueError:  # the chain falls into two parts
                 self._tried[key] = None
         rule = self._tried[key]
-        if rule is None or rule.excess > 0 or rule.cost >= than.cost * (1 - _ALIKE):
+        if rule is None or rule.excess > 0 or rule.cost >= than.cost * (1 - ALIKE):
             return than
         return rule
 
@@ -247,9 +225,9 @@ class _Problem:
     def _rule(self, targets: Indices) -> _Rule:
         measures = measures_of_targets(self._queue, targets)
         total = self._queue.access * measures.mean_active if self._bounded.share else 1.0
-        over = (self._bounded.of(measures, self._queue) - self._bounded.value) * total
+        over = (measure_of(self._bounded, measures, self._queue) - self._bounded.value) * total
         excess = -over if self._bounded.above else over
-        if abs(excess) <= _ALIKE * total:
+        if abs(excess) <= ALIKE * total:
             excess = 0.0
         return _Rule(targets, measures.cost(self._costs), excess, measures)
 

@@ -14,7 +14,7 @@ from analytic import conditions
 from analytic.arrival_process import rates_at_speed_one
 from analytic.conditions import buffer_and_robots
 from analytic.formula import Condition, reason_against
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.optimum import NoOptimumError, Optimum, rule_optimum
 from analytic.phase_type import PhaseLaw, exponential_rate
 from analytic.robot_control.controlled_queue import ControlledQueue
 from analytic.robot_control.environment import (
@@ -199,13 +199,4 @@ def optimal_targets_in_environment(scenario: Scenario) -> Optimum:
         As `best_targets_in_environment`.
     """
     search = best_targets_in_environment(scenario)
-    return Optimum(
-        target="switching",
-        cost=search.cost,
-        lower_bound=search.seen.lower,
-        decision={"targets": search.decision},
-        changes={"activation": {"switching": {"targets": search.decision}}},
-        table=list(search.table()),
-        notes=search.notes(),
-        search=search,
-    )
+    return rule_optimum(search, {"targets": search.decision}, search.seen.lower)

@@ -14,7 +14,7 @@ from analytic import conditions
 from analytic.arrival_process import delivery_rates
 from analytic.conditions import buffer_and_robots
 from analytic.formula import Condition, reason_against
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.optimum import NoOptimumError, Optimum, rule_optimum
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate, moment
 from analytic.robot_control.controlled_queue import ControlledQueue
 from analytic.robot_control.environment_search import optimal_targets_in_environment
@@ -263,13 +263,4 @@ def optimal_switching(scenario: Scenario) -> Optimum:
 
 def switching_optimum(search: SwitchingSearch) -> Optimum:
     """A search as the answer to `optimize`."""
-    return Optimum(
-        target="switching",
-        cost=search.cost,
-        lower_bound=search.lower_bound,
-        decision={"targets": search.decision},
-        changes={"activation": {"switching": {"targets": search.decision}}},
-        table=list(search.table()),
-        notes=search.notes(),
-        search=search,
-    )
+    return rule_optimum(search, {"targets": search.decision}, search.lower_bound)

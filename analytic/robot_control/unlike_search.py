@@ -16,7 +16,7 @@ from analytic.conditions import buffer_and_robots
 from analytic.formula import Condition, dependent, reason_against
 from analytic.indexing_queue.fixed_robots import best_fixed_number, static_optimum
 from analytic.markov import closed_classes
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.optimum import NoOptimumError, Optimum, rule_optimum
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
 from analytic.refusal import NoAnswerError
 from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
@@ -354,13 +354,4 @@ def optimal_choices(scenario: Scenario) -> Optimum:
 
 def choices_optimum(search: ChoiceSearch) -> Optimum:
     """A search as the answer to `optimize`."""
-    return Optimum(
-        target="switching",
-        cost=search.cost,
-        lower_bound=search.lower_bound,
-        decision={"choices": search.decision},
-        changes={"activation": {"switching": {"choices": search.decision}}},
-        table=list(search.table()),
-        notes=search.notes(),
-        search=search,
-    )
+    return rule_optimum(search, {"choices": search.decision}, search.lower_bound)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from analytic import optimize, predict
+from analytic.bounded_process import Counted
 from analytic.optimum import NoOptimumError
-from analytic.robot_control.bounded_switching import Bounded
+from analytic.robot_control.bounded_switching import measure_of
 from analytic.robot_control.controlled_queue import ControlledQueue
 from analytic.robot_control.switching import best_switching, queue_of
 from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
@@ -178,8 +179,8 @@ def test_no_targets_that_keep_the_bound_cost_less(measure: str, above: bool, sta
     if measure == "obsolescence_probability" and not stale:
         return
     system, rules = all_targets(scenario)
-    bounded = Bounded(COUNTED[measure], measure in SHARES, above, 0.0)
-    values = np.array([bounded.of(rule, system) for rule in rules])
+    bounded = Counted(COUNTED[measure], measure in SHARES, above, 0.0)
+    values = np.array([measure_of(bounded, rule, system) for rule in rules])
     costs = np.array([rule.cost(scenario.prices) for rule in rules])
     limit = float(np.median(values))
     delivered = np.array([system.access * rule.mean_active for rule in rules])
@@ -195,7 +196,7 @@ def test_no_targets_that_keep_the_bound_cost_less(measure: str, above: bool, sta
     assert found.lower_bound == pytest.approx(mixture.cost, rel=1e-6)
     assert found.cost == pytest.approx(kept, rel=1e-9)
     own = measures_of_targets(system, np.array(found.decision["targets"]))
-    value = bounded.of(own, system)
+    value = measure_of(bounded, own, system)
     assert value >= limit * (1 - 1e-9) if above else value <= limit * (1 + 1e-9)
 
 
