@@ -6,6 +6,7 @@ the formulas speak of the same ones, and nothing is chosen by what came out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,7 +36,7 @@ QUANTILES = tuple(f"quantile {share:g}" for share in SHARES)
 _PARTS = 10
 _TENTH = "tenth "
 _MOST_HOSTS = 64
-_BLOCK = 2**20
+_BLOCK = 2**18
 
 
 class Grouping(NamedTuple):
@@ -50,6 +51,11 @@ class Grouping(NamedTuple):
 
     names: tuple[str, ...]
     of_page: NDArray[np.unsignedinteger[Any]]
+
+
+def blocks_of(count: int) -> Iterator[slice]:
+    """The pages, some at a time, in their order."""
+    return (slice(start, start + _BLOCK) for start in range(0, count, _BLOCK))
 
 
 def only_sums(scenario: Scenario) -> bool:
@@ -91,8 +97,7 @@ def _by_rate(pages: Pages) -> Grouping:
     last = [-(-part * len(rates) // _PARTS) - 1 for part in range(1, _PARTS)]
     edges = np.partition(rates, np.unique(last))[last]
     tenth = np.empty(len(rates), dtype=np.uint8)
-    for start in range(0, len(rates), _BLOCK):
-        some = slice(start, start + _BLOCK)
+    for some in blocks_of(len(rates)):
         tenth[some] = np.searchsorted(edges, rates[some], side="left")
     return _without_empty([f"{_TENTH}{part}" for part in range(1, _PARTS + 1)], tenth)
 
@@ -121,8 +126,7 @@ def largest_in_groups(pages: Pages, values: Array) -> Array:
     largest = []
     for each in groupings(pages):
         found = np.full(len(each.names), -np.inf)
-        for start in range(0, len(values), _BLOCK):
-            some = slice(start, start + _BLOCK)
+        for some in blocks_of(len(values)):
             np.maximum.at(found, each.of_page[some], values[some])
         largest.append(found)
     return np.concatenate(largest)
@@ -141,8 +145,7 @@ def largest_products(one: Array, other: Array, count: int) -> Indices:
     """
     places = np.zeros(0, dtype=np.intp)
     products = np.zeros(0)
-    for start in range(0, len(one), _BLOCK):
-        some = slice(start, start + _BLOCK)
+    for some in blocks_of(len(one)):
         new = one[some] * other[some]
         if len(places) == count:
             places_above = np.flatnonzero(new > products[-1])
@@ -150,6 +153,6 @@ def largest_products(one: Array, other: Array, count: int) -> Indices:
             places_above = np.arange(len(new))
         both = np.concatenate([products, new[places_above]])
         order = np.argsort(-both, kind="stable")[:count]
-        places = np.concatenate([places, start + places_above])[order]
+        places = np.concatenate([places, some.start + places_above])[order]
         products = both[order]
     return places

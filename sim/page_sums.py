@@ -9,7 +9,6 @@ memory does not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +17,10 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.page_data import change_rates, page_weights
-from scenarios.page_groups import SHARES, followed_pages, groupings, only_sums
+from scenarios.page_groups import SHARES, blocks_of, followed_pages, groupings, only_sums
 from scenarios.sections import Pages
 from sim.tally import PagesTally, PageSumsTally, Tally
 
-_BLOCK = 2**18
 _NONE = np.zeros(0)
 
 
@@ -50,11 +48,6 @@ def with_page_sums(tally: Tally, scenario: Scenario) -> Tally:
 def without_pages(tally: Tally) -> Tally:
     """The same tally with nothing left of single pages."""
     return replace(tally, pages=None, ages=None)
-
-
-def blocks_of(count: int) -> Iterator[slice]:
-    """The pages, some at a time, in their order."""
-    return (slice(start, start + _BLOCK) for start in range(0, count, _BLOCK))
 
 
 _NO_AGES: dict[str, Any] = dict.fromkeys(

@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 
 from scenarios.results import Estimate
 
+COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
+"""Of things that are told apart."""
+
 SIMULATED = "#0072b2"
 THEORY = "#333333"
 VERDICT_COLOURS = {

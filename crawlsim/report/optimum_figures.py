@@ -23,6 +23,7 @@ from analytic.robot_control.switching import SwitchingSearch
 from analytic.robot_control.unlike_search import ChoiceSearch
 from analytic.routing.search import WordSearch
 from crawlsim.report.drawing import (
+    COLOURS,
     MANY_POINTS,
     SIMULATED,
     THEORY,
@@ -37,7 +38,6 @@ from crawlsim.report.run_figures import plot_probes, plot_shared_probes
 from scenarios.arrays import Array
 from scenarios.text import counted, told
 
-_COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
 _MARKERS = "os^Dv<"
 _GREY = "#8a8f98"
 _HEIGHT = 3.2
@@ -83,7 +83,7 @@ def plot_threshold_costs(search: ThresholdSearch | BestThresholds, ax: Axes | No
     unit = plain(search.time_unit)
     ax = panel(ax, "threshold (pages in the system)", f"cost per {unit}", _HEIGHT)
     pairs = sorted((row for row in search.table if len(row.robots) == 2), key=lambda row: row.cost)
-    for row, colour, marker in zip(pairs, _COLOURS, _MARKERS, strict=False):
+    for row, colour, marker in zip(pairs, COLOURS, _MARKERS, strict=False):
         costs = search.costs_against_threshold(row.robots)
         label = f"{counted(row.robots[0], 'robot')}, then {row.robots[1]}"
         _curve(ax, costs, colour, marker, label=label)
@@ -93,7 +93,7 @@ def plot_threshold_costs(search: ThresholdSearch | BestThresholds, ax: Axes | No
     ax.axhline(best.cost, color=THEORY, lw=0.9, ls="--", label=label)
     if search.other is not None and np.isfinite(search.other[1]):
         label = _other(*search.other)
-        ax.axhline(search.other[1], color=_COLOURS[1], lw=0.9, ls=":", label=label)
+        ax.axhline(search.other[1], color=COLOURS[1], lw=0.9, ls=":", label=label)
     whole_numbers(ax.xaxis)
     ax.set_xlim(-0.03 * max(search.top, 1), 1.03 * max(search.top, 1))
     legend_above(ax, columns=2)
@@ -111,14 +111,14 @@ def plot_static_costs(search: StaticSearch, ax: Axes | None = None) -> Axes:
         Where to draw; a new figure otherwise.
     """
     ax = panel(ax, "active robots", f"cost per {plain(search.time_unit)}", _HEIGHT)
-    _curve(ax, search.costs, _COLOURS[0])
+    _curve(ax, search.costs, COLOURS[0])
     best = search.optimum
     label = f"optimum: {best}, {search.costs[best]:.6g}"
     ax.plot(best, search.costs[best], "D", color=THEORY, ms=6, mfc="none", label=label)
     if search.other is not None and np.isfinite(search.other[1]):
         criterion, cost, robots = search.other
         name = _other(criterion, cost, _ALONE, f"{robots}, ")
-        ax.plot(robots, cost, "s", color=_COLOURS[1], ms=8, mfc="none", label=name)
+        ax.plot(robots, cost, "s", color=COLOURS[1], ms=8, mfc="none", label=name)
     whole_numbers(ax.xaxis)
     legend_above(ax, columns=1)
     return ax
@@ -148,7 +148,7 @@ def plot_switching_policy(
     for level in range(first, top + 1):
         robots = np.arange(1 - first, search.queue.available + 1)
         on = highest[robots] >= level
-        marks: dict[str, Any] = {"color": _COLOURS[first], "ls": "none", "ms": 4.5}
+        marks: dict[str, Any] = {"color": COLOURS[first], "ls": "none", "ms": 4.5}
         ax.plot(robots[on], np.full(on.sum(), level), "o", **marks)
         ax.plot(robots[~on], np.full((~on).sum(), level), "o", mfc="none", mew=0.7, **marks)
     name = "service completion" if event == "service" else "delivery"
@@ -174,8 +174,8 @@ def plot_switching_curves(search: SwitchingSearch, ax: Axes | None = None) -> Ax
     phases = search.queue.phases
     of_phase = f" (service phase 0 of 0 … {phases - 1})" if phases > 1 else ""
     for values, least, name, colour in (
-        (curves.after_service, 1, "at a service", _COLOURS[0]),
-        (curves.after_delivery, 0, "at a delivery", _COLOURS[1]),
+        (curves.after_service, 1, "at a service", COLOURS[0]),
+        (curves.after_delivery, 0, "at a delivery", COLOURS[1]),
     ):
         shown = np.where(values < least, np.nan, values)
         _curve(ax, shown[: search.queue.available + 1], colour, label=name + of_phase)
@@ -196,11 +196,11 @@ def plot_targets(search: BestTargets, ax: Axes | None = None) -> Axes:
     """
     ax = panel(ax, "pages in the system", "robots wanted", _HEIGHT)
     name = f"best found: {search.cost:.6g}"
-    _curve(ax, search.targets, _COLOURS[0], mfc="none", label=name)
+    _curve(ax, search.targets, COLOURS[0], mfc="none", label=name)
     if search.other is not None and search.other_targets:
         name = _other(*search.other, _ALONE)
         how: Any = {"mfc": "none", "ms": 7.0}  # open around the other where both are alike
-        _curve(ax, search.other_targets, _COLOURS[1], "s", label=name, **how)
+        _curve(ax, search.other_targets, COLOURS[1], "s", label=name, **how)
     whole_numbers(ax.xaxis, ax.yaxis)
     legend_above(ax, columns=1)
     return ax
@@ -257,7 +257,7 @@ def plot_frequencies(search: FrequencySearch, ax: Axes | None = None) -> Axes:
     label = _counted("page", int(accessed.sum()))
     shares = search.shares[accessed]
     ax.plot(rates[accessed], shares, "o", color=SIMULATED, ms=3.5, label=label, **style)
-    style |= {"color": _COLOURS[1], "ms": 4.5}
+    style |= {"color": COLOURS[1], "ms": 4.5}
     if search.alone is not None:
         some = changes & (search.alone > 0)
         label = "best without a buffer"
@@ -310,7 +310,7 @@ def plot_word(search: WordSearch, ax: Axes | None = None) -> Axes:
     size = min(_MARK, max(_ROWS / count, 1.0))
     for each in np.unique(shown).tolist():
         slots = np.flatnonzero(shown == each)
-        colour = _COLOURS[each % len(_COLOURS)]
+        colour = COLOURS[each % len(COLOURS)]
         ax.plot(slots, np.full(len(slots), each), "s", color=colour, ms=size)
     if len(word) < len(shown):
         ax.axvline(len(word) - 0.5, color=THEORY, lw=0.9, ls="--")

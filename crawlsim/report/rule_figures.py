@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 
 from analytic.robot_control.unlike_search import names_of_classes
-from crawlsim.report.drawing import panel, plain, whole_numbers
+from crawlsim.report.drawing import COLOURS, panel, plain, whole_numbers
 from scenarios import Scenario
 from scenarios.activation import Free, Levels, Switching
 from scenarios.arrays import IntArray
@@ -19,7 +19,6 @@ from scenarios.choices import NOBODY, active_by_class, choices_of, class_sizes
 NEVER_ASKED = -2
 """Marks a state in which a rule is never asked."""
 
-_COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
 _NOBODY_ON = "#d5d8dd"
 _EDGE = "#999999"
 _TALLEST = 6.0
@@ -123,7 +122,7 @@ def draw_choices(
     ax = panel(ax, "pages in the system", f"active {', '.join(map(plain, classes))}", least)
     names = {NOBODY: "nobody"}
     names |= {kind: f"{plain(name)} switched on" for kind, name in enumerate(classes)}
-    colours = [_NOBODY_ON, *(_COLOURS[kind % len(_COLOURS)] for kind in range(len(classes)))]
+    colours = [_NOBODY_ON, *(COLOURS[kind % len(COLOURS)] for kind in range(len(classes)))]
     cells = np.ma.masked_equal(chosen.T, NEVER_ASKED)
     last = len(colours) - 1
     ax.imshow(cells - NOBODY, cmap=ListedColormap(colours), vmin=0, vmax=last, **_CELLS)

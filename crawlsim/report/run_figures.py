@@ -20,6 +20,7 @@ from analytic.probing import Profile, probe_times, times_of_each
 from analytic.routing import cyclic_distances, spacing_cost
 from crawlsim.opening import Naming
 from crawlsim.report.drawing import (
+    COLOURS,
     MANY_POINTS,
     SIMULATED,
     THEORY,
@@ -56,7 +57,6 @@ _IMPORTANCE = "#b07800"
 _DASHES: tuple[Any, ...] = ("-", (0, (6, 6)), (0, (2, 10)))
 """Lines that lie on each other."""
 
-_LINES = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
 _FEW_SLOTS = 8
 _MOST_SLOTS = 400
 """Distances up to which costs are drawn."""
@@ -237,7 +237,7 @@ def plot_spacing_costs(scenario: Scenario, ax: Axes | None = None) -> Axes:
     seen: Counter[bytes] = Counter()
     for server, cost in enumerate(servers.spacing_costs[:_MOST_LANES]):
         values = servers.weight_of_each[server] * spacing_cost(cost, servers.arrivals, n)
-        colour = _LINES[server % len(_LINES)]
+        colour = COLOURS[server % len(COLOURS)]
         alike = min(seen[values.tobytes()], len(_DASHES) - 1)
         seen[values.tobytes()] += 1
         ax.plot(n, values, color=colour, lw=1.1, ls=_DASHES[alike], label=f"server {server}")

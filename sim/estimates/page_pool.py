@@ -12,12 +12,11 @@ import numpy as np
 
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates, page_weights
-from scenarios.page_groups import FOLLOWED, largest_products
+from scenarios.page_groups import FOLLOWED, blocks_of, largest_products
 from scenarios.results import Columns
 from scenarios.sections import Pages
 from sim.estimates.intervals import interval
 from sim.estimates.jackknife import rounded_errors, t_quantile
-from sim.page_sums import blocks_of
 from sim.tally import PagesTally
 
 
