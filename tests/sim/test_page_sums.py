@@ -321,7 +321,7 @@ def test_sums_do_not_depend_on_where_blocks_are_cut_but_for_rounding(
     tally = PagesTally(np.arange(PAGES), np.linspace(0.0, 9.0, PAGES) ** 2)
     pages = many().pages
     whole = page_sums.sums_by_group(pages, tally.stale_time, change_rates(pages))
-    monkeypatch.setattr(page_sums, "_BLOCK", 10)
+    monkeypatch.setattr("scenarios.page_groups._BLOCK", 10)
     cut = page_sums.sums_by_group(pages, tally.stale_time, change_rates(pages))
     assert cut == pytest.approx(whole, rel=1e-14)
     assert page_sums.weighted_sum(tally.stale_time, change_rates(pages)) == pytest.approx(
