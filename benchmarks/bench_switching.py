@@ -49,7 +49,7 @@ def timed(work: Callable[[], Any], rounds: int) -> float:
 
 def general(system: ControlledQueue) -> Any:
     """The optimum by the general solver."""
-    balanced = np.full(system.places, min(system.capacity, system.available))
+    balanced = np.full(system.levels, min(system.capacity, system.available))
     process = system.process(system.rewards(PRICES))
     return policy_iteration(process, system.options_of(balanced), tolerance=WIDTH)
 
