@@ -32,7 +32,9 @@ _WORD = 2**32
 _HASH = (0x43B0D7E5, 0x931E8875)
 _OUTPUT = (0x8B51F9DD, 0x58F38DED)
 _MIX = (np.uint32(0xCA01F9DD), np.uint32(0x4973F715))
-_PCG64 = 0x2360ED051FC65DA44385DF649FCCF645
+
+PCG64_FACTOR = 0x2360ED051FC65DA44385DF649FCCF645
+"""What the state of PCG64 is multiplied with in each step."""
 
 
 def stream(seed: int, replication: int, source: str, robot: int = 0) -> np.random.Generator:
@@ -130,7 +132,7 @@ def _product(number: Any) -> tuple[Any, Any]:
     """A number of 128 bits times PCG64's factor."""
     half = np.uint64(32)
     below = np.uint64(_WORD - 1)
-    factor_high, factor_low = (np.uint64(part) for part in divmod(_PCG64, 2**64))
+    factor_high, factor_low = (np.uint64(part) for part in divmod(PCG64_FACTOR, 2**64))
     ones, twos = (factor_low & below, factor_low >> half), (number[1] & below, number[1] >> half)
     middle = ones[1] * twos[0] + (ones[0] * twos[0] >> half)
     carried = ones[0] * twos[1] + (middle & below)

@@ -1,4 +1,10 @@
-"""Which of many alarms goes off first, and which of the waiting pages becomes obsolete first."""
+"""Which of many alarms goes off first, and which of the waiting pages becomes obsolete first.
+
+Who comes first nobody can predict, a processor as little as we can. So there are no branches here
+that depend on it, and what one comparison has to wait for is short: from 0 on, times are in the
+order of their bits, and whole numbers are compared in a third of the time of floating point
+(measured: 1,000 robots in 96 instead of 148 ns a page).
+"""
 
 from __future__ import annotations
 
@@ -6,69 +12,110 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim.compiled_engine.jit import inner
+from sim.compiled_engine.jit import at, inner
+
+_VERY_FEW = 8
+"""Up to so many alarms, to look at all of them each time beats a tournament (measured)."""
 
 _FEW = 64
-"""Up to so many places a list with its first entry marked beats a tournament (measured)."""
+"""Up to so many timers, to look at all of them when the first one stops does (measured)."""
 
 
 class Alarms(NamedTuple):
     """Times of numbered alarms, inf where one is not set: a knock-out tournament.
 
+    At equal times the lower number goes first.
+
     Attributes
     ----------
     time : ndarray of float, shape (size,)
         A power of two of them.
-    order : ndarray of int, shape (size,)
-        Who goes first at equal times.
     winner : ndarray of int, shape (2 * size,)
         Node n of a binary tree holds the first of its two children's alarms; node 1 is the root,
-        and the leaves are the alarms themselves.
+        and the leaves are the alarms themselves. No entries where there are very few alarms.
     """
 
     time: Any
-    order: Any
     winner: Any
 
 
 def new_alarms(count: int) -> Alarms:
-    """So many alarms, none of them set; at equal times the lower number goes first."""
+    """So many alarms, none of them set."""
     size = 1 << max(count - 1, 0).bit_length()
-    order = np.arange(size)
+    return Alarms(np.full(size, np.inf), _first_winners(0 if size <= _VERY_FEW else size))
+
+
+def _first_winners(size: int) -> Any:
+    """The first of each pair wins where none has a time."""
     winner = np.zeros(2 * size, dtype=np.int64)
     nodes = size
     while nodes > 0:
-        winner[nodes : 2 * nodes] = order[:: size // nodes]
+        winner[nodes : 2 * nodes] = np.arange(0, size, size // nodes)
         nodes //= 2
-    return Alarms(np.full(size, np.inf), order, winner)
+    return winner
+
+
+@inner
+def bits_of(time: float) -> int:
+    """The bits of a time as a whole number."""
+    return int(np.float64(time).view(np.int64))
 
 
 @inner
 def set_alarm(alarms: Alarms, index: int, time: float) -> None:
-    """Set an alarm, or switch it off with inf.
-
-    The comparisons are free of branches, which nobody could predict.
-    """
-    alarms.time[index] = time
-    first = index
-    order = alarms.order[index]
-    node = index + len(alarms.time)
-    while node > 1:
-        other = alarms.winner[node ^ 1]
-        its_time = alarms.time[other]
-        its_order = alarms.order[other]
-        wins = (its_time < time) | ((its_time == time) & (its_order < order))
+    """Set an alarm, or switch it off with inf."""
+    alarms.time[at(index)] = time
+    if len(alarms.winner) == 0:
+        return
+    bits = alarms.time.view(np.int64)
+    first = at(index)
+    least = bits_of(time)
+    node = first + at(len(alarms.time))
+    while node > at(1):
+        other = at(alarms.winner[node ^ at(1)])
+        its = bits[other]
+        # A right child, whose number is odd, loses against the left one at equal times.
+        wins = its - np.int64(node & at(1)) < least
         first = other if wins else first
-        time = its_time if wins else time
-        order = its_order if wins else order
-        node >>= 1
+        least = its if wins else least
+        node >>= at(1)
         alarms.winner[node] = first
+
+
+@inner
+def compete(alarms: Alarms) -> None:
+    """All rounds of the tournament, after many times were changed."""
+    winner = alarms.winner
+    bits = alarms.time.view(np.int64)
+    for node in range(len(winner) // 2 - 1, 0, -1):
+        left, right = winner[2 * node], winner[2 * node + 1]
+        winner[node] = right if bits[at(right)] < bits[at(left)] else left
 
 
 @inner
 def soonest(alarms: Alarms) -> int:
     """The alarm that goes off first; its time is inf where none is set."""
-    return alarms.winner[1]
+    return first_alarm(alarms)[1]
+
+
+@inner
+def first_alarm(alarms: Alarms) -> tuple[float, int]:
+    """When the first alarm goes off, inf where none is set, and which it is."""
+    if len(alarms.winner) > 0:
+        first = alarms.winner[1]
+        return alarms.time[at(first)], first
+    first = 0
+    time = alarms.time[0]
+    for other in range(1, len(alarms.time)):
+        first, time = sooner(first, time, other, alarms.time[other])
+    return time, first
+
+
+@inner
+def sooner(one: int, time: float, other: int, its_time: float) -> tuple[int, float]:
+    """The sooner of two, the first at equal times, and its time."""
+    is_other = its_time < time
+    return (other if is_other else one), (its_time if is_other else time)
 
 
 class Timers(NamedTuple):
@@ -78,105 +125,108 @@ class Timers(NamedTuple):
 
     Attributes
     ----------
-    count, first : ndarray of int, shape (1,)
-        Entries of the list, and the one that comes first.
-    time : ndarray of float, slot, number : ndarray of int, shape (slots,)
-        The list, in no order.
-    entry : ndarray of int, shape (slots,)
-        Where each slot stands in the list.
-    many : Alarms
-        Used instead of the list where there are many slots.
+    time : ndarray of float, shape (slots,)
+        When each runs out, inf where none runs.
+    number : ndarray of int, shape (slots,)
+        The sequence numbers.
+    first : ndarray of int, shape (1,)
+        The slot whose timer runs out first; kept where there are few slots.
+    winner : ndarray of int
+        As in `Alarms`; no entries where there are few slots.
     """
 
-    count: Any
-    first: Any
     time: Any
-    slot: Any
     number: Any
-    entry: Any
-    many: Alarms
+    first: Any
+    winner: Any
 
 
 def new_timers(slots: int) -> Timers:
     """No timer runs, for so many slots."""
-    few = slots if slots <= _FEW else 0
-    whole = [np.zeros(size, dtype=np.int64) for size in (1, 1, few, few, few)]
-    count, first, slot, number, entry = whole
-    many = new_alarms(0 if few == slots else slots)
-    return Timers(count, first, np.full(max(few, 1), np.inf), slot, number, entry, many)
+    size = 1 << max(slots - 1, 0).bit_length()
+    if slots <= _FEW:
+        size = -(-slots // 4) * 4
+    winner = _first_winners(0 if slots <= _FEW else size)
+    number, first = np.zeros(size, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    return Timers(np.full(size, np.inf), number, first, winner)
 
 
 @inner
-def add_timer(timers: Timers, slot: int, number: int, time: float) -> None:
-    """The timer of the page in a slot starts."""
-    if len(timers.slot) == 0:
-        timers.many.order[slot] = number
-        set_alarm(timers.many, slot, time)
-        return
-    last = timers.count[0]
-    first = timers.first[0]
-    timers.time[last] = time
-    timers.slot[last] = slot
-    timers.number[last] = number
-    timers.entry[slot] = last
-    timers.count[0] = last + 1
-    if last == 0 or comes_before(timers, last, first):
-        timers.first[0] = last
+def add_timer(timers: Timers, slot: int, number: int, time: float) -> tuple[float, int]:
+    """The timer of the page in a slot starts; returns what `first_timer` then does."""
+    first = at(timers.first[0])
+    its_time = timers.time[first]
+    timers.time[at(slot)] = time
+    timers.number[at(slot)] = number
+    if len(timers.winner) > 0:
+        compete_again(timers, slot)
+        return first_timer(timers)
+    if time < its_time or (time == its_time and number < timers.number[first]):
+        timers.first[0] = slot
+        return time, at(slot)
+    return its_time, first
 
 
 @inner
-def comes_before(timers: Timers, one: int, other: int) -> bool:
-    """Whether one entry of the list comes before another."""
-    if timers.time[one] == timers.time[other]:
-        return timers.number[one] < timers.number[other]
-    return timers.time[one] < timers.time[other]
-
-
-@inner
-def drop_timer(timers: Timers, slot: int) -> None:
-    """The timer of a slot stops."""
-    if len(timers.slot) == 0:
-        set_alarm(timers.many, slot, np.inf)
-        return
-    entry = timers.entry[slot]
-    last = timers.count[0] - 1
-    timers.time[entry] = timers.time[last]
-    timers.slot[entry] = timers.slot[last]
-    timers.number[entry] = timers.number[last]
-    timers.entry[timers.slot[entry]] = entry
-    timers.time[last] = np.inf
-    timers.count[0] = last
-    if timers.first[0] == entry:
-        timers.first[0] = first_entry(timers)
-    elif timers.first[0] == last:
-        timers.first[0] = entry
-
-
-@inner
-def first_entry(timers: Timers) -> int:
-    """The entry that comes first, among all; ties are looked at only where there are some."""
-    first = 0
-    time = timers.time[0]
-    ties = 0
-    for entry in range(1, timers.count[0]):
-        its_time = timers.time[entry]
-        ties += its_time == time
-        first = entry if its_time < time else first
-        time = its_time if its_time < time else time
-    if ties > 0:
-        for entry in range(timers.count[0]):
-            if comes_before(timers, entry, first):
-                first = entry
-    return first
+def drop_timer(timers: Timers, slot: int) -> tuple[float, int]:
+    """The timer of a slot stops; returns what `first_timer` then does."""
+    timers.time[at(slot)] = np.inf
+    if len(timers.winner) > 0:
+        compete_again(timers, slot)
+    elif at(timers.first[0]) == at(slot):
+        timers.first[0] = first_running(timers)
+    return first_timer(timers)
 
 
 @inner
 def first_timer(timers: Timers) -> tuple[float, int]:
     """When the first timer runs out, and its slot; inf where none runs."""
-    if len(timers.slot) == 0:
-        slot = soonest(timers.many)
-        return timers.many.time[slot], slot
-    first = timers.first[0]
-    if timers.count[0] == 0:
-        return np.inf, -1
-    return timers.time[first], timers.slot[first]
+    first = at(timers.winner[1]) if len(timers.winner) > 0 else at(timers.first[0])
+    return timers.time[first], first
+
+
+@inner
+def compete_again(timers: Timers, slot: int) -> None:
+    """All rounds of the tournament that a slot takes part in."""
+    bits = timers.time.view(np.int64)
+    first = at(slot)
+    least, number = bits[first], timers.number[first]
+    node = first + at(len(bits))
+    while node > at(1):
+        other = at(timers.winner[node ^ at(1)])
+        its, its_number = bits[other], timers.number[other]
+        wins = (its < least) | ((its == least) & (its_number < number))
+        first = other if wins else first
+        least = its if wins else least
+        number = its_number if wins else number
+        node >>= at(1)
+        timers.winner[node] = first
+
+
+@inner
+def first_running(timers: Timers) -> int:
+    """The slot whose timer comes first; ties are looked at only where there are some.
+
+    Four searches side by side: each comparison of a single one would wait for the one before.
+    """
+    times = timers.time
+    slot0, slot1, slot2, slot3 = 0, 1, 2, 3
+    time0, time1, time2, time3 = times[0], times[1], times[2], times[3]
+    for row in range(1, len(times) // 4):
+        slot = 4 * row
+        slot0, time0 = sooner(slot0, time0, slot, times[slot])
+        slot1, time1 = sooner(slot1, time1, slot + 1, times[slot + 1])
+        slot2, time2 = sooner(slot2, time2, slot + 2, times[slot + 2])
+        slot3, time3 = sooner(slot3, time3, slot + 3, times[slot + 3])
+    slot0, time0 = sooner(slot0, time0, slot1, time1)
+    slot2, time2 = sooner(slot2, time2, slot3, time3)
+    first, least = sooner(slot0, time0, slot2, time2)
+    ties = 0
+    for slot in range(len(times)):
+        ties += times[slot] == least
+    if ties > 1:
+        for slot in range(len(times)):
+            is_lower = timers.number[slot] < timers.number[first]
+            if times[slot] == least and is_lower:
+                first = slot
+    return first

@@ -8,7 +8,7 @@ import numpy as np
 
 from sim import rules
 from sim.compiled_engine.alarms import add_timer, drop_timer, set_alarm, soonest
-from sim.compiled_engine.jit import inner
+from sim.compiled_engine.jit import at, inner
 from sim.compiled_engine.pages import index_copy, renew
 from sim.compiled_engine.service import TIMER, free_server, slot_of_server, start_service, take
 from sim.compiled_engine.world import NONE, Buffer, Laws, Service, World
@@ -214,7 +214,7 @@ def end(buffer: Buffer, fate: int, sojourn: float) -> None:
     buffer.ended[fate] += 1
     buffer.sojourn[fate] += sojourn
     buffer.square[fate] += sojourn * sojourn
-    buffer.times[fate, rules.time_bin(sojourn, buffer.fixed.octave)] += 1
+    buffer.times[fate, at(rules.time_bin(sojourn, buffer.fixed.octave))] += 1
     count_time(buffer.laws, fate, sojourn)
 
 

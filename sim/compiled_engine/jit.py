@@ -9,6 +9,7 @@ from types import FunctionType, ModuleType
 from typing import Any, NoReturn, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core.event import Listener, register
 from numba.core.registry import CPUDispatcher
 from numba.extending import register_jitable
@@ -28,6 +29,10 @@ _UNCOUNTED: dict[str, Any] = {"nogil": True, "_nrt": False, **_NOT_FROM_PYTHON}
 """Compiled code allocates nothing; without `_nrt=False` numba counts references to every array of
 every tuple that is passed on, and that costs ten times the work itself (measured). Only what Python
 calls counts them: else each call would keep the streams that it is given for ever."""
+
+at: Any = int if numba.config.DISABLE_JIT else np.uintp  # type: ignore[attr-defined]  # read from the environment
+"""An index that cannot be negative: where others are, compiled code adds the length of the array,
+which takes a third of the time of a short loop (measured)."""
 
 PAUSE = 2**18
 """Events after which a kernel comes back to Python, which then hears of an interrupt."""

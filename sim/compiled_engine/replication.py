@@ -16,7 +16,9 @@ from scenarios.laws import Exponential, Uniform
 from scenarios.sections import PageSize
 from sim import rules
 from sim.compiled_engine.building import largest_batch, new_world
+from sim.compiled_engine.crowd import new_crowd
 from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
+from sim.compiled_engine.queue import advance_queue, begin_queue
 from sim.compiled_engine.refresh import begin_refresh, begin_refreshed, refresh
 from sim.compiled_engine.supply import Rows, Supply, rows_of, rows_of_robots, sequence_of
 from sim.compiled_engine.world import Buffer, Course, Pages
@@ -101,6 +103,8 @@ class Replication:
         self._refill()
         if self._is_simple:
             self._refresh()
+        elif self._is_queue:
+            self._queue()
         else:
             self._advance()
         tally = self._tally(float(finish(self._world)))
@@ -113,6 +117,22 @@ class Replication:
         plain = self._robots.host_spacing is None and self._robots.failure is None
         return self._scenario.buffer is None and len(self._heard) == 1 and plain
 
+    @property
+    def _is_queue(self) -> bool:
+        """Whether robots that never rest deliver to one server, and nothing else happens."""
+        scenario = self._scenario
+        section = scenario.buffer
+        if section is None or scenario.pages is not None or self._world.course is not None:
+            return False
+        robots = self._robots
+        never_rest = robots.deliveries is None and not isinstance(
+            scenario.activation, Free | Switching
+        )
+        plain = robots.failure is None and robots.environment is None
+        first_in = section.discipline == "fifo" and section.when_full == "lose-new"
+        drawn = not self._world.service.tracked
+        return never_rest and plain and first_in and section.servers == 1 and drawn
+
     def _path(self) -> Path | None:
         """That of the robots' environment, where they have one."""
         environment = self._robots.environment
@@ -124,6 +144,12 @@ class Replication:
         begin_deliveries(self._world, self._delivery)
         streams = self._change, self._query, self._delivery, self._service
         while not advance(self._world, *streams):
+            self._refill()
+
+    def _queue(self) -> None:
+        crowd = new_crowd(len(self._heard))
+        begin_queue(self._world, crowd)
+        while not advance_queue(self._world, crowd):
             self._refill()
 
     def _refresh(self) -> None:

@@ -110,34 +110,26 @@ def _in_one_block(world: World) -> tuple[World, Any]:
     """The world with all that its events change, but for what is only counted, in one block."""
     buffer = world.buffer
     robots = world.robots
-    of_buffer = [buffer.state, buffer.items, *buffer.due[:-1], *_of_alarms(buffer.due.many)]
-    of_robots = [robots.state, robots.robot, *_of_alarms(robots.ends), *_of_alarms(robots.idle)]
-    of_service = [world.service.state, *_of_alarms(world.service.ends)]
+    of_buffer = [buffer.state, buffer.items, *buffer.due]
+    of_robots = [robots.state, robots.robot, *robots.ends, *robots.idle]
+    of_service = [world.service.state, *world.service.ends]
     memory = _Memory([*of_buffer, *of_robots, *of_service])
     placed = memory.placed
-    *of_list, many = buffer.due
-    due = Timers._make([*map(placed, of_list), _placed(many, memory)])
+    due = Timers._make(map(placed, buffer.due))
     moved = world._replace(
         buffer=buffer._replace(state=placed(buffer.state), items=placed(buffer.items), due=due),
         robots=robots._replace(
             state=placed(robots.state),
             robot=placed(robots.robot),
-            ends=_placed(robots.ends, memory),
-            idle=_placed(robots.idle, memory),
+            ends=Alarms._make(map(placed, robots.ends)),
+            idle=Alarms._make(map(placed, robots.idle)),
         ),
         service=world.service._replace(
-            state=placed(world.service.state), ends=_placed(world.service.ends, memory)
+            state=placed(world.service.state),
+            ends=Alarms._make(map(placed, world.service.ends)),
         ),
     )
     return moved, memory.words
-
-
-def _of_alarms(alarms: Alarms) -> list[Any]:
-    return [alarms.time, alarms.order, alarms.winner]
-
-
-def _placed(alarms: Alarms, memory: _Memory) -> Alarms:
-    return Alarms(*map(memory.placed, _of_alarms(alarms)))
 
 
 class _Memory:

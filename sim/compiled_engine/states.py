@@ -78,12 +78,12 @@ def states_of(seed: int, replication: int, source: str, robots: Any) -> Any:
     ndarray of uint64, shape (robots, 4)
     """
     states = np.empty((len(robots), _WORDS), dtype=np.uint64)
-    states[:, _order()] = first_states(seed, replication, source, robots)
+    states[:, places_of_words()] = first_states(seed, replication, source, robots)
     return states
 
 
 @cache
-def _order() -> list[int]:
+def places_of_words() -> list[int]:
     """Where a Generator keeps high and low word of the state, and those of the increment.
 
     That is a matter of the machine and of the compiler that numpy was built with.

@@ -15,6 +15,7 @@ from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_cycle
 from scenarios.processes import Map, Mmpp
 from sim.compiled_engine.jit import inner, kernel, let_kernels_call_all_of
+from sim.compiled_engine.phase_times import filling_of
 from sim.compiled_engine.states import hand, states_of, words_of
 from sim.compiled_engine.world import Times
 from sim.draws import how_to_draw
@@ -43,7 +44,7 @@ class Law(NamedTuple):
         Refills the blocks of some rows, from the parameters and the states of their streams; one is
         compiled for each law.
     parameters : tuple of float and ndarray
-        As the draw function of the law in `sim.laws` wants them.
+        As `refill` wants them.
     """
 
     refill: Callable[..., None]
@@ -100,13 +101,17 @@ def _law_of(process: Any, stream: Any) -> Law:
     draw, given = how_to_draw(process, stream)
     with _ONE_AT_A_TIME:
         refill = _refiller(draw)
+    filling = filling_of(draw)
+    if filling is not None:
+        return Law(refill, filling.parameters(given))
     return Law(refill, tuple(each if np.isscalar(each) else np.array(each) for each in given))
 
 
 @cache
 def _refiller(draw: Any) -> Callable[..., None]:
     let_kernels_call_all_of(draw)
-    draw = inner(draw)
+    filling = filling_of(draw)
+    fill = _one_by_one(inner(draw)) if filling is None else filling.fill
 
     @kernel
     def refilled(
@@ -133,13 +138,24 @@ def _refiller(draw: Any) -> Callable[..., None]:
                 place += 1
             for word in range(len(words)):
                 words[word] = states[row, word]
-            while place < its.end:
-                drawn[place] = draw(hand, *parameters)
-                place += 1
+            fill(drawn, place, its.end, hand, words, parameters)
             for word in range(len(words)):
                 states[row, word] = words[word]
 
     return refilled
+
+
+def _one_by_one(draw: Callable[..., float]) -> Callable[..., None]:
+    """What fills an array with the numbers of any draw function."""
+
+    @inner
+    def filled(
+        times: Any, begin: int, end: int, stream: Any, _: Any, parameters: tuple[Any, ...]
+    ) -> None:
+        for place in range(begin, end):
+            times[place] = draw(stream, *parameters)
+
+    return filled
 
 
 class Supply:

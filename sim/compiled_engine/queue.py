@@ -1,0 +1,295 @@
+"""The commonest world with a buffer, compiled apart: pages without identity before one server.
+
+Robots that never rest deliver, the page that came first is served first, and one that finds no room
+is lost; nothing else happens but obsolescence. Where that is all, a short loop keeps the level, the
+clocks and the ends of the queue in registers, while `sim.compiled_engine.events` asks at every
+event what else there may be. What remains are the branches that nobody can predict.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sim import rules
+from sim.compiled_engine.alarms import add_timer, drop_timer, first_alarm, first_timer, set_alarm
+from sim.compiled_engine.buffer import count_arrivals, count_cycle, end
+from sim.compiled_engine.crowd import Crowd, access_again, call_next, is_crowd
+from sim.compiled_engine.events import end_warmup, first_of_others
+from sim.compiled_engine.jit import at, inner, kernel, loop
+from sim.compiled_engine.service import SERVICE, TIMER, take
+from sim.compiled_engine.world import NONE, World
+
+_ONE = at(1)
+_NOBODY = at(np.int64(NONE))
+
+
+class Line(NamedTuple):
+    """The queue between two events; each event makes a new one, of which nothing is in memory.
+
+    Attributes
+    ----------
+    level : int
+        Pages in the system.
+    since : float
+        When it had another level last.
+    entered : int
+        Number of pages that did.
+    service_end : float
+        inf where nobody is served.
+    timer : float
+        When the first timer runs out, inf where none runs.
+    obsolete, oldest, newest, free : uint
+        The slot with that timer, the ends of the chain of waiting pages, and the first free slot.
+    service, patience : uint
+        Where the next service and the next timer lie among the numbers drawn.
+    """
+
+    level: int
+    since: float
+    entered: int
+    service_end: float
+    timer: float
+    obsolete: Any
+    oldest: Any
+    newest: Any
+    free: Any
+    service: Any
+    patience: Any
+
+
+@kernel
+def begin_queue(world: World, crowd: Crowd) -> None:
+    """Time 0: the first accesses begin."""
+    begin_accesses(world, crowd)
+
+
+@loop
+def begin_accesses(world: World, crowd: Crowd) -> None:
+    """The first access of every robot."""
+    for robot in range(len(world.robots.robot)):
+        if is_crowd(crowd):
+            crowd.time[robot] = take(world.access, robot)
+        else:
+            set_alarm(world.robots.ends, robot, take(world.access, robot))
+
+
+@kernel
+def advance_queue(world: World, crowd: Crowd) -> bool:
+    """Go on until the horizon (True), or until a block of numbers is exhausted (False)."""
+    return go_on(world, crowd)
+
+
+@loop
+def go_on(world: World, crowd: Crowd) -> bool:
+    """The loop of `advance_queue`."""
+    while True:
+        until, rank = first_of_others(world, np.inf, rules.HORIZON)
+        if not run_until(world, crowd, until):
+            return False
+        if rank == rules.HORIZON:
+            return True
+        end_warmup(world, until)
+
+
+@inner
+def run_until(world: World, crowd: Crowd, until: float) -> bool:
+    """All events up to a time, that time included; False if a block of numbers is exhausted."""
+    line = taken_up(world)
+    last_service = last_place(world.indexing.rows[SERVICE])
+    last_patience = last_place(world.indexing.rows[TIMER])
+    ends = crowd.next if is_crowd(crowd) else world.robots.ends
+    access_end, robot = first_alarm(ends)
+    now = 0.0
+    while not world.access.exhausted[0]:
+        if line.service > last_service or line.patience > last_patience:
+            break
+        following = line.timer if line.timer <= access_end else access_end
+        if access_end == np.inf and crowd.state.waits:
+            call_next(crowd, world.access, world.robots.robot)
+            access_end, robot = first_alarm(ends)
+        elif line.service_end <= following:
+            now = line.service_end
+            if now > until:
+                break
+            line = serve(world, line, now)
+        elif line.timer <= access_end:
+            now = line.timer
+            if now > until:
+                break
+            line = drop_obsolete(world, line, now)
+        else:
+            now = access_end
+            if now > until:
+                break
+            if is_heard(world, crowd, robot, line.level):
+                line = deliver(world, line, now)
+            begin_access(world, crowd, robot, now)
+            access_end, robot = first_alarm(ends)
+    put_down(world, line)
+    return now > until
+
+
+@inner
+def is_heard(world: World, crowd: Crowd, robot: int, level: int) -> bool:
+    """Whether a robot is active at a level."""
+    place = crowd.rank[at(robot)] if is_crowd(crowd) else world.robots.robot[at(robot)].place
+    return rules.is_heard(place, world.robots.active_at[at(level)])
+
+
+@inner
+def begin_access(world: World, crowd: Crowd, robot: int, now: float) -> None:
+    """A robot that delivers now begins its next access."""
+    if is_crowd(crowd):
+        access_again(crowd, world.access, robot, now)
+    else:
+        set_alarm(world.robots.ends, robot, now + take(world.access, at(robot)))
+
+
+@inner
+def serve(world: World, line: Line, now: float) -> Line:
+    """A page is indexed, and the service of the one that has waited longest begins."""
+    buffer = world.buffer
+    in_service = buffer.items[at(len(buffer.items) - 1)]
+    end(buffer, rules.SERVED, now - in_service.entered)
+    buffer.level_time[at(line.level)] += now - line.since
+    level = line.level - 1
+    service_end = np.inf
+    timer, obsolete, service = line.timer, line.obsolete, line.service
+    oldest, newest, free = line.oldest, line.newest, line.free
+    if level > 0:
+        in_service.entered = buffer.items[oldest].entered
+        if buffer.fixed.timers:
+            timer, obsolete = drop_timer(buffer.due, oldest)
+        oldest, newest, free = without(buffer.items, oldest, oldest, newest, free)
+        service_end = now + world.indexing.drawn[service]
+        service += _ONE
+    chain = timer, obsolete, oldest, newest, free
+    return Line(level, now, line.entered, service_end, *chain, service, line.patience)
+
+
+@inner
+def drop_obsolete(world: World, line: Line, now: float) -> Line:
+    """The waiting page whose timer has run out is dropped."""
+    buffer = world.buffer
+    slot = line.obsolete
+    end(buffer, rules.OBSOLETE, now - buffer.items[slot].entered)
+    buffer.level_time[at(line.level)] += now - line.since
+    timer, obsolete = drop_timer(buffer.due, slot)
+    oldest, newest, free = without(buffer.items, slot, line.oldest, line.newest, line.free)
+    chain = timer, obsolete, oldest, newest, free
+    taken = line.service, line.patience
+    return Line(line.level - 1, now, line.entered, line.service_end, *chain, *taken)
+
+
+@inner
+def deliver(world: World, line: Line, now: float) -> Line:
+    """A page comes: it is served at once, or it waits, or it is lost."""
+    buffer = world.buffer
+    level = line.level
+    buffer.state.delivered += 1
+    enters = level < buffer.fixed.capacity
+    count_arrivals(buffer.laws, level, 1, int(enters))
+    if not enters:
+        buffer.state.refused += 1
+        return line
+    buffer.level_time[at(level)] += now - line.since
+    service_end, service, patience = line.service_end, line.service, line.patience
+    timer, obsolete = line.timer, line.obsolete
+    oldest, newest, free = line.oldest, line.newest, line.free
+    if level == 0:
+        count_cycle(buffer.laws, now)
+        buffer.items[at(len(buffer.items) - 1)].entered = now
+        service_end = now + world.indexing.drawn[service]
+        service += _ONE
+    else:
+        slot = free
+        oldest, newest, free = with_newest(buffer.items, now, oldest, newest, free)
+        if buffer.fixed.timers:
+            time = now + world.indexing.drawn[patience]
+            timer, obsolete = add_timer(buffer.due, slot, line.entered, time)
+            patience += _ONE
+    chain = timer, obsolete, oldest, newest, free
+    return Line(level + 1, now, line.entered + 1, service_end, *chain, service, patience)
+
+
+@inner
+def with_newest(items: Any, now: float, oldest: Any, newest: Any, free: Any) -> Any:
+    """A page takes the newest place in the queue, and the first free slot.
+
+    Returns
+    -------
+    oldest, newest, free : uint
+        As in `Line`.
+    """
+    item = items[free]
+    following = at(item.newer)
+    item.entered = now
+    item.older = newest
+    item.newer = _NOBODY
+    if newest == _NOBODY:
+        oldest = free
+    else:
+        items[newest].newer = free
+    return oldest, free, following
+
+
+@inner
+def without(items: Any, slot: Any, oldest: Any, newest: Any, free: Any) -> Any:
+    """A page waits no longer; returns what `with_newest` does."""
+    item = items[slot]
+    older = at(item.older)
+    newer = at(item.newer)
+    if older == _NOBODY:
+        oldest = newer
+    else:
+        items[older].newer = newer
+    if newer == _NOBODY:
+        newest = older
+    else:
+        items[newer].older = older
+    item.newer = free
+    return oldest, newest, slot
+
+
+@inner
+def last_place(row: Any) -> Any:
+    """The last place among the numbers of a row from where an event can take as many as it may."""
+    return at(row.end - row.needs)
+
+
+@inner
+def taken_up(world: World) -> Line:
+    """The queue as it lies in memory."""
+    state = world.buffer.state
+    timer, obsolete = first_timer(world.buffer.due)
+    rows = world.indexing.rows
+    return Line(
+        state.level,
+        state.since,
+        state.entered,
+        world.service.ends.time[0],
+        timer,
+        obsolete,
+        at(state.oldest),
+        at(state.newest),
+        at(state.free),
+        at(rows[SERVICE].first),
+        at(rows[TIMER].first),
+    )
+
+
+@inner
+def put_down(world: World, line: Line) -> None:
+    """Write the queue into memory, where all other code finds it."""
+    state = world.buffer.state
+    state.level = line.level
+    state.since = line.since
+    state.entered = line.entered
+    state.oldest = line.oldest
+    state.newest = line.newest
+    state.free = line.free
+    world.service.ends.time[0] = line.service_end
+    world.indexing.rows[SERVICE].first = line.service
+    world.indexing.rows[TIMER].first = line.patience

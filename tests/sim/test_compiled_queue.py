@@ -1,0 +1,217 @@
+"""The compiled engine's short loop for a queue to which nothing else happens."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_systems import single_laws
+from test_engines_agree import assert_same_path
+
+from scenarios import Scenario, scenario_from
+from scenarios.laws import PhaseType
+from sim.compiled_engine import crowd, replication
+from sim.compiled_engine.phase_times import filling_of, jumps
+from sim.compiled_engine.supply import Supply, rows_of
+from sim.draws import how_to_draw
+from sim.laws import phase_type
+
+needs_compiler = pytest.mark.skipif(
+    numba.config.DISABLE_JIT, reason="interpreted, phase-type times are drawn one by one"
+)
+TIED: dict[str, Any] = {"deterministic": {"value": 1.0}}
+
+
+def plain_queue(**changes: Any) -> Scenario:
+    """Robots, a buffer, and nothing else."""
+    base = {
+        "name": "queue",
+        "robots": {"available": 5, "access_time": {"exponential": {"mean": 1.0}}},
+        "activation": {"threshold": {"robots": [5, 2], "at": [2]}},
+        "buffer": {
+            "waiting_places": 4,
+            "service": {"exponential": {"mean": 0.4}},
+            "obsolescence": {"exponential": {"mean": 2.0}},
+        },
+        "run": {"horizon": 60.0, "warmup": 7.0, "replications": 2},
+    }
+    return scenario_from(base).with_(changes)
+
+
+@st.composite
+def plain_queues(draw: Any) -> Scenario:
+    """Laws with ties and without, lists of timers and tournaments, one robot and many."""
+    robots = draw(st.integers(1, 40))
+    places = draw(st.sampled_from([0, 1, 4, 70]))
+    levels = [draw(st.integers(0, robots)) for _ in range(places + 2)]
+    obsolescence = draw(st.one_of(st.just("never"), single_laws))
+    return plain_queue(
+        **{
+            "robots.available": robots,
+            "robots.access_time": draw(single_laws),
+            "activation": draw(st.sampled_from([{"static": robots}, {"levels": levels}])),
+            "buffer.waiting_places": places,
+            "buffer.service": draw(single_laws),
+            "buffer.obsolescence": obsolescence,
+            "run.warmup": draw(st.sampled_from([0.0, 7.0])),
+        }
+    )
+
+
+@pytest.fixture
+def loops_taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The name of the loop of each replication from here on."""
+    taken = []
+
+    class Watched(replication.Replication):
+        def _queue(self) -> None:
+            taken.append("queue")
+            super()._queue()
+
+        def _advance(self) -> None:
+            taken.append("events")
+            super()._advance()
+
+    monkeypatch.setattr(replication, "Replication", Watched)
+    return taken
+
+
+@given(plain_queues())
+@settings(deadline=None, max_examples=60)
+def test_a_plain_queue_takes_the_path_of_the_simpy_engine(scenario: Scenario) -> None:
+    assert_same_path(scenario)
+
+
+@given(plain_queues(), st.sampled_from([1, 4, 16]))
+@settings(deadline=None, max_examples=60)
+def test_a_crowd_takes_the_path_of_the_simpy_engine(scenario: Scenario, part: int) -> None:
+    """With ties, more robots than there are places may deliver at the same time."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(crowd, "_MANY", 1)
+        patched.setattr(crowd, "_PART", part)
+        assert_same_path(scenario)
+
+
+def test_robots_that_deliver_all_at_once_are_called_in_the_order_of_their_numbers() -> None:
+    """A place for each, for some, or for one of them; some of them go on ahead of the others."""
+    values = {"empirical": {"values": [1.0, 1.0, 1.0, 1e-9]}}
+    for law in (TIED, values):
+        scenario = plain_queue(**{"robots.available": 50, "robots.access_time": law})
+        for part in (1, 10, 50):
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(crowd, "_MANY", 1)
+                patched.setattr(crowd, "_PART", part)
+                assert_same_path(scenario)
+
+
+@pytest.mark.parametrize(
+    ("changes", "loop"),
+    [
+        ({}, "queue"),
+        ({"activation": {"static": 3}}, "queue"),
+        ({"buffer.admission": "reject"}, "queue"),
+        ({"buffer.servers": 2}, "events"),
+        ({"buffer.discipline": "lifo"}, "events"),
+        ({"buffer.when_full": "push-out"}, "events"),
+        ({"robots.failure": {"probability": 0.2}}, "events"),
+        ({"run.observe": 10.0}, "events"),
+        ({"activation": {"switching": {"targets": [5, 4, 3, 2, 1, 0]}}}, "events"),
+        ({"robots.deliveries.independent": [{"poisson": {"rate": 0.5}}] * 5}, "events"),
+    ],
+)
+def test_only_what_is_nothing_but_a_queue_takes_the_short_loop(
+    changes: dict[str, Any], loop: str, loops_taken: list[str]
+) -> None:
+    assert_same_path(plain_queue(**changes), replications=1)
+    assert loops_taken == [loop]
+
+
+def test_two_robots_that_begin_in_each_others_place_are_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Planted: the short loop is not compared with itself."""
+    assert_same_path(plain_queue())
+    begin = replication.begin_queue
+
+    def wrongly(world: Any, robots: Any) -> None:
+        begin(world, robots)
+        world.robots.ends.time[:2] = world.robots.ends.time[1::-1].copy()
+
+    monkeypatch.setattr(replication, "begin_queue", wrongly)
+    with pytest.raises(AssertionError):
+        assert_same_path(plain_queue())
+
+
+phase_types = st.integers(1, 4).flatmap(
+    lambda order: st.tuples(
+        st.lists(st.floats(0.01, 1.0), min_size=order, max_size=order),
+        st.lists(
+            st.lists(st.floats(0.0, 1.0), min_size=order + 1, max_size=order + 1),
+            min_size=order,
+            max_size=order,
+        ),
+    )
+)
+
+
+def phase_type_law(start: list[float], moves: list[list[float]]) -> PhaseType:
+    order = len(start)
+    exits = np.array(moves) + 0.05
+    hidden = exits[:, :order] * (1.0 - np.eye(order))
+    hidden -= np.diag(hidden.sum(axis=1) + exits[:, order])
+    return PhaseType(alpha=(np.array(start) / sum(start)).tolist(), T=hidden.tolist())
+
+
+@needs_compiler
+@given(phase_types, st.integers(0, 2**32))
+@settings(deadline=None, max_examples=40)
+def test_phase_type_times_drawn_together_are_those_drawn_one_by_one(
+    law: tuple[list[float], list[list[float]]], seed: int
+) -> None:
+    """Some of a thousand fail the first try of the ziggurat; the stream stands where it did."""
+    distribution = phase_type_law(*law)
+    together = np.random.Generator(np.random.PCG64(seed))
+    one_by_one = np.random.Generator(np.random.PCG64(seed))
+    supply = Supply([rows_of(distribution, together)], np.array([400]))
+    supply.refill()
+    times = supply.times()
+    first, end = int(times.rows[0].first), int(times.rows[0].end)
+    draw, parameters = how_to_draw(distribution, one_by_one)
+    assert draw is phase_type.draw
+    assert filling_of(draw) is not None
+    expected = [draw(one_by_one, *parameters) for _ in range(first, end)]
+    assert len(expected) > 500
+    assert times.drawn[first:end].tolist() == expected
+    assert together.bit_generator.state == one_by_one.bit_generator.state
+
+
+@given(st.integers(1, 5), st.integers(0, 2**64))
+def test_jumps_are_steps_of_numpys_generator(steps: int, seed: int) -> None:
+    generator = np.random.PCG64(seed)
+    before: Any = generator.state["state"]
+    state, increment = (int(high) << 64 | int(low) for high, low in jumps(steps))
+    generator.random_raw(steps)
+    after: Any = generator.state["state"]
+    assert after["state"] == (before["state"] * state + before["inc"] * increment) % 2**128
+
+
+def test_a_crowd_of_one_width_finds_its_next_after_all_came_at_once() -> None:
+    """The interval that is looked at shrinks to nothing where all come at once, and grows again."""
+    many = 5000
+    scenario = plain_queue(
+        **{
+            "robots.available": many,
+            "robots.access_time": {"empirical": {"values": [100.0, 101.0, 250.5, 313.25]}},
+            "activation": {"static": many},
+            "run.horizon": 700.0,
+            "run.warmup": 0.0,
+        }
+    )
+    assert crowd.new_crowd(many).rank.size > 0
+    assert math.isfinite(scenario.run.horizon)
+    assert_same_path(scenario, replications=1)
