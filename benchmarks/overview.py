@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 COLUMNS = ("benchmark", "ours", "peer", "peer's", "unit", "ratio", "asked", "holds")
@@ -43,30 +44,42 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def drawing(rows: Sequence[dict[str, Any]]) -> Figure:
-    """The ratios as bars, what was asked for as a mark on each."""
-    figure = Figure(figsize=(7.2, 0.9 + 0.26 * len(rows)), layout="constrained")
-    ax = figure.add_subplot()
-    places = range(len(rows))
-    ax.barh(places, [row["ratio"] for row in rows], color="#4c78a8", height=0.7)
-    for place, row in zip(places, rows, strict=True):
-        ax.annotate(
-            f"{row['ratio']:.3g}",
-            (row["ratio"], place),
-            (4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=7,
-        )
+    """How many times faster than each peer, and below that what share of a limit was taken.
+
+    What was asked for is a black mark.
+    """
+    taken = [row for row in rows if row["limit"].startswith("<=")]
+    faster = [row for row in rows if row not in taken]
+    heights = [len(faster), len(taken)]
+    figure = Figure(figsize=(7.2, 1.6 + 0.2 * sum(heights)), layout="constrained")
+    above, below = figure.subplots(2, height_ratios=heights)
+    _bars(above, faster, "#4c78a8", [row["ratio"] for row in faster], "times faster than the peer")
+    shares = [row["ratio"] / float(row["limit"].split()[1]) for row in taken]
+    _bars(below, taken, "#b07800", shares, "share taken of what was asked for")
+    above.set_xscale("log")
+    for place, row in enumerate(faster):
         if row["limit"]:
-            ax.plot([float(row["limit"].split()[1])] * 2, [place - 0.45, place + 0.45], "k-", lw=2)
-    names = [f"{row['what']} / {row['peer']}" for row in rows]
-    ax.set_yticks(list(places), names, fontsize=7)
-    ax.set_xscale("log")
-    ax.invert_yaxis()
-    ax.margins(x=0.12)
-    ax.set_xlabel("ratio, ours to the peer's; black: what was asked for")
-    ax.spines[["top", "right"]].set_visible(False)
+            asked = float(row["limit"].split()[1])
+            above.plot([asked, asked], [place - 0.45, place + 0.45], "k-", lw=2)
+    below.axvline(1.0, color="k", lw=2)
     return figure
+
+
+def _bars(
+    ax: Axes, rows: Sequence[dict[str, Any]], colour: str, values: Sequence[float], title: str
+) -> None:
+    """A bar for each row, with its value at the end."""
+    bars = ax.barh(range(len(rows)), values, color=colour, height=0.7)
+    ax.bar_label(bars, [f"{value:.3g}" for value in values], padding=6, fontsize=6.5)
+    names = [
+        row["what"] if row["peer"] == "limit" else f"{row['what']} / {row['peer']}" for row in rows
+    ]
+    ax.set_yticks(range(len(rows)), names, fontsize=6.5)
+    ax.invert_yaxis()
+    ax.margins(x=0.12, y=0.01)
+    ax.set_xlabel(title, fontsize=8)
+    ax.tick_params(axis="x", labelsize=7)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

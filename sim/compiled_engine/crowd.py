@@ -30,7 +30,7 @@ _LEAST_STEP = 2.0**-52
 
 
 class Crowd(NamedTuple):
-    """The robots, and those of them that deliver next; no entries where there are not very many.
+    """The robots, and those of them that deliver next.
 
     Attributes
     ----------
@@ -55,23 +55,25 @@ class Crowd(NamedTuple):
     state: Any
 
 
-def new_crowd(robots: int) -> Crowd:
-    """All robots before their first access."""
-    places = 1 << (robots // _PART).bit_length() if robots >= _MANY else 0
+def new_crowd(robots: int) -> Crowd | None:
+    """All robots before their first access; None where there are not very many."""
+    if robots < _MANY:
+        return None
+    places = 1 << (robots // _PART).bit_length()
     return Crowd(
-        np.full(robots if places else 0, np.inf),
+        np.full(robots, np.inf),
         new_alarms(places),
         np.zeros(places + 1, dtype=np.int64),
         np.zeros(places, dtype=np.int64),
         np.zeros(places),
-        record(waits=places > 0, until=-np.inf, width=np.inf),
+        record(waits=True, until=-np.inf, width=np.inf),
     )
 
 
 @inner
-def is_crowd(crowd: Crowd) -> bool:
-    """Whether there are very many robots."""
-    return len(crowd.time) > 0
+def somebody_waits(crowd: Crowd | None) -> bool:
+    """Whether more robots will deliver than those that compete."""
+    return False if crowd is None else crowd.state.waits
 
 
 @inner
@@ -88,11 +90,13 @@ def access_again(crowd: Crowd, access: Times, place: int, now: float) -> None:
 
 
 @inner
-def call_next(crowd: Crowd, access: Times, robots: Any) -> None:
+def call_next(crowd: Crowd | None, access: Times, robots: Any) -> None:
     """Those that deliver next take the places, all of which are free.
 
     Of more than have places at one and the same time, those of the lowest numbers.
     """
+    if crowd is None:
+        return
     places = len(crowd.rank)
     first = crowd.time[0]
     for robot in range(len(crowd.time)):

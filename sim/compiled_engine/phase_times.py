@@ -138,7 +138,7 @@ def phase_type_times(
         of_move = product_and_sum(state, _THREE_STEPS[0], thrice)
         phase = rules.pick(start, uniform_of(before))
         total = 0.0
-        while phase < len(means):
+        while True:
             number, taken = first_try(of_time)
             if not taken:
                 number, of_time = drawn_by(stream, words, before)
@@ -146,6 +146,8 @@ def phase_type_times(
             total += number * means[at(phase)]
             phase = rules.pick(following[at(phase)], uniform_of(of_move))
             before = of_move
+            if phase == len(means):
+                break
             of_time = product_and_sum(before, _ONE_STEP[0], once)
             of_move = product_and_sum(before, _TWO_STEPS[0], twice)
         times[place] = total

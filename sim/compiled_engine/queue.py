@@ -15,7 +15,7 @@ import numpy as np
 from sim import rules
 from sim.compiled_engine.alarms import add_timer, drop_timer, first_alarm, first_timer, set_alarm
 from sim.compiled_engine.buffer import count_arrivals, count_cycle, end
-from sim.compiled_engine.crowd import Crowd, access_again, call_next, is_crowd
+from sim.compiled_engine.crowd import Crowd, access_again, call_next, somebody_waits
 from sim.compiled_engine.events import end_warmup, first_of_others
 from sim.compiled_engine.jit import at, inner, kernel, loop
 from sim.compiled_engine.service import SERVICE, TIMER, take
@@ -60,29 +60,29 @@ class Line(NamedTuple):
 
 
 @kernel
-def begin_queue(world: World, crowd: Crowd) -> None:
+def begin_queue(world: World, crowd: Crowd | None) -> None:
     """Time 0: the first accesses begin."""
     begin_accesses(world, crowd)
 
 
 @loop
-def begin_accesses(world: World, crowd: Crowd) -> None:
+def begin_accesses(world: World, crowd: Crowd | None) -> None:
     """The first access of every robot."""
     for robot in range(len(world.robots.robot)):
-        if is_crowd(crowd):
-            crowd.time[robot] = take(world.access, robot)
-        else:
+        if crowd is None:
             set_alarm(world.robots.ends, robot, take(world.access, robot))
+        else:
+            crowd.time[robot] = take(world.access, robot)
 
 
 @kernel
-def advance_queue(world: World, crowd: Crowd) -> bool:
+def advance_queue(world: World, crowd: Crowd | None) -> bool:
     """Go on until the horizon (True), or until a block of numbers is exhausted (False)."""
     return go_on(world, crowd)
 
 
 @loop
-def go_on(world: World, crowd: Crowd) -> bool:
+def go_on(world: World, crowd: Crowd | None) -> bool:
     """The loop of `advance_queue`."""
     while True:
         until, rank = first_of_others(world, np.inf, rules.HORIZON)
@@ -94,19 +94,19 @@ def go_on(world: World, crowd: Crowd) -> bool:
 
 
 @inner
-def run_until(world: World, crowd: Crowd, until: float) -> bool:
+def run_until(world: World, crowd: Crowd | None, until: float) -> bool:
     """All events up to a time, that time included; False if a block of numbers is exhausted."""
     line = taken_up(world)
     last_service = last_place(world.indexing.rows[SERVICE])
     last_patience = last_place(world.indexing.rows[TIMER])
-    ends = crowd.next if is_crowd(crowd) else world.robots.ends
+    ends = world.robots.ends if crowd is None else crowd.next
     access_end, robot = first_alarm(ends)
     now = 0.0
     while not world.access.exhausted[0]:
         if line.service > last_service or line.patience > last_patience:
             break
         following = line.timer if line.timer <= access_end else access_end
-        if access_end == np.inf and crowd.state.waits:
+        if access_end == np.inf and somebody_waits(crowd):
             call_next(crowd, world.access, world.robots.robot)
             access_end, robot = first_alarm(ends)
         elif line.service_end <= following:
@@ -132,19 +132,21 @@ def run_until(world: World, crowd: Crowd, until: float) -> bool:
 
 
 @inner
-def is_heard(world: World, crowd: Crowd, robot: int, level: int) -> bool:
+def is_heard(world: World, crowd: Crowd | None, robot: int, level: int) -> bool:
     """Whether a robot is active at a level."""
-    place = crowd.rank[at(robot)] if is_crowd(crowd) else world.robots.robot[at(robot)].place
-    return rules.is_heard(place, world.robots.active_at[at(level)])
+    active = world.robots.active_at[at(level)]
+    if crowd is None:
+        return rules.is_heard(world.robots.robot[at(robot)].place, active)
+    return rules.is_heard(crowd.rank[at(robot)], active)
 
 
 @inner
-def begin_access(world: World, crowd: Crowd, robot: int, now: float) -> None:
+def begin_access(world: World, crowd: Crowd | None, robot: int, now: float) -> None:
     """A robot that delivers now begins its next access."""
-    if is_crowd(crowd):
-        access_again(crowd, world.access, robot, now)
-    else:
+    if crowd is None:
         set_alarm(world.robots.ends, robot, now + take(world.access, at(robot)))
+    else:
+        access_again(crowd, world.access, robot, now)
 
 
 @inner

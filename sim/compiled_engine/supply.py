@@ -173,8 +173,8 @@ class Supply:
 
     _SMALLEST = 16
     _SMALL = 4096
-    _LARGEST = 2**16
-    _IN_ALL = 2**18
+    _LARGEST = 2**18
+    _IN_ALL = 2**20
     _LONG = 0.02  # seconds
 
     def __init__(self, rows: list[Rows], needs: Any) -> None:
