@@ -23,7 +23,7 @@ from scenarios.text import counted
 class ByName(RootModel[dict[str, Count]]):
     """How many robots of each class, by its name."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     def __hash__(self) -> int:
         """As equal ones have, in whatever order."""

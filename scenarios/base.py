@@ -97,7 +97,7 @@ def one_of(given: object, names: typing.Iterable[str], quote: str = "") -> str:
 class Section(BaseModel):
     """A frozen table of the scenario file; keys that it does not know are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     one_of: ClassVar[tuple[tuple[str, ...], ...]] = ()
     """Groups of keys of which only one may stand; setting one removes the others."""
@@ -121,7 +121,7 @@ def example_of(section: type[BaseModel], given: object) -> str:
 class Keyed(RootModel[Content]):
     """What stands in a table under its one key: a frozen value of any type."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     key: ClassVar[str]
 

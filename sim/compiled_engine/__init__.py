@@ -52,19 +52,27 @@ def simulate(
     ScenarioError
         If the scenario has a part that this engine does not simulate, or a log is asked for.
     """
-    from sim.compiled_engine.page_set import simulate_page_set
-    from sim.compiled_engine.probes import simulate_probing
-    from sim.compiled_engine.replication import Replication
-    from sim.compiled_engine.servers import simulate_servers
-
     covers(scenario)
     if log is not None:
         raise ScenarioError("engine", "compiled", "writes no event log; simpy does")
     with interrupts_watched():
-        if scenario.servers is not None:
-            return simulate_servers(scenario, replication, seed)
-        if scenario.page_set is not None:
-            return simulate_page_set(scenario, replication, seed)
-        if scenario.probing is not None:
-            return simulate_probing(scenario, replication, seed)
-        return Replication(scenario, replication, seed, points).run()
+        return _simulated(scenario, replication, seed, points)
+
+
+def _simulated(scenario: Scenario, replication: int, seed: int, points: LawPoints | None) -> Tally:
+    """By the world of its kind; only that one is imported, for each takes its time."""
+    if scenario.servers is not None:
+        from sim.compiled_engine.servers import simulate_servers
+
+        return simulate_servers(scenario, replication, seed)
+    if scenario.page_set is not None:
+        from sim.compiled_engine.page_set import simulate_page_set
+
+        return simulate_page_set(scenario, replication, seed)
+    if scenario.probing is not None:
+        from sim.compiled_engine.probes import simulate_probing
+
+        return simulate_probing(scenario, replication, seed)
+    from sim.compiled_engine.replication import Replication
+
+    return Replication(scenario, replication, seed, points).run()

@@ -109,6 +109,8 @@ class Replication:
             self._advance()
         tally = self._tally(float(finish(self._world)))
         tally.check(self._scenario.run.horizon, self._robots.available)
+        self._access.release()
+        self._indexing.release()
         return tally
 
     @property

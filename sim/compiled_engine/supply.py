@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 from threading import Lock
@@ -158,6 +159,30 @@ def _one_by_one(draw: Callable[..., float]) -> Callable[..., None]:
     return filled
 
 
+class _OfThread(threading.local):
+    def __init__(self) -> None:
+        self.spare: list[Any] = []
+
+
+_here = _OfThread()
+
+_SPARE = 2
+"""Rooms that a thread keeps, as many as a replication takes: new memory costs more than to draw."""
+
+
+def _room(size: int) -> Any:
+    """Memory for so many numbers, of which only what is used is real."""
+    for place, each in enumerate(_here.spare):
+        if len(each) == size:
+            return _here.spare.pop(place)
+    return np.empty(size)
+
+
+def _leave(room: Any) -> None:
+    if len(_here.spare) < _SPARE:
+        _here.spare.append(room)
+
+
 class Supply:
     """Times drawn in advance, a block per row.
 
@@ -181,16 +206,26 @@ class Supply:
         self._laws = rows
         self._is_used = needs > 0
         self._size = np.where(needs > 0, np.maximum(self._SMALLEST, 2 * needs), 0)
-        self._most = max(self._IN_ALL, 2 * int(self._size.sum()))
+        self._used = int(self._size.sum())
+        self._most = max(self._IN_ALL, 2 * self._used)
         self._is_slow = np.zeros(len(needs), dtype=np.bool_)
         self._seconds_each = np.full(len(needs), np.inf)
-        self._drawn = np.empty(int(self._size.sum()))
+        self._drawn = _room(2 * self._most)
         blocks = np.empty(len(needs), _ROW)
         blocks["needs"] = needs
         blocks["end"] = np.cumsum(self._size)
         blocks["first"] = blocks["end"]
         self._first, self._end = blocks["first"], blocks["end"]
         self._blocks: Any = blocks.view(np.recarray)
+
+    @property
+    def used(self) -> int:
+        """How many numbers the blocks take, former ones included."""
+        return self._used
+
+    def release(self) -> None:
+        """Leave the memory to the next replication; nobody takes numbers any more."""
+        _leave(self._drawn)
 
     def times(self) -> Times:
         """The blocks as compiled code takes from them."""
@@ -231,11 +266,13 @@ class Supply:
         larger = np.where(fast, 16 * size, 2 * size)
         grown = np.maximum(size, np.minimum(larger, self._LARGEST))
         grown[self._is_slow[rows]] = size[self._is_slow[rows]]
-        if self._size.sum() + (grown - size).sum() > self._most or (grown == size).all():
+        total = int(grown.sum())
+        too_many = int(self._size.sum()) + total - int(size.sum()) > self._most
+        if too_many or self._used + total > len(self._drawn) or (grown == size).all():
             return begin
         self._size[rows] = grown
-        begin = len(self._drawn) + np.cumsum(grown) - grown
-        self._drawn = np.concatenate([self._drawn, np.empty(grown.sum())])
+        begin = self._used + np.cumsum(grown) - grown
+        self._used += total
         return begin
 
 
