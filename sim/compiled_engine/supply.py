@@ -179,8 +179,8 @@ def _room(size: int) -> Any:
 
 
 def _leave(room: Any) -> None:
-    if len(_here.spare) < _SPARE:
-        _here.spare.append(room)
+    """Keep it for the next one, in place of the oldest."""
+    _here.spare = [*_here.spare, room][-_SPARE:]
 
 
 class Supply:
