@@ -191,9 +191,9 @@ def deliver(world: World, line: Line, now: float) -> Line:
     buffer = world.buffer
     level = line.level
     buffer.state.delivered += 1
-    enters = level < buffer.fixed.capacity
-    count_arrivals(buffer.laws, level, 1, int(enters))
-    if not enters:
+    entering = rules.admitted(1, level, buffer.fixed.capacity, buffer.fixed.admission)
+    count_arrivals(buffer.laws, level, 1, entering)
+    if entering == 0:
         buffer.state.refused += 1
         return line
     buffer.level_time[at(level)] += now - line.since

@@ -73,17 +73,18 @@ class Replication:
         self._points = points if scenario.buffer else None
         self._run = seed, replication
         self._stream = partial(stream, seed, replication)
-        self._change, self._service = self._stream("change"), self._stream("service")
-        self._obsolescence = self._stream("obsolescence")
-        joint = self._robots.deliveries is not None
-        self._delivery = self._stream("delivery") if joint else _NEVER_DRAWN_FROM
-        self._query = self._stream("query") if scenario.clients else _NEVER_DRAWN_FROM
+        self._service = self._stream_for("service", scenario.buffer)
+        self._obsolescence = self._stream_for("obsolescence", scenario.buffer)
+        self._change = self._stream_for("change", scenario.pages)
+        self._delivery = self._stream_for("delivery", self._robots.deliveries)
+        self._query = self._stream_for("query", scenario.clients)
         self._heard = places_of_robots(scenario)
         self._batch = largest_batch(scenario.robots)
         self._access, self._indexing = self._access_times(), self._indexing_times()
         needed = rules.LOOKAHEAD if robots_may_wait(scenario) else self._batch
         fewest = 2 * (len(self._heard) + needed)
-        self._sequence = sequence_of(scenario, self._stream("accessing"), fewest)
+        accessing = self._stream_for("accessing", scenario.pages)
+        self._sequence = sequence_of(scenario, accessing, fewest)
         self._world = new_world(
             scenario,
             self._access,
@@ -112,6 +113,10 @@ class Replication:
         self._access.release()
         self._indexing.release()
         return tally
+
+    def _stream_for(self, source: str, section: Any) -> Any:
+        """The stream of a source, where the scenario has what is drawn from it."""
+        return _NEVER_DRAWN_FROM if section is None else self._stream(source)
 
     @property
     def _is_simple(self) -> bool:

@@ -15,9 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim.streams import first_states
+from sim.streams import first_states, stream
 
 _WORDS = 4
+
+_FEW = 3
+"""Up to so many streams are set up sooner one by one."""
 
 
 class Hand(NamedTuple):
@@ -77,6 +80,9 @@ def states_of(seed: int, replication: int, source: str, robots: Any) -> Any:
     -------
     ndarray of uint64, shape (robots, 4)
     """
+    if len(robots) <= _FEW:
+        own = [words_of(stream(seed, replication, source, robot)) for robot in robots]
+        return np.array(own, dtype=np.uint64).reshape(-1, _WORDS)
     states = np.empty((len(robots), _WORDS), dtype=np.uint64)
     states[:, places_of_words()] = first_states(seed, replication, source, robots)
     return states

@@ -16,7 +16,7 @@ from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_cycle
 from scenarios.processes import Map, Mmpp
 from sim.compiled_engine.jit import inner, kernel, let_kernels_call_all_of
-from sim.compiled_engine.phase_times import filling_of
+from sim.compiled_engine.many_times import filling_of
 from sim.compiled_engine.states import hand, states_of, words_of
 from sim.compiled_engine.world import Times
 from sim.draws import how_to_draw

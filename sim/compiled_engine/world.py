@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +21,14 @@ FREE, SWITCHED, JOINT, POLITE = range(4)
 
 def record(**values: Any) -> Any:
     """A record that compiled code can change; its fields have the types of their first values."""
-    kinds = {bool: np.bool_, int: np.int64, float: np.float64}
-    fields = np.recarray(1, [(name, kinds[type(value)]) for name, value in values.items()])
-    for name, value in values.items():
-        fields[name] = value
-    return fields[0]
+    kind = _kind_of_record(tuple(values), tuple(type(value) for value in values.values()))
+    return np.array([tuple(values.values())], kind).view(np.recarray)[0]
+
+
+@cache
+def _kind_of_record(names: tuple[str, ...], types: tuple[type, ...]) -> Any:
+    kinds: dict[type, Any] = {bool: np.bool_, int: np.int64, float: np.float64}
+    return np.dtype([(name, kinds[each]) for name, each in zip(names, types, strict=True)])
 
 
 class Times(NamedTuple):

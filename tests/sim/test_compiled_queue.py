@@ -14,12 +14,12 @@ from random_systems import single_laws
 from test_engines_agree import assert_same_path
 
 from scenarios import Scenario, scenario_from
-from scenarios.laws import PhaseType
+from scenarios.laws import Distribution, Exponential, PhaseType
 from sim.compiled_engine import crowd, replication
-from sim.compiled_engine.phase_times import filling_of, jumps
+from sim.compiled_engine.many_times import filling_of, jumps
 from sim.compiled_engine.supply import Supply, rows_of
 from sim.draws import how_to_draw
-from sim.laws import phase_type
+from sim.laws import exponential, phase_type
 
 needs_compiler = pytest.mark.skipif(
     numba.config.DISABLE_JIT, reason="interpreted, phase-type times are drawn one by one"
@@ -174,20 +174,35 @@ def test_phase_type_times_drawn_together_are_those_drawn_one_by_one(
     law: tuple[list[float], list[list[float]]], seed: int
 ) -> None:
     """Some of a thousand fail the first try of the ziggurat; the stream stands where it did."""
-    distribution = phase_type_law(*law)
+    assert_drawn_alike(phase_type_law(*law), phase_type.draw, seed, 400)
+
+
+def assert_drawn_alike(law: Distribution, draw: Any, seed: int, needs: int) -> None:
+    """The same times, and the stream stands where it did, after three refills of one row."""
     together = np.random.Generator(np.random.PCG64(seed))
     one_by_one = np.random.Generator(np.random.PCG64(seed))
-    supply = Supply([rows_of(distribution, together)], np.array([400]))
-    supply.refill()
-    times = supply.times()
-    first, end = int(times.rows[0].first), int(times.rows[0].end)
-    draw, parameters = how_to_draw(distribution, one_by_one)
-    assert draw is phase_type.draw
-    assert filling_of(draw) is not None
-    expected = [draw(one_by_one, *parameters) for _ in range(first, end)]
-    assert len(expected) > 500
-    assert times.drawn[first:end].tolist() == expected
-    assert together.bit_generator.state == one_by_one.bit_generator.state
+    supply = Supply([rows_of(law, together)], np.array([needs]))
+    drawn, parameters = how_to_draw(law, one_by_one)
+    assert drawn is draw
+    assert filling_of(drawn) is not None
+    for _ in range(3):
+        supply.refill()
+        times = supply.times()
+        first, end = int(times.rows[0].first), int(times.rows[0].end)
+        expected = [drawn(one_by_one, *parameters) for _ in range(first, end)]
+        assert times.drawn[first:end].tolist() == expected
+        assert together.bit_generator.state == one_by_one.bit_generator.state
+        times.rows.first[0] = end
+
+
+@needs_compiler
+@given(st.floats(0.001, 1000.0), st.integers(0, 2**32), st.integers(1, 60))
+@settings(deadline=None, max_examples=40)
+def test_exponential_times_drawn_together_are_those_drawn_one_by_one(
+    mean: float, seed: int, needs: int
+) -> None:
+    """For even and odd numbers of them; some of the second half of a pair fail the first try."""
+    assert_drawn_alike(Exponential(mean=mean), exponential.draw, seed, needs)
 
 
 @given(st.integers(1, 5), st.integers(0, 2**64))
