@@ -23,6 +23,7 @@ _MANY = 4096
 
 _PART = 16
 """The tournament has places for one robot in so many, the next greater power of two."""
+
 _FULL = 0.75
 """Share of the places that is to be taken; more may not come than there are."""
 
