@@ -215,7 +215,7 @@ def simulate_all(
     spool : PageSpool, optional
         Receives what each replication of a single scenario has of each page.
     """
-    from sim.compiled_engine.prepared import may_compile_behind, note_prepared
+    from sim.compiled_engine.prepared import keeps_code, note_prepared
 
     engines = _engines_now(scenarios, options, bool(points))
     for scenario in scenarios:
@@ -234,7 +234,7 @@ def simulate_all(
             if shortfall:
                 warn(f"{name}: {shortfall}")
             simulated.append((scenario, results))
-            if engine == "compiled" and may_compile_behind():
+            if engine == "compiled" and keeps_code():
                 note_prepared(scenario)
     return simulated
 

@@ -15,11 +15,9 @@ import numpy as np
 
 from sim.compiled_engine.alarms import Alarms, compete, new_alarms, set_alarm
 from sim.compiled_engine.jit import at, inner
+from sim.compiled_engine.prepared import VERY_MANY
 from sim.compiled_engine.service import take
 from sim.compiled_engine.world import Times, record
-
-_MANY = 4096
-"""From so many robots on, most of them wait outside the tournament (measured)."""
 
 _PART = 16
 """The tournament has places for one robot in so many, the next greater power of two."""
@@ -58,7 +56,7 @@ class Crowd(NamedTuple):
 
 def new_crowd(robots: int) -> Crowd | None:
     """All robots before their first access; None where there are not very many."""
-    if robots < _MANY:
+    if robots < VERY_MANY:
         return None
     places = 1 << (robots // _PART).bit_length()
     return Crowd(

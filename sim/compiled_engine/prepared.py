@@ -34,15 +34,21 @@ _WITHOUT_MEANING = ("name", "title", "paper", "time_unit", "judged", "costs", "c
 _FEW = 3
 """From this number on, one more robot or place is nothing new to the compiled code."""
 
+VERY_MANY = 4096
+"""From so many robots on there is other code for them (measured: it is quicker from there on)."""
+
 
 def may_compile_behind() -> bool:
     """Whether code can be compiled in the background and found later.
 
-    It cannot where compilation is switched off or is to be waited for, and where there is no place
-    to keep it.
+    It cannot where compilation is to be waited for, and where no code is kept.
     """
-    waits = os.environ.get(MODE) == "wait" or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
-    return not waits and os.access(_place(), os.W_OK)
+    return os.environ.get(MODE) != "wait" and keeps_code()
+
+
+def keeps_code() -> bool:
+    """Whether what is compiled is kept: compilation is not switched off, and there is a place."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") == "0" and os.access(_place(), os.W_OK)
 
 
 def is_prepared(scenario: Scenario) -> bool:
@@ -164,7 +170,7 @@ def _made_of(value: Any) -> Any:
         inner = [_made_of(each) for each in value]
         return "numbers" if all(each == "number" for each in inner) else inner
     if isinstance(value, int) and not isinstance(value, bool):
-        return min(value, _FEW)
+        return min(value, _FEW) if value < VERY_MANY else VERY_MANY
     return "number" if isinstance(value, float) else value
 
 

@@ -92,7 +92,7 @@ def test_a_plain_queue_takes_the_path_of_the_simpy_engine(scenario: Scenario) ->
 def test_a_crowd_takes_the_path_of_the_simpy_engine(scenario: Scenario, part: int) -> None:
     """With ties, more robots than there are places may deliver at the same time."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(crowd, "_MANY", 1)
+        patched.setattr(crowd, "VERY_MANY", 1)
         patched.setattr(crowd, "_PART", part)
         assert_same_path(scenario)
 
@@ -104,7 +104,7 @@ def test_robots_that_deliver_all_at_once_are_called_in_the_order_of_their_number
         scenario = plain_queue(**{"robots.available": 50, "robots.access_time": law})
         for part in (1, 10, 50):
             with pytest.MonkeyPatch.context() as patched:
-                patched.setattr(crowd, "_MANY", 1)
+                patched.setattr(crowd, "VERY_MANY", 1)
                 patched.setattr(crowd, "_PART", part)
                 assert_same_path(scenario)
 

@@ -70,6 +70,12 @@ def test_another_system_is_not_prepared(changes: dict[str, Any]) -> None:
     assert not prepared.is_prepared(short(**changes))
 
 
+def test_very_many_robots_have_other_code() -> None:
+    prepared.note_prepared(short(**{"robots.available": 5}))
+    assert prepared.is_prepared(short(**{"robots.available": prepared.VERY_MANY - 1}))
+    assert not prepared.is_prepared(short(**{"robots.available": prepared.VERY_MANY}))
+
+
 def test_another_state_of_the_sources_is_not_prepared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -106,6 +112,17 @@ def test_simpy_answers_until_then(crawlsim: Any, started: list[list[str]]) -> No
     assert "engine compiled" in again
     assert err == ""
     assert again.splitlines()[1:] == out.splitlines()[1:]
+
+
+def test_who_waits_for_the_compiler_once_finds_the_code_later(
+    crawlsim: Any, started: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(prepared.MODE, "wait")
+    crawlsim("run", "one-robot", *SHORT)
+    monkeypatch.setenv(prepared.MODE, "behind")
+    code, out, err = crawlsim("run", "one-robot", *SHORT)
+    assert (code, err, started) == (0, "", [])
+    assert "engine compiled" in out
 
 
 def test_one_process_prepares_all(crawlsim: Any, started: list[list[str]]) -> None:
