@@ -104,14 +104,17 @@ def call_next(crowd: Crowd | None, access: Times, robots: Any) -> None:
     width = min(crowd.state.width, first)
     until = first + width
     count = gather(crowd, until)
-    while count > places and until > first:
-        width /= 2.0
-        until = first + width
-        count = gather(crowd, until)
-    count = min(count, places)
+    if count > places and gather(crowd, first) > places:
+        until = first
+        count = places
+    else:
+        while count > places:
+            width /= 2.0
+            until = first + width
+            count = gather(crowd, until)
+        # Never so narrow that it could not grow again.
+        crowd.state.width = max(width * min(_FULL * places / count, 8.0), first * _LEAST_STEP)
     crowd.state.until = until
-    # Never so narrow that it could not grow again: most may have delivered at the same time.
-    crowd.state.width = max(width * min(_FULL * places / count, 8.0), first * _LEAST_STEP)
     for place in range(count):
         robot = at(crowd.robot[place])
         crowd.next.time[place] = crowd.time[robot]

@@ -69,10 +69,11 @@ def begin_queue(world: World, crowd: Crowd | None) -> None:
 def begin_accesses(world: World, crowd: Crowd | None) -> None:
     """The first access of every robot."""
     for robot in range(len(world.robots.robot)):
+        time = 0.0 + take(world.access, robot)  # a time may be -0.0, whose bits are not the least
         if crowd is None:
-            set_alarm(world.robots.ends, robot, take(world.access, robot))
+            set_alarm(world.robots.ends, robot, time)
         else:
-            crowd.time[robot] = take(world.access, robot)
+            crowd.time[robot] = time
 
 
 @kernel

@@ -257,7 +257,8 @@ class Supply:
     def _grown(self, rows: Any) -> Any:
         """Enlarge the blocks of these rows, while all together stay small; where they begin now.
 
-        One that took long to fill does not grow: an interrupt would have to wait for it.
+        One that took long to fill does not grow: an interrupt would have to wait for it. Nor does
+        one before its first use: of many robots a few may need all the room.
         """
         begin = self._end[rows] - self._size[rows]
         size = self._size[rows]
@@ -265,13 +266,15 @@ class Supply:
         fast &= 16 * size.sum() <= self._IN_ALL // 8
         larger = np.where(fast, 16 * size, 2 * size)
         grown = np.maximum(size, np.minimum(larger, self._LARGEST))
-        grown[self._is_slow[rows]] = size[self._is_slow[rows]]
-        total = int(grown.sum())
-        too_many = int(self._size.sum()) + total - int(size.sum()) > self._most
-        if too_many or self._used + total > len(self._drawn) or (grown == size).all():
+        stays = self._is_slow[rows] | (self._seconds_each[rows] == np.inf)
+        grown[stays] = size[stays]
+        more = grown > size
+        total = int(grown[more].sum())
+        too_many = int(self._size.sum()) + total - int(size[more].sum()) > self._most
+        if too_many or self._used + total > len(self._drawn):
             return begin
         self._size[rows] = grown
-        begin = self._used + np.cumsum(grown) - grown
+        begin[more] = self._used + np.cumsum(grown[more]) - grown[more]
         self._used += total
         return begin
 

@@ -109,6 +109,21 @@ def test_robots_that_deliver_all_at_once_are_called_in_the_order_of_their_number
                 assert_same_path(scenario)
 
 
+@pytest.mark.parametrize("part", [None, 16])
+def test_a_first_access_of_minus_zero_begins_at_zero(part: int | None) -> None:
+    """Times are compared by their bits, and those of -0.0 come first of all."""
+    changes = {
+        "robots.available": 50,
+        "robots.access_time": {"empirical": {"values": [-0.0, 0.0, 1.0]}},
+        "activation": {"levels": [50, 20, 3, 2, 1, 0]},
+        "run.horizon": 20.0,
+    }
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(crowd, "_PART", part or crowd._PART)
+        patched.setattr(crowd, "VERY_MANY", 1 if part else crowd.VERY_MANY)
+        assert_same_path(plain_queue(**changes), replications=5)
+
+
 @pytest.mark.parametrize(
     ("changes", "loop"),
     [

@@ -89,10 +89,12 @@ def test_a_block_that_takes_long_does_not_grow() -> None:
     assert fed.used < 2**10
 
 
-def test_a_row_that_is_not_used_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("robots", [1000, 40_000])
+def test_a_row_that_is_not_used_is_drawn_once(monkeypatch: pytest.MonkeyPatch, robots: int) -> None:
+    """The room is for the one that is used, however many the others are."""
     monkeypatch.setattr(supply.Supply, "_LONG", math.inf)  # nothing takes long, however busy it is
-    (rows,) = rows_of_robots(Exponential(mean=1.0), 1, 0, "access", range(1000))
-    fed = supply.Supply([rows], np.ones(1000, dtype=np.int64))
+    (rows,) = rows_of_robots(Exponential(mean=1.0), 1, 0, "access", range(robots))
+    fed = supply.Supply([rows], np.ones(robots, dtype=np.int64))
     fed.refill()
     drawn_once = rows.states.copy()
     taken = 0
@@ -105,8 +107,8 @@ def test_a_row_that_is_not_used_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -
         fed.refill()
         refills += 1
     assert np.flatnonzero((rows.states != drawn_once).any(axis=1)).tolist() == [7]
-    assert refills < 30  # it grows from 32 to 262144 numbers
-    assert fed.used < 4 * 2**18
+    assert refills < 30  # it grows from 16 to 262144 numbers
+    assert fed.used < 4 * 2**18 + 16 * robots
 
 
 def test_what_a_stream_gives_outside_its_row_is_not_given_again() -> None:
