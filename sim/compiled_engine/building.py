@@ -130,7 +130,7 @@ def new_world(
     """
     run = scenario.run
     return World(
-        run=record(warmup=run.warmup, horizon=end_of_run(scenario)),
+        run=record(warmup=run.warmup, horizon=end_of_run(scenario), begun=False, age_at_end=0.0),
         access=access.times(),
         indexing=indexing.times(),
         service=_service(scenario),

@@ -14,7 +14,13 @@ import numpy as np
 
 from sim import rules
 from sim.compiled_engine.alarms import add_timer, drop_timer, first_alarm, first_timer, set_alarm
-from sim.compiled_engine.buffer import count_arrivals, count_cycle, end
+from sim.compiled_engine.buffer import (
+    change_level,
+    count_arrivals,
+    count_cycle,
+    end,
+    total_age,
+)
 from sim.compiled_engine.crowd import Crowd, access_again, call_next, somebody_waits
 from sim.compiled_engine.events import end_warmup, first_of_others
 from sim.compiled_engine.jit import at, inner, kernel, loop
@@ -59,13 +65,7 @@ class Line(NamedTuple):
     patience: Any
 
 
-@kernel
-def begin_queue(world: World, crowd: Crowd | None) -> None:
-    """Time 0: the first accesses begin."""
-    begin_accesses(world, crowd)
-
-
-@loop
+@inner
 def begin_accesses(world: World, crowd: Crowd | None) -> None:
     """The first access of every robot."""
     for robot in range(len(world.robots.robot)):
@@ -78,18 +78,26 @@ def begin_accesses(world: World, crowd: Crowd | None) -> None:
 
 @kernel
 def advance_queue(world: World, crowd: Crowd | None) -> bool:
-    """Go on until the horizon (True), or until a block of numbers is exhausted (False)."""
+    """Go on until the horizon (True), or until a block of numbers is exhausted (False).
+
+    The first time it begins all accesses; at the horizon it closes the integrals.
+    """
     return go_on(world, crowd)
 
 
 @loop
 def go_on(world: World, crowd: Crowd | None) -> bool:
     """The loop of `advance_queue`."""
+    if not world.run.begun:
+        world.run.begun = True
+        begin_accesses(world, crowd)
     while True:
         until, rank = first_of_others(world, np.inf, rules.HORIZON)
         if not run_until(world, crowd, until):
             return False
         if rank == rules.HORIZON:
+            change_level(world.buffer, until, 0)
+            world.run.age_at_end = total_age(world.buffer, world.service, until)
             return True
         end_warmup(world, until)
 

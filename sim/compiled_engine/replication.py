@@ -18,7 +18,7 @@ from sim import rules
 from sim.compiled_engine.building import largest_batch, new_world
 from sim.compiled_engine.crowd import new_crowd
 from sim.compiled_engine.events import advance, begin, begin_deliveries, finish
-from sim.compiled_engine.queue import advance_queue, begin_queue
+from sim.compiled_engine.queue import advance_queue
 from sim.compiled_engine.refresh import begin_refresh, begin_refreshed, refresh
 from sim.compiled_engine.supply import Rows, Supply, rows_of, rows_of_robots, sequence_of
 from sim.compiled_engine.world import Buffer, Course, Pages
@@ -102,13 +102,15 @@ class Replication:
             first = begin_refreshed if self._is_simple else begin
             first(self._world, self._change, self._query)
         self._refill()
-        if self._is_simple:
-            self._refresh()
-        elif self._is_queue:
-            self._queue()
+        if self._is_queue:
+            age_at_end = self._queue()
         else:
-            self._advance()
-        tally = self._tally(float(finish(self._world)))
+            if self._is_simple:
+                self._refresh()
+            else:
+                self._advance()
+            age_at_end = float(finish(self._world))
+        tally = self._tally(age_at_end)
         tally.check(self._scenario.run.horizon, self._robots.available)
         self._access.release()
         self._indexing.release()
@@ -153,11 +155,11 @@ class Replication:
         while not advance(self._world, *streams):
             self._refill()
 
-    def _queue(self) -> None:
+    def _queue(self) -> float:
         crowd = new_crowd(len(self._heard))
-        begin_queue(self._world, crowd)
         while not advance_queue(self._world, crowd):
             self._refill()
+        return float(self._world.run.age_at_end)
 
     def _refresh(self) -> None:
         begin_refresh(self._world)

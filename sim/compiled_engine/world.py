@@ -22,13 +22,14 @@ FREE, SWITCHED, JOINT, POLITE = range(4)
 def record(**values: Any) -> Any:
     """A record that compiled code can change; its fields have the types of their first values."""
     kind = _kind_of_record(tuple(values), tuple(type(value) for value in values.values()))
-    return np.array([tuple(values.values())], kind).view(np.recarray)[0]
+    return np.array([tuple(values.values())], kind)[0]
 
 
 @cache
 def _kind_of_record(names: tuple[str, ...], types: tuple[type, ...]) -> Any:
     kinds: dict[type, Any] = {bool: np.bool_, int: np.int64, float: np.float64}
-    return np.dtype([(name, kinds[each]) for name, each in zip(names, types, strict=True)])
+    fields = [(name, kinds[each]) for name, each in zip(names, types, strict=True)]
+    return np.dtype((np.record, fields))
 
 
 class Times(NamedTuple):
@@ -281,7 +282,8 @@ class World(NamedTuple):
     Attributes
     ----------
     run : record
-        Times of the `warmup` (inf once it is over) and of the `horizon`.
+        Times of the `warmup` (inf once it is over) and of the `horizon`; of a plain queue whether
+        it has `begun`, and the summed age of the pages at its end (`age_at_end`).
     access : Times
         Access times, one row per robot; where accesses may fail, as many rows of uniform numbers
         between 0 and 1 after them.

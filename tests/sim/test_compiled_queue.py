@@ -69,9 +69,9 @@ def loops_taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     taken = []
 
     class Watched(replication.Replication):
-        def _queue(self) -> None:
+        def _queue(self) -> float:
             taken.append("queue")
-            super()._queue()
+            return super()._queue()
 
         def _advance(self) -> None:
             taken.append("events")
@@ -151,13 +151,16 @@ def test_two_robots_that_begin_in_each_others_place_are_noticed(
 ) -> None:
     """Planted: the short loop is not compared with itself."""
     assert_same_path(plain_queue())
-    begin = replication.begin_queue
+    advance = replication.advance_queue
 
-    def wrongly(world: Any, robots: Any) -> None:
-        begin(world, robots)
-        world.robots.ends.time[:2] = world.robots.ends.time[1::-1].copy()
+    def wrongly(world: Any, robots: Any) -> bool:
+        if not world.run.begun:
+            drawn = world.access.drawn
+            first, second = world.access.rows.first[:2]
+            drawn[first], drawn[second] = drawn[second], drawn[first]
+        return bool(advance(world, robots))
 
-    monkeypatch.setattr(replication, "begin_queue", wrongly)
+    monkeypatch.setattr(replication, "advance_queue", wrongly)
     with pytest.raises(AssertionError):
         assert_same_path(plain_queue())
 
