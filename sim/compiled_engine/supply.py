@@ -197,6 +197,7 @@ class Supply:
     """
 
     _SMALLEST = 16
+    _AT_FIRST = 512  # in all rows together
     _SMALL = 4096
     _LARGEST = 2**18
     _IN_ALL = 2**20
@@ -205,7 +206,8 @@ class Supply:
     def __init__(self, rows: list[Rows], needs: Any) -> None:
         self._laws = rows
         self._is_used = needs > 0
-        self._size = np.where(needs > 0, np.maximum(self._SMALLEST, 2 * needs), 0)
+        smallest = max(self._SMALLEST, self._AT_FIRST // max(int(self._is_used.sum()), 1))
+        self._size = np.where(needs > 0, np.maximum(smallest, 2 * needs), 0)
         self._used = int(self._size.sum())
         self._most = max(self._IN_ALL, 2 * self._used)
         self._is_slow = np.zeros(len(needs), dtype=np.bool_)
