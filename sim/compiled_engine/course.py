@@ -120,6 +120,14 @@ def copy_into(array: Any, values: Any) -> None:
 
 @inner
 def change_limit(world: World, course: Course | None, delivery: Any, now: float) -> None:
+    """From now on other robots are active at each level; joint deliveries go on in another mode."""
+    set_limit(world, course, now)
+    if course is not None and world.robots.state.kind == JOINT:
+        follow_level(world, delivery, now)
+
+
+@inner
+def set_limit(world: World, course: Course | None, now: float) -> None:
     """From now on other robots are active at each level."""
     if course is None:
         return
@@ -131,5 +139,3 @@ def change_limit(world: World, course: Course | None, delivery: Any, now: float)
     state.change = course.begins[state.changed + 1] if more else np.inf
     state.next = min(state.observe, state.change)
     copy_into(world.robots.active_at, course.active_at[state.row])
-    if world.robots.state.kind == JOINT:
-        follow_level(world, delivery, now)

@@ -76,9 +76,14 @@ def somebody_waits(crowd: Crowd | None) -> bool:
 
 
 @inner
-def access_again(crowd: Crowd, access: Times, place: int, now: float) -> None:
-    """The robot at a place delivers now and begins its next access."""
-    time = now + crowd.access[at(place)]
+def next_access(crowd: Crowd, place: int) -> float:
+    """How long the access takes that the robot at a place begins when it delivers."""
+    return crowd.access[at(place)]
+
+
+@inner
+def access_again(crowd: Crowd, access: Times, place: int, time: float) -> None:
+    """The robot at a place has delivered and begun its next access, which ends at a time."""
     robot = at(crowd.robot[at(place)])
     if time <= crowd.state.until:
         set_alarm(crowd.next, place, time)

@@ -1,9 +1,10 @@
 """The commonest world with a buffer, compiled apart: pages without identity before one server.
 
 Robots that never rest deliver, the page that came first is served first, and one that finds no room
-is lost; nothing else happens but obsolescence. Where that is all, a short loop keeps the level, the
-clocks and the ends of the queue in registers, while `sim.compiled_engine.events` asks at every
-event what else there may be. What remains are the branches that nobody can predict.
+is lost; nothing else happens but obsolescence, whatever the speed of robots and server. Where that
+is all, a short loop keeps the level, the clocks and the ends of the queue in registers, while
+`sim.compiled_engine.events` asks at every event what else there may be. What remains are the
+branches that nobody can predict.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from sim.compiled_engine.buffer import (
     end,
     total_age,
 )
-from sim.compiled_engine.crowd import Crowd, access_again, call_next, somebody_waits
+from sim.compiled_engine.course import count_robots, observe, set_limit
+from sim.compiled_engine.crowd import Crowd, access_again, call_next, next_access, somebody_waits
 from sim.compiled_engine.events import end_warmup, first_of_others
 from sim.compiled_engine.jit import at, inner, kernel, loop
 from sim.compiled_engine.service import SERVICE, TIMER, take
+from sim.compiled_engine.speeds import end_of_service, end_over_time
 from sim.compiled_engine.world import NONE, World
 
 _ONE = at(1)
@@ -69,7 +72,8 @@ class Line(NamedTuple):
 def begin_accesses(world: World, crowd: Crowd | None) -> None:
     """The first access of every robot."""
     for robot in range(len(world.robots.robot)):
-        time = 0.0 + take(world.access, robot)  # a time may be -0.0, whose bits are not the least
+        # Not the time itself, which may be -0.0: its bits are not the least.
+        time = end_over_time(world.course, 0.0, take(world.access, robot))
         if crowd is None:
             set_alarm(world.robots.ends, robot, time)
         else:
@@ -95,11 +99,17 @@ def go_on(world: World, crowd: Crowd | None) -> bool:
         until, rank = first_of_others(world, np.inf, rules.HORIZON)
         if not run_until(world, crowd, until):
             return False
-        if rank == rules.HORIZON:
+        if rank == rules.WARMUP:
+            end_warmup(world, until)
+        elif rank == rules.OBSERVATION:
+            observe(world, world.course, until)
+        elif rank == rules.CHANGE:
+            set_limit(world, world.course, until)
+        else:
+            count_robots(world, world.course, until)
             change_level(world.buffer, until, 0)
             world.run.age_at_end = total_age(world.buffer, world.service, until)
             return True
-        end_warmup(world, until)
 
 
 @inner
@@ -153,9 +163,11 @@ def is_heard(world: World, crowd: Crowd | None, robot: int, level: int) -> bool:
 def begin_access(world: World, crowd: Crowd | None, robot: int, now: float) -> None:
     """A robot that delivers now begins its next access."""
     if crowd is None:
-        set_alarm(world.robots.ends, robot, now + take(world.access, at(robot)))
+        time = take(world.access, at(robot))
+        set_alarm(world.robots.ends, robot, end_over_time(world.course, now, time))
     else:
-        access_again(crowd, world.access, robot, now)
+        time = end_over_time(world.course, now, next_access(crowd, robot))
+        access_again(crowd, world.access, robot, time)
 
 
 @inner
@@ -174,7 +186,7 @@ def serve(world: World, line: Line, now: float) -> Line:
         if buffer.fixed.timers:
             timer, obsolete = drop_timer(buffer.due, oldest)
         oldest, newest, free = without(buffer.items, oldest, oldest, newest, free)
-        service_end = now + world.indexing.drawn[service]
+        service_end = end_of_service(world.course, now, world.indexing.drawn[service])
         service += _ONE
     chain = timer, obsolete, oldest, newest, free
     return Line(level, now, line.entered, service_end, *chain, service, line.patience)
@@ -212,7 +224,7 @@ def deliver(world: World, line: Line, now: float) -> Line:
     if level == 0:
         count_cycle(buffer.laws, now)
         buffer.items[at(len(buffer.items) - 1)].entered = now
-        service_end = now + world.indexing.drawn[service]
+        service_end = end_of_service(world.course, now, world.indexing.drawn[service])
         service += _ONE
     else:
         slot = free

@@ -131,7 +131,7 @@ class Replication:
         """Whether robots that never rest deliver to one server, and nothing else happens."""
         scenario = self._scenario
         section = scenario.buffer
-        if section is None or scenario.pages is not None or self._world.course is not None:
+        if section is None or scenario.pages is not None:
             return False
         robots = self._robots
         never_rest = robots.deliveries is None and not isinstance(

@@ -27,6 +27,14 @@ needs_compiler = pytest.mark.skipif(
 TIED: dict[str, Any] = {"deterministic": {"value": 1.0}}
 
 
+CHANGES: list[dict[str, Any]] = [
+    {"at": 7.0, "until": 21.0, "robot_speed": 0.5},
+    {"at": 14.0, "until": 20.0, "service_speed": 0.0},
+    {"at": 25.0, "until": 40.0, "robots": 1},
+    {"at": 30.0, "until": 36.0, "robot_speed": 0.0},
+]
+
+
 def plain_queue(**changes: Any) -> Scenario:
     """Robots, a buffer, and nothing else."""
     base = {
@@ -59,6 +67,8 @@ def plain_queues(draw: Any) -> Scenario:
             "buffer.service": draw(single_laws),
             "buffer.obsolescence": obsolescence,
             "run.warmup": draw(st.sampled_from([0.0, 7.0])),
+            "interventions": draw(st.sampled_from([[], CHANGES])),
+            **draw(st.sampled_from([{}, {"run.observe": 5.0}])),
         }
     )
 
@@ -134,7 +144,8 @@ def test_a_first_access_of_minus_zero_begins_at_zero(part: int | None) -> None:
         ({"buffer.discipline": "lifo"}, "events"),
         ({"buffer.when_full": "push-out"}, "events"),
         ({"robots.failure": {"probability": 0.2}}, "events"),
-        ({"run.observe": 10.0}, "events"),
+        ({"run.observe": 10.0}, "queue"),
+        ({"interventions": [{"at": 20.0, "until": 30.0, "service_speed": 0.0}]}, "queue"),
         ({"activation": {"switching": {"targets": [5, 4, 3, 2, 1, 0]}}}, "events"),
         ({"robots.deliveries.independent": [{"poisson": {"rate": 0.5}}] * 5}, "events"),
     ],
