@@ -54,7 +54,8 @@ def drawing(rows: Sequence[dict[str, Any]]) -> Figure:
     heights = [len(faster), len(taken)]
     figure = Figure(figsize=(7.2, 1.6 + 0.2 * sum(heights)), layout="constrained")
     above, below = figure.subplots(2, height_ratios=heights)
-    _bars(above, faster, "#4c78a8", [row["ratio"] for row in faster], "times faster than the peer (black: asked for)")
+    ratios = [row["ratio"] for row in faster]
+    _bars(above, faster, "#4c78a8", ratios, "times faster than the peer (black: asked for)")
     shares = [row["ratio"] / float(row["limit"].split()[1]) for row in taken]
     _bars(below, taken, "#b07800", shares, "share taken of what was allowed")
     above.set_xscale("log")
