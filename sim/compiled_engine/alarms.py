@@ -2,8 +2,8 @@
 
 Who comes first nobody can predict, a processor as little as we can. So there are no branches here
 that depend on it, and what one comparison has to wait for is short: from 0 on, times are in the
-order of their bits, and whole numbers are compared in a third of the time of floating point
-(measured: 1,000 robots in 96 instead of 148 ns a page).
+order of their bits, so that one comparison of whole numbers settles ties, too (measured: 1,000
+robots in 96 instead of 148 ns a page, where three comparisons of floating point did that).
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import numpy as np
 from sim.compiled_engine.jit import at, inner
 
 _VERY_FEW = 8
-"""Up to so many alarms, to look at all of them each time beats a tournament (measured)."""
+"""Up to so many alarms, to look at all of them each time is no slower than a tournament (measured:
+of four in 75 instead of 96 ns a page; of eight they are even)."""
 
 _FEW = 64
-"""Up to so many timers, to look at all of them when the first one stops does (measured)."""
+"""Up to so many timers, to look at all of them when the first one stops beats a tournament
+(measured: 65 against 111 ns a page)."""
 
 
 class Alarms(NamedTuple):
@@ -56,12 +58,6 @@ def _first_winners(size: int) -> Any:
 
 
 @inner
-def bits_of(time: float) -> int:
-    """The bits of a time as a whole number."""
-    return int(np.float64(time).view(np.int64))
-
-
-@inner
 def set_alarm(alarms: Alarms, index: int, time: float) -> None:
     """Set an alarm, or switch it off with inf."""
     alarms.time[at(index)] = time
@@ -69,7 +65,7 @@ def set_alarm(alarms: Alarms, index: int, time: float) -> None:
         return
     bits = alarms.time.view(np.int64)
     first = at(index)
-    least = bits_of(time)
+    least = bits[first]
     node = first + at(len(alarms.time))
     while node > at(1):
         other = at(alarms.winner[node ^ at(1)])
@@ -187,7 +183,10 @@ def first_timer(timers: Timers) -> tuple[float, int]:
 
 @inner
 def compete_again(timers: Timers, slot: int) -> None:
-    """All rounds of the tournament that a slot takes part in."""
+    """All rounds of the tournament that a slot takes part in.
+
+    Slots are in no order, so that ties go by sequence numbers, unlike in `set_alarm`.
+    """
     bits = timers.time.view(np.int64)
     first = at(slot)
     least, number = bits[first], timers.number[first]

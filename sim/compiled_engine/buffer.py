@@ -8,6 +8,7 @@ import numpy as np
 
 from sim import rules
 from sim.compiled_engine.alarms import add_timer, drop_timer, set_alarm, soonest
+from sim.compiled_engine.chain import chain_of, keep_chain, with_newest, without
 from sim.compiled_engine.jit import at, inner
 from sim.compiled_engine.pages import index_copy, renew
 from sim.compiled_engine.service import TIMER, free_server, slot_of_server, start_service, take
@@ -110,14 +111,7 @@ def wait(world: World, now: float, number: int) -> None:
     state = buffer.state
     items = buffer.items
     slot = state.free
-    state.free = items[slot].newer
-    items[slot].older = state.newest
-    items[slot].newer = NONE
-    if state.newest == NONE:
-        state.oldest = slot
-    else:
-        items[state.newest].newer = slot
-    state.newest = slot
+    keep_chain(state, with_newest(items, chain_of(state)))
     put(buffer, slot, number, now)
     items[slot].sequence = state.entered
     state.entered += 1
@@ -149,18 +143,7 @@ def leave(buffer: Buffer, slot: int) -> None:
     """A page waits no longer; what its slot says stays to be read."""
     state = buffer.state
     items = buffer.items
-    older = items[slot].older
-    newer = items[slot].newer
-    if older == NONE:
-        state.oldest = newer
-    else:
-        items[older].newer = newer
-    if newer == NONE:
-        state.newest = older
-    else:
-        items[newer].older = older
-    items[slot].newer = state.free
-    state.free = slot
+    keep_chain(state, without(items, chain_of(state), at(slot)))
     if buffer.fixed.replace:
         buffer.slot_of[items[slot].page] = NONE
     stop_timer(buffer, slot)

@@ -20,12 +20,13 @@ from sim.compiled_engine.service import take
 from sim.compiled_engine.world import Times, record
 
 _PART = 16
-"""The tournament has places for one robot in so many, the next greater power of two."""
+"""The tournament has a seat for one robot in so many, the next greater power of two (measured)."""
 
 _FULL = 0.75
-"""Share of the places that is to be taken; more may not come than there are."""
+"""Share of the seats that is to be taken; more may not come than there are."""
 
 _LEAST_STEP = 2.0**-52
+"""Relative; what is added to a time must not be lost in its last digit."""
 
 
 class Crowd(NamedTuple):
@@ -34,22 +35,23 @@ class Crowd(NamedTuple):
     Attributes
     ----------
     time : ndarray of float, shape (robots,)
-        When each robot delivers, inf for those among the next.
+        When each robot delivers, inf for those that have a seat.
     next : Alarms
-        When those deliver that do so until the time `until`, in the order of their numbers.
-    robot, rank : ndarray of int, shape (places,)
-        Which robot has a place there, and its place in the order of activation.
-    access : ndarray of float, shape (places,)
+        When those deliver that do so until the time `until`; the seats go by robots' numbers.
+    robot, place : ndarray of int, shape (seats,)
+        Which robot has a seat (one entry more, for `gather`), and its place in the order of
+        activation.
+    access : ndarray of float, shape (seats,)
         The time of the access that begins with its delivery.
     state : record
-        Whether somebody `waits` outside the tournament, `until`, and the `width` of the interval
-        that is looked at next.
+        Whether somebody `waits` for a seat, `until`, and the `width` of the interval that is looked
+        at next.
     """
 
     time: Any
     next: Alarms
     robot: Any
-    rank: Any
+    place: Any
     access: Any
     state: Any
 
@@ -58,85 +60,85 @@ def new_crowd(robots: int) -> Crowd | None:
     """All robots before their first access; None where there are not very many."""
     if robots < VERY_MANY:
         return None
-    places = 1 << (robots // _PART).bit_length()
+    seats = 1 << (robots // _PART).bit_length()
     return Crowd(
-        np.full(robots, np.inf),
-        new_alarms(places),
-        np.zeros(places + 1, dtype=np.int64),
-        np.zeros(places, dtype=np.int64),
-        np.zeros(places),
-        record(waits=True, until=-np.inf, width=np.inf),
+        time=np.full(robots, np.inf),
+        next=new_alarms(seats),
+        robot=np.zeros(seats + 1, dtype=np.int64),
+        place=np.zeros(seats, dtype=np.int64),
+        access=np.zeros(seats),
+        state=record(waits=True, until=-np.inf, width=np.inf),
     )
 
 
 @inner
 def somebody_waits(crowd: Crowd | None) -> bool:
-    """Whether more robots will deliver than those that compete."""
+    """Whether more robots will deliver than those that have a seat."""
     return False if crowd is None else crowd.state.waits
 
 
 @inner
-def next_access(crowd: Crowd, place: int) -> float:
-    """How long the access takes that the robot at a place begins when it delivers."""
-    return crowd.access[at(place)]
-
-
-@inner
-def access_again(crowd: Crowd, access: Times, place: int, time: float) -> None:
-    """The robot at a place has delivered and begun its next access, which ends at a time."""
-    robot = at(crowd.robot[at(place)])
+def access_again(crowd: Crowd, access: Times, seat: int, time: float) -> None:
+    """The robot of a seat has delivered and begun its next access, which ends at a time."""
+    robot = at(crowd.robot[at(seat)])
     if time <= crowd.state.until:
-        set_alarm(crowd.next, place, time)
-        crowd.access[at(place)] = take(access, robot)
+        set_alarm(crowd.next, seat, time)
+        crowd.access[at(seat)] = take(access, robot)
     else:
-        set_alarm(crowd.next, place, np.inf)
+        set_alarm(crowd.next, seat, np.inf)
         crowd.time[robot] = time
 
 
 @inner
 def call_next(crowd: Crowd | None, access: Times, robots: Any) -> None:
-    """Those that deliver next take the places, all of which are free.
+    """Those that deliver next take the seats, all of which are free.
 
-    Of more than have places at one and the same time, those of the lowest numbers.
+    Of more than have a seat at one and the same time, those of the lowest numbers.
     """
     if crowd is None:
         return
-    places = len(crowd.rank)
     first = crowd.time[0]
     for robot in range(len(crowd.time)):
         first = min(first, crowd.time[robot])
     crowd.state.waits = first < np.inf
-    width = min(crowd.state.width, first)
-    until = first + width
-    count = gather(crowd, until)
-    if count > places and gather(crowd, first) > places:
-        until = first
-        count = places
-    else:
-        while count > places:
-            width /= 2.0
-            until = first + width
-            count = gather(crowd, until)
-        # Never so narrow that it could not grow again.
-        crowd.state.width = max(width * min(_FULL * places / count, 8.0), first * _LEAST_STEP)
-    crowd.state.until = until
-    for place in range(count):
-        robot = at(crowd.robot[place])
-        crowd.next.time[place] = crowd.time[robot]
+    count = choose_until(crowd, first)
+    for seat in range(count):
+        robot = at(crowd.robot[seat])
+        crowd.next.time[seat] = crowd.time[robot]
         crowd.time[robot] = np.inf
-        crowd.rank[place] = robots[robot].place
-        crowd.access[place] = take(access, robot)
+        crowd.place[seat] = robots[robot].place
+        crowd.access[seat] = take(access, robot)
     compete(crowd.next)
 
 
 @inner
-def gather(crowd: Crowd, until: float) -> int:
-    """Write down the robots that deliver until a time; how many, or one more than have places."""
-    places = len(crowd.rank)
+def choose_until(crowd: Crowd, first: float) -> int:
+    """Choose a time until which not more robots deliver than there are seats; how many do."""
+    seats = len(crowd.place)
+    width = min(crowd.state.width, first)
+    crowd.state.until = first + width
+    count = gather(crowd)
+    if count > seats:
+        crowd.state.until = first
+        if gather(crowd) > seats:
+            return seats
+    while count > seats:
+        width /= 2.0
+        crowd.state.until = first + width
+        count = gather(crowd)
+    crowd.state.width = max(width * min(_FULL * seats / count, 8.0), first * _LEAST_STEP)
+    return count
+
+
+@inner
+def gather(crowd: Crowd) -> int:
+    """Write down the robots that deliver in time; how many, or one more than there are seats."""
+    seats = len(crowd.place)
+    until = crowd.state.until
     count = 0
     for robot in range(len(crowd.time)):
         crowd.robot[at(count)] = robot
         count += crowd.time[robot] <= until
-        if count > places:
+        if count > seats:
             break
     return count

@@ -18,7 +18,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
-from numba.np.random import distributions
+from numba.np.random.distributions import ke_double, we_double  # type: ignore[attr-defined]  # its tables of numpy's ziggurat are not declared
 
 from sim import rules
 from sim.compiled_engine.jit import at, inner
@@ -29,9 +29,7 @@ from sim.streams import PCG64_FACTOR
 _WORD = np.uint64
 _HIGH, _LOW, _INCREMENT_HIGH, _INCREMENT_LOW = places_of_words()
 _NOTHING = _WORD(0), _WORD(0)
-_SHARES: Any = vars(distributions)["ke_double"]
-_WIDTHS: Any = vars(distributions)["we_double"]
-"""Of the layers of numpy's ziggurat, as numba has them."""
+
 _PARTS = 2.0**53
 """Of which a uniform number between 0 and 1 has a whole number."""
 
@@ -100,7 +98,7 @@ def first_try(state: Any) -> tuple[float, bool]:
     word = word_of(state) >> _WORD(3)
     layer = word & _WORD(255)
     word = word >> _WORD(8)
-    return word * _WIDTHS[layer], word < _SHARES[layer]
+    return word * we_double[layer], word < ke_double[layer]
 
 
 @inner

@@ -22,20 +22,20 @@ from sim.compiled_engine.buffer import (
     end,
     total_age,
 )
+from sim.compiled_engine.chain import Chain, chain_of, keep_chain, with_newest, without
 from sim.compiled_engine.course import count_robots, observe, set_limit
-from sim.compiled_engine.crowd import Crowd, access_again, call_next, next_access, somebody_waits
+from sim.compiled_engine.crowd import Crowd, access_again, call_next, somebody_waits
 from sim.compiled_engine.events import end_warmup, first_of_others
 from sim.compiled_engine.jit import at, inner, kernel, loop
 from sim.compiled_engine.service import SERVICE, TIMER, take
 from sim.compiled_engine.speeds import end_of_service, end_over_time
-from sim.compiled_engine.world import NONE, World
+from sim.compiled_engine.world import World
 
 _ONE = at(1)
-_NOBODY = at(np.int64(NONE))
 
 
 class Line(NamedTuple):
-    """The queue between two events; each event makes a new one, of which nothing is in memory.
+    """The queue between two events; each event makes a new one.
 
     Attributes
     ----------
@@ -49,8 +49,10 @@ class Line(NamedTuple):
         inf where nobody is served.
     timer : float
         When the first timer runs out, inf where none runs.
-    obsolete, oldest, newest, free : uint
-        The slot with that timer, the ends of the chain of waiting pages, and the first free slot.
+    obsolete : uint
+        The slot with that timer.
+    chain : Chain
+        The waiting pages.
     service, patience : uint
         Where the next service and the next timer lie among the numbers drawn.
     """
@@ -61,9 +63,7 @@ class Line(NamedTuple):
     service_end: float
     timer: float
     obsolete: Any
-    oldest: Any
-    newest: Any
-    free: Any
+    chain: Chain
     service: Any
     patience: Any
 
@@ -152,22 +152,22 @@ def run_until(world: World, crowd: Crowd | None, until: float) -> bool:
 
 @inner
 def is_heard(world: World, crowd: Crowd | None, robot: int, level: int) -> bool:
-    """Whether a robot is active at a level."""
+    """Whether a robot, given in a crowd by its seat, is active at a level."""
     active = world.robots.active_at[at(level)]
     if crowd is None:
         return rules.is_heard(world.robots.robot[at(robot)].place, active)
-    return rules.is_heard(crowd.rank[at(robot)], active)
+    return rules.is_heard(crowd.place[at(robot)], active)
 
 
 @inner
 def begin_access(world: World, crowd: Crowd | None, robot: int, now: float) -> None:
-    """A robot that delivers now begins its next access."""
+    """A robot that delivers now, given in a crowd by its seat, begins its next access."""
     if crowd is None:
         time = take(world.access, at(robot))
         set_alarm(world.robots.ends, robot, end_over_time(world.course, now, time))
     else:
-        time = end_over_time(world.course, now, next_access(crowd, robot))
-        access_again(crowd, world.access, robot, time)
+        time = crowd.access[at(robot)]
+        access_again(crowd, world.access, robot, end_over_time(world.course, now, time))
 
 
 @inner
@@ -179,17 +179,28 @@ def serve(world: World, line: Line, now: float) -> Line:
     buffer.level_time[at(line.level)] += now - line.since
     level = line.level - 1
     service_end = np.inf
-    timer, obsolete, service = line.timer, line.obsolete, line.service
-    oldest, newest, free = line.oldest, line.newest, line.free
+    timer, obsolete = line.timer, line.obsolete
+    chain = line.chain
+    service = line.service
     if level > 0:
-        in_service.entered = buffer.items[oldest].entered
+        slot = chain.oldest
+        in_service.entered = buffer.items[slot].entered
         if buffer.fixed.timers:
-            timer, obsolete = drop_timer(buffer.due, oldest)
-        oldest, newest, free = without(buffer.items, oldest, oldest, newest, free)
+            timer, obsolete = drop_timer(buffer.due, slot)
+        chain = without(buffer.items, chain, slot)
         service_end = end_of_service(world.course, now, world.indexing.drawn[service])
         service += _ONE
-    chain = timer, obsolete, oldest, newest, free
-    return Line(level, now, line.entered, service_end, *chain, service, line.patience)
+    return Line(
+        level=level,
+        since=now,
+        entered=line.entered,
+        service_end=service_end,
+        timer=timer,
+        obsolete=obsolete,
+        chain=chain,
+        service=service,
+        patience=line.patience,
+    )
 
 
 @inner
@@ -200,10 +211,17 @@ def drop_obsolete(world: World, line: Line, now: float) -> Line:
     end(buffer, rules.OBSOLETE, now - buffer.items[slot].entered)
     buffer.level_time[at(line.level)] += now - line.since
     timer, obsolete = drop_timer(buffer.due, slot)
-    oldest, newest, free = without(buffer.items, slot, line.oldest, line.newest, line.free)
-    chain = timer, obsolete, oldest, newest, free
-    taken = line.service, line.patience
-    return Line(line.level - 1, now, line.entered, line.service_end, *chain, *taken)
+    return Line(
+        level=line.level - 1,
+        since=now,
+        entered=line.entered,
+        service_end=line.service_end,
+        timer=timer,
+        obsolete=obsolete,
+        chain=without(buffer.items, line.chain, slot),
+        service=line.service,
+        patience=line.patience,
+    )
 
 
 @inner
@@ -218,62 +236,35 @@ def deliver(world: World, line: Line, now: float) -> Line:
         buffer.state.refused += 1
         return line
     buffer.level_time[at(level)] += now - line.since
-    service_end, service, patience = line.service_end, line.service, line.patience
+    service_end = line.service_end
     timer, obsolete = line.timer, line.obsolete
-    oldest, newest, free = line.oldest, line.newest, line.free
+    chain = line.chain
+    service = line.service
+    patience = line.patience
     if level == 0:
         count_cycle(buffer.laws, now)
         buffer.items[at(len(buffer.items) - 1)].entered = now
         service_end = end_of_service(world.course, now, world.indexing.drawn[service])
         service += _ONE
     else:
-        slot = free
-        oldest, newest, free = with_newest(buffer.items, now, oldest, newest, free)
+        slot = chain.free
+        chain = with_newest(buffer.items, chain)
+        buffer.items[slot].entered = now
         if buffer.fixed.timers:
             time = now + world.indexing.drawn[patience]
             timer, obsolete = add_timer(buffer.due, slot, line.entered, time)
             patience += _ONE
-    chain = timer, obsolete, oldest, newest, free
-    return Line(level + 1, now, line.entered + 1, service_end, *chain, service, patience)
-
-
-@inner
-def with_newest(items: Any, now: float, oldest: Any, newest: Any, free: Any) -> Any:
-    """A page takes the newest place in the queue, and the first free slot.
-
-    Returns
-    -------
-    oldest, newest, free : uint
-        As in `Line`.
-    """
-    item = items[free]
-    following = at(item.newer)
-    item.entered = now
-    item.older = newest
-    item.newer = _NOBODY
-    if newest == _NOBODY:
-        oldest = free
-    else:
-        items[newest].newer = free
-    return oldest, free, following
-
-
-@inner
-def without(items: Any, slot: Any, oldest: Any, newest: Any, free: Any) -> Any:
-    """A page waits no longer; returns what `with_newest` does."""
-    item = items[slot]
-    older = at(item.older)
-    newer = at(item.newer)
-    if older == _NOBODY:
-        oldest = newer
-    else:
-        items[older].newer = newer
-    if newer == _NOBODY:
-        newest = older
-    else:
-        items[newer].older = older
-    item.newer = free
-    return oldest, newest, slot
+    return Line(
+        level=level + 1,
+        since=now,
+        entered=line.entered + 1,
+        service_end=service_end,
+        timer=timer,
+        obsolete=obsolete,
+        chain=chain,
+        service=service,
+        patience=patience,
+    )
 
 
 @inner
@@ -289,17 +280,15 @@ def taken_up(world: World) -> Line:
     timer, obsolete = first_timer(world.buffer.due)
     rows = world.indexing.rows
     return Line(
-        state.level,
-        state.since,
-        state.entered,
-        world.service.ends.time[0],
-        timer,
-        obsolete,
-        at(state.oldest),
-        at(state.newest),
-        at(state.free),
-        at(rows[SERVICE].first),
-        at(rows[TIMER].first),
+        level=state.level,
+        since=state.since,
+        entered=state.entered,
+        service_end=world.service.ends.time[0],
+        timer=timer,
+        obsolete=obsolete,
+        chain=chain_of(state),
+        service=at(rows[SERVICE].first),
+        patience=at(rows[TIMER].first),
     )
 
 
@@ -310,9 +299,7 @@ def put_down(world: World, line: Line) -> None:
     state.level = line.level
     state.since = line.since
     state.entered = line.entered
-    state.oldest = line.oldest
-    state.newest = line.newest
-    state.free = line.free
+    keep_chain(state, line.chain)
     world.service.ends.time[0] = line.service_end
     world.indexing.rows[SERVICE].first = line.service
     world.indexing.rows[TIMER].first = line.patience

@@ -167,7 +167,8 @@ class _OfThread(threading.local):
 _here = _OfThread()
 
 _SPARE = 2
-"""Rooms that a thread keeps, as many as a replication takes: new memory costs more than to draw."""
+"""Rooms that a thread keeps, as many as a replication takes: with new memory for each, growing by
+copies, the 32,000 pages of `one-robot` took 4.0 instead of 2.9 ms."""
 
 
 def _room(size: int) -> Any:
@@ -194,6 +195,11 @@ class Supply:
     rows : list of Rows
     needs : ndarray of int, shape (rows in all,)
         The most that one event takes of each; what none takes is never drawn.
+
+    Attributes
+    ----------
+    used : int
+        How many numbers the blocks take, former ones included.
     """
 
     _SMALLEST = 16
@@ -208,8 +214,8 @@ class Supply:
         self._is_used = needs > 0
         smallest = max(self._SMALLEST, self._AT_FIRST // max(int(self._is_used.sum()), 1))
         self._size = np.where(needs > 0, np.maximum(smallest, 2 * needs), 0)
-        self._used = int(self._size.sum())
-        self._most = max(self._IN_ALL, 2 * self._used)
+        self.used = int(self._size.sum())
+        self._most = max(self._IN_ALL, 2 * self.used)
         self._is_slow = np.zeros(len(needs), dtype=np.bool_)
         self._seconds_each = np.full(len(needs), np.inf)
         self._drawn = _room(2 * self._most)
@@ -219,11 +225,6 @@ class Supply:
         blocks["first"] = blocks["end"]
         self._first, self._end = blocks["first"], blocks["end"]
         self._blocks: Any = blocks.view(np.recarray)
-
-    @property
-    def used(self) -> int:
-        """How many numbers the blocks take, former ones included."""
-        return self._used
 
     def release(self) -> None:
         """Leave the memory to the next replication; nobody takes numbers any more."""
@@ -273,11 +274,11 @@ class Supply:
         more = grown > size
         total = int(grown[more].sum())
         too_many = int(self._size.sum()) + total - int(size[more].sum()) > self._most
-        if too_many or self._used + total > len(self._drawn):
+        if too_many or self.used + total > len(self._drawn):
             return begin
         self._size[rows] = grown
-        begin[more] = self._used + np.cumsum(grown[more]) - grown[more]
-        self._used += total
+        begin[more] = self.used + np.cumsum(grown[more]) - grown[more]
+        self.used += total
         return begin
 
 

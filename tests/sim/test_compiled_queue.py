@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numba
@@ -11,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_systems import single_laws
+from systems import queue
 from test_engines_agree import assert_same_path
 
-from scenarios import Scenario, scenario_from
+from scenarios import Scenario
 from scenarios.laws import Distribution, Exponential, PhaseType
 from sim.compiled_engine import crowd, replication
 from sim.compiled_engine.many_times import filling_of, jumps
@@ -22,7 +22,7 @@ from sim.draws import how_to_draw
 from sim.laws import exponential, phase_type
 
 needs_compiler = pytest.mark.skipif(
-    numba.config.DISABLE_JIT, reason="interpreted, phase-type times are drawn one by one"
+    numba.config.DISABLE_JIT, reason="interpreted, times are drawn one by one"
 )
 TIED: dict[str, Any] = {"deterministic": {"value": 1.0}}
 
@@ -37,18 +37,7 @@ CHANGES: list[dict[str, Any]] = [
 
 def plain_queue(**changes: Any) -> Scenario:
     """Robots, a buffer, and nothing else."""
-    base = {
-        "name": "queue",
-        "robots": {"available": 5, "access_time": {"exponential": {"mean": 1.0}}},
-        "activation": {"threshold": {"robots": [5, 2], "at": [2]}},
-        "buffer": {
-            "waiting_places": 4,
-            "service": {"exponential": {"mean": 0.4}},
-            "obsolescence": {"exponential": {"mean": 2.0}},
-        },
-        "run": {"horizon": 60.0, "warmup": 7.0, "replications": 2},
-    }
-    return scenario_from(base).with_(changes)
+    return queue({"run.horizon": 60.0, "run.warmup": 7.0} | changes)
 
 
 @st.composite
@@ -125,7 +114,7 @@ def test_a_first_access_of_minus_zero_begins_at_zero(part: int | None) -> None:
     changes = {
         "robots.available": 50,
         "robots.access_time": {"empirical": {"values": [-0.0, 0.0, 1.0]}},
-        "activation": {"levels": [50, 20, 3, 2, 1, 0]},
+        "activation": {"levels": [50, 20, 3, 1, 0]},
         "run.horizon": 20.0,
     }
     with pytest.MonkeyPatch.context() as patched:
@@ -146,8 +135,8 @@ def test_a_first_access_of_minus_zero_begins_at_zero(part: int | None) -> None:
         ({"robots.failure": {"probability": 0.2}}, "events"),
         ({"run.observe": 10.0}, "queue"),
         ({"interventions": [{"at": 20.0, "until": 30.0, "service_speed": 0.0}]}, "queue"),
-        ({"activation": {"switching": {"targets": [5, 4, 3, 2, 1, 0]}}}, "events"),
-        ({"robots.deliveries.independent": [{"poisson": {"rate": 0.5}}] * 5}, "events"),
+        ({"activation": {"switching": {"targets": [3, 3, 2, 1, 0]}}}, "events"),
+        ({"robots.deliveries.independent": [{"poisson": {"rate": 0.5}}] * 3}, "events"),
     ],
 )
 def test_only_what_is_nothing_but_a_queue_takes_the_short_loop(
@@ -244,18 +233,16 @@ def test_jumps_are_steps_of_numpys_generator(steps: int, seed: int) -> None:
     assert after["state"] == (before["state"] * state + before["inc"] * increment) % 2**128
 
 
-def test_a_crowd_of_one_width_finds_its_next_after_all_came_at_once() -> None:
+def test_thousands_of_robots_that_deliver_at_a_few_times() -> None:
     """The interval that is looked at shrinks to nothing where all come at once, and grows again."""
-    many = 5000
     scenario = plain_queue(
         **{
-            "robots.available": many,
+            "robots.available": 5000,
             "robots.access_time": {"empirical": {"values": [100.0, 101.0, 250.5, 313.25]}},
-            "activation": {"static": many},
+            "activation": {"static": 5000},
             "run.horizon": 700.0,
             "run.warmup": 0.0,
         }
     )
-    assert crowd.new_crowd(many).rank.size > 0
-    assert math.isfinite(scenario.run.horizon)
+    assert crowd.new_crowd(5000) is not None
     assert_same_path(scenario, replications=1)
