@@ -159,8 +159,12 @@ def _mark(scenario: Scenario) -> Path:
 def _described(scenario: Scenario) -> Mapping[str, Any]:
     """What of a scenario decides on the code."""
     entries = scenario.as_file()
-    run = {"observed": scenario.run.observe is not None}
-    return {key: each for key, each in entries.items() if key not in _WITHOUT_MEANING} | run
+    robots = scenario.robots
+    other = {
+        "observed": scenario.run.observe is not None,
+        "very many robots": robots is not None and robots.available >= VERY_MANY,
+    }
+    return {key: each for key, each in entries.items() if key not in _WITHOUT_MEANING} | other
 
 
 def _made_of(value: Any) -> Any:
@@ -171,7 +175,7 @@ def _made_of(value: Any) -> Any:
         inner = [_made_of(each) for each in value]
         return "numbers" if all(each == "number" for each in inner) else inner
     if isinstance(value, int) and not isinstance(value, bool):
-        return min(value, _FEW) if value < VERY_MANY else VERY_MANY
+        return min(value, _FEW)
     return "number" if isinstance(value, float) else value
 
 

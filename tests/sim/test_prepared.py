@@ -76,6 +76,18 @@ def test_very_many_robots_have_other_code() -> None:
     assert not prepared.is_prepared(short(**{"robots.available": prepared.VERY_MANY}))
 
 
+def test_robots_of_all_classes_count_together() -> None:
+    def two_classes(of_each: int) -> Scenario:
+        law = {"exponential": {"rate": 1.0}}
+        classes = [{"available": of_each, "access_time": law}] * 2
+        return short(robots={"classes": classes}, activation={"static": 1})
+
+    half = prepared.VERY_MANY // 2
+    prepared.note_prepared(two_classes(5))
+    assert prepared.is_prepared(two_classes(half - 1))
+    assert not prepared.is_prepared(two_classes(half))
+
+
 def test_another_state_of_the_sources_is_not_prepared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
