@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 from outcome import Outcome
 
-from sim.streams import first_states
+from sim.compiled_engine.seeding import Streams
+from sim.compiled_engine.states import places_of_words
 
 SOURCE = Path(__file__).with_name("queue.cpp")
 ROBOTS = 4
@@ -28,12 +29,13 @@ def compiler() -> str | None:
 
 def run(horizon: float, seed: int) -> Outcome:
     """One run from time 0 to the horizon."""
+    streams = Streams(seed, 0)
     states = [
-        first_states(seed, 0, "access", range(ROBOTS)),
-        first_states(seed, 0, "service", [0]),
-        first_states(seed, 0, "obsolescence", [0]),
+        streams.states("access", range(ROBOTS)),
+        streams.states("service", [0]),
+        streams.states("obsolescence", [0]),
     ]
-    words = np.concatenate(states).ravel().tolist()
+    words = np.concatenate(states)[:, places_of_words()].ravel().tolist()
     call = [_program(), repr(float(horizon)), *map(str, words)]
     printed = subprocess.run(call, capture_output=True, text=True, check=True).stdout.split()
     return Outcome(*map(int, printed[:4]), seconds=float(printed[-1]))

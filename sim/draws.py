@@ -84,7 +84,7 @@ def first_phase(process: Mmpp | Map, stream: Any) -> int:
     hidden, arrivals = batch_matrices(process)
     stationary = stationary_phases(hidden + arrivals) if len(hidden) > 1 else None
     after = None if stationary is None else stationary @ arrivals
-    return _drawn(None if after is None else after / after.sum(), stream)
+    return drawn_phase(None if after is None else after / after.sum(), stream)
 
 
 def stationary_phases(generator: Array) -> Array | None:
@@ -122,10 +122,11 @@ def _closed_class(generator: Array) -> list[int] | None:
 
 def stationary_phase(generator: Array, stream: Any) -> int:
     """A phase drawn from the stationary law; phase 0, without a draw, where it is not unique."""
-    return _drawn(stationary_phases(generator) if len(generator) > 1 else None, stream)
+    return drawn_phase(stationary_phases(generator) if len(generator) > 1 else None, stream)
 
 
-def _drawn(law: Array | None, stream: Any) -> int:
+def drawn_phase(law: Array | None, stream: Any) -> int:
+    """A phase drawn from a law; phase 0, without a draw, where there is none."""
     if law is None:
         return 0
     sums = np.cumsum(law)

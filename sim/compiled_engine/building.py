@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from sim import rules
 from sim.clients import query_sums
 from sim.compiled_engine.alarms import new_alarms, new_timers
 from sim.compiled_engine.host_spacing import Hosts, new_hosts
-from sim.compiled_engine.supply import Supply
 from sim.compiled_engine.world import (
     FREE,
     JOINT,
@@ -43,12 +42,10 @@ from sim.compiled_engine.world import (
     Pages,
     Robots,
     Service,
-    World,
     record,
 )
 from sim.course import pages_followed
-from sim.draws import stationary_phase
-from sim.environment import Path
+from sim.draws import stationary_phases
 from sim.law_counter import table_of
 from sim.laws.phase_type import parameters
 from sim.layout import (
@@ -112,36 +109,46 @@ def largest_batch(robots: RobotsSection | None) -> int:
     return joint_size(robots.deliveries)[1]
 
 
-def new_world(
-    scenario: Scenario,
-    access: Supply,
-    indexing: Supply,
-    delivery: Any,
-    heard: Mapping[int, int],
-    path: Path | None,
-    points: LawPoints | None = None,
-    refreshed: bool = False,
-) -> World:
-    """All parts at time 0, of a fleet with these places in the order of activation.
+class Parts(NamedTuple):
+    """What the worlds of all replications of a scenario begin with; attributes as in `World`."""
 
-    The stream `delivery` gives the first phase of joint deliveries; `path` is that of the
-    environment; `refreshed` says whether each copy goes straight to the index before the next one
-    is fetched.
+    run: Any
+    service: Service
+    buffer: Buffer
+    robots: Robots
+    hosts: Hosts
+    clients: Clients
+    course: Course | None
+
+
+def new_parts(scenario: Scenario, heard: Mapping[int, int], points: LawPoints | None) -> Parts:
+    """All of them at time 0.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    heard : mapping of int to int
+        Robots that are ever heard, with their places in the order of activation.
+    points : LawPoints or None
+        Where distributions are to be compared.
     """
     run = scenario.run
-    return World(
+    return Parts(
         run=record(warmup=run.warmup, horizon=end_of_run(scenario), begun=False, age_at_end=0.0),
-        access=access.times(),
-        indexing=indexing.times(),
         service=_service(scenario),
         buffer=_buffer(scenario, points),
-        pages=_pages(scenario, _REFRESHED_PAGE if refreshed else _PAGE),
-        robots=_robots(scenario, delivery, heard),
+        robots=_robots(scenario, heard),
         hosts=_hosts(scenario),
         clients=_clients(scenario),
         course=_course(scenario),
-        environment=path,
     )
+
+
+def copied(parts: Any) -> Any:
+    """A copy of nested named tuples down to their arrays and records."""
+    if isinstance(parts, tuple):
+        return type(parts)._make(map(copied, parts))  # type: ignore[attr-defined]  # all of them have names
+    return parts.copy() if isinstance(parts, np.ndarray | np.record) else parts
 
 
 def _service(scenario: Scenario) -> Service:
@@ -228,25 +235,25 @@ def _buffer_rules(scenario: Scenario) -> Any:
     )
 
 
-def _pages(scenario: Scenario, record_of_page: Any) -> Pages:
+def new_pages(scenario: Scenario, refreshed: bool) -> Pages:
+    """The pages at time 0; `refreshed` if each copy is in the index before the next is fetched.
+
+    There may be millions, of which no second copy is kept.
+    """
     section = scenario.pages
     rates = change_rates(section) if section else np.zeros(0)
-    page = np.recarray(len(rates), record_of_page)
-    page.mean_change = np.inf
+    page = np.zeros(len(rates), _REFRESHED_PAGE if refreshed else _PAGE)
+    page["mean_change"] = np.inf
     np.divide(1.0, rates, out=page["mean_change"], where=rates > 0)
-    page.stale_time = 0.0
-    if record_of_page is _PAGE:
-        page.newest = NONE
-    page.deliveries = 0
-    age = np.recarray(len(rates) if scenario.buffer else 0, _AGE)
-    age.delivered = 0.0
-    age.since = 0.0
-    age.time = 0.0
+    if not refreshed:
+        page["newest"] = NONE
+    age = np.zeros(len(rates) if scenario.buffer else 0, _AGE)
     state = record(known=section is not None, copies=0, used=0, window_start=0.0)
-    return Pages(state, page, age, np.zeros(0, dtype=np.int64))
+    views = page.view(np.recarray), age.view(np.recarray)
+    return Pages(state, *views, np.zeros(0, dtype=np.int64))
 
 
-def _robots(scenario: Scenario, delivery: Any, heard: Mapping[int, int]) -> Robots:
+def _robots(scenario: Scenario, heard: Mapping[int, int]) -> Robots:
     rule = scenario.activation
     switched = isinstance(rule, Switching)
     limit = over_time(scenario, "robots")[1][0]
@@ -254,17 +261,15 @@ def _robots(scenario: Scenario, delivery: Any, heard: Mapping[int, int]) -> Robo
     active_at = [0] if switched else robots_at_levels(scenario, limit)
     means = np.zeros((0, 0))
     following = np.zeros((0, 0, 0))
-    phase = 0
     joint = scenario.robots.deliveries if scenario.robots else None
     failure = scenario.robots.failure if scenario.robots else None
     if joint is not None:
         modes = modes_of(joint, rule)
         used = [*range(len(modes))] if isinstance(rule, Free) else modes_in_use(scenario)
-        phase = stationary_phase(modes[robots_when_empty(scenario)].sum(axis=0), delivery)
         means, following = _joint_tables(modes[used])
         active_at = [used.index(robots) for robots in active_at]
     table = _table(rule) if isinstance(rule, Free) else np.zeros((0, 0, 0), dtype=np.int64)
-    first = int(table[0, phase, 0]) if isinstance(rule, Free) else active_at[0]
+    first = int(table[0, 0, 0]) if isinstance(rule, Free) else active_at[0]
     return Robots(
         state=record(
             kind=_kind(scenario),
@@ -274,7 +279,7 @@ def _robots(scenario: Scenario, delivery: Any, heard: Mapping[int, int]) -> Robo
             active_since=0.0,
             robots_time=0.0,
             mode=first,
-            phase=phase,
+            phase=0,
             next_event=np.inf,
             failing=failure is not None,
             failure_probability=failure.probability if failure else 0.0,
@@ -289,6 +294,22 @@ def _robots(scenario: Scenario, delivery: Any, heard: Mapping[int, int]) -> Robo
         means=means,
         following=following,
     )
+
+
+def law_of_first_phase(scenario: Scenario) -> Any:
+    """That of the phase in which joint deliveries begin; None where there is nothing to draw."""
+    joint = scenario.robots.deliveries if scenario.robots else None
+    if joint is None:
+        return None
+    generator = modes_of(joint, scenario.activation)[robots_when_empty(scenario)].sum(axis=0)
+    return stationary_phases(generator) if len(generator) > 1 else None
+
+
+def begin_in_phase(robots: Robots, phase: int) -> None:
+    """Joint deliveries begin in a phase, on which it may depend who is active."""
+    robots.state.phase = phase
+    if robots.state.by_phases:
+        robots.state.mode = robots.state.active = robots.table[0, phase, 0]
 
 
 def _rule_of_switching(scenario: Scenario) -> dict[str, Any]:

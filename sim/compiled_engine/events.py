@@ -39,10 +39,20 @@ from sim.compiled_engine.world import FREE, JOINT, POLITE, SWITCHED, World
 
 
 @kernel
-def begin(world: World, change: Any, query: Any) -> None:
-    """Time 0: the first change of every page, and the first query."""
-    begin_changes(world, change)
-    begin_queries(world, query)
+def advance(world: World, change: Any, query: Any, delivery: Any, service: Any) -> bool:
+    """Go on until the horizon (True), or until a block may be exhausted or for a pause (False).
+
+    The first time it begins changes, queries and accesses; at the horizon it closes the integrals.
+    """
+    if not world.run.begun:
+        world.run.begun = True
+        begin_changes(world, change)
+        begin_queries(world, query)
+        begin_accesses(world, delivery)
+    if not go_on(world, change, query, delivery, service):
+        return False
+    finish(world)
+    return True
 
 
 @inner
@@ -63,12 +73,6 @@ def begin_changes(world: World, change: Any) -> None:
         page.stale_from = page.next_change
 
 
-@kernel
-def begin_deliveries(world: World, delivery: Any) -> None:
-    """Time 0: the first accesses begin."""
-    begin_accesses(world, delivery)
-
-
 @loop
 def begin_accesses(world: World, delivery: Any) -> None:
     """The first access of every robot, or the first event of joint deliveries."""
@@ -79,12 +83,6 @@ def begin_accesses(world: World, delivery: Any) -> None:
             set_alarm(world.robots.ends, robot, 0.0)
         else:
             begin_access(world, 0.0, robot)
-
-
-@kernel
-def advance(world: World, change: Any, query: Any, delivery: Any, service: Any) -> bool:
-    """Go on until the horizon (True), or until a block may be exhausted or for a pause (False)."""
-    return go_on(world, change, query, delivery, service)
 
 
 @loop
@@ -224,9 +222,9 @@ def end_warmup(world: World, now: float) -> None:
     world.clients.state.stale = 0
 
 
-@kernel
-def finish(world: World) -> float:
-    """Close all integrals at the horizon; returns the summed age of the pages in the system."""
+@loop
+def finish(world: World) -> None:
+    """Close all integrals at the horizon, and sum the ages of the pages in the system."""
     now = world.run.horizon
     count_active(world.robots, now, 0)
     count_robots(world, world.course, now)
@@ -234,7 +232,6 @@ def finish(world: World) -> float:
         close(world.pages, world.pages.page[index], now)
     for index in range(len(world.pages.age)):
         grow_older(world.pages.age[index], now)
-    if not world.buffer.fixed.exists:
-        return 0.0
-    change_level(world.buffer, now, 0)
-    return total_age(world.buffer, world.service, now)
+    if world.buffer.fixed.exists:
+        change_level(world.buffer, now, 0)
+        world.run.age_at_end = total_age(world.buffer, world.service, now)

@@ -30,7 +30,9 @@ _UNCOUNTED: dict[str, Any] = {"nogil": True, "_nrt": False, **_NOT_FROM_PYTHON}
 every tuple that is passed on, and that costs ten times the work itself (measured). Only what Python
 calls counts them: else each call would keep the streams that it is given for ever."""
 
-at: Any = int if numba.config.DISABLE_JIT else np.uintp  # type: ignore[attr-defined]  # read from the environment
+IS_COMPILED: bool = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]  # read from the environment
+
+at: Any = np.uintp if IS_COMPILED else int
 """An index that cannot be negative: where others are, compiled code adds the length of the array,
 which makes a short loop longer by a fifteenth (measured)."""
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import types
@@ -21,7 +20,7 @@ from numba.extending import intrinsic
 from numba.np.random.distributions import ke_double, we_double  # type: ignore[attr-defined]  # its tables of numpy's ziggurat are not declared
 
 from sim import rules
-from sim.compiled_engine.jit import at, inner
+from sim.compiled_engine.jit import IS_COMPILED, at, inner
 from sim.compiled_engine.states import places_of_words
 from sim.laws import exponential, phase_type
 from sim.streams import PCG64_FACTOR
@@ -208,9 +207,7 @@ class Filling(NamedTuple):
 
 def filling_of(draw: Callable[..., float]) -> Filling | None:
     """That of a draw function; None where there is none, and where code is not compiled."""
-    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # read from the environment
-        return None
-    return _FILLINGS.get(draw)
+    return _FILLINGS.get(draw) if IS_COMPILED else None
 
 
 _FILLINGS: dict[Callable[..., float], Filling] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +11,13 @@ from scenarios.laws import Exponential
 from sim import rules
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
+from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.service import take
 from sim.compiled_engine.supply import Rows, Supply, rows_of, rows_of_robots
 from sim.compiled_engine.world import Times, record
 from sim.layout import laws_of_robots, places_of_robots
 from sim.pace import require_a_short_list
 from sim.page_set import NEVER_FETCHED, births_of, mean_at_start
-from sim.streams import stream
 from sim.tally import PageSetTally, Tally
 
 BIRTH, LIFETIME, DISCOVERY, ACCESS = range(4)
@@ -93,22 +92,23 @@ class PageSet(NamedTuple):
 def simulate_page_set(scenario: Scenario, replication: int, seed: int) -> Tally:
     """One replication."""
     run = scenario.run
-    own = partial(stream, seed, replication)
-    births = own("birth")
+    own = Streams(seed, replication)
+    births = own.stream("birth")
     assert scenario.page_set is not None
     at_start = int(births.poisson(mean_at_start(scenario.page_set)))
-    rows = _rows(scenario, replication, seed, births)
+    rows = _rows(scenario, own, births)
     robots = sum(len(each.states) for each in rows) - ACCESS
     needs = np.ones(ACCESS + robots, dtype=np.int64)
     needs[DISCOVERY] = scenario.page_set.discovery != "at-birth"
     supply = Supply(rows, needs)
     pages = _new_page_set(scenario, robots, at_start, supply)
-    streams = own("change"), own("accessing")
-    pages = _refilled(pages, supply)
+    streams = own.stream("change"), own.stream("accessing")
+    supply.refill()
     while not advance_page_set(pages, *streams):
         if not pages.state.free:
             require_a_short_list(scenario, len(pages.page))
-        pages = _with_room(_refilled(pages, supply))
+        supply.refill()
+        pages = _with_room(pages)
     window = run.horizon - run.warmup
     counted = PageSetTally(**{name: getattr(pages.counted, name).item() for name in _COUNTED})
     tally = Tally(
@@ -120,25 +120,19 @@ def simulate_page_set(scenario: Scenario, replication: int, seed: int) -> Tally:
     return tally
 
 
-def _rows(scenario: Scenario, replication: int, seed: int, births: Any) -> list[Rows]:
-    own = partial(stream, seed, replication)
+def _rows(scenario: Scenario, own: Streams, births: Any) -> list[Rows]:
     section, robots = scenario.page_set, scenario.robots
     assert section is not None
     assert robots is not None
     delay = _UNIT if isinstance(section.discovery, str) else section.discovery
     rows = [
         rows_of(births_of(section), births),
-        rows_of(section.lifetime, own("lifetime")),
-        rows_of(delay, own("discovery")),
+        rows_of(section.lifetime, own.stream("lifetime")),
+        rows_of(delay, own.stream("discovery")),
     ]
     for law, those in laws_of_robots(robots, places_of_robots(scenario)):
-        rows += rows_of_robots(law, seed, replication, "access", those)
+        rows += rows_of_robots(law, own, "access", those)
     return rows
-
-
-def _refilled(pages: PageSet, supply: Supply) -> PageSet:
-    supply.refill()
-    return pages._replace(times=supply.times())
 
 
 def _new_page_set(scenario: Scenario, robots: int, at_start: int, supply: Supply) -> PageSet:
@@ -182,7 +176,7 @@ def _new_page_set(scenario: Scenario, robots: int, at_start: int, supply: Supply
         unknown=np.recarray(_FEWEST, _UNKNOWN),
         carried=carried,
         ends=new_alarms(robots),
-        times=supply.times(),
+        times=supply.times,
     )
 
 

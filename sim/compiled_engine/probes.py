@@ -9,17 +9,18 @@ import numpy as np
 from scenarios import Scenario
 from sim import rules
 from sim.compiled_engine.jit import PAUSE, inner, kernel
+from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.world import record
 from sim.probes import Probed, largest_wait, probed_sources, probing_tally
 from sim.rates import Cycle, integral, mark, reached
-from sim.streams import stream
 from sim.tally import ProbingTally, Tally
 
 
 def simulate_probing(scenario: Scenario, replication: int, seed: int) -> Tally:
     """One replication: one path of [0, horizon] of each source."""
+    own = Streams(seed, replication)
     counted = [
-        _simulate_source(probed, stream(seed, replication, "update", source))
+        _simulate_source(probed, own.stream("update", source))
         for source, probed in enumerate(probed_sources(scenario))
     ]
     return probing_tally(scenario, counted)

@@ -20,7 +20,7 @@ import numpy as np
 
 from sim import rules, speeds
 from sim.compiled_engine.course import change_limit, observe
-from sim.compiled_engine.events import answer, begin_queries, end_warmup, first_of_others
+from sim.compiled_engine.events import answer, begin_queries, end_warmup, finish, first_of_others
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
 from sim.compiled_engine.pages import change_after, next_page
 from sim.compiled_engine.service import take
@@ -45,16 +45,25 @@ def first_changes(world: World, change: Any) -> None:
 
 
 @kernel
-def begin_refresh(world: World) -> None:
-    """Time 0: the robot's first access begins."""
+def refresh(world: World, query: Any) -> bool:
+    """Go on until the horizon (True), or until a block may be exhausted or for a pause (False).
+
+    The first time the robot's first access begins; at the horizon the integrals are closed.
+    """
+    if not world.run.begun:
+        world.run.begun = True
+        begin_access(world)
+    if not go_on(world, query):
+        return False
+    finish(world)
+    return True
+
+
+@inner
+def begin_access(world: World) -> None:
+    """The robot's first access begins."""
     world.robots.robot[0].carried = next_page(world.pages)
     world.robots.ends.time[0] = end_over_time(world.course, 0.0, take(world.access, 0))
-
-
-@kernel
-def refresh(world: World, query: Any) -> bool:
-    """Go on until the horizon (True), or until a block may be exhausted or for a pause (False)."""
-    return go_on(world, query)
 
 
 @loop

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +12,11 @@ from scenarios.sections import Servers as ServersSection
 from sim import rules
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import inner, kernel, loop
+from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.service import take
 from sim.compiled_engine.supply import Supply, rows_of
 from sim.compiled_engine.world import Times, record
 from sim.layout import spacing_laws
-from sim.streams import stream
 from sim.tally import ServersTally, Tally
 
 _SPACING = np.dtype(
@@ -86,16 +85,17 @@ class Servers(NamedTuple):
 def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     """One replication."""
     assert scenario.servers is not None
-    own = partial(stream, seed, replication)
+    own = Streams(seed, replication).stream
     run = scenario.run
     services = [own("service", server) for server in range(len(scenario.servers.laws))]
     streams = [*services, own("arrival")]
     supply = _supply(scenario.servers, streams)
     routing = own("routing")
-    servers = _refilled(_new_servers(scenario, supply), supply)
+    servers = _new_servers(scenario, supply)
+    supply.refill()
     begin_servers(servers)
     while not advance_servers(servers, routing):
-        servers = _refilled(servers, supply)
+        supply.refill()
     tally = Tally(window=run.horizon - run.warmup, servers=_tally(servers))
     tally.check(run.horizon, robots=0)
     return tally
@@ -105,11 +105,6 @@ def _supply(section: ServersSection, streams: list[Any]) -> Supply:
     processes = [*section.laws, section.arrivals]
     rows = [rows_of(process, own) for process, own in zip(processes, streams, strict=True)]
     return Supply(rows, np.ones(len(rows), dtype=np.int64))
-
-
-def _refilled(servers: Servers, supply: Supply) -> Servers:
-    supply.refill()
-    return servers._replace(times=supply.times())
 
 
 def _new_servers(scenario: Scenario, supply: Supply) -> Servers:
@@ -130,7 +125,7 @@ def _new_servers(scenario: Scenario, supply: Supply) -> Servers:
         ),
         server=server,
         ends=new_alarms(len(server)),
-        times=supply.times(),
+        times=supply.times,
         period=np.array(routing.root if isinstance(routing, Period) else [], dtype=np.int64),
         cumulative=np.array(rules.cumulative(routing.root))
         if isinstance(routing, Random)

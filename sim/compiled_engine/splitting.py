@@ -19,7 +19,7 @@ from scenarios import Scenario
 from sim import rules
 from sim.compiled_engine.alarms import Alarms, Timers
 from sim.compiled_engine.events import (
-    begin_deliveries,
+    begin_accesses,
     happen,
     has_numbers,
     next_event,
@@ -99,7 +99,6 @@ class SplitReplication(Replication):
     def follow(self) -> Paths:
         """Follow all paths from time 0 to the horizon."""
         self._refill()
-        begin_deliveries(self._world, self._delivery)
         streams = self._change, self._query, self._delivery, self._service
         while not advance_paths(self._world, self._memory, self._paths, *streams):
             self._refill()
@@ -159,6 +158,9 @@ def advance_paths(
     world: World, memory: Any, paths: Paths, change: Any, query: Any, delivery: Any, service: Any
 ) -> bool:
     """Go on until no path is left (True), or until a block may be exhausted or for a pause."""
+    if not world.run.begun:
+        world.run.begun = True
+        begin_accesses(world, delivery)
     return go_on(world, memory, paths, change, query, delivery, service)
 
 

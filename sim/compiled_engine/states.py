@@ -15,12 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim.streams import first_states, stream
-
 _WORDS = 4
-
-_FEW = 3
-"""Up to so many streams are set up sooner one by one."""
 
 
 class Hand(NamedTuple):
@@ -65,27 +60,6 @@ def words_of(stream: Any) -> Any:
     memory: Any = (ctypes.c_uint64 * _WORDS).from_address(state)
     memory.owner = stream
     return np.frombuffer(memory, dtype=np.uint64)
-
-
-def states_of(seed: int, replication: int, source: str, robots: Any) -> Any:
-    """The first states of the streams of many robots (or servers), as a Generator keeps them.
-
-    Parameters
-    ----------
-    seed, replication : int
-    source : str
-    robots : sequence of int
-
-    Returns
-    -------
-    ndarray of uint64, shape (robots, 4)
-    """
-    if len(robots) <= _FEW:
-        own = [words_of(stream(seed, replication, source, robot)) for robot in robots]
-        return np.array(own, dtype=np.uint64).reshape(-1, _WORDS)
-    states = np.empty((len(robots), _WORDS), dtype=np.uint64)
-    states[:, places_of_words()] = first_states(seed, replication, source, robots)
-    return states
 
 
 @cache

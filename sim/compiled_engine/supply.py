@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from threading import Lock
 from time import perf_counter
@@ -17,11 +17,11 @@ from scenarios.page_data import access_cycle
 from scenarios.processes import Map, Mmpp
 from sim.compiled_engine.jit import inner, kernel, let_kernels_call_all_of
 from sim.compiled_engine.many_times import filling_of
-from sim.compiled_engine.states import hand, states_of, words_of
+from sim.compiled_engine.seeding import Streams
+from sim.compiled_engine.states import hand, words_of
 from sim.compiled_engine.world import Times
 from sim.draws import how_to_draw
 from sim.page_source import sequence_blocks
-from sim.streams import stream
 
 _ROW = np.dtype([("first", np.int64), ("end", np.int64), ("needs", np.int64)])
 
@@ -30,7 +30,7 @@ _AHEAD = 2**16
 """Pages that compiled code is given at first, and in the end."""
 
 _LONGEST_REPEATED = 2**20
-"""Slots up to which a list of pages is written out again for each replication."""
+"""Slots up to which a list of pages is written out once more."""
 
 _ONE_AT_A_TIME = Lock()
 """Replications start together in several threads, and a law is compiled for all of them."""
@@ -42,13 +42,13 @@ class Law(NamedTuple):
     Attributes
     ----------
     refill : function
-        Refills the blocks of some rows, from the parameters and the states of their streams; one is
-        compiled for each law.
+        Refills the blocks of those rows that are half empty, from the parameters and the states of
+        their streams, and says how many numbers that took; one is compiled for each law.
     parameters : tuple of float and ndarray
         As `refill` wants them.
     """
 
-    refill: Callable[..., None]
+    refill: Callable[..., int]
     parameters: tuple[Any, ...]
 
 
@@ -79,23 +79,23 @@ def rows_of(process: Any, stream: Any) -> Rows:
 
 
 def rows_of_robots(
-    process: Any, seed: int, replication: int, source: str, robots: Any
+    process: Any, streams: Streams, source: str, robots: Sequence[int]
 ) -> list[Rows]:
     """The same law for each of several robots; only what has a phase has one for each.
 
     Parameters
     ----------
     process : Distribution or process
-    seed, replication : int
+    streams : Streams
     source : str
     robots : sequence of int
     """
     if isinstance(process, Mmpp | Map):
-        own = [stream(seed, replication, source, robot) for robot in robots]
+        own = [streams.stream(source, robot) for robot in robots]
         return [Rows(_law_of(process, each), words_of(each)[np.newaxis].copy()) for each in own]
     if not len(robots):
         return []
-    return [Rows(_law_of(process, None), states_of(seed, replication, source, robots))]
+    return [Rows(_law_of(process, None), streams.states(source, robots))]
 
 
 def _law_of(process: Any, stream: Any) -> Law:
@@ -109,7 +109,7 @@ def _law_of(process: Any, stream: Any) -> Law:
 
 
 @cache
-def _refiller(draw: Any) -> Callable[..., None]:
+def _refiller(draw: Any) -> Callable[..., int]:
     let_kernels_call_all_of(draw)
     filling = filling_of(draw)
     fill = _one_by_one(inner(draw)) if filling is None else filling.fill
@@ -124,24 +124,27 @@ def _refiller(draw: Any) -> Callable[..., None]:
         parameters: Any,
         hand: Any,
         words: Any,
-    ) -> None:
+    ) -> int:
+        numbers = 0
         for row in range(len(rows)):
-            place = begins[row]
-            if place < 0:
-                continue
             its = rows[row]
             first = its.first
             end = its.end
+            if 2 * (end - first) > sizes[row] or sizes[row] == 0:
+                continue
+            place = begins[row]
             its.first = place
             its.end = place + sizes[row]
             for left in range(first, end):
                 drawn[place] = drawn[left]
                 place += 1
+            numbers += its.end - place
             for word in range(len(words)):
                 words[word] = states[row, word]
             fill(drawn, place, its.end, hand, words, parameters)
             for word in range(len(words)):
                 states[row, word] = words[word]
+        return numbers
 
     return refilled
 
@@ -157,6 +160,14 @@ def _one_by_one(draw: Callable[..., float]) -> Callable[..., None]:
             times[place] = draw(stream, *parameters)
 
     return filled
+
+
+class _Part(NamedTuple):
+    """The rows of one law in a supply: what refills them, from what, and how long a number took."""
+
+    refill: Callable[..., int]
+    given: tuple[Any, ...]
+    seconds_each: Any
 
 
 class _OfThread(threading.local):
@@ -198,6 +209,8 @@ class Supply:
 
     Attributes
     ----------
+    times : Times
+        The blocks as compiled code takes from them.
     used : int
         How many numbers the blocks take, former ones included.
     """
@@ -210,79 +223,75 @@ class Supply:
     _LONG = 0.02  # seconds
 
     def __init__(self, rows: list[Rows], needs: Any) -> None:
-        self._laws = rows
-        self._is_used = needs > 0
-        smallest = max(self._SMALLEST, self._AT_FIRST // max(int(self._is_used.sum()), 1))
-        self._size = np.where(needs > 0, np.maximum(smallest, 2 * needs), 0)
-        self.used = int(self._size.sum())
-        self._most = max(self._IN_ALL, 2 * self.used)
-        self._is_slow = np.zeros(len(needs), dtype=np.bool_)
-        self._seconds_each = np.full(len(needs), np.inf)
-        self._drawn = _room(2 * self._most)
+        is_used = needs > 0
+        smallest = max(self._SMALLEST, self._AT_FIRST // max(int(is_used.sum()), 1))
+        self._size = np.maximum(smallest, 2 * needs) * is_used
         blocks = np.empty(len(needs), _ROW)
         blocks["needs"] = needs
-        blocks["end"] = np.cumsum(self._size)
-        blocks["first"] = blocks["end"]
+        blocks["end"] = blocks["first"] = np.cumsum(self._size)
         self._first, self._end = blocks["first"], blocks["end"]
-        self._blocks: Any = blocks.view(np.recarray)
+        self._begin = self._end - self._size
+        self._seconds_each = np.zeros(len(needs))  # inf where it took long
+        self.used = int(self._size.sum())
+        self._most = max(self._IN_ALL, 2 * self.used)
+        drawn = _room(2 * self._most)
+        self.times = Times(drawn, blocks.view(np.recarray), np.zeros(1, dtype=np.bool_))
+        self._parts = list(self._parts_of(rows))
+        self._is_begun = False
+
+    def _parts_of(self, rows: list[Rows]) -> Iterator[_Part]:
+        start = 0
+        for law, states in rows:
+            those = slice(start, start + len(states))
+            start += len(states)
+            if self._size[those].any():
+                blocks = self.times.rows[those], self._begin[those], self._size[those]
+                given = self.times.drawn, *blocks, states, law.parameters
+                yield _Part(law.refill, given, self._seconds_each[those])
 
     def release(self) -> None:
         """Leave the memory to the next replication; nobody takes numbers any more."""
-        _leave(self._drawn)
-
-    def times(self) -> Times:
-        """The blocks as compiled code takes from them."""
-        return Times(self._drawn, self._blocks, np.zeros(1, dtype=np.bool_))
+        _leave(self.times.drawn)
 
     def refill(self) -> None:
         """Fill up the rows that are half empty, what is exhausted among them.
 
         The others are left alone: of many robots only a few may be at work.
         """
-        left = self._end - self._first
-        is_low = (2 * left <= self._size) & self._is_used
-        begins = np.full(len(left), -1)
-        begins[is_low] = self._grown(np.flatnonzero(is_low))
-        start = 0
-        for law, states in self._laws:
-            those = slice(start, start + len(states))
-            start += len(states)
-            wanted = int((self._size[those] - left[those]) @ is_low[those])
-            if wanted == 0:
-                continue
-            blocks = self._drawn, self._blocks[those], begins[those], self._size[those]
+        if self._is_begun:
+            self._grow()
+        self._is_begun = True
+        drawn_by = hand()
+        for part in self._parts:
             begun = perf_counter()
-            law.refill(*blocks, states, law.parameters, *hand())
+            numbers = part.refill(*part.given, *drawn_by)
             took = perf_counter() - begun
-            self._is_slow[those] = took > self._LONG
-            self._seconds_each[those] = took / wanted
+            if numbers:
+                part.seconds_each[:] = took / numbers if took <= self._LONG else np.inf
+        self.times.exhausted[0] = False
 
-    def _grown(self, rows: Any) -> Any:
-        """Enlarge the blocks of these rows, while all together stay small; where they begin now.
+    def _grow(self) -> None:
+        """Enlarge the blocks of the rows that are half empty, while all together stay small.
 
-        One that took long to fill does not grow: an interrupt would have to wait for it. Nor does
-        one before its first use: of many robots a few may need all the room.
+        One that took long to fill does not grow: an interrupt would have to wait for it.
         """
-        begin = self._end[rows] - self._size[rows]
+        may_grow = (2 * (self._end - self._first) <= self._size) & (self._seconds_each < np.inf)
+        rows = np.flatnonzero(may_grow & (self._size > 0))
         size = self._size[rows]
         fast = (size < self._SMALL) & (16 * size * self._seconds_each[rows] < self._LONG)
         fast &= 16 * size.sum() <= self._IN_ALL // 8
-        larger = np.where(fast, 16 * size, 2 * size)
-        grown = np.maximum(size, np.minimum(larger, self._LARGEST))
-        stays = self._is_slow[rows] | (self._seconds_each[rows] == np.inf)
-        grown[stays] = size[stays]
-        more = grown > size
-        total = int(grown[more].sum())
-        too_many = int(self._size.sum()) + total - int(size[more].sum()) > self._most
-        if too_many or self.used + total > len(self._drawn):
-            return begin
+        grown = np.minimum(np.where(fast, 16 * size, 2 * size), self._LARGEST)
+        rows, size, grown = (each[grown > size] for each in (rows, size, grown))
+        total = int(grown.sum())
+        too_many = int(self._size.sum()) + total - int(size.sum()) > self._most
+        if too_many or self.used + total > len(self.times.drawn):
+            return
         self._size[rows] = grown
-        begin[more] = self.used + np.cumsum(grown[more]) - grown[more]
+        self._begin[rows] = self.used + np.cumsum(grown) - grown
         self.used += total
-        return begin
 
 
-class Sequence:
+class PagesAhead:
     """The pages to access, in blocks of the accessing policy's own making.
 
     Parameters
@@ -309,8 +318,15 @@ class Sequence:
         return np.concatenate(parts), 0
 
 
-class _Repeated:
-    """The same for a policy that repeats one list of pages: written out once."""
+class Repeated:
+    """The same for a policy that repeats one list of pages: written out once, for all replications.
+
+    Parameters
+    ----------
+    cycle : ndarray of int
+    fewest : int
+        Pages that compiled code can take at least before it asks again.
+    """
 
     def __init__(self, cycle: Any, fewest: int) -> None:
         self._cycle = len(cycle)
@@ -328,15 +344,28 @@ def _pieces_of(cycle: Any) -> Iterator[Any]:
             yield cycle[start : start + _AHEAD]
 
 
-def sequence_of(scenario: Scenario, stream: Any, fewest: int) -> Sequence | _Repeated:
-    """The pages that a scenario's policy wants accessed; none where pages have no identity."""
+def repeated_pages(scenario: Scenario, fewest: int) -> Repeated | None:
+    """The pages that a scenario's policy wants accessed, where it repeats a list of them.
+
+    None where it draws them, or the list is long. Where pages have no identity there are no numbers
+    on it.
+    """
     section = scenario.pages
     policy = scenario.robots.accessing if scenario.robots else None
     if section is None or policy is None:
-        return _Repeated(np.full(1, -1), fewest)
+        return Repeated(np.full(1, -1), fewest)
+    cycle = access_cycle(policy, section) if isinstance(policy, Periodic) else None
+    if cycle is None or len(cycle) > _LONGEST_REPEATED:
+        return None
+    return Repeated(cycle, fewest)
+
+
+def pages_ahead(scenario: Scenario, stream: Any, fewest: int) -> PagesAhead:
+    """The same pages, where they are drawn, or the list is long."""
+    assert scenario.pages is not None
+    assert scenario.robots is not None
+    policy = scenario.robots.accessing
+    assert policy is not None
     if isinstance(policy, Periodic):
-        cycle = access_cycle(policy, section)
-        if len(cycle) > _LONGEST_REPEATED:
-            return Sequence(_pieces_of(cycle), fewest)
-        return _Repeated(cycle, fewest)
-    return Sequence(sequence_blocks(policy, section, stream), fewest)
+        return PagesAhead(_pieces_of(access_cycle(policy, scenario.pages)), fewest)
+    return PagesAhead(sequence_blocks(policy, scenario.pages, stream), fewest)

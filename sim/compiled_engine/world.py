@@ -282,8 +282,8 @@ class World(NamedTuple):
     Attributes
     ----------
     run : record
-        Times of the `warmup` (inf once it is over) and of the `horizon`; of a plain queue whether
-        it has `begun`, and the summed age of the pages at its end (`age_at_end`).
+        Times of the `warmup` (inf once it is over) and of the `horizon`; whether it has `begun`;
+        the summed age of the pages in the system at its end (`age_at_end`).
     access : Times
         Access times, one row per robot; where accesses may fail, as many rows of uniform numbers
         between 0 and 1 after them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -68,13 +69,9 @@ def loops_taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     taken = []
 
     class Watched(replication.Replication):
-        def _queue(self) -> float:
-            taken.append("queue")
-            return super()._queue()
-
-        def _advance(self) -> None:
-            taken.append("events")
-            super()._advance()
+        def _run(self, kernel: Callable[..., bool], *others: Any) -> None:
+            taken.append(kernel.__module__.rpartition(".")[-1])
+            super()._run(kernel, *others)
 
     monkeypatch.setattr(replication, "Replication", Watched)
     return taken
@@ -205,7 +202,7 @@ def assert_drawn_alike(law: Distribution, draw: Any, seed: int, needs: int) -> N
     assert filling_of(drawn) is not None
     for _ in range(3):
         supply.refill()
-        times = supply.times()
+        times = supply.times
         first, end = int(times.rows[0].first), int(times.rows[0].end)
         expected = [drawn(one_by_one, *parameters) for _ in range(first, end)]
         assert times.drawn[first:end].tolist() == expected

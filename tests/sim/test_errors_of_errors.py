@@ -22,7 +22,6 @@ from systems import queue
 
 import sim
 import sim.compiled_engine.replication
-import sim.compiled_engine.supply
 import sim.draws
 import sim.estimates.jackknife
 import sim.search_engine
@@ -123,12 +122,15 @@ def test_standard_errors_have_the_right_tails(
 def use_streams(patch: Patch, changed: Callable[..., Any]) -> None:
     """Every stream of both engines comes from another function."""
 
-    def states(seed: int, replication: int, source: str, robots: list[int]) -> Any:
-        return np.stack([words_of(changed(seed, replication, source, robot)) for robot in robots])
+    class Changed:
+        def __init__(self, seed: int, replication: int) -> None:
+            self.stream = partial(changed, seed, replication)
+
+        def states(self, source: str, robots: list[int]) -> Any:
+            return np.stack([words_of(self.stream(source, robot)) for robot in robots])
 
     patch.setattr(sim.search_engine, "stream", changed)
-    patch.setattr(sim.compiled_engine.replication, "stream", changed)
-    patch.setattr(sim.compiled_engine.supply, "states_of", states)
+    patch.setattr(sim.compiled_engine.replication, "Streams", Changed)
 
 
 def sharing_replications(seed: int, replication: int, *source: Any) -> Any:
@@ -233,7 +235,11 @@ SLOW = {"Q": [[-0.001, 0.001], [0.003, -0.003]], "rates": [0.2, 3.0]}
 
 
 def start_in_phase_0(patch: Patch) -> None:
-    patch.setattr(sim.draws, "_drawn", lambda _law, _stream: 0)
+    def zero(_law: Any, _stream: Any) -> int:
+        return 0
+
+    patch.setattr(sim.draws, "drawn_phase", zero)
+    patch.setattr(sim.compiled_engine.replication, "drawn_phase", zero)
 
 
 @pytest.mark.statistical

@@ -18,8 +18,9 @@ from scenarios import Scenario, load, scenario_from
 from scenarios.laws import Exponential
 from scenarios.processes import Mmpp
 from sim import compiled_engine
-from sim.compiled_engine import probes, replication, servers, supply
+from sim.compiled_engine import probes, replication, supply
 from sim.compiled_engine.jit import PAUSE, kernel
+from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.service import take
 from sim.compiled_engine.supply import rows_of_robots
 from sim.draws import sampler
@@ -29,7 +30,7 @@ BURSTY = Mmpp.model_validate({"Q": [[-0.4, 0.4], [0.2, -0.2]], "rates": [0.0, 2.
 
 
 def new_supply(process: Any, needs: list[int]) -> supply.Supply:
-    rows = rows_of_robots(process, 1, 0, "access", range(len(needs)))
+    rows = rows_of_robots(process, Streams(1, 0), "access", range(len(needs)))
     return supply.Supply(rows, np.array(needs))
 
 
@@ -52,12 +53,12 @@ def test_blocks_give_the_numbers_of_each_stream_in_order(
     fed = new_supply(process, needs)
     plain = [sampler(process, stream(1, 0, "access", row)) for row in range(3)]
     fed.refill()
-    times = fed.times()
+    times = fed.times
     for row, events, spared in used:
         for _ in range(events):
             if times.exhausted[0]:
                 fed.refill()
-                times = fed.times()
+                times = fed.times
             for _ in range(max(needs[row] - spared, 1)):
                 assert take_one(times, row) == plain[row]()
 
@@ -73,7 +74,7 @@ def test_a_row_can_always_serve_an_event_that_takes_more_than_a_block(
     fed = new_supply(Exponential(mean=2.0), [most])
     for taken in [50, 1, 1, 50, 7, 30, 50, 50, 11, 50, 1, 50]:
         fed.refill()
-        times = fed.times()
+        times = fed.times
         assert times.rows.end[0] - times.rows.first[0] >= most
         for _ in range(taken):
             assert take_one(times, 0) == plain()
@@ -86,7 +87,7 @@ def test_a_block_that_takes_long_does_not_grow(monkeypatch: pytest.MonkeyPatch) 
     at_first = fed.used
     for _ in range(12):
         fed.refill()
-        fed.times().rows.first[0] = fed.times().rows.end[0]
+        fed.times.rows.first[0] = fed.times.rows.end[0]
     assert fed.used == at_first
 
 
@@ -94,14 +95,14 @@ def test_a_block_that_takes_long_does_not_grow(monkeypatch: pytest.MonkeyPatch) 
 def test_a_row_that_is_not_used_is_drawn_once(monkeypatch: pytest.MonkeyPatch, robots: int) -> None:
     """The room is for the one that is used, however many the others are."""
     monkeypatch.setattr(supply.Supply, "_LONG", math.inf)  # nothing takes long, however busy it is
-    (rows,) = rows_of_robots(Exponential(mean=1.0), 1, 0, "access", range(robots))
+    (rows,) = rows_of_robots(Exponential(mean=1.0), Streams(1, 0), "access", range(robots))
     fed = supply.Supply([rows], np.ones(robots, dtype=np.int64))
     fed.refill()
     drawn_once = rows.states.copy()
     taken = 0
     refills = 0
     while taken < 200_000:
-        times = fed.times()
+        times = fed.times
         while not times.exhausted[0]:
             take_one(times, 7)
             taken += 1
@@ -119,7 +120,7 @@ def test_what_a_stream_gives_outside_its_row_is_not_given_again() -> None:
     fed = supply.Supply([supply.rows_of(Exponential(mean=1.0), shared)], np.ones(1, dtype=np.int64))
     assert [shared.standard_exponential() for _ in range(3)] == [plain() for _ in range(3)]
     fed.refill()
-    assert [take_one(fed.times(), 0) for _ in range(5)] == [plain() for _ in range(5)]
+    assert [take_one(fed.times, 0) for _ in range(5)] == [plain() for _ in range(5)]
 
 
 QUERIES: dict[str, Any] = {
@@ -182,29 +183,31 @@ def test_no_kernel_runs_for_long(
 
 
 @pytest.mark.parametrize(
-    ("scenario", "where"),
+    "scenario",
     [
-        (queue({"run.horizon": 100.0, "run.warmup": 0.0}), replication),
-        (load("client-queries").with_({"run.horizon": 100.0, "run.warmup": 0.0}), replication),
-        (load("routing-at-random").with_({"run.horizon": 100.0, "run.warmup": 0.0}), servers),
-        (load("dbworld-uniform"), probes),
+        queue({"run.horizon": 100.0, "run.warmup": 0.0}),
+        load("client-queries").with_({"run.horizon": 100.0, "run.warmup": 0.0}),
+        load("routing-at-random").with_({"run.horizon": 100.0, "run.warmup": 0.0}),
+        load("dbworld-uniform"),
     ],
-    ids=lambda value: getattr(value, "name", ""),
+    ids=lambda scenario: scenario.name,
 )
 def test_nothing_keeps_a_stream_after_its_replication(
-    scenario: Scenario, where: Any, monkeypatch: pytest.MonkeyPatch
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = []
 
-    def noted(*source: Any) -> np.random.Generator:
-        made.append(stream(*source))
+    def noted(streams: Streams, *source: Any) -> np.random.Generator:
+        made.append(honest(streams, *source))
         return made[-1]
 
     import analytic
 
-    monkeypatch.setattr(where, "stream", noted)
+    honest = Streams.stream
+    monkeypatch.setattr(Streams, "stream", noted)
     compiled_engine.simulate(analytic.resolve(scenario), 0, 1)
     gc.collect()
+    assert made
     made.append(np.random.default_rng(0))
     counts = [sys.getrefcount(each) for each in made]
     assert counts == [counts[-1]] * len(made)
@@ -226,7 +229,7 @@ def test_short_blocks_of_a_policy_are_looked_at_once(length: int) -> None:
     block = np.arange(length).view(Counted)
     ahead = 2**14
     Counted.asked = 0
-    pages, asked = supply.Sequence(itertools.repeat(block), ahead).after(
+    pages, asked = supply.PagesAhead(itertools.repeat(block), ahead).after(
         np.zeros(0, dtype=np.int64), 0
     )
     assert ahead <= pages.size < ahead + length
@@ -237,14 +240,14 @@ def test_short_blocks_of_a_policy_are_looked_at_once(length: int) -> None:
 
 def test_pages_that_are_enough_are_not_copied() -> None:
     pages = np.arange(1000)
-    sequence = supply.Sequence(iter(()), 300)
+    sequence = supply.PagesAhead(iter(()), 300)
     assert sequence.after(pages, 700) == (pages, 700)
     assert sequence.after(pages, 0)[0] is pages
 
 
 def test_more_pages_are_given_each_time_up_to_a_limit() -> None:
     """A short run asks for few, a long one seldom."""
-    sequence = supply.Sequence((np.arange(100) for _ in itertools.count()), 2)
+    sequence = supply.PagesAhead((np.arange(100) for _ in itertools.count()), 2)
     lengths = []
     pages = np.zeros(0, dtype=np.int64)
     for _ in range(8):

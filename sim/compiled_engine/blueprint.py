@@ -1,0 +1,138 @@
+"""What all replications of a search engine have in common, worked out once for all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scenarios import Scenario
+from scenarios.activation import Free, Switching
+from scenarios.law_points import LawPoints
+from scenarios.laws import Exponential, Uniform
+from scenarios.sections import PageSize
+from sim import rules
+from sim.compiled_engine.building import largest_batch, law_of_first_phase, new_parts
+from sim.compiled_engine.seeding import Streams
+from sim.compiled_engine.supply import Rows, Supply, repeated_pages, rows_of, rows_of_robots
+from sim.layout import (
+    laws_of_robots,
+    places_of_robots,
+    robots_at_levels,
+    robots_may_wait,
+    service_by_phase,
+)
+
+_UNIT = Exponential(mean=1.0)
+_UNIFORM = Uniform(low=0.0, high=1.0)
+
+
+class Blueprint:
+    """A search engine as it is before any number is drawn.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    points : LawPoints or None
+        Where distributions are to be compared.
+
+    Attributes
+    ----------
+    heard : dict of int to int
+        Robots that are ever heard, with their places in the order of activation.
+    fewest : int
+        Pages that must lie ready before compiled code goes on.
+    parts : Parts
+        What each world is a copy of.
+    law_of_first_phase : ndarray of float, or None
+        Of joint deliveries.
+    repeated : Repeated or None
+        The pages to access, where they are the same in all replications.
+    active_at : list of int
+        Active robots at every level, where their number depends on nothing else.
+    is_refreshed : bool
+        Whether one robot brings all its pages straight into the index, whatever their hosts.
+    is_queue : bool
+        Whether robots that never rest deliver to one server, and nothing else happens.
+    """
+
+    def __init__(self, scenario: Scenario, points: LawPoints | None) -> None:
+        assert scenario.robots is not None  # only servers and probing do without
+        self.scenario = scenario
+        self.points = points
+        self._robots = scenario.robots
+        self.heard = places_of_robots(scenario)
+        self._batch = largest_batch(scenario.robots)
+        needed = rules.LOOKAHEAD if robots_may_wait(scenario) else self._batch
+        self.fewest = 2 * (len(self.heard) + needed)
+        self._laws = laws_of_robots(scenario.robots, self.heard)
+        self.parts = new_parts(scenario, self.heard, points)
+        self.law_of_first_phase = law_of_first_phase(scenario)
+        self.repeated = repeated_pages(scenario, self.fewest)
+        self.active_at = robots_at_levels(scenario)
+        self.is_refreshed = self._find_whether_refreshed()
+        self.is_queue = self._find_whether_queue()
+
+    def _find_whether_refreshed(self) -> bool:
+        plain = self._robots.host_spacing is None and self._robots.failure is None
+        return self.scenario.buffer is None and len(self.heard) == 1 and plain
+
+    def _find_whether_queue(self) -> bool:
+        scenario = self.scenario
+        section = scenario.buffer
+        if section is None or scenario.pages is not None:
+            return False
+        robots = self._robots
+        never_rest = robots.deliveries is None and not isinstance(
+            scenario.activation, Free | Switching
+        )
+        plain = robots.failure is None and robots.environment is None
+        first_in = section.discipline == "fifo" and section.when_full == "lose-new"
+        drawn = not self.parts.service.tracked
+        return never_rest and plain and first_in and section.servers == 1 and drawn
+
+    def access_times(self, streams: Streams) -> Supply:
+        """One row per robot, and where accesses may fail another one that says which do."""
+        rows: list[Rows] = []
+        for access_time, robots in self._laws:
+            rows += rows_of_robots(access_time, streams, "access", robots)
+        if self._robots.failure is not None:
+            rows += rows_of_robots(_UNIFORM, streams, "failure", list(self.heard))
+        in_all = sum(len(each.states) for each in rows)
+        return Supply(rows, np.ones(in_all, dtype=np.int64))
+
+    def indexing_times(self, streams: Streams, service: Any, change: Any) -> Supply:
+        """Services and obsolescence timers; times between changes where there is no buffer.
+
+        The first ones are drawn from the stream `service`, the last ones from `change`.
+        """
+        section = self.scenario.buffer
+        if section is None:
+            return Supply([rows_of(_UNIT, change)], np.array([int(self.is_refreshed)]))
+        timers = not isinstance(section.obsolescence, str)
+        timer = section.obsolescence if timers else _UNIT
+        at_once = min(section.servers, self._batch)
+        by_page = isinstance(section.service, PageSize)
+        drawn = not by_page and not service_by_phase(self.scenario) is not None
+        needs = [at_once * int(drawn), self._batch * int(timers)]
+        patience = streams.stream("obsolescence")
+        rows = [rows_of(_UNIT if by_page else section.service, service), rows_of(timer, patience)]
+        return Supply(rows, np.array(needs))
+
+
+_known: list[Blueprint] = []
+
+
+def blueprint_of(scenario: Scenario, points: LawPoints | None) -> Blueprint:
+    """That of a scenario; the last one is kept for the replication that comes next.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    points : LawPoints or None
+    """
+    for known in _known:
+        if known.scenario is scenario and known.points is points:
+            return known
+    _known[:] = [Blueprint(scenario, points)]
+    return _known[0]
