@@ -134,5 +134,6 @@ def blueprint_of(scenario: Scenario, points: LawPoints | None) -> Blueprint:
     for known in _known:
         if known.scenario is scenario and known.points is points:
             return known
-    _known[:] = [Blueprint(scenario, points)]
-    return _known[0]
+    made = Blueprint(scenario, points)
+    _known[:] = [made]  # not returned from there, where another thread may have put its own
+    return made
