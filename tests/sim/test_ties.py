@@ -42,11 +42,7 @@ TAKES_STREAMS = (
     "sim.search_engine",
     "sim.servers",
     "sim.probes",
-    "sim.compiled_engine.page_set",
-    "sim.compiled_engine.replication",
-    "sim.compiled_engine.servers",
-    "sim.compiled_engine.supply",
-    "sim.compiled_engine.probes",
+    "sim.streams",  # of which the compiled engine asks where it is interpreted
 )
 
 randomly = settings(
