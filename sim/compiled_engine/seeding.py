@@ -33,15 +33,15 @@ _FIRST_OF_OUTPUT, _NEXT_OF_OUTPUT = _WORD(0x8B51F9DD), _WORD(0x58F38DED)
 _MIX = _WORD(0xCA01F9DD), _WORD(0x4973F715)
 
 
-class _Seeded(ISeedSequence):
-    """What PCG64 asks for its seed."""
+class _Zero(ISeedSequence):
+    """A seed for what gets its state afterwards; to make another one takes longer than the rest."""
 
-    def __init__(self, words: Any) -> None:
-        self._words = words
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
+        """Nothing but zeros."""
+        return np.zeros(n_words, dtype=dtype)
 
-    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:  # noqa: ARG002  # PCG64 asks for these words only
-        """The words that it was made of."""
-        return self._words
+
+_ZERO: Any = _Zero()
 
 
 class Streams:
@@ -71,8 +71,9 @@ class Streams:
         """
         if not IS_COMPILED:
             return streams.stream(*self._run, source, robot)
-        (words,) = self._of(seeds, source, [robot])
-        return np.random.Generator(np.random.PCG64(_Seeded(words)))  # type: ignore[arg-type]  # any of its base class will do
+        made = np.random.Generator(np.random.PCG64(_ZERO))
+        words_of(made)[:] = self.states(source, [robot])[0]
+        return made
 
     def states(self, source: str, robots: Sequence[int]) -> Any:
         """The first states of the streams of many robots (or servers), as a Generator keeps them.
@@ -89,13 +90,10 @@ class Streams:
         if not IS_COMPILED:
             own = [words_of(streams.stream(*self._run, source, robot)) for robot in robots]
             return np.array(own, dtype=np.uint64).reshape(-1, _SEED)
-        return self._of(first_states, source, robots)
-
-    def _of(self, made_by: Any, source: str, robots: Sequence[int]) -> Any:
-        made = np.empty((len(robots), _SEED), dtype=np.uint64)
+        states = np.empty((len(robots), _SEED), dtype=np.uint64)
         given = _WORD(SOURCES[source]), np.array(robots, dtype=np.uint64)
-        made_by(self._pool, self._next_factor, *given, np.empty_like(self._pool), made)
-        return made
+        first_states(self._pool, self._next_factor, *given, np.empty_like(self._pool), states)
+        return states
 
 
 def _words_in(number: int) -> int:
@@ -104,17 +102,10 @@ def _words_in(number: int) -> int:
 
 
 @kernel
-def seeds(pool: Any, factor: Any, source: Any, robots: Any, mixed: Any, made: Any) -> None:
-    """What PCG64 is seeded with, a row of words for each robot."""
+def first_states(pool: Any, factor: Any, source: Any, robots: Any, mixed: Any, states: Any) -> None:
+    """The states in which the streams of some robots start, as a Generator keeps them."""
     for row in range(len(robots)):
-        seed_one(pool, factor, source, robots[row], mixed, made[row])
-
-
-@kernel
-def first_states(pool: Any, factor: Any, source: Any, robots: Any, mixed: Any, made: Any) -> None:
-    """The states in which they start, as a Generator keeps them."""
-    for row in range(len(robots)):
-        words = made[row]
+        words = states[row]
         seed_one(pool, factor, source, robots[row], mixed, words)
         seed = words[0], words[1]
         # The increment is twice the second number of the seed plus 1.
@@ -127,7 +118,7 @@ def first_states(pool: Any, factor: Any, source: Any, robots: Any, mixed: Any, m
 
 @inner
 def seed_one(pool: Any, factor: Any, source: Any, robot: Any, mixed: Any, made: Any) -> None:
-    """Mix source and robot into the pool of seed and replication, and make the seed of it."""
+    """Mix source and robot into the pool of seed and replication; the seed of PCG64 from that."""
     for place in range(_POOL):
         mixed[place] = pool[place]
     for entropy in (source, robot):
