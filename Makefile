@@ -61,6 +61,7 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/bench_setup.py
 	$(BIN)/python benchmarks/bench_rare.py
 	$(BIN)/python benchmarks/bench_many_pages.py --pages 1e7 --replications 2,6
+	$(BIN)/python benchmarks/bench_frequencies.py --pages 10000000 100000000
 	$(BIN)/python benchmarks/overview.py
 
 # The documentation site, in an environment of its own; every warning is an error.

@@ -33,12 +33,18 @@ def holds(row: dict[str, Any]) -> str:
     return "yes" if kept else "NO"
 
 
+def number(value: float) -> str:
+    """Three digits that count; from a thousand on no exponent, but thousands set apart."""
+    rounded = f"{value:.3g}"
+    return rounded if value < 1e3 else f"{float(rounded):,.0f}"
+
+
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """The rows as a Markdown table."""
     lines = ["| " + " | ".join(COLUMNS) + " |", "|---|--:|---|--:|---|--:|---|---|"]
     for row in rows:
-        cells = [row["what"], f"{row['ours']:.3g}", row["peer"], f"{row['theirs']:.3g}"]
-        cells += [row["unit"], f"{row['ratio']:.3g}", row["limit"], holds(row)]
+        cells = [row["what"], number(row["ours"]), row["peer"], number(row["theirs"])]
+        cells += [row["unit"], number(row["ratio"]), row["limit"], holds(row)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -73,7 +79,7 @@ def _bars(
     """A bar for each row, with its value at the end."""
     bars = ax.barh(range(len(rows)), values, color=colour, height=0.7)
     beside = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-    texts = [f"{value:.3g}" for value in values]
+    texts = [number(value) for value in values]
     ax.bar_label(bars, texts, padding=7, fontsize=6.5, bbox=beside)
     names = [
         row["what"] if row["peer"] == "limit" else f"{row['what']} / {row['peer']}" for row in rows
