@@ -127,5 +127,5 @@ def _lines(record: dict[str, Any], accesses: float) -> list[str]:
         f"weighted obsolescence at these frequencies: {number(record['weighted_obsolescence'])}",
         f"no schedule has less: coffman1998 (7); the file was read {record['passes']} times",
         f"never accessed: {without:,} {things(without, 'page')}, {100 * share:.3g} %",
-        f"accessed most: {100 * record['largest_frequency']:.3g} % of the accesses",
+        f"the page accessed most: {100 * record['largest_frequency']:.3g} % of the accesses",
     ]

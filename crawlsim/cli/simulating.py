@@ -265,7 +265,7 @@ def _engines_now(
         return engines
     click.echo(
         f"crawlsim: {', '.join(each.name for each in waiting)}: SimPy answers, with the same "
-        "numbers, while the faster engine is compiled in the background, half a minute, once",
+        "numbers, while the faster engine is compiled in the background: once, up to half a minute",
         err=True,
     )
     answered = {each.name for each in waiting}

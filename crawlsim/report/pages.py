@@ -57,7 +57,7 @@ from scenarios import MEASURES, Results, Scenario, dumps
 from scenarios.infinite import infinite_quantities
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates
-from scenarios.page_groups import only_sums
+from scenarios.page_groups import is_group, is_tenth, only_sums
 from scenarios.results import Estimate
 from scenarios.sections import Period
 from scenarios.text import shortened, things, units, visible
@@ -305,11 +305,18 @@ def _decisions(scenario: Scenario) -> Iterator[tuple[Axes, str]]:
 def _figures_of_pages(entry: Entry) -> Iterator[tuple[Axes, str]]:
     scenario = entry.scenario
     results = entry.results
+    shown = "How often the copy of each page is out of date."
     if only_sums(scenario):
+        shown = (
+            "How often the copies of single pages are out of date: of those with the largest "
+            "weight times change rate, and of the worst."
+        )
+        rows = results.rows.of_measure("obsolescence_rate")
+        by_host = any(is_group(row.subject) and not is_tenth(row.subject) for row in rows)
         yield (
             plot_groups(results, entry.predictions),
             "How often copies are out of date, on average over the pages of each group: tenths by "
-            "change rate, the slowest first, and hosts.",
+            f"change rate, the slowest first{', and hosts' if by_host else ''}.",
         )
     yield (
         plot_obsolescence_rates(
@@ -319,7 +326,7 @@ def _figures_of_pages(entry: Entry) -> Iterator[tuple[Axes, str]]:
             time_unit=scenario.time_unit,
             names=names_of_worst_pages(scenario, results),
         ),
-        "How often the copy of each page is out of date.",
+        shown,
     )
 
 

@@ -28,6 +28,7 @@ from crawlsim.report.drawing import (
     dress,
     half_widths,
     legend_above,
+    logarithmic,
     panel,
     plain,
     whole_numbers,
@@ -156,8 +157,7 @@ def plot_obsolescence_rates(
     if change_rates is None:
         whole_numbers(ax.xaxis)
     elif place.min() > 0 and place.max() > 20 * place.min():
-        ax.set_xscale("log")
-        ax.xaxis.set_major_formatter("{x:g}")
+        logarithmic(ax, "x")
     legend_above(ax)
     return ax
 
@@ -414,10 +414,10 @@ def _draw_theory(ax: Axes, x: Array, values: Array, kind: str) -> None:
         values[order],
         linestyle=_STYLES.get(kind, ":") if smooth and not few else "none",
         marker="_" if few else "none" if smooth else ".",
-        ms=14 if few else 1.5,
+        ms=1.5 if not few else 14 if exact else 20,  # a bound that theory reaches sticks out
         color=THEORY if exact else _BOUND,
         lw=0.9,
-        zorder=3,
+        zorder=3.0 if exact else 2.9,
         label=_LABELS.get(kind, kind),
         rasterized=len(values) > MANY_POINTS,
     )

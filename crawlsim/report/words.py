@@ -69,10 +69,14 @@ def _same(one: Comparison, other: Comparison) -> bool:
 
 
 def number(value: float | None, digits: int = 5) -> str:
-    """A number for people; a dash where it is undefined."""
+    """A number for people; a dash where it is undefined.
+
+    Below a million no power of ten: values of one table stand beside one another.
+    """
     if value is None or not math.isfinite(value):
         return "–"
-    if value == round(value) and abs(value) < 1e15:
+    whole = abs(value) < 1e15 if value == round(value) else 10.0**digits <= abs(value) < 1e6
+    if whole:
         return f"{value + 0.0:,.0f}".replace("-", "−").replace(",", "\N{NARROW NO-BREAK SPACE}")
     mantissa, sign, exponent = f"{value:#.{digits}g}".partition("e")
     power = f" · 10{str(int(exponent)).translate(_RAISED)}" if sign else ""

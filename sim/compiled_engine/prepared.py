@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,7 +49,11 @@ def may_compile_behind() -> bool:
 
 def keeps_code() -> bool:
     """Whether what is compiled is kept: compilation is not switched off, and there is a place."""
-    return os.environ.get("NUMBA_DISABLE_JIT", "0") == "0" and os.access(_place(), os.W_OK)
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        return False
+    with suppress(OSError):  # numba would make it, too
+        _place().mkdir(parents=True, exist_ok=True)
+    return os.access(_place(), os.W_OK)
 
 
 def is_prepared(scenario: Scenario) -> bool:
@@ -105,7 +109,7 @@ def prepare_behind(scenarios: Sequence[Scenario]) -> bool:
 def prepare(given: BinaryIO) -> None:
     """Compile the engine for pickled scenarios by running one replication of each.
 
-    Only where no other process is at it.
+    One process at a time compiles, the others wait for it; but only one waits for each system.
 
     Parameters
     ----------
@@ -114,25 +118,26 @@ def prepare(given: BinaryIO) -> None:
     scenarios: list[Scenario] = pickle.load(given)
     with suppress(AttributeError, OSError):
         os.nice(10)
-    lock = _place() / "crawlsim-preparing.lock"
-    with lock.open("a") as held:
-        if not _locked(held.fileno()):
-            return
-        from sim.compiled_engine import simulate
-
-        for scenario in scenarios:
+    with ExitStack() as held:
+        ours = [each for each in scenarios if _lock(_mark(each).with_suffix(".lock"), held)]
+        _lock(_place() / "crawlsim-preparing.lock", held, wait=True)
+        waiting = [scenario for scenario in ours if not is_prepared(scenario)]
+        if waiting:
+            from sim.compiled_engine import simulate
+        for scenario in waiting:
             simulate(scenario, 0, scenario.run.seed)
             note_prepared(scenario)
 
 
-def _locked(file: int) -> bool:
-    """Hold a lock to the end of this process; False where another one holds it."""
+def _lock(path: Path, held: ExitStack, *, wait: bool = False) -> bool:
+    """Lock a file until the stack is left; False where another process has it, and none waits."""
     try:
         import fcntl
     except ImportError:  # elsewhere than on Unix two may compile at once, which does no harm
         return True
+    file = held.enter_context(path.open("a"))
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True

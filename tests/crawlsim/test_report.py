@@ -412,7 +412,9 @@ def test_undefined_numbers_do_not_break_the_page() -> None:
         (-2.5, "−2.5000"),
         (1e-5, "1.0000 · 10⁻⁵"),
         (100_000.0, "100\N{NARROW NO-BREAK SPACE}000"),
-        (123456.7, "1.2346 · 10⁵"),
+        (123456.7, "123\N{NARROW NO-BREAK SPACE}457"),
+        (-99999.6, "−1.0000 · 10⁵"),
+        (1234567.8, "1.2346 · 10⁶"),
     ],
 )
 def test_numbers_are_written_for_people(value: float | None, text: str) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from crawlsim.cli import simulating
 from scenarios import Scenario, load
+from sim import compiled_engine
 from sim.compiled_engine import prepared
 
 
@@ -104,10 +109,45 @@ def test_what_is_prepared_is_noted() -> None:
     assert not prepared.is_prepared(short("routing-two-servers"))
 
 
-def test_one_process_prepares_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepared, "_locked", lambda _: False)
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """As another process has it."""
+    with file.open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+def test_a_system_is_prepared_by_one_process_only() -> None:
+    one, another = short(), short("routing-two-servers")
+    with locked(prepared._mark(one).with_suffix(".lock")):
+        prepared.prepare(io.BytesIO(pickle.dumps([one, another])))
+    assert not prepared.is_prepared(one)
+    assert prepared.is_prepared(another)
+
+
+def test_who_prepares_another_system_waits_until_the_first_is_done(place: Path) -> None:
+    given = io.BytesIO(pickle.dumps([short()]))
+    later = Thread(target=prepared.prepare, args=(given,))
+    with locked(place / "crawlsim-preparing.lock"):
+        later.start()
+        later.join(0.3)
+        assert later.is_alive()
+        assert not prepared.is_prepared(short())
+    later.join(120.0)
+    assert prepared.is_prepared(short())
+
+
+def test_what_was_prepared_meanwhile_is_not_prepared_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared.note_prepared(short())
+    monkeypatch.setattr(compiled_engine, "simulate", lambda *_: pytest.fail("compiled again"))
     prepared.prepare(io.BytesIO(pickle.dumps([short()])))
-    assert not prepared.is_prepared(short())
+
+
+def test_a_place_that_is_missing_is_made(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepared, "_place", lambda: place / "a" / "missing")
+    assert prepared.may_compile_behind()
+    prepared.note_prepared(short())
+    assert prepared.is_prepared(short())
 
 
 SHORT = ("--set", "run.horizon=500", "--set", "run.warmup=10")
@@ -166,7 +206,8 @@ def test_no_process_is_left_behind_where_none_may(
 def test_nothing_is_prepared_where_nothing_can_be_kept(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prepared, "_place", lambda: place / "missing")
+    (place / "file").touch()
+    monkeypatch.setattr(prepared, "_place", lambda: place / "file" / "below")
     assert not prepared.may_compile_behind()
     prepared.note_prepared(short())
     assert not prepared.is_prepared(short())
