@@ -24,7 +24,7 @@ ENDINGS = (".parquet", ".npy")
 COLUMN = "frequency"
 
 _IN_A_PART = 2**20
-_REFUSALS = (OSError, ValueError, RuntimeError, LookupError, TypeError)
+_REFUSALS = (OSError, ValueError, RuntimeError, LookupError, TypeError, EOFError)
 """What pyarrow and numpy raise when they cannot read a file."""
 
 
@@ -45,7 +45,8 @@ class ArrayPart:
 
     def blocks(self) -> Iterator[Block]:
         """Change rates and weights."""
-        numbers = np.load(self.path, mmap_mode="r")[self.first : self.first + self.count]
+        with _reading(self.path):
+            numbers = np.load(self.path, mmap_mode="r")[self.first : self.first + self.count]
         for start in range(0, self.count, BLOCK):
             block = np.asarray(numbers[start : start + BLOCK], dtype=float)
             if block.ndim == 1:
@@ -82,7 +83,7 @@ class ParquetPart:
         from pyarrow.parquet import ParquetFile
 
         columns = [self.rate] if self.weight is None else [self.rate, self.weight]
-        with ParquetFile(self.path) as file:
+        with _reading(self.path), ParquetFile(self.path) as file:
             for batch in file.iter_batches(BLOCK, row_groups=[self.group], columns=columns):
                 rates, *weights = (_numbers(batch.column(name)) for name in columns)
                 yield rates, weights[0] if weights else np.ones(len(rates))
@@ -92,6 +93,18 @@ def _numbers(column: Any) -> Array:
     """A column of a batch as floating-point numbers."""
     numbers: Array = column.to_numpy(zero_copy_only=False).astype(float, copy=False)
     return numbers
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Refuse the file where it cannot be read, be it in the midst of it."""
+    try:
+        yield
+    except ScenarioError:
+        raise
+    except _REFUSALS as error:
+        reason = getattr(error, "strerror", None) or next(iter(str(error).splitlines()), "")
+        raise ScenarioError("PAGES", path, f"cannot be read: {reason}") from None
 
 
 def parts_of(path: str, rate: str, weight: str | None) -> list[Part]:
@@ -115,17 +128,12 @@ def parts_of(path: str, rate: str, weight: str | None) -> list[Part]:
         raise ScenarioError("PAGES", path, f"must end in {listed(ENDINGS)}")
     place = str(Path(path).absolute())  # workers may run in another folder
     try:
-        parts = (
-            _array_parts(place) if path.endswith(".npy") else _parquet_parts(place, rate, weight)
-        )
-    except ScenarioError:
-        raise
+        with _reading(path):
+            is_array = path.endswith(".npy")
+            parts = _array_parts(place) if is_array else _parquet_parts(place, rate, weight)
     except ImportError:
         allowed = "is Parquet, which needs more packages: pip install 'crawlsim[parquet]'"
         raise ScenarioError("", MISSING, allowed, path) from None
-    except _REFUSALS as error:
-        reason = getattr(error, "strerror", None) or next(iter(str(error).splitlines()), "")
-        raise ScenarioError("PAGES", path, f"cannot be read: {reason}") from None
     if not parts:
         raise ScenarioError("PAGES", path, "has no pages")
     return parts
@@ -149,6 +157,7 @@ def _parquet_parts(path: str, rate: str, weight: str | None) -> list[Part]:
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
+        names = list(file.schema_arrow.names)
         kinds = {field.name: field.type for field in file.schema_arrow}
         groups = [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)]
     for option, name in (("--rate", rate), ("--weight", weight)):
@@ -156,6 +165,8 @@ def _parquet_parts(path: str, rate: str, weight: str | None) -> list[Part]:
             continue
         if name not in kinds:
             raise ScenarioError(option, name, f"must be a column: {listed(sorted(kinds))}")
+        if names.count(name) > 1:
+            raise ScenarioError(option, name, f"must be one column, not {names.count(name)}")
         if not (types.is_integer(kinds[name]) or types.is_floating(kinds[name])):
             raise ScenarioError(option, name, f"must be a column of numbers, not {kinds[name]}")
     firsts = np.cumsum([0, *groups]).tolist()

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba.core import types
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.runtime.nrt import rtsys
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -50,8 +50,22 @@ def kept(compiled: Function, what: str | None = None) -> Function:
     return compiled
 
 
+class _Code(CompileResultCacheImpl):
+    """Machine code on disk, without the modules from which it keeps no constant.
+
+    numba would import them all to load the code, even those that it only compiles from.
+    """
+
+    def reduce(self, cres: Any) -> tuple[Any, ...]:
+        """The parts to be written."""
+        *parts_of_code, environments = super().reduce(cres)
+        return (*parts_of_code, tuple(each for each in environments if each.consts))
+
+
 class _Cache(FunctionCache):
     """numba's cache, in a folder of its own for each state of the sources."""
+
+    _impl_class = _Code
 
     def __init__(self, compiled: Any, what: str | None) -> None:
         super().__init__(compiled.py_func)

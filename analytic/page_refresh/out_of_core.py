@@ -34,6 +34,9 @@ from scenarios.laws import Deterministic, Distribution
 
 BLOCK = 2**16
 """Pages that a part is asked to hand on at a time."""
+LIMITS = (1e-50, 1e50)
+"""Change rates, weights and accesses within these have quotients and sums that are numbers."""
+_ANY = (float(np.finfo(float).smallest_subnormal), float(np.finfo(float).max))
 _SAMPLE = 2**19
 """Pages from which the search begins."""
 _REACH = 0.02
@@ -61,7 +64,7 @@ class Part(Protocol):
 
 
 class PageError(ValueError):
-    """A page whose change rate or weight is not a number >= 0."""
+    """A page whose change rate or weight is neither 0 nor within the limits."""
 
     def __init__(self, page: int, name: str, value: float) -> None:
         super().__init__(page, name, value)
@@ -214,7 +217,10 @@ class _Divided(NamedTuple):
 
 
 def best_multiplier(
-    parts: Sequence[Part], law: Distribution, executor: Executor | None = None
+    parts: Sequence[Part],
+    law: Distribution,
+    executor: Executor | None = None,
+    limits: tuple[float, float] = _ANY,
 ) -> Multiplier:
     """The multiplier from which the best frequencies of pages in parts follow.
 
@@ -226,11 +232,14 @@ def best_multiplier(
         Of the time of one access.
     executor : concurrent.futures.Executor, optional
         Where sums are taken; default: this process. The result is the same anywhere, bit for bit.
+    limits : tuple of float
+        Of change rates and weights that are not 0, such as `LIMITS`; by default they may be any
+        numbers, and the frequencies of very unlike ones may not be numbers.
 
     Raises
     ------
     PageError
-        If a rate or weight is negative or not finite.
+        If a rate or weight is neither 0 nor within the limits.
     ValueError
         If there are no pages.
 
@@ -242,7 +251,7 @@ def best_multiplier(
     pages = sum(part.count for part in parts)
     if not pages:
         raise ValueError("there must be a page, at least")
-    extents = list(in_order(_extent, parts, executor))
+    extents = list(in_order(partial(_extent, limits), parts, executor))
     rate = max(each.rate for each in extents)
     asked = sum(each.asked for each in extents)
     changes = rate * mean_time(law)
@@ -336,15 +345,17 @@ def in_order(
         progress.step(done.count)
 
 
-def _extent(part: Part) -> _Extent:
+def _extent(limits: tuple[float, float], part: Part) -> _Extent:
     """The largest numbers of a part, each of which is checked."""
     rate = weight = 0.0
     asked = 0
     place = part.first
+    least, most = limits
     for rates, weights in part.blocks():
         for name, values in (("change rate", rates), ("weight", weights)):
-            if not (values.min() >= 0.0 and values.max() < math.inf):
-                wrong = int(np.flatnonzero(~((values >= 0.0) & (values < math.inf)))[0])
+            allowed = (values == 0.0) | ((values >= least) & (values <= most))
+            if not allowed.all():
+                wrong = int(np.argmin(allowed))
                 raise PageError(place + wrong, name, float(values[wrong]))
         rate = max(rate, float(rates.max()))
         weight = max(weight, float(weights.max()))

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from analytic.page_refresh.out_of_core import Multiplier, Part
     from scenarios.arrays import Array
 
-_LARGEST = 1e100
+_LEAST, _MOST = 1e-50, 1e50
+"""Accesses, so that quotients with what pages may have are numbers."""
 
 
 @command(
@@ -32,7 +33,7 @@ _LARGEST = 1e100
     option(
         "--accesses N",
         "Accesses per unit of time, that of the change rates.",
-        type=NumberRange(0, _LARGEST, min_open=True),
+        type=NumberRange(_LEAST, _MOST),
         required=True,
     ),
     option("--rate COLUMN", "Parquet: the change rates.", default="change_rate"),
@@ -57,7 +58,7 @@ def frequencies(
     in parts and never held in memory; the workers of a cluster need it at the same place. Accesses
     lie at constant intervals, and without hosts, failures or a buffer.
     """
-    from analytic.page_refresh.out_of_core import PageError, best_multiplier
+    from analytic.page_refresh.out_of_core import LIMITS, PageError, best_multiplier
     from crawlsim.page_files import ENDINGS, parts_of
     from scenarios.laws import Deterministic
 
@@ -71,9 +72,10 @@ def frequencies(
         target = claim("--out", out, lambda _: False)
     with workers(RunOptions(jobs=jobs, cluster=cluster), ()) as executor:
         try:
-            found = best_multiplier(parts, Deterministic(value=1.0 / accesses), executor)
+            found = best_multiplier(parts, Deterministic(value=1.0 / accesses), executor, LIMITS)
         except PageError as error:
-            allowed = f"page {error.page} (counted from 0): must be a number >= 0"
+            least, most = LIMITS
+            allowed = f"page {error.page} (counted from 0): must be 0, or {least:g} to {most:g}"
             raise ScenarioError(error.name, error.value, allowed) from None
         with refusing_unwritable("--out", out or ""):
             record = _written(found, parts, target, executor)

@@ -53,7 +53,7 @@ def keeps_code() -> bool:
         return False
     with suppress(OSError):  # numba would make it, too
         _place().mkdir(parents=True, exist_ok=True)
-    return os.access(_place(), os.W_OK)
+    return _place().is_dir() and os.access(_place(), os.W_OK)
 
 
 def is_prepared(scenario: Scenario) -> bool:

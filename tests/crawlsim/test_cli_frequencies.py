@@ -109,6 +109,21 @@ def test_bad_input_is_named(crawlsim: Any, tmp_path: Path) -> None:
     path = str(tmp_path / "pages.npy")
     assert crawlsim("frequencies", path, "--accesses", "10", *out)[0] == 2
     assert sorted(tmp_path.iterdir()) == before
+    (tmp_path / "empty.npy").touch()
+    twice = tmp_path / "twice.parquet"
+    columns = pyarrow.table([RATES, RATES], names=["change_rate", "change_rate"])
+    pyarrow.parquet.write_table(columns, twice)
+    cases = {"empty.npy": "cannot be read", "twice.parquet": "must be one column, not 2"}
+    for name, said in cases.items():
+        code, _, err = crawlsim("frequencies", str(tmp_path / name), "--accesses", "10")
+        assert (code, said in err) == (2, True), err
+    damaged = Path(parquet(tmp_path))
+    content = bytearray(damaged.read_bytes())
+    content[10:2000] = bytes(1990)
+    damaged.write_bytes(content)
+    code, _, err = crawlsim("frequencies", str(damaged), "--accesses", "10", *out)
+    assert (code, "cannot be read" in err) == (2, True), err
+    assert not (tmp_path / "new.npy").exists()
     for shape in ((3, 3), (0,), (2, 2, 2)):
         code = crawlsim("frequencies", array(tmp_path, np.ones(shape)), "--accesses", "1")[0]
         assert code == 2

@@ -149,6 +149,14 @@ def test_an_edit_changes_the_answer_and_its_undoing_brings_it_back(
         assert kept < compiled_files(tmp_path)
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")  # type: ignore[attr-defined]
+def test_kept_code_is_loaded_without_what_it_was_compiled_from(answer: Answer) -> None:
+    compiler = "numba.np.arrayobj"  # what numba makes of arrays
+    program = f"{URGENCY}\nimport sys\nprint({compiler!r} in sys.modules)"
+    assert answer(program).endswith("True\n")
+    assert answer(program).endswith("False\n")
+
+
 @pytest.mark.nightly
 def test_constants_nested_calls_and_layouts_of_other_modules_are_noticed(
     answer: Answer, tmp_path: Path

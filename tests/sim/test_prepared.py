@@ -203,11 +203,12 @@ def test_no_process_is_left_behind_where_none_may(
     assert not prepared.may_compile_behind()
 
 
+@pytest.mark.parametrize("name", ["file", "file/below"])
 def test_nothing_is_prepared_where_nothing_can_be_kept(
-    place: Path, monkeypatch: pytest.MonkeyPatch
+    place: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     (place / "file").touch()
-    monkeypatch.setattr(prepared, "_place", lambda: place / "file" / "below")
+    monkeypatch.setattr(prepared, "_place", lambda: place / name)
     assert not prepared.may_compile_behind()
     prepared.note_prepared(short())
     assert not prepared.is_prepared(short())

@@ -9,12 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
+from numpy.typing import NDArray
 
 from analytic.page_refresh import best_shares, chunk_sums, out_of_core
 from analytic.page_refresh.obsolescence import spaced_obsolescence
 from analytic.page_refresh.optimum import inverse_excess
-from analytic.page_refresh.out_of_core import Block, PageError, best_multiplier
+from analytic.page_refresh.out_of_core import LIMITS, Block, PageError, best_multiplier
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution, Exponential
 
@@ -137,13 +141,34 @@ def test_the_compiled_inverse_is_that_of_the_array() -> None:
     assert_allclose(found, inverse_excess(v), rtol=1e-15)
 
 
-@pytest.mark.parametrize(("name", "value"), [("change rate", np.nan), ("weight", -1.0)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("change rate", np.nan), ("weight", -1.0), ("weight", 1e300), ("change rate", 5e-324)],
+)
 def test_a_wrong_number_is_named(name: str, value: float) -> None:
     rates, weights = (each.copy() for each in odd_pages()["all accessed"])
     (rates if name == "change rate" else weights)[6543] = value
     with pytest.raises(PageError) as error:
-        best_multiplier(parts(rates, weights), Deterministic(value=1.0))
+        best_multiplier(parts(rates, weights), Deterministic(value=1.0), limits=LIMITS)
     assert (error.value.page, error.value.name) == (6543, name)
+
+
+@given(
+    arrays(float, st.integers(1, 6), elements=st.floats(-50.0, 50.0)),
+    st.floats(-50.0, 50.0),
+    st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=100)
+def test_numbers_within_the_limits_have_frequencies(
+    powers: NDArray[Any], accesses: float, seed: int
+) -> None:
+    rates = 10.0**powers
+    weights = 10.0 ** np.random.default_rng(seed).uniform(-50.0, 50.0, len(rates))
+    with np.errstate(all="raise", under="ignore"):
+        found = best_multiplier(parts(rates, weights), Deterministic(value=10.0**-accesses))
+        frequencies = found.of(InMemory(0, rates, weights))
+    assert np.isfinite(frequencies.cost)
+    assert_allclose(frequencies.shares.sum(), 1.0, rtol=1e-9)
 
 
 def test_parts_wait_for_an_executor_a_few_at_a_time() -> None:
