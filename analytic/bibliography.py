@@ -1,6 +1,15 @@
-"""Full references of the papers and books that formulas cite."""
+"""Where formulas come from: full references of papers and books, and what was done to them."""
 
 from __future__ import annotations
+
+ORIGINS: dict[str, str] = {
+    "printed": "as the paper has it.",
+    "corrected": "the paper's is wrong or incomplete; docs/errata.md says what was changed.",
+    "re-derived": "not legible in the text of the paper at hand; derived anew from the model "
+    "that its words describe (docs/theory/indexing-queue.md).",
+    "own": "a result of this project; its proof is in the docstring or in docs/.",
+}
+"""Where a formula comes from, as words for a reader."""
 
 REFERENCES: dict[str, str] = {
     "altman2000": (

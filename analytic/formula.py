@@ -18,15 +18,6 @@ Kind = Literal["exact", "lower bound", "upper bound", "asymptotic", "approximati
 
 Origin = Literal["printed", "corrected", "re-derived", "own"]
 
-ORIGINS: dict[Origin, str] = {
-    "printed": "as the paper has it.",
-    "corrected": "the paper's is wrong or incomplete; docs/errata.md says what was changed.",
-    "re-derived": "not legible in the text of the paper at hand; derived anew from the model "
-    "that its words describe (docs/theory/indexing-queue.md).",
-    "own": "a result of this project; its proof is in the docstring or in docs/.",
-}
-"""Where a formula comes from, as words for a reader."""
-
 Condition = Callable[[Scenario], str | None]
 """Gives the reason why a formula does not cover a scenario, or None; its docstring's first line
 is the condition in words. It never raises: a `NoAnswerError` inside is the reason."""

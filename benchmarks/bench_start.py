@@ -22,6 +22,9 @@ PEER = "import numpy, scipy.special"
 RUN = ["run", "one-robot"]
 COMMANDS = {
     "crawlsim --help": (["--help"], "<= 0.6"),
+    "crawlsim scenarios": (["scenarios"], ""),
+    "crawlsim schema": (["schema"], ""),
+    "crawlsim formulas": (["formulas"], ""),
     "crawlsim run one-robot": (RUN, "<= 2.5"),
 }
 FIRST = "the first crawlsim run one-robot"

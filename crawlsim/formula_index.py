@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from analytic import FORMULAS, STATEMENTS, Formula, Statement
 from crawlsim.fitting.statements import ESTIMATES
 
 INDEX: tuple[Formula | Statement, ...] = (*FORMULAS, *STATEMENTS, *ESTIMATES)
+
+
+def records() -> list[dict[str, Any]]:
+    """The index for JSON, by paper."""
+    return [_record(each) for each in sorted(INDEX, key=lambda each: each.paper)]
+
+
+def _record(each: Formula | Statement) -> dict[str, Any]:
+    return {
+        "paper": each.paper,
+        "number": each.number,
+        "quantity": each.quantity,
+        "latex": each.latex,
+        "symbols": each.symbols,
+        "function": f"{each.function.__module__}.{each.function.__name__}",
+        "kind": each.kind,
+        "origin": each.origin,
+        "conditions": [(c.__doc__ or "").split("\n")[0] for c in each.conditions],
+    }

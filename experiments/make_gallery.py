@@ -30,7 +30,7 @@ from crawlsim.report import (
 )
 from crawlsim.report.course_figures import SHOWN
 from scenarios import Scenario, library_names, load
-from scenarios.files import library_text
+from scenarios.library import library_text
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures" / "gallery"
 DIGESTS = FOLDER / "made-of.csv"

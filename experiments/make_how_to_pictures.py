@@ -34,7 +34,7 @@ from crawlsim.report import (
 )
 from experiments.make_gallery import COLOURS, DOTS_PER_INCH
 from scenarios import Scenario
-from scenarios.files import library_text
+from scenarios.library import library_text
 from scenarios.page_groups import only_sums
 
 PAGES = Path(__file__).parents[1] / "docs" / "how-to"

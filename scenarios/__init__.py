@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scenarios.errors import ScenarioError
-    from scenarios.files import dumps, library_names, load, schema
+    from scenarios.files import dumps, load, schema
+    from scenarios.library import library_names
     from scenarios.measures import MEASURES, Measure
     from scenarios.results import Estimate, Results
     from scenarios.scenario import Scenario, scenario_from
@@ -18,7 +19,7 @@ _HOMES = {
     "Scenario": "scenarios.scenario",
     "ScenarioError": "scenarios.errors",
     "dumps": "scenarios.files",
-    "library_names": "scenarios.files",
+    "library_names": "scenarios.library",
     "load": "scenarios.files",
     "scenario_from": "scenarios.scenario",
     "schema": "scenarios.files",

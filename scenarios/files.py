@@ -6,7 +6,6 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +14,14 @@ import tomli_w
 from scenarios.base import most_like
 from scenarios.changes import with_changes
 from scenarios.errors import MISSING, ScenarioError
+from scenarios.library import library_names, library_text
 from scenarios.scenario import Scenario, scenario_from
 
-_LIBRARY = resources.files("scenarios") / "library"
 _LARGEST_FILE = 50_000_000
 
 _NUMBERS = re.compile(r"\[\n((?:[ ]*[-+.\w]+,\n)+)[ ]*\]")
 _LONGEST_LINE = 100
 """Lists of numbers in a file that is written, and the letters of a line of them."""
-
-
-def library_names() -> list[str]:
-    """Names of the library scenarios."""
-    names = (entry.name for entry in _LIBRARY.iterdir())
-    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
-
-
-def library_text(name: str) -> str:
-    """The file of a library scenario."""
-    return (_LIBRARY / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def load(source: str | Path, changes: Mapping[str, Any] | None = None) -> Scenario:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.markup import escape
 
 from crawlsim.cli.files import refusing_unwritable
 from crawlsim.cli.loading import decided, load_scenarios, with_warmup
@@ -26,23 +24,18 @@ from crawlsim.cli.options import (
 from crawlsim.cli.output import (
     LESS_OVER_TIME,
     OPTIONAL_COLUMNS,
-    Rows,
     comparison_table,
     course_tables,
     estimate_table,
     estimated_course_table,
     infinite_lines,
     infinite_record,
-    new_table,
     prediction_table,
-    print_json,
     progress_bar,
     quantile_lines,
     reason_lines,
     show_course_verdicts,
     show_distributions,
-    show_formulas,
-    show_table,
     solution_record,
     summary_lines,
 )
@@ -55,50 +48,19 @@ from crawlsim.cli.results import (
     write_results,
 )
 from crawlsim.cli.simulating import simulate_all
+from crawlsim.cli.tables import (
+    Rows,
+    print_json,
+    show_table,
+)
 from crawlsim.opening import opening_lines
-from scenarios import Results, Scenario, ScenarioError, library_names, load, schema
-from scenarios.base import one_of
-from scenarios.files import library_text
+from scenarios import Results, Scenario, ScenarioError
 
 if TYPE_CHECKING:
     from sim.event_log import EventLog
 
 
 EVERY_ROW = option("--all", "Show every row: all levels, all pages.", "every")
-
-
-@command(
-    "scenarios",
-    example="crawlsim scenarios one-robot > my.toml",
-    then="crawlsim check my.toml",
-)
-@takes(
-    click.argument("name", required=False),
-    option("--names", "Print the names only, for scripts."),
-    JSON,
-)
-def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
-    """List the scenarios of the library, or print the file of one."""
-    if names:
-        click.echo("\n".join(library_names()))
-        return
-    if name is not None:
-        if name not in library_names():
-            raise ScenarioError("scenario", name, f"must be one of {one_of(name, library_names())}")
-        if as_json:
-            print_json(load(name).as_file())
-        else:
-            click.echo(library_text(name), nl=False)
-        return
-    entries = ("name", "title", "paper")
-    ready = [{key: getattr(load(each), key) for key in entries} for each in library_names()]
-    if as_json:
-        print_json(ready)
-        return
-    table = new_table(None, *entries)
-    for each in ready:
-        table.add_row(*map(escape, each.values()))
-    show_table(table)
 
 
 @command(
@@ -278,62 +240,6 @@ def _show_verdicts(answers: list[Answer], changes: tuple[str, ...], every: bool)
         click.echo()
         for each in answers:
             click.echo(f"  {each.verdict:12} {each.scenario.name}")
-
-
-@command(
-    example="crawlsim formulas talim2001",
-    then="crawlsim solve my.toml, which of them apply to a system",
-)
-@takes(click.argument("paper", required=False), JSON)
-def formulas(paper: str | None, as_json: bool) -> None:
-    """List formulas and algorithms: paper, number, quantity, function, kind, origin, conditions.
-
-    With --json also the statement of each as LaTeX, and what its symbols stand for.
-    """
-    from analytic.bibliography import REFERENCES
-    from analytic.formula import ORIGINS
-    from crawlsim.formula_index import INDEX
-
-    index = sorted(INDEX, key=lambda each: each.paper)
-    papers = sorted({each.paper for each in index})
-    if paper is not None and paper not in papers:
-        raise ScenarioError("paper", paper, f"must be {one_of(paper, papers)}")
-    rows: list[dict[str, Any]] = [
-        {
-            "paper": f.paper,
-            "number": f.number,
-            "quantity": f.quantity,
-            "latex": f.latex,
-            "symbols": f.symbols,
-            "function": f"{f.function.__module__}.{f.function.__name__}",
-            "kind": f.kind,
-            "origin": f.origin,
-            "conditions": [(c.__doc__ or "").split("\n")[0] for c in f.conditions],
-        }
-        for f in index
-        if paper in (None, f.paper)
-    ]
-    if as_json:
-        print_json(rows)
-        return
-    show_formulas(rows)
-    click.echo()
-    for origin, words in ORIGINS.items():
-        if any(row["origin"] == origin for row in rows):
-            click.echo(f"  {origin}: {words}")
-    click.echo()
-    for key in sorted({row["paper"] for row in rows}):
-        click.echo(f"  {key}: {REFERENCES[str(key)]}")
-
-
-@command(
-    "schema",
-    example="crawlsim schema > crawlsim.json",
-    then="crawlsim new my.toml, a file to try it on",
-)
-def print_schema() -> None:
-    """JSON Schema of the scenario file, for editors."""
-    click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
 
 
 def _resolved(sources: tuple[str, ...], options: RunOptions) -> list[Scenario]:

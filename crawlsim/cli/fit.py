@@ -15,7 +15,13 @@ from rich.table import Table
 
 from crawlsim.cli.files import claim_all, is_own_figure, is_own_text, signed, write_all
 from crawlsim.cli.options import JSON, NumberRange, command, option, takes
-from crawlsim.cli.output import new_table, number, print_json, show_table, warn
+from crawlsim.cli.tables import (
+    new_table,
+    number,
+    print_json,
+    show_table,
+    warn,
+)
 from scenarios import Scenario, ScenarioError, dumps, load
 from scenarios.base import listed, one_of
 from scenarios.errors import MISSING

@@ -10,7 +10,7 @@ import click
 
 from crawlsim.cli.files import claim, refusing_unwritable
 from crawlsim.cli.options import JSON, WHERE, NumberRange, RunOptions, command, option, takes
-from crawlsim.cli.output import number, print_json
+from crawlsim.cli.tables import number, print_json
 from crawlsim.cli.workers import workers
 from scenarios import ScenarioError
 from scenarios.base import listed

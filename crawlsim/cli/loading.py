@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from crawlsim.cli.output import warn
+from crawlsim.cli.tables import warn
 from scenarios import Scenario, ScenarioError, load
 from scenarios.activation import Free, Levels, Optimal, These
 from scenarios.base import most_like

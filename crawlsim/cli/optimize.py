@@ -39,13 +39,12 @@ from crawlsim.cli.options import (
     option,
     takes,
 )
-from crawlsim.cli.output import (
-    csv_text,
+from crawlsim.cli.output import csv_text, progress_bar
+from crawlsim.cli.tables import (
     half_width,
     new_table,
     number,
     print_json,
-    progress_bar,
     show_table,
     warn,
 )

@@ -12,7 +12,7 @@ from rich.table import Column
 
 from crawlsim.cli.files import FIGURES, claim, figure_bytes, is_own_figure, write
 from crawlsim.cli.options import JSON, command, option, takes
-from crawlsim.cli.output import new_table, print_json, show_table
+from crawlsim.cli.tables import new_table, print_json, show_table
 from crawlsim.ledger.cells import Grid, grid_of, in_few_lines, place_of
 from crawlsim.ledger.rows import (
     STATUSES,

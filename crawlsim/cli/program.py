@@ -80,7 +80,7 @@ class _Later(click.Command):
 
 for _name, _home, _summary in (
     ("new", "new:new", "Write a commented scenario file to start from."),
-    ("scenarios", "commands:list_scenarios", "List the scenarios of the library, or print one."),
+    ("scenarios", "listing:list_scenarios", "List the scenarios of the library, or print one."),
     ("run", "commands:run", "Simulate scenarios: estimates with 95 % intervals."),
     ("solve", "commands:solve", "Evaluate the formulas that apply; why others do not."),
     ("check", "commands:check", "Simulate and solve, and say whether the two agree."),
@@ -91,11 +91,11 @@ for _name, _home, _summary in (
     ("schedule", "schedule:schedule", "Plan from a crawl log how often to visit each page."),
     ("frequencies", "frequencies:frequencies", "Find how often to access each of very many pages."),
     ("explore", "explore:explore", "Open the live page: watch a formula and a simulation."),
-    ("formulas", "commands:formulas", "List the formulas, and when they hold."),
+    ("formulas", "listing:formulas", "List the formulas, and when they hold."),
     ("papers", "papers:papers", "List the papers, and how much of them is reproduced."),
     ("paper", "papers:paper", "List the items of a paper, and which of them are true."),
     ("reproduce", "papers:reproduce", "Compute a formula, table or figure of a paper."),
-    ("schema", "commands:print_schema", "JSON Schema of the scenario file, for editors."),
+    ("schema", "listing:print_schema", "JSON Schema of the scenario file, for editors."),
 ):
     commands.add_command(_Later(_name, f"crawlsim.cli.{_home}", _summary))
 

@@ -20,7 +20,8 @@ from crawlsim.cli.options import (
     option,
     takes,
 )
-from crawlsim.cli.output import print_json, progress_bar
+from crawlsim.cli.output import progress_bar
+from crawlsim.cli.tables import print_json
 from crawlsim.cli.workers import workers
 from scenarios import Scenario, ScenarioError
 from scenarios.text import counted

@@ -16,7 +16,8 @@ import click
 
 from crawlsim.cli.files import PROGRAM, PROVENANCE, Text, own_folder, place_of, write_files
 from crawlsim.cli.options import RunOptions
-from crawlsim.cli.output import Rows, csv_chunks, infinite_record
+from crawlsim.cli.output import csv_chunks, infinite_record
+from crawlsim.cli.tables import Rows
 from crawlsim.opening import page_of
 from scenarios import Results, Scenario, dumps
 from scenarios.measures import Subject

@@ -13,7 +13,12 @@ from rich.table import Table
 
 from crawlsim.cli.files import claim_all, is_own_figure, write_all
 from crawlsim.cli.options import JSON, command, option, takes
-from crawlsim.cli.output import new_table, print_json, show_table, warn
+from crawlsim.cli.tables import (
+    new_table,
+    print_json,
+    show_table,
+    warn,
+)
 from scenarios import ScenarioError
 from scenarios.base import listed, one_of
 from scenarios.text import shortened

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from crawlsim.cli.options import RunOptions
-from crawlsim.cli.output import number, progress_bar, warn
+from crawlsim.cli.output import progress_bar
+from crawlsim.cli.tables import number, warn
 from crawlsim.cli.workers import workers
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.accessing.golden_ratio import GoldenRatio

@@ -25,12 +25,7 @@ from crawlsim.cli.options import (
 from crawlsim.cli.output import (
     OPTIONAL_COLUMNS,
     csv_text,
-    half_width,
     name_of,
-    new_table,
-    number,
-    print_json,
-    show_table,
     unit_of,
 )
 from crawlsim.cli.results import file_names, package_versions, provenance
@@ -54,6 +49,13 @@ from crawlsim.cli.sweep_cells import (
     decisions,
     identity_of,
     rows_in,
+)
+from crawlsim.cli.tables import (
+    half_width,
+    new_table,
+    number,
+    print_json,
+    show_table,
 )
 from crawlsim.opening import PageName, naming_of, page_of
 from scenarios import Scenario, ScenarioError, dumps

@@ -15,7 +15,7 @@ import numpy as np
 
 from crawlsim.bounds import written_bound
 from crawlsim.cli.options import RunOptions
-from crawlsim.cli.output import half_width, number, progress_bar, warn
+from crawlsim.cli.output import progress_bar
 from crawlsim.cli.streams import Interrupted
 from crawlsim.cli.sweep_cells import (
     CellFiles,
@@ -24,6 +24,7 @@ from crawlsim.cli.sweep_cells import (
     leave_one_out,
     rows_in,
 )
+from crawlsim.cli.tables import half_width, number, warn
 from crawlsim.cli.workers import workers
 from scenarios import Scenario, ScenarioError
 from scenarios.arrays import Array

@@ -20,10 +20,11 @@ import click
 from crawlsim.cli.files import PROGRAM, place_of, read_json, refusing_unwritable
 from crawlsim.cli.loading import decision_of, is_to_decide, with_warmup
 from crawlsim.cli.options import RunOptions
-from crawlsim.cli.output import json_text, progress_bar, warn
+from crawlsim.cli.output import progress_bar
 from crawlsim.cli.results import run_record
 from crawlsim.cli.simulating import say_how_long, simulate_as_asked
 from crawlsim.cli.streams import Interrupted
+from crawlsim.cli.tables import json_text, warn
 from crawlsim.cli.workers import workers
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.files import value_text

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from crawlsim.cli.output import json_text
+from crawlsim.cli.tables import json_text
 from crawlsim.report.pages import rendered
 from crawlsim.report.words import name_of, number
 

@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from analytic import resolve
 from crawlsim.cli.loading import is_to_decide
-from crawlsim.cli.output import json_text
+from crawlsim.cli.tables import json_text
 from crawlsim.explore.asking import MOST, SIDES, Asked, Refused, asked_for, whole
 from crawlsim.explore.lesson import Opened, library
 from crawlsim.explore.lesson_record import knob_records, lesson_record

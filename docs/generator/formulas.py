@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from analytic.bibliography import REFERENCES
-from analytic.formula import ORIGINS, Condition
+from analytic.bibliography import ORIGINS, REFERENCES
+from analytic.formula import Condition
 from crawlsim.formula_index import INDEX
 from crawlsim.ledger.rows import TITLES, Row, rows_of
 from generator.examples import Result, example_of

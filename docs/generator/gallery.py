@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generator.markdown import block, heading, page, plain, toctree
 from scenarios import Scenario, library_names, load
-from scenarios.files import library_text
+from scenarios.library import library_text
 
 FOLDER = "gallery"
 

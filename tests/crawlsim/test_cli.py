@@ -305,7 +305,7 @@ def test_the_index_has_bounds_and_algorithms_that_predict_nothing(crawlsim: Any)
 def test_the_index_says_which_formulas_the_papers_print(crawlsim: Any) -> None:
     """Of avrachenkov2011 no formula can be read in the text at hand."""
     from analytic import FORMULAS
-    from analytic.formula import ORIGINS
+    from analytic.bibliography import ORIGINS
 
     assert {formula.origin for formula in FORMULAS} == set(ORIGINS)
     _, out, _ = crawlsim("formulas", "avrachenkov2011", "--json")

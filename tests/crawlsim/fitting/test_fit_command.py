@@ -328,7 +328,7 @@ def test_one_of_a_thing_is_no_plural(
 
 
 def test_zero_has_no_sign() -> None:
-    from crawlsim.cli.output import number
+    from crawlsim.cli.tables import number
     from crawlsim.report.words import number as of_report
 
     assert (number(-0.0), of_report(-0.0)) == ("0", "0")

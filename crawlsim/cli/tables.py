@@ -1,0 +1,202 @@
+"""What commands print, whatever it is about: numbers, tables and JSON; nothing heavy is loaded."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import click
+import rich
+from rich.cells import cell_len
+from rich.markup import escape
+from rich.table import Column, Table
+from rich.text import Text
+
+from crawlsim.cli.streams import ShownConsole, environment
+from scenarios.errors import LONGEST_LINE
+from scenarios.text import shortened, visible
+
+_PIPED_WIDTH = 200
+PARTS = 10_000
+"""Pieces of text that are written at a time."""
+_LONGEST_WORD = 28
+"""Letters up to which a word of a folded column stays whole; a longer one, an address, may fold."""
+
+
+def print_json(document: Any) -> None:
+    """One strict JSON document on stdout; undefined numbers are null."""
+    encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
+    parts = encoder.iterencode(_defined(document))
+    while text := "".join(islice(parts, PARTS)):
+        click.echo(text, nl=False)
+    click.echo()
+
+
+def json_text(document: Any) -> str:
+    """A document as strict JSON on one line; undefined numbers are null."""
+    return json.dumps(_defined(document), ensure_ascii=False, allow_nan=False)
+
+
+class Rows(list[Any]):
+    """Records for JSON that are made while they are written: all at once might not fit.
+
+    Parameters
+    ----------
+    make : callable
+        Gives an iterator over the records, of which there is at least one.
+    """
+
+    def __init__(self, make: Callable[[], Iterator[Any]]) -> None:
+        self._make = make
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._make()
+
+
+def _defined(value: Any) -> Any:
+    if isinstance(value, Rows):
+        return Rows(lambda: map(_defined, value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _defined(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_defined(inner) for inner in value]
+    return value
+
+
+def warn(message: str) -> None:
+    """A warning on stderr."""
+    click.echo(shortened(visible(f"warning: {message}"), LONGEST_LINE), err=True)
+
+
+def number(value: float | None) -> str:
+    """A number for people: six significant digits, a dash where it is undefined."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value + 0.0:.6g}"  # 0, not -0
+
+
+def half_width(estimate: float, half: float) -> str:
+    """The half-width of an interval; what was never seen has an upper end only."""
+    return "none seen" if estimate == 0 else number(half)
+
+
+def new_table(title: str | None, *columns: str | Column) -> Table:
+    """A table without rows.
+
+    Parameters
+    ----------
+    title : str or None
+    *columns : str or Column
+        Names: of words that fold on a narrow terminal, after ``|`` of words that do not, after
+        ``>`` of numbers.
+    """
+    left: Any = {"title_justify": "left", "caption_justify": "left"}
+    table = Table(title=title, box=rich.box.SIMPLE, **left)
+    for column in columns:
+        if isinstance(column, Column):
+            table.columns.append(column)
+        elif column[0] in "|>":
+            justify: Any = "right" if column[0] == ">" else "left"
+            table.add_column(column[1:], justify=justify, no_wrap=True)
+        else:
+            table.add_column(column, overflow="fold")
+    return table
+
+
+def show_table(table: Table, optional: Sequence[str] = (), opening: Iterable[str] = ()) -> None:
+    """A table on stdout, between its title and its notes, which may be wider than the table.
+
+    Parameters
+    ----------
+    table : Table
+    optional : sequence of str
+        Columns that a terminal too narrow for all goes without, the least important first. What
+        is left is never cut: words fold, and numbers rather leave the terminal.
+    opening : iterable of str
+        Lines of plain text between the title and the table.
+    """
+    asked = sys.stdout.isatty() or "COLUMNS" in environment()
+    width = None if asked else _PIPED_WIDTH
+    console = ShownConsole(sys.stdout, width=width, highlight=False, emoji=False)
+    if table.title:
+        console.print(table.title, soft_wrap=True)
+        table.title = None
+    for line in opening:
+        console.print(f"  {escape(line)}", soft_wrap=True)
+    _leave_out(table, optional, console.width)
+    console.width = max(console.width, _fold(table, console.width))
+    notes = table.caption
+    table.caption = None
+    console.print(table, crop=False)
+    if notes:
+        console.print(notes, soft_wrap=True)
+
+
+def _leave_out(table: Table, optional: Sequence[str], width: int) -> None:
+    """Leave out as many of the optional columns as the width demands, and say so in the notes."""
+    dropped: list[str] = []
+    for name in optional:
+        kept = [column for column in table.columns if column.header != name]
+        if len(kept) < len(table.columns) and _across(table, _natural(table)) > width:
+            table.columns = kept
+            dropped.append(name)
+    for place, column in enumerate(table.columns):
+        column._index = place
+    if dropped:
+        note = f"left out on a narrow terminal: {', '.join(dropped)}"
+        table.caption = f"{table.caption}; {note}" if table.caption else note
+
+
+def _fold(table: Table, width: int) -> int:
+    """Fold the widest columns as far as the width demands, but no word; what the table takes."""
+    natural, least = _natural(table), _least(table)
+    if _across(table, natural) <= width:
+        return width
+    most = max(natural)
+    while most > 0 and _across(table, _at_most(most, natural, least)) > width:
+        most -= 1
+    widths = _at_most(most, natural, least)
+    for column, letters in zip(table.columns, widths, strict=True):
+        column.width = letters
+    return _across(table, widths)
+
+
+def _at_most(most: int, natural: Sequence[int], least: Sequence[int]) -> list[int]:
+    """Widths of columns up to a common one, none of them below its least."""
+    return [max(low, min(high, most)) for low, high in zip(least, natural, strict=True)]
+
+
+def _across(table: Table, widths: Sequence[int]) -> int:
+    """Letters that a table takes across: its columns, their paddings, and the edges."""
+    return 1 + sum(widths) + len(widths) * (table.padding[1] + table.padding[3] + 1)
+
+
+def _natural(table: Table) -> list[int]:
+    """Widths of the columns with every cell on one line."""
+    return [max(cell.cell_len for cell in _cells_of(column)) for column in table.columns]
+
+
+def _least(table: Table) -> list[int]:
+    """Widths of the columns with every word of those that may be folded on a line of its own."""
+    return [
+        natural if column.no_wrap else column.min_width or min(_longest_word(column), _LONGEST_WORD)
+        for column, natural in zip(table.columns, _natural(table), strict=True)
+    ]
+
+
+def _longest_word(column: Column) -> int:
+    words = (word for cell in _cells_of(column) for word in cell.plain.split())
+    return max(map(cell_len, words), default=0)
+
+
+def _cells_of(column: Column) -> list[Text]:
+    return [Text.from_markup(str(each)) for each in (column.header, *column.cells)]

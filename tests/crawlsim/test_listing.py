@@ -1,0 +1,66 @@
+"""The commands that list what there is answer from files, at once, and say what the code says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from experiments.make_lists import texts
+from scenarios import load
+from scenarios.library import library_entries, library_names
+
+HEAVY = {"numpy", "scipy", "numba", "simpy", "pandas", "matplotlib", "scenarios.scenario"}
+
+
+@pytest.mark.parametrize("name", ["formulas.json", "schema.json"])
+def test_what_is_answered_from_is_what_the_code_says(name: str) -> None:
+    from crawlsim.cli.listing import resource
+
+    assert resource(name) == texts()[name], "run python -m experiments.make_lists"
+
+
+def test_scenarios_are_listed_as_they_are_loaded(crawlsim: Any) -> None:
+    code, out, err = crawlsim("scenarios", "--json")
+    assert (code, err) == (0, "")
+    loaded = [load(name) for name in library_names()]
+    assert json.loads(out) == [
+        {"name": each.name, "title": each.title, "paper": each.paper} for each in loaded
+    ]
+
+
+def test_a_file_without_a_title_is_listed(crawlsim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = library_entries("one-robot")
+    del entries["title"]
+    monkeypatch.setattr("crawlsim.cli.listing.library_entries", lambda _: entries)
+    _, out, _ = crawlsim("scenarios", "--json")
+    assert {each["title"] for each in json.loads(out)} == {""}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--help",),
+        ("scenarios",),
+        ("scenarios", "one-robot"),
+        ("schema",),
+        ("formulas",),
+        ("formulas", "talim2001", "--json"),
+    ],
+    ids=" ".join,
+)
+def test_nothing_heavy_is_loaded(words: tuple[str, ...]) -> None:
+    """Watched is what is imported, however it ends."""
+    code = f"""
+import atexit, sys
+from crawlsim.cli.program import start
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+start({list(words)!r})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stderr.split())
+    assert "crawlsim.cli.program" in loaded
+    assert not HEAVY & loaded
