@@ -89,10 +89,12 @@ def _answer(found: Any) -> list[str]:
 
 def main() -> None:
     """Print a line for each measurement, and write all of them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pages", action="append", default=[])
-    parser.add_argument("--replications", default="2")
-    parser.add_argument("--cluster", action="store_true")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pages", action="append", default=[], help="how many; default 1e6")
+    parser.add_argument("--replications", default="2", help="one number or several: 2,6")
+    parser.add_argument("--cluster", action="store_true", help="on two workers of Dask")
     parser.add_argument("--out", type=Path, default=Path("out/bench_many_pages.json"))
     parser.add_argument("--here", action="store_true", help="measure in this very process")
     asked = parser.parse_args()

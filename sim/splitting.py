@@ -143,9 +143,10 @@ def rare_losses(
     count = min(max(FEWEST, scenario.run.replications), most)
     while True:
         which = range(len(rows), count)
-        rows += executor.map(work, which) if executor else map(work, which)
-        if progress:
-            progress(len(rows), count)
+        for row in executor.map(work, which) if executor else map(work, which):
+            rows.append(row)
+            if progress:
+                progress(len(rows), count)
         found = _estimated(scenario.name, seed, np.array(rows), splits)
         count = _next_count(found, precision, most)
         if count == len(rows):
@@ -223,17 +224,23 @@ def _pilot(system: Scenario, seed: int) -> _Splits:
     copies: IntArray = np.ones(len(levels), dtype=np.int64)
     events = 0
     events_per_page = math.nan
+    before = 0
     for number in range(_ROUNDS):
         paths = _paths(system, _PILOT + number, seed, levels, copies)
         events += int(paths.state.events)
         if number == 0:
             events_per_page = events / max(paths.delivered.sum(), 1)
+            if not paths.delivered.any():
+                allowed = "is too short for the pilot to see a page delivered"
+                raise ScenarioError("run.horizon", system.run.horizon, allowed)
         climbs = paths.climbs[1:]
         known = int(np.argmin(np.append(climbs, 0) >= _ENOUGH))
-        if known == len(levels) and paths.lost.sum() >= _ENOUGH:
+        # Where losses are not rare, the lowest levels may be: there is no more to be known then.
+        if known in (before, len(levels)) and paths.lost.sum() >= _ENOUGH:
             return _Splits(levels, copies, events, events_per_page)
         if known == 0:
             break
+        before = known
         copies = _balanced(climbs[:known] * _weights(copies)[:known], len(levels))
     raise ScenarioError(
         "run.horizon", system.run.horizon, "is too short for the pilot to see a page lost"
@@ -304,7 +311,11 @@ def _refusals(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:
         if part is not None:
             yield f"robots.{key}", key, "goes on where it was when a path is taken back"
     if scenario.interventions:
-        yield "interventions", len(scenario.interventions), "change the system over time"
+        yield (
+            "interventions",
+            MISSING,
+            "change the system over time; rare losses are found where it stays as it is",
+        )
 
 
 def _with_phase(robots: Robots) -> AccessTime | None:

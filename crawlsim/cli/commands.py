@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from sim.event_log import EventLog
 
 
-EVERY_ROW = option("--all", "Show every row: all levels, all pages.", "every")
+EVERY_ROW = option("--all", "Show every row that is kept: all levels, all pages.", "every")
 
 
 @command(

@@ -21,7 +21,7 @@ from crawlsim.cli.options import (
     takes,
 )
 from crawlsim.cli.output import progress_bar
-from crawlsim.cli.tables import print_json
+from crawlsim.cli.tables import print_json, warn
 from crawlsim.cli.workers import workers
 from scenarios import Scenario, ScenarioError
 from scenarios.text import counted
@@ -87,6 +87,13 @@ def rare(
             most=max_replications,
             executor=executor,
             progress=progress,
+        )
+    reached = math.log(found.high / found.probability)
+    if reached > precision:
+        warn(
+            f"{found.scenario}: a precision of {precision:.2g} is not reached with "
+            f"{counted(found.replications, 'replication')}, but {reached:.2g}; raise "
+            "--max-replications"
         )
     exact = _exact(scenario)
     verdict = None if exact is None else _verdict(found, exact)

@@ -27,6 +27,15 @@ def test_json_has_the_interval_the_splits_and_the_verdict(crawlsim: Any) -> None
     assert found["saving"] == pytest.approx(found["plain_events"] / found["events"])
 
 
+def test_a_precision_that_is_not_reached_is_said(crawlsim: Any) -> None:
+    given = ("rare", "one-robot", "--set", "buffer.waiting_places=40", "--precision", "0.01")
+    code, shown, said = crawlsim(*given, "--max-replications", "100")
+    assert code == 0
+    assert "100 replications" in shown
+    assert "a precision of 0.01 is not reached with 100 replications" in said
+    assert "--max-replications" in said
+
+
 def test_a_formula_that_is_wrong_is_seen(crawlsim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: one robot's formula with a place less."""
     wrong = command._exact(load("one-robot").with_("buffer.waiting_places", 2))

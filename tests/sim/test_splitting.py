@@ -67,6 +67,30 @@ def test_a_threshold_that_is_not_weighed_is_seen(monkeypatch: pytest.MonkeyPatch
     assert not agrees(rare_losses(one_robot(21), seed=1), loss_probability(21))
 
 
+@pytest.mark.statistical
+def test_losses_that_are_not_rare_are_counted() -> None:
+    """The buffer is hardly ever empty, so that low levels are never climbed to often.
+
+    False alarm 1e-4 (seed 1); an error of 5 % would show.
+    """
+    found = rare_losses(one_robot(40, load=1.5), seed=1)
+    assert found.levels == ()
+    assert agrees(found, loss_probability(40, load=1.5))
+    assert not agrees(found, 1.05 * loss_probability(40, load=1.5))
+
+
+def test_progress_is_that_of_each_replication() -> None:
+    seen: list[tuple[int, int]] = []
+    found = rare_losses(one_robot(5), precision=0.02, seed=1, progress=lambda *at: seen.append(at))
+    assert [done for done, _ in seen] == list(range(1, found.replications + 1))
+    assert all(done <= in_all for done, in_all in seen)
+
+
+def test_a_horizon_in_which_nothing_is_delivered_is_named() -> None:
+    with pytest.raises(ScenarioError, match="a page delivered"):
+        rare_losses(one_robot(5, load=1e-6), seed=1)
+
+
 @pytest.mark.parametrize("name", ["four-robots-one-threshold", "batches"])
 def test_without_a_split_the_counts_are_those_of_a_plain_run(name: str) -> None:
     scenario = load(name)
