@@ -26,13 +26,15 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
-def test_the_python_of_the_documents_runs() -> None:
+def test_the_python_of_the_documents_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "docs" / "how-to")  # beside pages.parquet
     snippets = blocks((ROOT / "docs/from-python.md").read_text(), "python")
-    assert len(snippets) == 2
+    assert len(snippets) == 3
     names: dict[str, Any] = {}
     for snippet in snippets:
         exec(compile(snippet, "from-python", "exec"), names)
     assert names["row"].verdict == "agrees"
+    assert names["frequencies"].shares.sum() == pytest.approx(1.0)
 
 
 def shown(page: str, begins: str) -> list[str]:
