@@ -160,6 +160,11 @@ class Entry:
         """A measure and its subject in words, a page by its name."""
         return name_of(measure, self.naming(measure, subject))
 
+    @property
+    def has_groups(self) -> bool:
+        """Whether rows are of groups of many pages."""
+        return only_sums(self.scenario)
+
     @cached_property
     def naming(self) -> Naming:
         """How subjects are shown."""

@@ -66,6 +66,9 @@ def test_json_and_files_have_what_is_kept(crawlsim: Any, many: str, tmp_path: Pa
     assert len(kept) < 200
     report = (folder / "report.html").read_text()
     assert "on average over the pages of each group" in report
+    assert "tenth 1 the slowest" in report
+    assert "of single pages are out of date: of those with the largest" in report
+    assert "hosts" not in report.partition("on average over the pages of each group")[2][:80]
 
 
 def test_a_sweep_keeps_the_same(crawlsim: Any, many: str, tmp_path: Path) -> None:
