@@ -15,6 +15,7 @@ import click
 from rich.markup import escape
 from rich.table import Column
 
+from analytic.bibliography import ORIGINS, REFERENCES
 from crawlsim.cli.options import JSON, command, option, takes
 from crawlsim.cli.tables import new_table, print_json, show_table
 from scenarios.base import one_of
@@ -82,8 +83,6 @@ def formulas(paper: str | None, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    from analytic.bibliography import ORIGINS, REFERENCES
-
     _show_formulas(rows)
     click.echo()
     for origin, words in ORIGINS.items():
