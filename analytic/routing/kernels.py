@@ -404,6 +404,16 @@ def _worth(
 
 
 @compiled
+def _at_least(u: int, a: int, mean: float, graph: Graph, values: Floats) -> float:
+    """A number below what `_worth` comes to, in a fraction of its time."""
+    later: float = values[graph.after[u, a], 0]
+    paid: float = graph.access[a, graph.ages[u, a]]
+    waiting: float = graph.waiting[u]
+    terms = abs(later) + abs(paid) + abs(waiting) + abs(mean)
+    return later + paid + waiting - mean - 4 * _EPSILON * terms
+
+
+@compiled
 def _improve(
     mean: float,
     mean_low: float,
@@ -419,6 +429,8 @@ def _improve(
         best, best_low = plus(values[u, 0], values[u, 1], -slack)
         chosen = -1
         for a in range(len(graph.access)):
+            if _at_least(u, a, mean, graph, values) >= best:
+                continue
             high, low = _worth(u, a, mean, mean_low, graph, values)
             if is_less(high, low, best, best_low):
                 best = high

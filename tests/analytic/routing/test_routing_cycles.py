@@ -30,7 +30,7 @@ from analytic.routing.certified import (
     _TooLargeError,
     _why,
 )
-from analytic.routing.kernels import Graph, _dual_bound
+from analytic.routing.kernels import Graph, _at_least, _dual_bound, _worth
 from analytic.routing.orders import are_alike, paired_word
 from analytic.routing.pairs import is_less, plus, ratio
 from analytic.routing.search import smooth_bound_of_pages
@@ -65,6 +65,25 @@ def test_pairs_are_right_to_twice_the_digits() -> None:
     assert is_less(1.0, -1e-20, 1.0, 0.0)
     assert is_less(1.0, 0.0, 2.0, -1e-20)
     assert not is_less(1.0, 0.0, 1.0, 0.0)
+
+
+def test_what_is_not_worked_out_in_pairs_is_not_the_least() -> None:
+    """Terms of sizes that hardly meet, and whole ones that cancel."""
+    generator = np.random.default_rng(3)
+    for trial in range(1000):
+        sizes = 10.0 ** generator.integers(-3, 17, 2)
+        access = np.round(generator.normal(size=(1, 2)) * sizes[0])
+        waiting = np.round(generator.normal(size=1) * sizes[trial % 2])
+        ages, after = np.array([[1]], np.int16), np.zeros((1, 1), np.int32)
+        graph = Graph(ages, after, access, waiting)
+        values = np.array([[generator.normal() * sizes[0], 0.0]])
+        values[0, 1] = values[0, 0] * generator.uniform(-1.0, 1.0) * 2.0**-54
+        mean = float(generator.normal() * sizes[1])
+        high, low = _worth(0, 0, mean, mean * 2.0**-55, graph, values)
+        least = _at_least(0, 0, mean, graph, values)
+        assert Fraction(least) <= Fraction(high) + Fraction(low)
+        terms = abs(values[0, 0]) + abs(access[0, 1]) + abs(waiting[0]) + abs(mean)
+        assert least >= high - 1e-14 * terms
 
 
 def test_the_dual_bound_is_below_the_exact_one() -> None:
