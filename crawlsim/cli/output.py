@@ -455,12 +455,17 @@ def comparison_table(
     changes: Sequence[str] = (),
     every: bool = False,
 ) -> Table:
-    """Predictions, estimates and verdicts; the judged rows first, equal ones once."""
+    """Predictions, estimates and verdicts; the judged rows first, equal ones once.
+
+    Of very many pages also the bounds that the exact values reach go without saying.
+    """
     title = f"{_titled(scenario, changes)}: {_coloured(verdict)}"
     title += f" ({scope})" if scope and verdict == "agrees" else ""
     numbers = (">predicted", ">estimated", ">± SE", ">z", ">detectable")
     table = new_table(title, "measure", *numbers, "|unit", "|verdict", ">needs")
     ordered = sorted(_once(rows), key=lambda each: each.verdict == "not judged")
+    if only_sums(scenario) and not every:
+        ordered = list(_without_reached_bounds(ordered))
     chosen, note = _worth_showing(scenario, ordered, lambda row: row.estimated, every)
     shown = naming_of(scenario)
     for row in chosen:
@@ -509,6 +514,15 @@ def _once(rows: Sequence[Comparison]) -> Iterator[Comparison]:
         values = seen.setdefault((row.measure, row.subject, row.kind, row.verdict), [])
         if not any(abs(row.predicted - value) <= 1e-9 * abs(value) for value in values):
             values.append(row.predicted)
+            yield row
+
+
+def _without_reached_bounds(rows: Sequence[Comparison]) -> Iterator[Comparison]:
+    """Rows but for bounds that are shown as an exact value is, with the same verdict."""
+    exact = {(r.measure, r.subject, r.verdict): r.predicted for r in rows if r.kind == "exact"}
+    for row in rows:
+        value = exact.get((row.measure, row.subject, row.verdict))
+        if row.kind == "exact" or number(row.predicted) != number(value):
             yield row
 
 

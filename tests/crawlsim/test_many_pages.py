@@ -51,6 +51,17 @@ def test_the_table_shows_groups_quantiles_and_the_worst(crawlsim: Any, many: str
     assert sum("obsolescence_rate" in line for line in every.splitlines()) >= 10 + 7 + 20
 
 
+def test_bounds_that_are_reached_go_without_saying(crawlsim: Any, many: str) -> None:
+    law, policy = "{ deterministic = { value = 0.01 } }", '{ policy = "round-robin" }'
+    robots = f"robots={{ available = 1, access_time = {law}, accessing = {policy} }}"
+    given = ("check", many, "--set", robots)
+    shown, every = crawlsim(*given)[1], crawlsim(*given, "--all")[1]
+    bounded = "obsolescence_rate tenth 1 "
+    assert sum(bounded in line for line in shown.splitlines()) == 1
+    assert sum(bounded in line for line in every.splitlines()) == 2
+    assert sum("≥" in line for line in every.splitlines()) > 10
+
+
 def test_json_and_files_have_what_is_kept(crawlsim: Any, many: str, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     code, out, _ = crawlsim("check", many, "--json", "--out", str(folder))
