@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
-from scenarios.page_data import page_weights
-from scenarios.sections import Pages as PagesSection
 from sim import rules
 from sim.clock import Alarm, Clock
 from sim.event_log import LogEvent
@@ -16,14 +13,6 @@ from sim.pages import Pages
 from sim.tally import ClientsTally
 
 _QUERY = rules.tie_order(rules.QUERY, 0)
-
-
-@lru_cache(maxsize=1)
-def query_sums(pages: PagesSection) -> tuple[float, ...]:
-    """Cumulative probabilities of the pages in a query."""
-    weights = page_weights(pages).tolist()
-    total = sum(weights)
-    return rules.cumulative([weight / total for weight in weights])
 
 
 class Clients:
@@ -38,7 +27,7 @@ class Clients:
     rate : float
         Queries per unit time.
     sums : sequence of float
-        Of the pages, as `query_sums` gives them.
+        Of the pages, as `sim.layout.query_sums` gives them.
     stream : Generator
         The stream "query".
     end : callable

@@ -8,29 +8,18 @@ from typing import Any
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.arrays import Array
 from scenarios.page_data import page_weights
-from scenarios.page_groups import only_sums
 from scenarios.timeline import observation_times
 from sim import rules
 from sim.buffer import Buffer
 from sim.clients import Clients
 from sim.clock import Alarm, Clock
-from sim.layout import after_ties
+from sim.layout import after_ties, pages_followed
 from sim.pages import Pages
 from sim.robots import Robots
 from sim.tally import CourseTally
 
-MOST_FOLLOWED = 1_000_000
-"""Pages, or levels, times times of observation up to which each one is followed by itself."""
-
 _OBSERVATION = rules.tie_order(rules.OBSERVATION, 0)
-
-
-def pages_followed(scenario: Scenario, times: Array) -> int:
-    """Number of pages that are followed one by one; none where only sums of pages are kept."""
-    count = 0 if scenario.pages is None or only_sums(scenario) else scenario.pages.count
-    return count if count * len(times) <= MOST_FOLLOWED else 0
 
 
 class Course:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,10 @@ from scenarios.choices import looks_at_service
 from scenarios.deliveries import joint_size
 from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Exponential, PhaseType
+from scenarios.page_data import page_weights
+from scenarios.page_groups import only_sums
 from scenarios.processes import gap_law
-from scenarios.sections import AccessTime, Buffer, Robots, Servers
+from scenarios.sections import AccessTime, Buffer, Pages, Robots, Servers
 from scenarios.service_phases import seen_phases
 from scenarios.spacing_cost import Geometric, Power, Table
 from scenarios.timeline import pieces
@@ -25,6 +28,9 @@ from sim.laws import draws_and_mean
 
 _ROUNDING_OF_SUMS = 1e-11
 """Relative; the sum of a hundred thousand times is that exact."""
+
+MOST_FOLLOWED = 1_000_000
+"""Pages, or levels, times times of observation up to which each one is followed by itself."""
 
 _ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules.COMPLETE}
 """Admissions of the scenario file as `rules.admitted` knows them."""
@@ -250,3 +256,17 @@ def joint_events(mode: Any) -> list[tuple[float, ...]]:
     """For each phase, cumulative probabilities over (batch size, next phase)."""
     rates = [_event_rates(mode, phase).ravel() for phase in range(mode.shape[1])]
     return [rules.cumulative(list(each / each.sum())) if each.any() else () for each in rates]
+
+
+def pages_followed(scenario: Scenario, times: Array) -> int:
+    """Number of pages that are followed one by one; none where only sums of pages are kept."""
+    count = 0 if scenario.pages is None or only_sums(scenario) else scenario.pages.count
+    return count if count * len(times) <= MOST_FOLLOWED else 0
+
+
+@lru_cache(maxsize=1)
+def query_sums(pages: Pages) -> tuple[float, ...]:
+    """Cumulative probabilities of the pages in a query."""
+    weights = page_weights(pages).tolist()
+    total = sum(weights)
+    return rules.cumulative([weight / total for weight in weights])

@@ -18,7 +18,7 @@ from scenarios.sections import Buffer as BufferSection
 from scenarios.sections import PageSize
 from sim import rules
 from sim.buffer import Buffer, BufferRules
-from sim.clients import Clients, query_sums
+from sim.clients import Clients
 from sim.clock import Alarm, Clock
 from sim.course import Course
 from sim.draws import TrackedService, sampler
@@ -36,6 +36,7 @@ from sim.layout import (
     modes_in_use,
     over_time,
     places_of_robots,
+    query_sums,
     robots_at_levels,
     robots_when_empty,
     service_by_phase,

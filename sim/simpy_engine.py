@@ -1,23 +1,29 @@
-"""The readable engine: SimPy components, put together for one replication of a scenario."""
+"""The readable engine: SimPy components, put together for one replication of a scenario.
+
+The components are loaded when they are put together: the compiled engine asks this module what it
+covers, and needs none of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Optimal
 from scenarios.errors import MISSING
 from scenarios.law_points import LawPoints
 from scenarios.sections import Times
-from sim.event_log import Log
-from sim.page_set import PagesComeAndGo
-from sim.probes import ProbedSources
-from sim.search_engine import SearchEngine
-from sim.servers import ParallelServers
-from sim.tally import Tally
 
-System = SearchEngine | PagesComeAndGo | ParallelServers | ProbedSources
+if TYPE_CHECKING:
+    from sim.event_log import Log
+    from sim.page_set import PagesComeAndGo
+    from sim.probes import ProbedSources
+    from sim.search_engine import SearchEngine
+    from sim.servers import ParallelServers
+    from sim.tally import Tally
+
+    System = SearchEngine | PagesComeAndGo | ParallelServers | ProbedSources
 
 writes_log = True
 unlocked = False
@@ -81,6 +87,11 @@ def put_together(
     points: LawPoints | None = None,
 ) -> System:
     """The components of one replication, before anything happens; as `simulate`."""
+    from sim.page_set import PagesComeAndGo
+    from sim.probes import ProbedSources
+    from sim.search_engine import SearchEngine
+    from sim.servers import ParallelServers
+
     covers(scenario)
     if scenario.servers is not None:
         return ParallelServers(scenario, replication, seed, log)

@@ -26,7 +26,6 @@ from scenarios.sections import PageSize
 from scenarios.sections import Robots as RobotsSection
 from scenarios.timeline import observation_times
 from sim import rules
-from sim.clients import query_sums
 from sim.compiled_engine.alarms import new_alarms, new_timers
 from sim.compiled_engine.host_spacing import Hosts, new_hosts
 from sim.compiled_engine.world import (
@@ -44,7 +43,6 @@ from sim.compiled_engine.world import (
     Service,
     record,
 )
-from sim.course import pages_followed
 from sim.draws import stationary_phases
 from sim.law_counter import table_of
 from sim.laws.phase_type import parameters
@@ -59,6 +57,8 @@ from sim.layout import (
     mean_times,
     modes_in_use,
     over_time,
+    pages_followed,
+    query_sums,
     robots_at_levels,
     robots_may_wait,
     robots_when_empty,
