@@ -34,8 +34,6 @@ from scenarios.laws import Deterministic, Distribution
 
 BLOCK = 2**16
 """Pages that a part is asked to hand on at a time."""
-LIMITS = (1e-50, 1e50)
-"""Change rates, weights and accesses within these have quotients and sums that are numbers."""
 _ANY = (float(np.finfo(float).smallest_subnormal), float(np.finfo(float).max))
 _SAMPLE = 2**19
 """Pages from which the search begins."""
@@ -233,8 +231,8 @@ def best_multiplier(
     executor : concurrent.futures.Executor, optional
         Where sums are taken; default: this process. The result is the same anywhere, bit for bit.
     limits : tuple of float
-        Of change rates and weights that are not 0, such as `LIMITS`; by default they may be any
-        numbers, and the frequencies of very unlike ones may not be numbers.
+        Of change rates and weights that are not 0; by default they may be any numbers, and the
+        frequencies of very unlike ones may not be numbers.
 
     Raises
     ------

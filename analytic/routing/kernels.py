@@ -409,6 +409,7 @@ def _at_least(u: int, a: int, mean: float, graph: Graph, values: Floats) -> floa
     later: float = values[graph.after[u, a], 0]
     paid: float = graph.access[a, graph.ages[u, a]]
     waiting: float = graph.waiting[u]
+    # Three roundings of at most half an epsilon of the terms, and the low parts of two pairs.
     terms = abs(later) + abs(paid) + abs(waiting) + abs(mean)
     return later + paid + waiting - mean - 4 * _EPSILON * terms
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from analytic.page_refresh.out_of_core import Multiplier, Part
     from scenarios.arrays import Array
 
-_LEAST, _MOST = 1e-50, 1e50
-"""Accesses, so that quotients with what pages may have are numbers."""
+LIMITS = (1e-50, 1e50)
+"""Change rates, weights and accesses within these have quotients and sums that are numbers."""
 
 
 @command(
@@ -33,7 +33,7 @@ _LEAST, _MOST = 1e-50, 1e50
     option(
         "--accesses N",
         "Accesses per unit of time, that of the change rates.",
-        type=NumberRange(_LEAST, _MOST),
+        type=NumberRange(*LIMITS),
         required=True,
     ),
     option("--rate COLUMN", "Parquet: the change rates.", default="change_rate"),
@@ -58,7 +58,7 @@ def frequencies(
     in parts and never held in memory; the workers of a cluster need it at the same place. Accesses
     lie at constant intervals, and without hosts, failures or a buffer.
     """
-    from analytic.page_refresh.out_of_core import LIMITS, PageError, best_multiplier
+    from analytic.page_refresh.out_of_core import PageError, best_multiplier
     from crawlsim.page_files import ENDINGS, parts_of
     from scenarios.laws import Deterministic
 

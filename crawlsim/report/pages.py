@@ -160,11 +160,6 @@ class Entry:
         """A measure and its subject in words, a page by its name."""
         return name_of(measure, self.naming(measure, subject))
 
-    @property
-    def has_groups(self) -> bool:
-        """Whether rows are of groups of many pages."""
-        return only_sums(self.scenario)
-
     @cached_property
     def naming(self) -> Naming:
         """How subjects are shown."""
@@ -233,6 +228,7 @@ def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str
         by_paper=_by_paper,
         references=_references(entries),
         provenance=provenance,
+        only_sums=only_sums,
         most_rows=_MOST_ROWS,
         first_rows=_FIRST_ROWS,
     )
