@@ -155,7 +155,7 @@ def _errors_of_shares(
     share, seen = np.where(commoner, 1.0 - share, share), np.where(commoner, 1.0 - seen, seen)
     known = np.where(np.array(samples) > 0, samples, 1.0)
     spread = dispersion(np.maximum(seen, 0.0), error, known)
-    least = np.sqrt(spread * np.maximum(share, 0.0))
+    least = np.sqrt(spread) * np.sqrt(np.maximum(share, 0.0))  # of no share so small that it is 0
     errors: Array = np.where(least > error, least, error)
     return errors
 

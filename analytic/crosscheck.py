@@ -21,6 +21,7 @@ from analytic.course.measures import Columns
 from analytic.formula import Kind, Prediction
 from analytic.significance import (
     FAMILY_ERROR,
+    TooRareError,
     critical_value,
     holm,
     replications_to_see,
@@ -98,6 +99,8 @@ class Comparison:
         For *inconclusive*: the two ends of the window alone can make such a difference.
     warmup_too_short : bool
         For *inconclusive*: the start, which the warm-up is too short to forget, can make it.
+    too_rare : bool
+        For *inconclusive*: more replications than a simulation can make would settle it.
     settled : bool
         Whether the run was long enough to tell, which also a row that need not be may be.
     time : float or None
@@ -118,6 +121,7 @@ class Comparison:
     tolerance: float = math.nan
     window_too_short: bool = False
     warmup_too_short: bool = False
+    too_rare: bool = False
     settled: bool = True
     time: float | None = None
 
@@ -188,7 +192,7 @@ class _Row:
         least = max(NEGLIGIBLE * self.size, self.negligible)
         if not self.size:
             return max(reach, least)
-        return max(smallest_seen(reach / self.size) * self.size, least)
+        return max(smallest_seen(reach, self.size), least)
 
     def compared(self, verdict: Verdict, detectable: float | None = None) -> Comparison:
         """The row with a verdict."""
@@ -562,12 +566,15 @@ def _judged(row: _Row, p_values: Sequence[float], size: int, replications: int) 
     is_kept = row.prediction.kind != "exact" and row.violation == 0
     if visible <= tolerance or (is_kept and abs(row.difference) >= critical * row.error):
         return row.compared("agrees", detectable)
-    if not row.size or not math.isfinite(row.error / row.size):
+    if not row.size:
         return undecided
-    hidden = (row.end_effect + row.start) / row.size
-    needed = replications_to_see(
-        tolerance / row.size, row.error / row.size, hidden, size, replications
-    )
+    hidden = row.end_effect + row.start
+    try:
+        needed = replications_to_see(
+            tolerance, row.error, hidden, size, replications, predicted=row.size
+        )
+    except TooRareError:
+        return replace(undecided, too_rare=row.must_settle)
     if needed is not None:
         return replace(undecided, replications_needed=needed if row.must_settle else None)
     if row.start > row.end_effect:

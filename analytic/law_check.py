@@ -16,7 +16,13 @@ from scipy.special import stdtr
 
 from analytic.crosscheck import Verdict
 from analytic.indexing_queue import ExactLaw, NoLaw
-from analytic.significance import FAMILY_ERROR, holm, replications_to_see, visible_errors
+from analytic.significance import (
+    FAMILY_ERROR,
+    TooRareError,
+    holm,
+    replications_to_see,
+    visible_errors,
+)
 from analytic.start_up import StartShifts
 from scenarios import Results, Scenario
 from scenarios.arrays import Array
@@ -101,6 +107,8 @@ class LawComparison:
         Why there is no exact distribution to compare with.
     warmup_too_short : bool
         For *inconclusive*: the start, which the warm-up is too short to forget, can make it.
+    too_rare : bool
+        For *inconclusive*: more replications than a simulation can make would settle it.
     """
 
     law: Law
@@ -114,6 +122,7 @@ class LawComparison:
     source: str = ""
     reason: str | None = None
     warmup_too_short: bool = False
+    too_rare: bool = False
 
     @property
     def largest(self) -> LawPoint | None:
@@ -303,5 +312,8 @@ def _judged(
         return replace(row, verdict="agrees")
     error = max(point.standard_error for point in points)
     start = max(point.start for point in points)
-    needed = replications_to_see(tolerance, error, start, size, row.replications)
+    try:
+        needed = replications_to_see(tolerance, error, start, size, row.replications)
+    except TooRareError:
+        return replace(row, too_rare=True)
     return replace(row, replications_needed=needed, warmup_too_short=needed is None)

@@ -29,6 +29,13 @@ _QUANTILES = 200
 _EXACT = 1e-12
 """Relative width at which a bisection ends."""
 
+MOST_REPLICATIONS = 1_000_000
+"""More replications than a simulation can make: whoever needs them needs `crawlsim rare`."""
+
+
+class TooRareError(Exception):
+    """No number of replications that a simulation can make shows the difference."""
+
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's adjusted p-values, in the order given."""
@@ -80,40 +87,55 @@ def _levels() -> tuple[Array, Array]:
     return (nodes + 1) / 2, weights / 2
 
 
-def smallest_seen(relative: float) -> float:
-    """Relative difference that is seen, where one of `relative` would be if errors stayed the same.
+def smallest_seen(reach: float, size: float = 1.0) -> float:
+    """Difference that is seen, where one of `reach` would be if errors stayed the same.
 
     The standard error of a share grows with the square root of what it estimates: the difference d
-    solves ``d = relative sqrt(1 + d)``.
+    from a prediction of size p solves ``d = reach sqrt(1 + d / p)``.
+
+    Parameters
+    ----------
+    reach : float
+        In the unit of the measure.
+    size : float
+        The prediction, > 0.
     """
-    return relative**2 / 2 + relative * math.sqrt(1 + relative**2 / 4)
+    half = reach / size / 2
+    return reach * (half + math.hypot(1.0, half))
 
 
 def replications_to_see(
-    relative: float, error: float, end_effect: float, size: int, now: int
+    difference: float, error: float, end_effect: float, size: int, now: int, predicted: float = 1.0
 ) -> int | None:
-    """Replications at which a relative difference is seen, whatever chance does, in 9 of 10 cases.
+    """Replications at which a difference is seen, whatever chance does, in 9 of 10 cases.
 
     The standard error is an estimate, too small as often as too large. The ratio of that of m
     replications to the present one follows Fisher's F.
 
     Parameters
     ----------
-    relative : float
-        The difference, divided by the prediction.
+    difference : float
+        In the unit of the measure, as all that follows.
     error, end_effect : float
-        The present standard error and the end effect of the window, divided by the prediction.
+        The present standard error and the end effect of the window.
     size : int
         Predictions in the family.
     now : int
         The present number of replications.
+    predicted : float
+        The prediction, > 0.
 
     Returns
     -------
     int or None
         None where the ends of the window alone hide the difference, or the error is not finite.
+
+    Raises
+    ------
+    TooRareError
+        If more than `MOST_REPLICATIONS` would be needed.
     """
-    room = relative / math.sqrt(1 + relative) - end_effect
+    room = difference * math.sqrt(predicted / (predicted + difference)) - end_effect
     if room <= 0 or not math.isfinite(error):
         return None
 
@@ -124,6 +146,8 @@ def replications_to_see(
         growth = float(fdtri(count - 1, now - 1, _SUFFICIENT))
         return visible_errors(count - 1, size) * error * math.sqrt(growth * now / count) <= room
 
+    if not suffice(max(MOST_REPLICATIONS, now)):
+        raise TooRareError
     low = 0
     high = 1
     while not suffice(stepped(high)):

@@ -42,6 +42,9 @@ _MANY_TIMES = 10.0
 Naming = Callable[[str, Subject], Subject]
 """From a measure and its subject to the subject as it is shown."""
 
+TOO_RARE = "more than a simulation can count; see `crawlsim rare`"
+"""What it takes to settle a row for which a million replications would not be enough."""
+
 
 PageName = Callable[[str, Subject], str]
 """From a measure and its subject to the name of a page; "" for what is no page."""

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from crawlsim.cli.streams import ShownConsole, stage
 from crawlsim.cli.tables import PARTS, half_width, new_table, number, show_table
-from crawlsim.opening import naming_of, worst_pages
+from crawlsim.opening import TOO_RARE, naming_of, worst_pages
 from scenarios import Estimate, Results, Scenario
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities
@@ -557,7 +557,9 @@ def _remedies(rows: Sequence[Comparison], replications: int) -> Iterator[str]:
         yield f"no formula predicts: {', '.join(unpredicted)} (`solve` says why)"
     short = [row for row in open_rows if row.window_too_short]
     early = [row for row in open_rows if row.warmup_too_short]
-    others = [row for row in open_rows if not (row.window_too_short or row.warmup_too_short)]
+    rare = [row for row in open_rows if row.too_rare]
+    explained = (*short, *early, *rare)
+    others = [row for row in open_rows if row not in explained]
     needed = max((row.replications_needed or 0 for row in others), default=0)
     far_too_short = replications > 1 and needed > _FAR_TOO_FEW * replications
     if far_too_short:
@@ -567,6 +569,8 @@ def _remedies(rows: Sequence[Comparison], replications: int) -> Iterator[str]:
         yield f"{_inconclusive(short)}: the window is too short: lengthen run.horizon"
     if early:
         yield f"{_inconclusive(early)}: the warm-up is too short: try --warmup auto"
+    if rare:
+        yield f"{_inconclusive(rare)}: {TOO_RARE}"
     if replications < 2 and others:
         yield "one replication has no error: at least two are needed, ten are better"
     elif needed and not far_too_short:
@@ -601,6 +605,8 @@ def show_course_verdicts(scenario: Scenario, rows: Sequence[Comparison]) -> None
     differ = counts["disagrees"] or "none"
     needed = max((row.replications_needed or 0 for row in rows), default=0)
     hint = f"; --replications {needed} would settle those it can" if needed else ""
+    rare = sum(row.too_rare for row in rows)
+    hint += f"; for {rare} it takes {TOO_RARE}" if rare else ""
     click.echo(
         f"  the course: {counted(len(rows), 'number')}: {differ} significantly different, "
         f"{counts['agrees']} settled{hint}"
@@ -642,5 +648,7 @@ def show_distributions(scenario: Scenario, rows: Sequence[LawComparison]) -> Non
         show_table(table, ("needs", "detectable", "± SE", "p"))
     if any(row.warmup_too_short for row in rows):
         click.echo("  the warm-up is too short for these distributions: try --warmup auto")
+    if any(row.too_rare for row in rows):
+        click.echo(f"  a distribution that far out takes {TOO_RARE}")
     for reason, names in reasons.items():
         click.echo(f"  no exact distribution of {', '.join(names)}: {reason}")

@@ -32,11 +32,11 @@ _COURSE = ("time", *_ESTIMATE, "band_low", "band_high")
 _COMPARISON = (
     *("measure", "subject", "predicted", "estimated", "standard_error", "z", "verdict"),
     *("detectable", "kind", "source", "replications_needed"),
-    *("settled", "window_too_short", "warmup_too_short"),
+    *("settled", "window_too_short", "warmup_too_short", "too_rare"),
 )
 _LAW = (
     *("statistic", "p_value", "verdict", "detectable"),
-    *("replications_needed", "warmup_too_short"),
+    *("replications_needed", "warmup_too_short", "too_rare"),
 )
 _POINT = ("at", "predicted", "estimated", "standard_error")
 _MOST_DOUBLED = 10

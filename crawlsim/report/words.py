@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from analytic.crosscheck import RELATIVE_TOLERANCE, Comparison
 from analytic.law_check import LawComparison
 from analytic.significance import POWER
+from crawlsim.opening import TOO_RARE
 from scenarios.measures import MEASURES, Subject
 
 _SEVERITY = ("disagrees", "inconclusive", "agrees", "not judged")
@@ -163,6 +164,8 @@ def _remedy(rows: Sequence[Comparison], replications: int) -> str:
         return "The warm-up is too short for the system to forget its start."
     if any(row.window_too_short for row in rows):
         return "The window is too short: its two ends alone can make such differences."
+    if any(row.too_rare for row in rows):
+        return f"To settle it takes {TOO_RARE}."
     needed = [row.replications_needed for row in rows if row.replications_needed]
     if len(needed) == len(rows):
         them = "it" if len(rows) == 1 else "all of them"
