@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -28,8 +29,9 @@ from analytic.significance import (
     smallest_seen,
     visible_errors,
 )
-from analytic.start_up import StartShifts
+from analytic.start_up import UNKNOWN_START, StartShifts
 from scenarios import Estimate, Results, Scenario
+from scenarios.infinite import Infinite, without_variance
 from scenarios.measures import Subject
 from scenarios.page_data import page_weights
 from scenarios.page_groups import only_sums
@@ -101,6 +103,8 @@ class Comparison:
         For *inconclusive*: the start, which the warm-up is too short to forget, can make it.
     too_rare : bool
         For *inconclusive*: more replications than a simulation can make would settle it.
+    reason : str
+        Why it cannot be judged, where no run would help.
     settled : bool
         Whether the run was long enough to tell, which also a row that need not be may be.
     time : float or None
@@ -122,6 +126,7 @@ class Comparison:
     window_too_short: bool = False
     warmup_too_short: bool = False
     too_rare: bool = False
+    reason: str = ""
     settled: bool = True
     time: float | None = None
 
@@ -170,6 +175,11 @@ class _Row:
             return max(self.difference, 0.0)
         return abs(self.difference)
 
+    @property
+    def reason(self) -> str:
+        """Why no run can settle it; nothing where one can."""
+        return UNKNOWN_START if math.isinf(self.start) else ""
+
     def in_errors(self, difference: float) -> float:
         """A difference in standard errors; one that rounding makes is none."""
         if abs(difference) <= ROUNDING * self.size:
@@ -208,6 +218,7 @@ class _Row:
             kind=self.prediction.kind,
             source=self.prediction.source,
             tolerance=self.tolerance,
+            reason=self.reason,
             settled=verdict != "inconclusive",
             time=self.time,
         )
@@ -223,6 +234,7 @@ def compare(
     negligible: float = 0.0,
     start_shift: Callable[[Prediction, float], float] | None = None,
     single_pages: bool = True,
+    without_variance: Mapping[str, Infinite] = MappingProxyType({}),
 ) -> list[Comparison]:
     """Compare predictions with a simulation.
 
@@ -244,11 +256,13 @@ def compare(
         Difference of a share, or of a rate per arrival, that refutes nothing, however significant.
     start_shift : callable, optional
         How far the start of the run can shift an estimate (from a prediction and the estimate),
-        where the warm-up is known to be too short.
+        where the warm-up is known to be too short; infinite where nothing is known of the start.
     single_pages : bool
         Whether rows of single pages must be settled. Where groups of pages are compared as well,
         they need not be: a run that is long enough for millions of pages together may be far too
         short for one.
+    without_variance : mapping measure -> Infinite
+        Measures whose estimates have no variance: no test holds, and they are *not judged*.
 
     Returns
     -------
@@ -269,7 +283,10 @@ def compare(
     rows = []
     for prediction, estimate, error in zip(predicted, estimates, errors, strict=True):
         unit = context.unit_of(prediction.measure)
-        in_family = prediction.kind in _JUDGED_KINDS
+        lacks_variance = prediction.measure in without_variance and without_variance[
+            prediction.measure
+        ].covers(prediction.subject)
+        in_family = prediction.kind in _JUDGED_KINDS and not lacks_variance
         if pages is not None and prediction.measure in _PAGE_MEASURES:
             in_family = in_family and prediction.subject in pages
         start = start_shift(prediction, estimate.estimate) if start_shift and in_family else 0.0
@@ -326,6 +343,7 @@ def check_scenario(
         negligible=scenario.check.negligible,
         start_shift=StartShifts(scenario).of,
         single_pages=not only_sums(scenario),
+        without_variance=without_variance(scenario),
     )
 
 
@@ -548,7 +566,7 @@ def _distinct(family: Sequence[_Row]) -> tuple[list[_Row], list[int]]:
 
 def _judged(row: _Row, p_values: Sequence[float], size: int, replications: int) -> Comparison:
     """The verdict from adjusted p-values: as seen, less the end effect, less the start too."""
-    if replications < 2 or math.isnan(row.error) or math.isnan(row.estimate):
+    if replications < 2 or math.isnan(row.error + row.estimate) or row.reason:
         return row.compared("inconclusive")
     visible = row.visible(replications, size)
     detectable = visible / row.size if row.size else None

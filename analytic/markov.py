@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 from numpy.lib.stride_tricks import as_strided
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from scenarios.arrays import Array
 
@@ -322,14 +321,14 @@ def residual(generator: Array, probabilities: Array) -> float:
     return float(np.max(np.abs(imbalance)) / np.max(outflow)) if np.any(outflow) else 0.0
 
 
-def birth_death(births: Sequence[float], deaths: Sequence[float]) -> Array:
+def birth_death(births: ArrayLike, deaths: ArrayLike) -> Array:
     """Stationary probabilities of a birth-death chain on 0 … n.
 
     Parameters
     ----------
-    births : sequence of n floats
+    births : array_like, shape (n,)
         Rate from level i to i + 1.
-    deaths : sequence of n floats
+    deaths : array_like, shape (n,)
         Rate from level i + 1 to i, positive.
 
     Notes

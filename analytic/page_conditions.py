@@ -137,13 +137,13 @@ def _time_per_attempt(scenario: Scenario) -> float:
     accesses = active_accesses(scenario)
     if len(accesses) == 1:
         access, robots = accesses[0]
-        return _mean_access(access) / robots if robots else math.inf
-    rate = sum(count / _mean_access(access) for access, count in accesses)
-    known = all(math.isfinite(_mean_access(access)) for access, _ in accesses)
+        return mean_access(access) / robots if robots else math.inf
+    rate = sum(count / mean_access(access) for access, count in accesses)
+    known = all(math.isfinite(mean_access(access)) for access, _ in accesses)
     return 1.0 / rate if known and rate > 0 else math.inf
 
 
-def _mean_access(access: AccessTime) -> float:
+def mean_access(access: AccessTime) -> float:
     """Mean time of an access; inf where it is not known."""
     law = gap_law(access)
     if law is not None:

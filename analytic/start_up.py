@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analytic.arrival_process import gap_map, gap_order
+from analytic.course.forgetting import Forgetting
 from analytic.course.formulas import QUEUE
 from analytic.course.queue import QueueOverTime
+from analytic.course.queue_start import queue_forgetting, residual_area
 from analytic.course.recovery import settling_time
 from analytic.formula import Prediction, dependent, is_covered
 from analytic.indexing_queue import empty_probability, relaxation_time_of, stays_of
@@ -33,6 +35,7 @@ from scenarios.accessing.policy import Periodic
 from scenarios.activation import Switching
 from scenarios.arrays import Array
 from scenarios.fleet import access_times
+from scenarios.laws import Law
 from scenarios.measures import Subject
 from scenarios.page_data import (
     access_cycle,
@@ -42,7 +45,7 @@ from scenarios.page_data import (
     realised_shares,
 )
 from scenarios.page_groups import group_names, largest_in_groups, only_sums
-from scenarios.processes import ArrivalProcess, Map, Mmpp
+from scenarios.processes import ArrivalProcess, Map, Mmpp, gap_law
 from scenarios.sections import AccessTime, Pages
 from scenarios.text import shortened
 
@@ -60,6 +63,16 @@ _ONCE = 1.01
 
 _SHARE = 20
 """Where nothing is known of a start, one of so many parts of the horizon is given to it."""
+
+UNKNOWN_START = "nothing is known of how long the queue remembers that it started empty"
+"""Why its rows are inconclusive."""
+
+_OF_QUEUE = (
+    *("loss_rate", "throughput", "loss_probability", "obsolescence_probability"),
+    *("success_probability", "replacement_probability", "starvation_probability"),
+    *("idle_indexers", "mean_in_system", "mean_active_robots", "level_probability"),
+    *("sojourn_time", "sojourn_time_second_moment", "sojourn_quantile", "control_cost"),
+)
 
 _SOJOURNS = ("sojourn_time", "sojourn_time_second_moment", "sojourn_quantile")
 _STALENESS = (
@@ -106,6 +119,8 @@ class Memory(NamedTuple):
         Which measures follow it; empty: all of them.
     pages : ndarray, shape (pages,), optional
         The time of each page, where it is `time` of the slowest.
+    forgetting : Forgetting, optional
+        How it forgets, where more is known than for how long it remembers.
     """
 
     name: str
@@ -113,6 +128,7 @@ class Memory(NamedTuple):
     needed: float = START_LEFT
     measures: tuple[str, ...] = ()
     pages: Array | None = None
+    forgetting: Forgetting | None = None
 
     @property
     def long_enough(self) -> float:
@@ -123,6 +139,11 @@ class Memory(NamedTuple):
     def rule(self) -> str:
         """How long that is, in words."""
         return self.name if self.needed == 1 else f"{self.needed:.3g} times {self.name}"
+
+    def left(self, warmup: float) -> float:
+        """For how long it is remembered after a warm-up."""
+        left = max(self.long_enough - warmup, 0.0)
+        return left if self.forgetting is None else min(left, self.forgetting.left(warmup))
 
 
 def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
@@ -138,7 +159,8 @@ def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
     ----------
     scenario : Scenario
     """
-    return [(each.name, each.time) for each in _memories(scenario)]
+    known = _memories(scenario)
+    return [(each.name, each.time) for each in known if math.isfinite(each.time)]
 
 
 def _memories(scenario: Scenario) -> list[Memory]:
@@ -153,6 +175,8 @@ def _memories(scenario: Scenario) -> list[Memory]:
         empty = empty_probability(scenario) or 1.0
         rarity = -math.log(empty) / 2 if 0 < empty < 1 else 0.0
         known.append(Memory("the relaxation time of the queue", queue, START_LEFT + rarity))
+    elif scenario.buffer is not None and scenario.robots is not None:
+        known.append(_large_queue(scenario))
     known += _oldest_page(scenario)
     known += _page_set(scenario)
     if scenario.robots is not None:
@@ -173,6 +197,16 @@ def _page_set(scenario: Scenario) -> Iterator[Memory]:
     yield Memory("the mean lifetime of a page", mean_time(scenario.page_set.lifetime))
     if (listed := list_relaxation(scenario)) is not None:
         yield Memory("the relaxation time of the list of known pages", listed)
+
+
+@lru_cache(maxsize=8)
+def _large_queue(scenario: Scenario) -> Memory:
+    """How a queue forgets that it was empty; for ever, as it were, where nothing is known of it."""
+    forgetting = queue_forgetting(scenario)
+    if forgetting is None:
+        return Memory(UNKNOWN_START, math.inf, needed=1.0, measures=_OF_QUEUE)
+    name = "the time in which the queue forgets that it was empty"
+    return Memory(name, forgetting.time, needed=1.0, forgetting=forgetting)
 
 
 @lru_cache(maxsize=8)
@@ -229,7 +263,7 @@ def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
     ScenarioError
         If the horizon is not longer than the warm-up.
     """
-    known = _memories(scenario)
+    known = [each for each in _memories(scenario) if math.isfinite(each.time)]
     if not known:
         return scenario.run.horizon / _SHARE, "a twentieth of the horizon: nothing else is known"
     longest = max(known, key=lambda each: each.long_enough)
@@ -249,7 +283,8 @@ def needed_warmup(scenario: Scenario) -> float:
     scenario : Scenario
         Its own warm-up and horizon do not matter.
     """
-    return max((each.long_enough for each in _memories(scenario)), default=0.0)
+    needed = (each.long_enough for each in _memories(scenario))
+    return max(filter(math.isfinite, needed), default=0.0)
 
 
 def remembered_starts(scenario: Scenario) -> list[Memory]:
@@ -321,6 +356,20 @@ def _called(pages: Pages, page: int) -> str:
     return shortened(names[page], _LONGEST_NAME) if names else f"page {page}"
 
 
+def _left_of_long_times(scenario: Scenario) -> float:
+    """Share of the window in which the services and accesses of heavy tails are missing.
+
+    In the long run some of them have begun long ago; at the start all of them begin.
+    """
+    laws: list[object] = [] if scenario.buffer is None else [scenario.buffer.service]
+    if scenario.robots is not None:
+        laws += [gap_law(time) for time, _ in access_times(scenario.robots)]
+    heavy = [each for each in laws if isinstance(each, Law) and math.isfinite(each.tail_index)]
+    run = scenario.run
+    area = sum(residual_area(law, run.warmup, run.horizon) for law in heavy)
+    return min(area / (run.horizon - run.warmup), 1.0)
+
+
 class StartShifts:
     """How far the start can shift each estimate.
 
@@ -341,11 +390,15 @@ class StartShifts:
         self._warmup = run.warmup
         self._window = run.horizon - run.warmup
         self._switched = isinstance(scenario.activation, Switching)
+        self._unknown = {
+            measure for each in memories if math.isinf(each.time) for measure in each.measures
+        }
         self._together = [
-            (each.measures, float(self._left(each.long_enough)))
+            (each.measures, min(each.left(run.warmup) / self._window, 1.0))
             for each in memories
             if each.pages is None
         ]
+        self._together.append(((), _left_of_long_times(scenario)))
         by_page = [
             self._left(each.needed * each.pages) for each in memories if each.pages is not None
         ]
@@ -371,8 +424,10 @@ class StartShifts:
         """The largest such shift in the direction in which the estimate lies.
 
         A sum over pages is shifted by those of the pages, each of which is stale with probability
-        1 at most.
+        1 at most. Infinite where nothing is known of the start.
         """
+        if prediction.measure in self._unknown:
+            return math.inf
         share = self.share_of(prediction.measure, prediction.subject)
         predicted = prediction.value
         pages = self._sums.get(prediction.measure, 0.0)

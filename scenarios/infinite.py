@@ -1,13 +1,14 @@
-"""Which quantities of a system are infinite, as the tails of its laws have it.
+"""Which quantities of a system are infinite, and which estimates have no variance.
 
-A run would give a finite number for such a quantity, and an interval that means nothing. A tail
-index a says that ``P(X > t)`` falls like ``t^-a``: moments below a are finite, from a on not.
+A run would give a finite number for such a quantity, and an interval that means nothing. The tails
+of the laws say which: a tail index a says that ``P(X > t)`` falls like ``t^-a``: moments below a
+are finite, from a on not.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from scenarios.activation import Free, Levels, Static, Threshold, total_of
@@ -20,16 +21,28 @@ from scenarios.sections import Robots
 
 
 class Infinite(NamedTuple):
-    """A measure that is infinite, of which subjects (None: of all), and why."""
+    """A measure that is infinite, or whose estimates have no variance, and why.
+
+    Attributes
+    ----------
+    measure : str
+    subjects : tuple or None
+        Of which subjects; None: of all.
+    reason : str
+    """
 
     measure: str
     subjects: tuple[Subject, ...] | None
     reason: str
 
+    def covers(self, subject: Subject) -> bool:
+        """Whether a subject is among them."""
+        return self.subjects is None or subject in self.subjects
+
     def __str__(self) -> str:
         """As people read it."""
         named = f" {', '.join(map(str, self.subjects))}" if self.subjects else ""
-        return f"infinite: {self.measure}{named}: {self.reason}"
+        return f"{self.measure}{named}: {self.reason}"
 
 
 def infinite_quantities(scenario: Scenario) -> dict[str, Infinite]:
@@ -37,42 +50,104 @@ def infinite_quantities(scenario: Scenario) -> dict[str, Infinite]:
 
     Notes
     -----
-    Second moments of sojourn times: a page that is served spends its own service. An obsolete one
-    has waited through its patience P while all c servers worked: that takes longer than t with a
-    probability like ``t^-c(a - 1)`` with the tail index a of a service.
+    The second moment of a sojourn time is the mean of its square. A page that is served spends its
+    own service. An obsolete one has waited through its patience P while all c servers worked: that
+    takes longer than t with a probability like ``t^-(p + c(a - 1))`` with the tail indices p of a
+    patience and a of a service.
     Ages: no copy comes for longer than t before a given time where all servers are in services, or
     all robots in accesses, that began before: like ``t^-(sum of a - 1)``, whose integral is
     infinite where the sum is at most 1. Robots are those of an empty system, which it is by then.
     """
-    found = []
-    buffer = scenario.buffer
-    served = math.inf if buffer is None else _tail(buffer.service)
-    if buffer is not None and served <= 2.0:
-        patience = _tail(buffer.obsolescence)
-        dropped = patience + buffer.servers * (served - 1.0) <= 2.0
-        classes = ("served", *["obsolete"] * dropped, "accepted", "all")
-        reason = f"the variance of service times is infinite (tail index {served:g})"
-        found.append(Infinite("sojourn_time_second_moment", classes, reason))
-    if scenario.pages is not None:
-        if buffer is not None and _never_free([served] * buffer.servers):
-            found.append(_age("all servers", [served] * buffer.servers))
-        elif scenario.robots is not None and _never_free(tails := _of_robots(scenario)):
-            found.append(_age("all robots", tails))
+    found = [*_sojourns("sojourn_time_second_moment", scenario, moment=2), *_ages(scenario, 1.0)]
     return {each.measure: each for each in found}
 
 
-def _age(which: str, tails: list[float]) -> Infinite:
+def without_variance(scenario: Scenario) -> dict[str, Infinite]:
+    """The measures whose estimates have no variance, by name: no interval holds, and no test.
+
+    Those that are infinite themselves are not named again.
+
+    Notes
+    -----
+    An estimate averages over pages, or over the time between copies, and needs twice the moments of
+    what it estimates: the mean sojourn time the second moment of a service, the second moment the
+    fourth. Between copies that come with the tail index b + 1, b as above, the integral of the
+    age is like the square of the time: it has a variance where b > 3. Shares, levels and rates are
+    bounded in a window whose length is given: they always have one.
+    """
+    found = [
+        *_sojourns("sojourn_time", scenario, moment=2),
+        *_sojourns("sojourn_time_second_moment", scenario, moment=4),
+        *_ages(scenario, 3.0),
+    ]
+    if scenario.prices.response and found and found[0].measure == "sojourn_time":
+        found.append(Infinite("control_cost", None, f"its response: {found[0].reason}"))
+    infinite = infinite_quantities(scenario)
+    return {
+        each.measure: each._replace(subjects=_others(each, infinite.get(each.measure)))
+        for each in found
+        if each.measure not in infinite or _others(each, infinite[each.measure])
+    }
+
+
+def _others(each: Infinite, infinite: Infinite | None) -> tuple[Subject, ...] | None:
+    """The subjects of one that are not among those of the other."""
+    if infinite is None or each.subjects is None:
+        return each.subjects if infinite is None else ()
+    return tuple(subject for subject in each.subjects if subject not in (infinite.subjects or ()))
+
+
+def tail_lines(scenario: Scenario) -> Iterator[str]:
+    """What has no row and what has no interval, and why, as people read it."""
+    for each in infinite_quantities(scenario).values():
+        yield f"infinite: {each}"
+    for each in without_variance(scenario).values():
+        yield f"no interval: {each}"
+
+
+_MOMENTS = {2: "the variance", 4: "the fourth moment"}
+
+
+def _sojourns(measure: str, scenario: Scenario, moment: int) -> Iterator[Infinite]:
+    """The classes of pages whose sojourn times lack a moment."""
+    buffer = scenario.buffer
+    served = math.inf if buffer is None else _tail(buffer.service)
+    if buffer is None or served > moment:
+        return
+    patience = _tail(buffer.obsolescence)
+    dropped = patience + buffer.servers * (served - 1.0) <= moment
+    classes = ("served", *["obsolete"] * dropped, "accepted", "all")
+    reason = f"{_MOMENTS[moment]} of service times is infinite (tail index {served:g})"
+    yield Infinite(measure, classes, reason)
+
+
+def _ages(scenario: Scenario, least: float) -> Iterator[Infinite]:
+    """Ages, where the sum of the tail indices less 1 is not above a number."""
+    buffer = scenario.buffer
+    if scenario.pages is None:
+        return
+    if buffer is not None:
+        served = [_tail(buffer.service)] * buffer.servers
+        if _seldom_free(served, least):
+            yield _age("all servers", served, least)
+            return
+    if scenario.robots is not None and _seldom_free(tails := _of_robots(scenario), least):
+        yield _age("all robots", tails, least)
+
+
+def _age(which: str, tails: list[float], least: float) -> Infinite:
     if len(tails) == 1:
         times = "service" if which == "all servers" else "access"
-        reason = f"the variance of {times} times is infinite (tail index {tails[0]:g})"
+        lacking = _MOMENTS[2 if least == 1.0 else 4]
+        reason = f"{lacking} of {times} times is infinite (tail index {tails[0]:g})"
     else:
         reason = f"{which} are busy for so long at once (tail index {min(tails):g})"
     return Infinite("index_age", None, reason)
 
 
-def _never_free(tails: Iterable[float]) -> bool:
-    """Whether the time until the first of several is free again has an infinite mean."""
-    return 0.0 < sum(each - 1.0 for each in tails) <= 1.0
+def _seldom_free(tails: Iterable[float], least: float) -> bool:
+    """Whether the time until the first of several is free again lacks a moment."""
+    return 0.0 < sum(each - 1.0 for each in tails) <= least
 
 
 def _tail(law: object) -> float:

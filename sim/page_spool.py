@@ -13,7 +13,7 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.infinite import infinite_quantities
+from scenarios.infinite import infinite_quantities, without_variance
 from scenarios.measures import MEASURES
 from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.sections import Pages
@@ -132,6 +132,8 @@ def _estimates(totals: Totals, scenario: Scenario, section: Pages, some: slice) 
                 values = measure.values[part]
                 (estimate,) = values(single_pages(together, part))
                 error = jackknife_error(values(single_pages(left_out, part)))
+            if measure.name in without_variance(scenario):
+                error = np.full_like(error, np.nan)
             ends = interval(measure.name, estimate, error, samples.get(measure.name, 0.0), quantile)
             numbers = (estimate, error, *ends)
             columns |= {

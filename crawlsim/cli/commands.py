@@ -28,7 +28,6 @@ from crawlsim.cli.output import (
     course_tables,
     estimate_table,
     estimated_course_table,
-    infinite_lines,
     infinite_record,
     prediction_table,
     progress_bar,
@@ -55,6 +54,7 @@ from crawlsim.cli.tables import (
 )
 from crawlsim.opening import opening_lines
 from scenarios import Results, Scenario, ScenarioError
+from scenarios.infinite import tail_lines
 
 if TYPE_CHECKING:
     from sim.event_log import EventLog
@@ -103,7 +103,7 @@ def run(
     for scenario, results in simulated:
         table = estimate_table(results, scenario, options.changes, every)
         show_table(table, OPTIONAL_COLUMNS, opening_lines(scenario, results))
-        for line in infinite_lines(scenario):
+        for line in tail_lines(scenario):
             click.echo(f"  {line}")
         if len(results.course):
             show_table(estimated_course_table(scenario, results, every), LESS_OVER_TIME)
@@ -145,7 +145,7 @@ def solve(
             click.echo(f"  {accuracy}")
         for table in course_tables(scenario, course):
             show_table(table, LESS_OVER_TIME)
-        for line in (*infinite_lines(scenario), *quantile_lines(scenario, predictions, others)):
+        for line in (*tail_lines(scenario), *quantile_lines(scenario, predictions, others)):
             click.echo(f"  {line}")
         for line in reason_lines((*course.not_applicable, *others), every):
             click.echo(f"  {line}")

@@ -23,7 +23,7 @@ from crawlsim.cli.tables import PARTS, half_width, new_table, number, show_table
 from crawlsim.opening import TOO_RARE, naming_of, worst_pages
 from scenarios import Estimate, Results, Scenario
 from scenarios.arrays import Array
-from scenarios.infinite import infinite_quantities
+from scenarios.infinite import infinite_quantities, tail_lines, without_variance
 from scenarios.measures import MEASURES, Subject
 from scenarios.page_data import change_rates
 from scenarios.page_groups import QUANTILES, followed_pages, only_sums
@@ -257,11 +257,6 @@ def _titled(scenario: Scenario, changes: Sequence[str]) -> str:
     return escape(", ".join([scenario.name, *changes]))
 
 
-def infinite_lines(scenario: Scenario) -> Iterator[str]:
-    """What is infinite, and has no row, and why."""
-    return map(str, infinite_quantities(scenario).values())
-
-
 def quantile_lines(
     scenario: Scenario, predictions: Iterable[Prediction], others: Iterable[NotApplicable]
 ) -> Iterator[str]:
@@ -275,9 +270,13 @@ def quantile_lines(
 
 
 def infinite_record(scenario: Scenario) -> dict[str, Any]:
-    """What is infinite for JSON; nothing where nothing is."""
-    infinite = [each._asdict() for each in infinite_quantities(scenario).values()]
-    return {"infinite": infinite} if infinite else {}
+    """What is infinite and what has no interval, for JSON; nothing where nothing is."""
+    found = {"infinite": infinite_quantities, "without_variance": without_variance}
+    records = {
+        name: [each._asdict() for each in quantities(scenario).values()]
+        for name, quantities in found.items()
+    }
+    return {name: rows for name, rows in records.items() if rows}
 
 
 def prediction_records(
@@ -531,7 +530,7 @@ def summary_lines(
 ) -> Iterator[str]:
     """What to do about an inconclusive verdict, and what was compared with which formulas."""
     yield from _remedies(rows, results.count)
-    yield from infinite_lines(scenario)
+    yield from tail_lines(scenario)
     aside = [row for row in _once(rows) if row.verdict == "not judged" and not row.settled]
     if aside:
         were, them = ("was", "it") if len(aside) == 1 else ("were", "them")
@@ -558,7 +557,8 @@ def _remedies(rows: Sequence[Comparison], replications: int) -> Iterator[str]:
     short = [row for row in open_rows if row.window_too_short]
     early = [row for row in open_rows if row.warmup_too_short]
     rare = [row for row in open_rows if row.too_rare]
-    explained = (*short, *early, *rare)
+    without_hope = [row for row in open_rows if row.reason]
+    explained = (*short, *early, *rare, *without_hope)
     others = [row for row in open_rows if row not in explained]
     needed = max((row.replications_needed or 0 for row in others), default=0)
     far_too_short = replications > 1 and needed > _FAR_TOO_FEW * replications
@@ -571,6 +571,8 @@ def _remedies(rows: Sequence[Comparison], replications: int) -> Iterator[str]:
         yield f"{_inconclusive(early)}: the warm-up is too short: try --warmup auto"
     if rare:
         yield f"{_inconclusive(rare)}: {TOO_RARE}"
+    for reason, rows_of in Counter(row.reason for row in without_hope).items():
+        yield f"{counted(rows_of, 'row')} inconclusive: {reason}"
     if replications < 2 and others:
         yield "one replication has no error: at least two are needed, ten are better"
     elif needed and not far_too_short:

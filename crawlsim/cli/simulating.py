@@ -351,6 +351,9 @@ def _warn_of_short_warmup(scenario: Scenario) -> None:
     warmup = scenario.run.warmup
     unit = scenario.time_unit
     for each in remembered_starts(scenario):
+        if math.isinf(each.time):
+            warn(f"{scenario.name}: {each.name}")
+            continue
         warn(
             f"{scenario.name}: the warm-up ({warmup:g} {units(unit, warmup)}) is shorter than "
             f"{each.rule} ({each.time:.6g} {units(unit, each.time)}); it may bias "

@@ -29,7 +29,7 @@ from scenarios.sections import Period
 from sim import compiled_engine, simpy_engine
 from sim.estimates.intervals import interval, is_regular
 from sim.estimates.jackknife import estimates_of
-from sim.estimates.measures import measures_of
+from sim.estimates.measures import left_out_of, measures_of
 from sim.estimates.paired import Estimated
 from sim.estimates.totals import Totals
 from sim.laws import draws_and_mean
@@ -140,7 +140,7 @@ class Run:
         measure, subject = key
         subjects, (estimates,) = measures_of(totals.together(), self.scenario)[measure]
         place = subjects.index(subject)
-        left_out = measures_of(totals.leave_one_out(), self.scenario)[measure][1]
+        left_out = left_out_of(totals, self.scenario)[measure][1]
         return Estimated(float(estimates[place]), left_out[:, place])
 
     def _first(self, n: int) -> Totals:

@@ -54,7 +54,7 @@ from crawlsim.report.words import (
     with_unit,
 )
 from scenarios import MEASURES, Results, Scenario, dumps
-from scenarios.infinite import infinite_quantities
+from scenarios.infinite import tail_lines
 from scenarios.measures import Subject
 from scenarios.page_data import change_rates
 from scenarios.page_groups import is_group, is_tenth, only_sums
@@ -195,10 +195,10 @@ class Entry:
         """The verdict in a sentence."""
         verdict = overall(self.comparisons) if self.comparisons else "simulated"
         numbers = meaning_of(verdict, self.rows, self.results.count)
-        infinite = (f"{each}.".capitalize() for each in infinite_quantities(self.scenario).values())
+        tails = (f"{line}.".capitalize() for line in tail_lines(self.scenario))
         scope = scope_of(self.comparisons, self.results)
         about = f"Compared: {scope}." if scope else ""
-        return " ".join(filter(None, (numbers, about, meaning_of_laws(self.laws), *infinite)))
+        return " ".join(filter(None, (numbers, about, meaning_of_laws(self.laws), *tails)))
 
 
 Picture = tuple[Markup, str]

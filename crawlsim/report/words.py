@@ -160,6 +160,8 @@ def _remedy(rows: Sequence[Comparison], replications: int) -> str:
     if missing:
         names = ", ".join(dict.fromkeys(name_of(row.measure, row.subject) for row in missing))
         return f"No formula predicts {names} here."
+    if reason := next((row.reason for row in rows if row.reason), ""):
+        return f"{reason[0].upper()}{reason[1:]}."
     if any(row.warmup_too_short for row in rows):
         return "The warm-up is too short for the system to forget its start."
     if any(row.window_too_short for row in rows):

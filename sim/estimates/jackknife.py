@@ -18,7 +18,7 @@ from scenarios.measures import Subject
 from scenarios.results import Columns, Rows
 from sim.estimates.end_effects import end_effect_bounds
 from sim.estimates.intervals import interval, samples_of
-from sim.estimates.measures import measures_of
+from sim.estimates.measures import left_out_of, measures_of
 from sim.estimates.totals import Totals, Values
 
 _ROUNDING = 1e-14
@@ -78,7 +78,7 @@ def estimates_of(totals: Totals, scenario: Scenario, left_out: Values | None = N
         `measures_of` the totals with one replication left out, where they are known already.
     """
     together = measures_of(totals.together(), scenario)
-    left_out = measures_of(totals.leave_one_out(), scenario) if left_out is None else left_out
+    left_out = left_out_of(totals, scenario) if left_out is None else left_out
     samples = samples_of(totals, scenario, together)
     bounds = end_effect_bounds(totals, scenario)
     quantile = t_quantile(totals.count - 1)

@@ -12,7 +12,7 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
-from scenarios.infinite import infinite_quantities
+from scenarios.infinite import infinite_quantities, without_variance
 from scenarios.measures import MEASURES, Subject
 from scenarios.page_groups import (
     QUANTILES,
@@ -61,6 +61,17 @@ def measures_of(totals: Totals, scenario: Scenario) -> Values:
                     values[measure.name] = _by_subject(counted)
         for name in infinite.keys() & values.keys():
             _leave_out(values, name, infinite[name].subjects)
+    return values
+
+
+def left_out_of(totals: Totals, scenario: Scenario) -> Values:
+    """The same with each replication left out; nan where estimates have no variance."""
+    values = measures_of(totals.leave_one_out(), scenario)
+    for name, without in without_variance(scenario).items():
+        if name in values:
+            subjects, columns = values[name]
+            kept = [not without.covers(each) for each in subjects]
+            values[name] = subjects, np.where(kept, columns, np.nan)
     return values
 
 

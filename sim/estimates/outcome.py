@@ -13,7 +13,7 @@ from scenarios.results import Columns, Replications, Rows
 from sim.estimates.controls import controls_of
 from sim.estimates.course import course_estimates
 from sim.estimates.jackknife import estimates_of
-from sim.estimates.measures import measures_of, packets_ended, pages_ended
+from sim.estimates.measures import left_out_of, measures_of, packets_ended, pages_ended
 from sim.estimates.page_pool import PagePool
 from sim.estimates.quantiles import quantile_columns, served_quantiles
 from sim.estimates.totals import Totals
@@ -50,7 +50,7 @@ def results_from(
     if only_sums(scenario):
         tallies = [without_pages(tally) for tally in tallies]
     totals = Totals.of(tallies)
-    left_out = measures_of(totals.leave_one_out(), scenario)
+    left_out = left_out_of(totals, scenario)
     estimates = list(estimates_of(totals, scenario, left_out).blocks)
     if pool is not None:
         estimates = _with_worst(estimates, pool, tallies[0].window)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 import sim
-from crawlsim.cli.output import infinite_lines
 from scenarios import load
-from scenarios.infinite import infinite_quantities
+from scenarios.infinite import infinite_quantities, tail_lines
 
 SECOND = "sojourn_time_second_moment"
 HEAVY = {"pareto": {"mean": 1.0, "shape": 1.8}}
@@ -54,5 +53,5 @@ def test_what_is_infinite_gets_no_row_and_is_named(changes, expected):
         subjects = expected.get(measure, ())
         gone = subjects is None or subject in subjects
         assert ((measure, subject) in rows) is not gone
-    said = "\n".join(infinite_lines(scenario))
+    said = "\n".join(tail_lines(scenario))
     assert all(measure in said for measure in expected)
