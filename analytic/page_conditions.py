@@ -18,6 +18,7 @@ from analytic.phase_type import exponential_rate
 from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.accessing import Accessing
+from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Indices, Periodic, Planned
 from scenarios.accessing.randomized import Randomized
 from scenarios.arrays import Array
@@ -29,6 +30,9 @@ from scenarios.sections import AccessTime, Pages, Robots
 
 MOST_SLOTS = 2**24
 """Accesses up to which a sequence is written out."""
+
+_LEAST_SLOTS, _MANY_SLOTS = 2**16, 2**20
+_FEW_ACCESSES, _MANY_ACCESSES = 20, 200
 
 MOST_ENTRIES = 2**22
 """Entries of the tables for robots that share a sequence."""
@@ -267,16 +271,30 @@ def periodic_policy(scenario: Scenario) -> str | None:
 
 
 def planned_policy(scenario: Scenario) -> str | None:
-    """The accessing policy draws nothing and repeats nothing; a run has at most 2^24 accesses."""
-    if not is_planned(policy_of(scenario)):
+    """The accessing policy draws nothing and repeats nothing, and its long run is 2^24 slots."""
+    policy = policy_of(scenario)
+    if not is_planned(policy):
         return "the accessing policy has a period, or draws its pages"
-    return None if slots_of_run(scenario)[1] <= MOST_SLOTS else "the run has too many accesses"
+    if policy.unresolved:
+        return None
+    if slots_of_long_run(scenario) > MOST_SLOTS:
+        return "some page is accessed too seldom for the plan to be followed to its long run"
+    return None
 
 
-def slots_of_run(scenario: Scenario) -> tuple[int, int]:
-    """About how many accesses lie before the warm-up's end, and before the horizon."""
-    time = time_per_access(scenario)
-    return int(scenario.run.warmup / time), math.ceil(scenario.run.horizon / time)
+def slots_of_long_run(scenario: Scenario) -> int:
+    """Slots in which a plan without a period shows its long run.
+
+    200 accesses of the page that is accessed most rarely; where these are more than 2^20, 20 of it.
+    """
+    accessed = accessed_pages(scenario)
+    if isinstance(accessed.policy, IndexPolicy):
+        rarest = 1.0 / accessed.pages.count
+    else:
+        shares = access_shares(accessed.policy, accessed.pages)
+        rarest = float(shares[shares > 0].min())
+    many = min(_MANY_ACCESSES / rarest, _MANY_SLOTS)
+    return math.ceil(max(_LEAST_SLOTS, many, _FEW_ACCESSES / rarest))
 
 
 def randomized_policy(scenario: Scenario) -> str | None:

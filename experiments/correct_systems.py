@@ -17,10 +17,15 @@ Tables = dict[str, Any]
 Draw = np.random.Generator
 
 
-def correct_system(number: int) -> Scenario:
-    """The random system of a number, with its own family, size and length of run."""
+def correct_system(number: int, *, hard: bool = False) -> Scenario:
+    """The random system of a number, with its own family, size and length of run.
+
+    Hard ones are the families that a run is easily too short for: large buffers, heavy tails,
+    interventions, several servers.
+    """
     rng = np.random.default_rng([20_2611, number])
-    family = FAMILIES[number % len(FAMILIES)]
+    families = HARD_FAMILIES if hard else FAMILIES
+    family = families[number % len(families)]
     tables = {"name": f"{family.__name__.strip('_')}-{number}", **family(rng)}
     replications = int(rng.choice([2, 3, 5, 10, 20, 40]))
     run = {"replications": replications, "seed": number, **tables.pop("run", {})}
@@ -317,3 +322,113 @@ FAMILIES: tuple[Callable[[Draw], Tables], ...] = (
     _probing,
 )
 """The families take turns, those that the verdicts found hardest twice."""
+
+
+def _large_buffer(rng: Draw) -> Tables:
+    """Hundreds of places or more, loads around 1, and a run that may not begin to fill them."""
+    places = int(_positive(rng, 100, 20_000))
+    load = float(rng.choice([0.8, 0.95, 1.0, 1.02, 1.1, 1.6])) * float(rng.uniform(0.98, 1.02))
+    robots = int(rng.integers(1, 5))
+    servers = int(rng.choice([1, 1, 1, 2, 4]))
+    law = _any_law if servers == 1 and places <= 3000 else _exponential_law
+    return {
+        "robots": {"available": robots, "access_time": _exponential_law(rng, robots / load)},
+        "buffer": {
+            "waiting_places": places,
+            "servers": servers,
+            "service": law(rng, float(servers)),
+            **({"obsolescence": {"exponential": {"mean": 3.0 * places}}} if places < 500 else {}),
+        },
+        "time_per_event": 1.0 / load,
+        "run": _any_warmup(rng),
+    }
+
+
+def _heavy_tails(rng: Draw) -> Tables:
+    """Pareto and lognormal services or accesses."""
+    load = _positive(rng, 0.2, 2.0)
+    robots = int(rng.integers(1, 4))
+    access = _exponential_law(rng, robots / load)
+    service = _heavy_law(rng, 1.0)
+    if rng.random() < 0.25:
+        robots = 1
+        access, service = _heavy_law(rng, 1.0 / load), _exponential_law(rng, 1.0)
+    pages: Tables = {}
+    accessing: Tables = {}
+    if rng.random() < 0.4:
+        count = int(rng.integers(1, 6))
+        pages = {"pages": _pages(rng, count)}
+        accessing = {"accessing": _policy(rng, count, planned=False)}
+    places = int(rng.choice([0, 1, 3, 8, 20]))
+    return {
+        **pages,
+        "robots": {"available": robots, "access_time": access, **accessing},
+        **(_activation(rng, robots, places) if not pages else {}),
+        "buffer": {
+            "waiting_places": places,
+            "service": service,
+            **({"obsolescence": {"exponential": {"mean": 5.0}}} if rng.random() < 0.3 else {}),
+        },
+        "time_per_event": 1.0 / load,
+        "run": _any_warmup(rng),
+    }
+
+
+def _with_interventions(rng: Draw) -> Tables:
+    """A queue that is changed for a while, or for good, and its course."""
+    tables = _queue(rng)
+    tables["buffer"].pop("discipline", None)
+    if "switching" in tables.get("activation", {}):
+        del tables["activation"]
+    interventions = []
+    for _ in range(int(rng.integers(1, 4))):
+        at = float(rng.uniform(0.0, 60.0))
+        effects: Tables = {
+            "robots": int(rng.integers(0, tables["robots"]["available"] + 1)),
+            "robot_speed": float(rng.choice([0.0, 0.5, 2.0])),
+            "service_speed": float(rng.choice([0.0, 0.5, 2.0])),
+        }
+        name = str(rng.choice(list(effects)))
+        until = {} if rng.random() < 0.3 else {"until": at + float(rng.uniform(1.0, 40.0))}
+        interventions.append({"at": at, **until, name: effects[name]})
+    tables["interventions"] = interventions
+    return {**tables, "run": {"observe": float(rng.choice([5.0, 20.0, 50.0])), "horizon": 500.0}}
+
+
+def _several_servers(rng: Draw) -> Tables:
+    """Two to six indexers with phases, patience, thresholds."""
+    tables = _queue(rng)
+    servers = int(rng.integers(2, 7))
+    places = tables["buffer"]["waiting_places"]
+    for each in ("discipline", "when_full"):
+        tables["buffer"].pop(each, None)
+    if "switching" in tables.get("activation", {}):
+        del tables["activation"]
+    service = _markovian_law(rng, float(servers))
+    patience = {"obsolescence": {"exponential": {"mean": 4.0}}} if rng.random() < 0.4 else {}
+    tables["buffer"] = {
+        "waiting_places": places,
+        "servers": servers,
+        "service": service,
+        **patience,
+    }
+    return {**tables, "run": _any_warmup(rng)}
+
+
+def _any_warmup(rng: Draw) -> Tables:
+    """A short warm-up, or none: the start has to be told from an error."""
+    return {"warmup": float(rng.choice([0.0, 0.0, 20.0, 90.0]))}
+
+
+def _exponential_law(rng: Draw, mean: float) -> Tables:  # noqa: ARG001  # drawn like any other law
+    return {"exponential": {"mean": mean}}
+
+
+def _heavy_law(rng: Draw, mean: float) -> Tables:
+    if rng.random() < 0.7:
+        return {"pareto": {"mean": mean, "shape": float(rng.uniform(1.2, 6.0))}}
+    return {"lognormal": {"mean": mean, "sd": mean * _positive(rng, 0.3, 6.0)}}
+
+
+HARD_FAMILIES = (_large_buffer, _heavy_tails, _with_interventions, _several_servers)
+"""The families for which a run is easily too short."""

@@ -2,6 +2,7 @@
 
     python -m experiments.coverage intervals      Markdown table of intervals
     python -m experiments.coverage verdicts 700   verdicts on so many random correct systems
+    python -m experiments.coverage hard 1000      the same of hard ones: heavy tails, …
 
 Every table states its runs and seeds; docs/verdicts.md has the last ones.
 """
@@ -17,7 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import sim
-from analytic import check_scenario, overall, predict, resolve, suggested_warmup
+from analytic import (
+    check_course,
+    check_scenario,
+    course_of,
+    overall,
+    predict,
+    resolve,
+    suggested_warmup,
+)
 from experiments.correct_systems import correct_system
 from scenarios import Scenario, ScenarioError, scenario_from
 from sim import compiled_engine
@@ -129,17 +138,22 @@ class Verdicts:
     wrong: list[str]
 
 
-def verdicts(systems: range) -> Verdicts:
-    """The verdicts on the random systems of these numbers; all are right, so none disagrees."""
+def verdicts(systems: range, *, hard: bool = False) -> Verdicts:
+    """The verdicts on the random systems of these numbers; all are right, so none disagrees.
+
+    Hard ones are checked with the warm-up that they have, long enough or not.
+    """
     counts: Counter[str] = Counter()
     wrong = []
     for number in systems:
-        scenario = _ready(correct_system(number))
+        scenario = correct_system(number, hard=True) if hard else _ready(correct_system(number))
         if scenario is None:
             counts["refused"] += 1
             continue
         predictions, _ = predict(scenario)
-        rows = check_scenario(scenario, predictions, sim.run(scenario))
+        results = sim.run(scenario)
+        rows = check_scenario(scenario, predictions, results)
+        rows += check_course(scenario, course_of(scenario).course, results)
         counts[overall(rows)] += 1
         for row in rows:
             if row.verdict == "disagrees":
@@ -169,14 +183,14 @@ def main(arguments: Sequence[str]) -> None:
     if what == "intervals":
         for line in interval_table():
             print(line, flush=True)
-    elif what == "verdicts":
+    elif what in ("verdicts", "hard"):
         count = int(arguments[1]) if len(arguments) > 1 else 700
         start = int(arguments[2]) if len(arguments) > 2 else 0
-        found = verdicts(range(start, start + count))
+        found = verdicts(range(start, start + count), hard=what == "hard")
         print(dict(found.counts))
         print("\n".join(found.wrong))
     else:
-        raise SystemExit(f"{what!r} must be intervals or verdicts")
+        raise SystemExit(f"{what!r} must be intervals, verdicts or hard")
 
 
 if __name__ == "__main__":

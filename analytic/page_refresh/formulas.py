@@ -49,6 +49,7 @@ from analytic.page_rows import page_rows
 from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
 from scenarios.accessing.golden_ratio import GoldenRatio
+from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array
 from scenarios.page_data import realised_shares
@@ -118,13 +119,12 @@ def freshness_measures(scenario: Scenario, weights: Array, obsolescence: Array) 
 
 
 def _bound(scenario: Scenario) -> Values:
-    """At the frequencies given; n accesses cut a window into n + 1 distances, its ends included."""
+    """At the frequencies given; n accesses cut a stretch of a plan into n + 1 distances."""
     accessed = accessed_pages(scenario)
-    if is_planned(accessed.policy):
-        counts, slots = _planned_counts(scenario, accessed)
-        shares: Array = np.minimum((counts + 1) / slots, 1.0)
-    else:
-        shares = _realised_shares(scenario, accessed)
+    shares = _realised_shares(scenario, accessed)
+    if isinstance(accessed.policy, IndexPolicy):
+        skipped, sequence = planned_slots(scenario)
+        shares = np.minimum(shares + 1.0 / (len(sequence) - skipped), 1.0)
     law = law_between_accesses(scenario)
     bounds = spaced_obsolescence(accessed.change_rates, shares, law)
     yield "weighted_obsolescence", None, float(accessed.weights @ bounds)
@@ -134,29 +134,15 @@ def _bound(scenario: Scenario) -> Values:
 def _proportional(scenario: Scenario) -> Values:
     accessed = accessed_pages(scenario)
     law = law_between_accesses(scenario)
-    per_slot = _accesses_per_slot(scenario, accessed)
-    bound = proportional_bound(accessed.change_rates, law, per_slot)
+    bound = proportional_bound(accessed.change_rates, law)
     yield "weighted_obsolescence", None, _price(accessed) * bound
 
 
 def _any_schedule(scenario: Scenario) -> Values:
     accessed = accessed_pages(scenario)
     law = law_between_accesses(scenario)
-    per_slot = _accesses_per_slot(scenario, accessed)
-    bound = schedule_bound(accessed.change_rates, accessed.weights, law, per_slot)
+    bound = schedule_bound(accessed.change_rates, accessed.weights, law)
     yield "weighted_obsolescence", None, bound
-
-
-def _accesses_per_slot(scenario: Scenario, accessed: AccessedPages) -> float:
-    """Accesses of all pages per slot that a bound has to allow for: 1 in the long run.
-
-    A policy without a period is costed along a finite sequence, at whose start every copy may be
-    as good as new: one access of each page for nothing.
-    """
-    if not is_planned(accessed.policy):
-        return 1.0
-    before, slots = conditions.slots_of_run(scenario)
-    return 1.0 + accessed.pages.count / max(slots - before, 1)
 
 
 def _any_random_choice(scenario: Scenario) -> Values:
@@ -175,18 +161,15 @@ def _any_schedule_in_time(scenario: Scenario) -> Values:
     yield "weighted_obsolescence", None, bound
 
 
-def _planned_counts(scenario: Scenario, accessed: AccessedPages) -> tuple[Array, int]:
-    """Of a policy without a period: accesses of each page in the window, and its slots."""
-    skipped, sequence = planned_slots(scenario)
-    counts = np.bincount(sequence[skipped:], minlength=accessed.pages.count)
-    return counts.astype(float), len(sequence) - skipped
-
-
 def _realised_shares(scenario: Scenario, accessed: AccessedPages) -> Array:
-    """Access frequencies that the policy really gives; a period has whole numbers of slots."""
-    if is_planned(accessed.policy):
-        counts, slots = _planned_counts(scenario, accessed)
-        return counts / slots
+    """Access frequencies that the policy really gives; a period has whole numbers of slots.
+
+    Those of an index follow from its plan.
+    """
+    if isinstance(accessed.policy, IndexPolicy):
+        skipped, sequence = planned_slots(scenario)
+        counts = np.bincount(sequence[skipped:], minlength=accessed.pages.count)
+        return counts / (len(sequence) - skipped)
     return realised_shares(accessed.policy, accessed.pages)
 
 

@@ -105,12 +105,13 @@ def optimal_frequencies(scenario: Scenario) -> Optimum:
         find = best_random_shares if isinstance(policy, Randomized) else best_shares
         shares = find(accessed.change_rates, accessed.weights, law)
     bound, reason = _bound(scenario)
-    if not_planned := _not_planned(scenario):
+    decision = shares.tolist()
+    decided = scenario.with_(_KEY, decision)
+    if not_planned := _not_planned(decided):
         notes.append(not_planned)
     if bound is None:
         notes.append(f"no bound over all schedules: {reason}")
-    decision = shares.tolist()
-    cost = _cost(scenario.with_(_KEY, decision))
+    cost = _cost(decided)
     words = ["uniform", "change-rate"] if accessed.change_rates.any() else ["uniform"]
     table = [{"frequencies": word, "cost": _cost(scenario.with_(_KEY, word))} for word in words]
     return Optimum(
@@ -163,11 +164,11 @@ def _not_planned(scenario: Scenario) -> str | None:
     reasons = (conditions.planned_policy(scenario), conditions.one_robot(scenario))
     if any(reasons) or scenario.buffer is not None:
         return None
-    slots = conditions.slots_of_run(scenario)[1]
+    slots = conditions.slots_of_long_run(scenario)
     if slots <= _MOST_PLANNED:
         return None
     return (
-        f"no cost: it is counted along the {slots:,} accesses of the run, and more than "
+        f"no cost: it is counted along {slots:,} accesses of the long run, and more than "
         f"{_MOST_PLANNED:,} are not planned here; solve or check of the written scenario (--out) "
         "gives it"
     )

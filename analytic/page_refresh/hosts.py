@@ -1,6 +1,6 @@
 """Hosts of a scenario that want to be left alone: whether accesses wait for them, and the limits.
 
-Also the sequence that a policy without draws or period plans for one run.
+Also the sequence that a policy without draws or period plans, up to its long run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic import page_conditions as conditions
-from analytic.page_conditions import MOST_SLOTS, AccessedPages, accessed_pages, is_planned
+from analytic.page_conditions import AccessedPages, accessed_pages, is_planned
 from analytic.transforms import shortest
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
@@ -21,6 +21,9 @@ from scenarios.page_data import access_shares, host_spacings, page_hosts
 from scenarios.sections import Pages
 
 Indices = NDArray[Any]
+
+_BEGINNING = 4
+"""One of so many parts of a plan is its beginning, which the long run forgets."""
 
 _MARGIN = 1e-9
 """What sums of access times may miss by rounding, relatively."""
@@ -87,15 +90,11 @@ def _least_distances(scenario: Scenario) -> Array:
 
 
 def planned_slots(scenario: Scenario) -> tuple[int, Indices]:
-    """About how many accesses belong to the warm-up, and the pages of all up to the horizon.
-
-    The simulation's numbers are random by the square root of this; at most 2^24 are written out.
-    """
+    """Slots at the beginning of a plan that do not count, and its pages up to its long run."""
     accessed = accessed_pages(scenario)
     assert is_planned(accessed.policy)
-    skipped, slots = conditions.slots_of_run(scenario)
-    slots = min(max(slots, 1), MOST_SLOTS)
-    return min(skipped, slots - 1), _first_slots(accessed.policy, accessed.pages, slots)
+    slots = conditions.slots_of_long_run(scenario)
+    return slots // _BEGINNING, _first_slots(accessed.policy, accessed.pages, slots)
 
 
 @lru_cache(maxsize=1)

@@ -433,13 +433,10 @@ def _sum_and_slope(
     return float(np.log(total)), slope * log_bound / total
 
 
-def schedule_bound(
-    change_rates: ArrayLike, weights: ArrayLike, law: Distribution, accesses: float = 1.0
-) -> float:
+def schedule_bound(change_rates: ArrayLike, weights: ArrayLike, law: Distribution) -> float:
     """The weighted obsolescence that no schedule of one robot beats.
 
-    coffman1998 (7) at its optimum (`best_shares`), for any weights; with so many `accesses` per
-    slot, 1 in the long run: s of them are the problem of one, with ``l / s`` in place of l.
+    coffman1998 (7) at its optimum (`best_shares`), for any weights.
 
     Parameters
     ----------
@@ -447,40 +444,26 @@ def schedule_bound(
     weights : array_like, shape (pages,)
     law : Distribution
         Of the time of an access.
-    accesses : float
-        Per slot.
     """
     mu, c = _checked_pages(change_rates, weights)
-    if accesses == 1.0:
-        shares = best_shares(mu, c, law)
-    else:
-        scaled, relative = _scaled_pages(mu, c, law)
-        asked = (mu > 0) & (c > 0)
-        exponent = log_transform(law, np.where(asked, scaled, 1.0))
-        weighted = np.divide(relative, scaled, out=np.zeros(len(mu)), where=asked) * exponent
-        one = Deterministic(value=1.0 / accesses)
-        shares = accesses * best_shares(np.where(asked, exponent, 0.0), weighted, one)
-    return float(c @ spaced_obsolescence(mu, shares, law))
+    return float(c @ spaced_obsolescence(mu, best_shares(mu, c, law), law))
 
 
-def proportional_bound(change_rates: ArrayLike, law: Distribution, accesses: float = 1.0) -> float:
+def proportional_bound(change_rates: ArrayLike, law: Distribution) -> float:
     """Least weighted obsolescence of any schedule where the weights are the change rates.
 
     coffman1998, Theorem 3.4 and (10): ``C >= nu (sum delta + exc(sum l))``, with frequencies
-    ``l / sum l``; nu = 1/m. `accesses` as for `schedule_bound`.
+    ``l / sum l``; nu = 1/m.
 
     Parameters
     ----------
     change_rates : array_like, shape (pages,)
     law : Distribution
         Of the time of an access.
-    accesses : float
-        Per slot.
     """
     mu = _checked(change_rates)
     exponent = float(log_transform(law, mu).sum())
-    spread = accesses * float(exc(exponent / accesses))
-    return float((excess(law, mu).sum() + spread) / mean_time(law))
+    return float((excess(law, mu).sum() + exc(exponent)) / mean_time(law))
 
 
 def best_random_shares(change_rates: ArrayLike, weights: ArrayLike, law: Distribution) -> Array:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from scenarios import Scenario
 from scenarios.accessing import Accessing
+from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Indices, Periodic, Planned
 from scenarios.arrays import Array
 from scenarios.page_data import access_cycle, change_rates, page_weights, realised_shares
@@ -34,8 +35,9 @@ from sim.page_sums import sums_by_group, weighted_sum
 Bounds = dict[str, Array]
 """Each measure's largest shifts, shape (subjects,)."""
 
-_STRAYING = 2.0
-"""Accesses by which a page's count may differ from its share in a plan without a period."""
+_STRAYING = 4.0
+"""Accesses by which a stretch of a plan without a period may differ from a page's share: 3.8
+at most were measured, of 2 to 100 pages under "billiard", and less than 3 under all others."""
 
 
 def end_effect_bounds(totals: Totals, scenario: Scenario) -> Bounds:
@@ -114,9 +116,9 @@ def _of_pages(
     Its state forgets an access, and the start of the run, after about the time
     ``1 / (accesses + changes per unit time)``: that much for the start, which is as good as an
     access, and for each access that a stretch of the cycle has too many. Its age grows between
-    accesses and falls at each: by its sawtooth, twice its mean at most, for one access and for each
-    too many; accesses that are drawn begin no cycle. A plan without a period has the shares that
-    were counted, and strays from them by an access.
+    accesses and falls at each: by its sawtooth, twice its mean at most, for one access and each
+    too many; accesses that are drawn begin no cycle. A plan without a period strays from its
+    shares; those of an index are the ones that were counted.
     """
     policy = scenario.robots.accessing if scenario.robots else None
     accesses = means["page_sums"]["accesses"]
@@ -124,13 +126,14 @@ def _of_pages(
         return _of_page_sums(means["page_sums"], window, robots, section, policy)
     deliveries = means["pages"]["deliveries"]
     uneven: Array = np.zeros(section.count)
-    if policy is None or (isinstance(policy, Planned) and not isinstance(policy, Periodic)):
+    if policy is None or isinstance(policy, IndexPolicy):
         shares: Array = deliveries / np.maximum(accesses, 1.0)
-        uneven = np.full(section.count, _STRAYING)
     else:
         shares = realised_shares(policy, section)
-        if isinstance(policy, Periodic):
-            uneven = unevenness(access_cycle(policy, section), section.count)
+    if isinstance(policy, Periodic):
+        uneven = unevenness(access_cycle(policy, section), section.count)
+    elif policy is None or isinstance(policy, Planned):
+        uneven = np.full(section.count, _STRAYING)
     expected = shares * accesses
     stale = _of_staleness(expected, uneven, change_rates(section) * window)
     weights = page_weights(section)

@@ -19,11 +19,9 @@ from analytic.page_refresh import (
     equal_spacing_bound,
     erlang_two,
     optimum,
-    proportional_bound,
     randomized_obsolescence,
     schedule_bound,
 )
-from analytic.page_refresh.obsolescence import spaced_obsolescence
 from analytic.transforms import log_transform, mean_time, transform
 from scenarios import scenario_from
 from scenarios.laws import (
@@ -403,18 +401,3 @@ def test_no_bound_is_above_the_cost_of_a_short_run(policy: str, accesses: int) -
         bounds = [row.value for row in rows if row.kind == "lower bound"]
         assert len(bounds) >= 2
         assert max(bounds) <= exact * (1 + 1e-12)
-
-
-def test_more_visits_than_accesses_bound_less_and_as_many_the_same() -> None:
-    rates = [0.5, 0.2, 0.05]
-    weights = [1.0, 3.0, 0.5]
-    law = Deterministic(value=1.0)
-    for bound in (
-        lambda visits: schedule_bound(rates, weights, law, visits),
-        lambda visits: proportional_bound(rates, law, visits),
-    ):
-        assert bound(1.0 + 1e-9) == pytest.approx(bound(1.0), rel=1e-8)
-        assert bound(2.0) < 0.8 * bound(1.0)
-    thin = schedule_bound(rates, weights, law, 2.0)
-    shares = 2.0 * best_shares([0.25, 0.1, 0.025], [0.5, 1.5, 0.25], law)
-    assert thin <= float(np.array(weights) @ spaced_obsolescence(rates, shares, law)) * (1 + 1e-12)
