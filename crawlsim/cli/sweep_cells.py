@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from crawlsim.cli.files import PROGRAM, place_of, read_json, refusing_unwritable
+from crawlsim.cli.files import place_of, read_json
 from crawlsim.cli.loading import decision_of, is_to_decide, with_warmup
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import progress_bar
@@ -26,6 +26,7 @@ from crawlsim.cli.simulating import say_how_long, simulate_as_asked
 from crawlsim.cli.streams import Interrupted
 from crawlsim.cli.tables import json_text, warn
 from crawlsim.cli.workers import workers
+from crawlsim.own_files import PROGRAM, refusing_unwritable
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.files import value_text
 from scenarios.measures import Subject

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from crawlsim.cli.files import PROGRAM
+from crawlsim.own_files import PROGRAM
 from scenarios import ScenarioError
 
 if TYPE_CHECKING:

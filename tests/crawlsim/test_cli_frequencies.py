@@ -96,7 +96,7 @@ def test_bad_input_is_named(crawlsim: Any, tmp_path: Path) -> None:
         (array(tmp_path, missing),): "change rate: page 4321 (counted from 0)",
         (str(tmp_path / "none.npy"),): "cannot be read: No such file",
         (str(tmp_path / "pages.csv"),): "must end in .parquet",
-        (good, "--out", good): "exists; give another name",
+        (good, "--out", good): "exists and was not written by crawlsim",
         (good, "--out", str(tmp_path / "best.csv")): "must end in .parquet",
         (good, "--cluster", "tcp://127.0.0.1:1", "--jobs", "2"): "does not go with --cluster",
     }

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from crawlsim.cli import files
 from crawlsim.cli.files import PROVENANCE, own_folder, write_files
+from crawlsim.own_files import IN_TOML, claim, signed, write
 from scenarios import ScenarioError
 from sim.staging import PREFIX, alone_in, staging
 
@@ -106,7 +106,7 @@ def test_only_what_a_dead_process_left_is_removed(
 def test_every_writer_removes_what_is_left(holder: subprocess.Popen[str], tmp_path: Path) -> None:
     holder.send_signal(signal.SIGKILL)
     holder.communicate()
-    files.write("--out", tmp_path / "file.toml", b"text")
+    write("--out", tmp_path / "file.toml", signed("text", IN_TOML))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.toml"]
 
 
@@ -160,9 +160,8 @@ def test_a_pipe_in_place_of_a_record_is_refused(name: str, tmp_path: Path) -> No
     assert "was not written by crawlsim" in done.stderr
 
 
-def test_a_pipe_is_no_event_log(tmp_path: Path) -> None:
-    from sim.event_log import log_to_file
-
+def test_a_pipe_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "log")
-    with pytest.raises(ScenarioError, match="is no event log"):
-        log_to_file(str(tmp_path / "log"), lambda log: log)
+    for force in (False, True):
+        with pytest.raises(ScenarioError, match="is there and is no file"):
+            claim("--trace", tmp_path / "log", force=force)
