@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import secrets
 import signal
 import socket
 import threading
+import traceback
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor
@@ -43,10 +45,14 @@ from scenarios import Scenario, ScenarioError
 
 Answer = TypeVar("Answer")
 
-_PAGE = resources.files("crawlsim.explore") / "page"
-
 _COLOURS = resources.files("crawlsim.report") / "colours.css"
 """Those of the report, which the page shares."""
+
+_PAGE = {
+    entry.name: entry
+    for entry in (*(resources.files("crawlsim.explore") / "page").iterdir(), _COLOURS)
+}
+"""The parts of the page by their names."""
 
 _WATCHES = 4
 """Runs that are remembered, for pages that pause and play on."""
@@ -386,8 +392,7 @@ def _download(text: str, name: str) -> Response:
 
 
 def _file(name: str) -> Response:
-    entry = _COLOURS if name == _COLOURS.name else _PAGE / name
-    if "/" in name or "\\" in name or name.startswith(".") or not entry.is_file():
+    if name not in _PAGE:
         raise Refused("there is no such page", 404)
     kind = guess_type(name)[0] or "application/octet-stream"
     headers = {
@@ -395,7 +400,7 @@ def _file(name: str) -> Response:
         "Content-Security-Policy": _POLICY,
         "Referrer-Policy": "no-referrer",  # the address has the token
     }
-    return Response(entry.read_bytes(), media_type=kind, headers=headers)
+    return Response(_PAGE[name].read_bytes(), media_type=kind, headers=headers)
 
 
 class Guard:
@@ -410,9 +415,19 @@ class Guard:
         self.token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
-        refusal = self._refusal(Request(scope)) if scope["type"] == "http" else None
-        await (refusal or self.app)(scope, receive, send)
+        """One request; what fails is told where a token says that no stranger made it fail."""
+        request = Request(scope)
+        refusal = self._refusal(request)
+        try:
+            await (refusal or self.app)(scope, receive, send)
+        except Exception:
+            if self._has_token(request):
+                traceback.print_exc()
+            raise
+
+    def _has_token(self, request: Request) -> bool:
+        given = request.query_params.get("token", "")
+        return secrets.compare_digest(given.encode(), self.token.encode())
 
     def _refusal(self, request: Request) -> Response | None:
         host = request.headers.get("host", "").rpartition(":")
@@ -421,8 +436,7 @@ class Guard:
             return PlainTextResponse("this server is for this machine only", 421)
         path = request.url.path
         needs_token = path == "/" or path.startswith("/api/")
-        given = request.query_params.get("token", "")
-        if needs_token and not secrets.compare_digest(given.encode(), self.token.encode()):
+        if needs_token and not self._has_token(request):
             return PlainTextResponse("the token is missing or wrong", 403)
         return None
 
@@ -461,8 +475,16 @@ def serve(
     solver.submit(theory_of, scenario)
     refusals = {HTTPException: _refuse, ScenarioError: _refuse}
     app = Starlette(routes=explorer.routes(), exception_handlers=refusals)
+    for name in ("uvicorn", "asyncio"):  # any stranger can make them speak, as often as it likes
+        logging.getLogger(name).addHandler(logging.NullHandler())
+        logging.getLogger(name).propagate = False
     config = uvicorn.Config(
-        Guard(app, token), log_config=None, access_log=False, lifespan="off", ws="none"
+        Guard(app, token),
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        proxy_headers=False,
     )
     server = _Server(config, explorer)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -47,6 +47,29 @@ def test_no_other_machine_is_heard(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (b"GET /page/" + b"a" * 300, 404),
+        (b"GET /page/%00", 404),
+        (b"GET /page/%ff", 404),
+        (b"GET /page/..%2fserver.py", 404),
+        (b"GET /page/\xff", 400),
+        (b"GET http://[::1/page", 404),
+        (b"nonsense", 400),
+        (b"POST /page/x HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: 127.0.0.1\r\n\r\nzz", None),
+    ],
+)
+def test_a_stranger_writes_nothing_to_the_terminal(
+    server: Server, line: bytes, status: int | None
+) -> None:
+    """What the server has to say is looked at when it ends."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as stranger:
+        stranger.sendall(line + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        answer = stranger.recv(100)
+    assert status is None or answer.startswith(f"HTTP/1.1 {status} ".encode())
+
+
+@pytest.mark.parametrize(
     "query",
     [
         ("lesson", "no-such"),
