@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import secrets
@@ -13,7 +14,7 @@ import traceback
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from importlib import resources
 from mimetypes import guess_type
 from typing import Any, TypeVar
@@ -57,6 +58,9 @@ _PAGE = {
 _WATCHES = 4
 """Runs that are remembered, for pages that pause and play on."""
 
+_RUNS = 16
+"""Runs that are simulated at once; each keeps what it has counted."""
+
 _SOON = 0.5
 """Seconds that the first event waits for the theory, which often takes less."""
 
@@ -71,6 +75,12 @@ _POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """Nothing comes from elsewhere, and no script from within a text."""
+
+_FOR_ALL = [
+    ("X-Content-Type-Options", "nosniff"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+]
+"""Headers of every answer: it is taken for what it is, and by no page of somebody else."""
 
 _HOSTS = ("127.0.0.1", "localhost")
 """Names of this machine."""
@@ -120,6 +130,8 @@ class Explorer:
         self._theories = Memory(_THEORIES)
         self._decisions = Memory(_THEORIES)
         self._worlds = Worlds()
+        self._runs = asyncio.Semaphore(_RUNS)
+        self._parts_of_worlds = asyncio.Semaphore(_RUNS)
 
     def routes(self) -> list[Route]:
         """The addresses and what answers them."""
@@ -187,8 +199,18 @@ class Explorer:
         """The estimates, event by event."""
         asked = await self._asked(request)
         events = self.events(asked, await self.watched(asked))
-        headers = {"Cache-Control": "no-store"}
-        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+        return _Stream(events, self._run)
+
+    @asynccontextmanager
+    async def _run(self) -> AsyncIterator[None]:
+        """One of the runs that there may be at once, to its end."""
+        if self._runs.locked():
+            raise Refused(f"{_RUNS} runs are watched already: close another page", 503)
+        async with self._runs:
+            try:
+                yield
+            finally:
+                gc.collect()  # what a run has counted is given back; Python would wait for more
 
     async def world(self, request: Request) -> Response:
         """Some events of one replication."""
@@ -198,7 +220,8 @@ class Explorer:
         begin = whole(query, "from", 0, _LAST_EVENT) or 0
         size = whole(query, "size", 1, MOST_EVENTS) or MOST_EVENTS
         decided = await self._decided(asked.sides.simulated)
-        return _json(await in_thread(self._worlds.part, decided, replication, begin, size))
+        async with self._parts_of_worlds:
+            return _json(await in_thread(self._worlds.part, decided, replication, begin, size))
 
     async def export_toml(self, request: Request) -> Response:
         """A side as a scenario file with the number of replications that is shown."""
@@ -226,7 +249,8 @@ class Explorer:
         """What was seen after 2, 3, … replications, up to the number that is asked for."""
         if asked.until is None:
             raise Refused("until is missing: after how many replications?")
-        return [each async for each in self.seen(asked, await self.watched(asked))]
+        async with self._run():
+            return [each async for each in self.seen(asked, await self.watched(asked))]
 
     async def _formula(self, asked: Asked) -> dict[str, Any] | None:
         """The formula with numbers, if the lesson shows one."""
@@ -349,6 +373,29 @@ class Explorer:
         with suppress(TimeoutError):
             await asyncio.wait_for(self.ended.wait(), max(seconds, 0.0))
             raise EndedError
+
+
+class _Stream(StreamingResponse):
+    """The events of a run, which ends with it.
+
+    Parameters
+    ----------
+    events : async iterator of str
+    run : callable
+        Gives the context of a run, or refuses.
+    """
+
+    def __init__(
+        self, events: AsyncIterator[str], run: Callable[[], AbstractAsyncContextManager[None]]
+    ) -> None:
+        headers = {"Cache-Control": "no-store"}
+        super().__init__(events, media_type="text/event-stream", headers=headers)
+        self._run = run
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them."""
+        async with self._run():
+            await super().__call__(scope, receive, send)
 
 
 def _name_of(scenario: Scenario) -> str:
@@ -485,8 +532,10 @@ def serve(
         lifespan="off",
         ws="none",
         proxy_headers=False,
+        headers=_FOR_ALL,
     )
     server = _Server(config, explorer)
+    gc.freeze()  # what is loaded stays
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with suppress(KeyboardInterrupt):  # uvicorn sends the signal anew when all has ended

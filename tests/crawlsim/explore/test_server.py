@@ -9,7 +9,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode
@@ -109,6 +109,34 @@ def test_a_world_that_cannot_be_had_is_refused_in_one_line(server: Server, query
         text = answer.read().decode()
     assert query[0] in text or "horizon" in text
     assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/page/main.js", "/page/none", "/nowhere", "/favicon.ico", "/api/lesson", "/api/stream"],
+)
+def test_every_answer_is_what_it_says_and_for_this_page_only(server: Server, path: str) -> None:
+    for token in (None, "wrong"):
+        with server.asked(path, token=token) as answer:
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+            assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+
+
+def test_sixteen_runs_at_once_and_the_next_one_is_told(server: Server) -> None:
+    with ExitStack() as open_ones:
+        for seed in range(16):
+            run = open_ones.enter_context(server.asked("/api/stream", [("seed", seed)]))
+            assert run.status == 200
+            run.readline()
+        for path in ("/api/stream", "/api/export.csv"):
+            with server.asked(path, [("seed", 16), ("until", 2)]) as refused:
+                assert refused.status == 503
+                assert refused.read() == b"16 runs are watched already: close another page"
+        assert server.status("/api/lessons") == 200
+    deadline = time.monotonic() + 20
+    while server.status("/api/stream") != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def test_a_world_goes_on_where_it_was(server: Server) -> None:
