@@ -110,7 +110,7 @@ def schedule(
         from crawlsim.scheduling.simulation import simulated_plan
 
         simulation = simulated_plan(plan)
-    contents = {"--out": schedule_text(plan, form).encode("utf-8", "surrogateescape")}
+    contents = {"--out": schedule_text(plan, form).encode()}
     if report is not None:
         from crawlsim.report.schedule_report import schedule_page
 
