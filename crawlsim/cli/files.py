@@ -120,12 +120,10 @@ def write_files(
         If they cannot be written, or one would replace a file of somebody else.
     """
     _refuse_foreign_before(folder, [*files, PROVENANCE], force)
-    with refusing_unwritable("--out", folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with staging(folder) as place:
-            digests = {name: _written(place / name, text) for name, text in files.items()}
-            with alone_in(folder):
-                _put_in_place(place, folder, [*files, PROVENANCE], provenance(digests), force)
+    with refusing_unwritable("--out", folder), staging(folder) as place:
+        digests = {name: _written(place / name, text) for name, text in files.items()}
+        with alone_in(folder):
+            _put_in_place(place, folder, [*files, PROVENANCE], provenance(digests), force)
 
 
 def _put_in_place(

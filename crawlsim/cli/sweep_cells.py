@@ -175,12 +175,10 @@ class CellFiles:
 
     def keep(self, record: Record, number: int, *stage: int) -> None:
         """Write the record of a cell, or of a stage of its replications, whole or not at all."""
-        with refusing_unwritable("--out", self.folder):
-            self._place.mkdir(parents=True, exist_ok=True)
-            with staging(self._place) as place:
-                if not self._is_claimed:
-                    self._claim(place)
-                _write(place, self._file(number, *stage), _sealed(record))
+        with refusing_unwritable("--out", self.folder), staging(self._place) as place:
+            if not self._is_claimed:
+                self._claim(place)
+            _write(place, self._file(number, *stage), _sealed(record))
 
     def _claim(self, staging: Path) -> None:
         """Say whose folder it is, unless another sweep has, begun at the same time."""

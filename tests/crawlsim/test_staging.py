@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -158,6 +160,18 @@ def test_a_pipe_in_place_of_a_record_is_refused(name: str, tmp_path: Path) -> No
     )
     assert done.returncode == 2
     assert "was not written by crawlsim" in done.stderr
+
+
+def test_no_empty_folder_stays_where_nothing_could_be_written(tmp_path: Path) -> None:
+    def full() -> Iterator[str]:
+        yield "1"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "there").mkdir()
+    for folder in (tmp_path / "new" / "out", tmp_path / "there"):
+        with pytest.raises(ScenarioError, match="No space left on device"):
+            write_files(folder, {"a.csv": full()}, lambda _: "{}")
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
 
 
 def test_a_pipe_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
