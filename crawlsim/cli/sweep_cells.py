@@ -285,10 +285,13 @@ def cell_records(
     if to_do and require:
         require(next(iter(to_do.values())))
     engines = [engine_for(scenario, options.engine) for scenario in to_do.values()]
+    compiled = [
+        s for s, engine in zip(to_do.values(), engines, strict=True) if engine == "compiled"
+    ]
     say_how_long(list(to_do.values()), options, name)
     try:
         with (
-            workers(options, engines) as executor,
+            workers(options, engines, compiled) as executor,
             progress_bar(name, options.as_json, "cells") as progress,
         ):
             for number, scenario in to_do.items():
