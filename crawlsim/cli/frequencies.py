@@ -96,10 +96,11 @@ def _record(
     """What is said of the frequencies, which are written as they are made."""
     import math
 
-    costs, sums, without, most = [], [], 0, 0.0
+    costs, weights, sums, without, most = [], [], [], 0, 0.0
     for each in of_parts:
         write(each.shares)
         costs.append(each.cost)
+        weights.append(each.weight)
         sums.append(float(each.shares.sum()))
         without += each.without
         most = max(most, float(each.shares.max()))
@@ -107,6 +108,7 @@ def _record(
         "pages": found.pages,
         "without_accesses": without,
         "weighted_obsolescence": math.fsum(costs),
+        "share_out_of_date": math.fsum(costs) / (math.fsum(weights) or 1.0),
         "largest_frequency": most,
         "sum": math.fsum(sums),
         "passes": found.passes + 1,
@@ -123,7 +125,8 @@ def _lines(record: dict[str, Any], accesses: float) -> list[str]:
     budget = f"{number(accesses)} {things(accesses, 'access')}"
     return [
         f"{pages:,} {things(pages, 'page')}, {budget} per unit of time",
-        f"weighted obsolescence at these frequencies: {number(record['weighted_obsolescence'])}",
+        f"out of date at these frequencies: {100 * record['share_out_of_date']:.3g} % of the time, "
+        f"by weight; weighted obsolescence: {number(record['weighted_obsolescence'])}",
         f"no schedule has less: coffman1998 (7); the file was read {record['passes']} times",
         f"never accessed: {without:,} {things(without, 'page')}, {100 * share:.3g} %",
         f"the page accessed most: {100 * record['largest_frequency']:.3g} % of the accesses",
